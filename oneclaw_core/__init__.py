@@ -101,6 +101,7 @@ if TYPE_CHECKING:
     from oneclaw_core.types.agents import AgentLimits as AgentLimits
     from oneclaw_core.types.events import CompactedEvent as CompactedEvent
     from oneclaw_core.types.events import GroupLoadedEvent as GroupLoadedEvent
+    from oneclaw_core.types.events import ModelSwitchedEvent as ModelSwitchedEvent
     from oneclaw_core.types.events import ReasoningEvent as ReasoningEvent
     from oneclaw_core.types.events import RetryEvent as RetryEvent
     from oneclaw_core.types.events import SteeredEvent as SteeredEvent
@@ -163,7 +164,8 @@ _NAMES = {
     "turn.preview": "RequestPreview",
     "types.agents": "Agent AgentLimits",
     "types.events": (
-        "CompactedEvent GroupLoadedEvent ReasoningEvent RetryEvent SteeredEvent TextEvent ToolCallEvent "
+        "CompactedEvent GroupLoadedEvent ModelSwitchedEvent ReasoningEvent RetryEvent SteeredEvent TextEvent "
+        "ToolCallEvent "
         "ToolProgressEvent ToolResultEvent TurnEvent TurnFinishedEvent UsageEvent"
     ),
     "types.messages": "Attachment Message MessageType TokenUsage ToolCall ToolCallStatus",

@@ -3,6 +3,7 @@
 OUR_DISTRIBUTIONS = {
     "agents": "oneclaw-agents",
     "anthropic": "oneclaw-anthropic",
+    "chain": "oneclaw-chain",
     "config": "oneclaw-config",
     "devtools": "oneclaw-devtools",
     "files": "oneclaw-files",

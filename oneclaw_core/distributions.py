@@ -44,6 +44,7 @@ PROVIDER_PLUGINS = {
     "anthropic": "anthropic",
     "gemini": "gemini",
     "ollama": "openai",
+    "chain": "chain",
 }
 """OneClaw's own provider types and preconfigured providers, and their plugins, in the order of listings."""
 
@@ -124,7 +125,9 @@ def unknown_name(what: str, name: str, known: Iterable[str], listing: str, absen
 
 def models_to_install() -> str:
     """Say which distributions bring a model, as the end of a sentence."""
-    *others, last = (OUR_DISTRIBUTIONS[plugin] for plugin in sorted({*PROVIDER_PLUGINS.values()} - {"offline"}))
+    *others, last = (
+        OUR_DISTRIBUTIONS[plugin] for plugin in sorted({*PROVIDER_PLUGINS.values()} - {"offline", "chain"})
+    )
     return (
         f"with a provider of {', '.join(others)} or {last}; {OUR_DISTRIBUTIONS['offline']} brings rules that need "
         "neither a key nor a network"

@@ -28,6 +28,8 @@
     │   └── OAuthUnavailableError   unreachable, overloaded or broken; worth another try
     ├── ProviderError               the model service could not answer
     │   ├── ProviderUnavailableError    unreachable, overloaded or broken; worth another try
+    │   │   ├── ProviderUnreachableError    no connection, or none that lasted until the answer
+    │   │   └── ProviderSilentError         not a byte in time
     │   ├── ProviderRateLimitError      too many requests for now
     │   ├── ProviderAuthenticationError the key is missing or refused
     │   ├── ProviderQuotaError          the account has no credit left
@@ -189,11 +191,25 @@ class OAuthUnavailableError(OAuthError):
 
 
 class ProviderError(OneClawError):
-    """The model service could not answer."""
+    """The model service could not answer.
+
+    Attributes:
+        retry_after_seconds: when the service asks to be asked again; ``None`` if it did not say.
+    """
+
+    retry_after_seconds: float | None = None
 
 
 class ProviderUnavailableError(ProviderError):
     """The service is unreachable, overloaded or broke off; another try may succeed."""
+
+
+class ProviderUnreachableError(ProviderUnavailableError):
+    """The connection failed before anything of an answer came."""
+
+
+class ProviderSilentError(ProviderUnavailableError):
+    """The service sent nothing for as long as it may be silent."""
 
 
 class ProviderRateLimitError(ProviderError):

@@ -32,7 +32,7 @@ FIXED = [
     "ask",
 ]
 
-MAX_ROOT_NAMES = 110
+MAX_ROOT_NAMES = 112
 NAMES = [(package, name) for package in PUBLIC_PACKAGES for name in import_module(package).__all__]
 
 

@@ -229,7 +229,7 @@ def check_settings(catalog: HomeCatalog) -> Iterator[CheckLine]:
 def check_model(catalog: HomeCatalog) -> Iterator[CheckLine]:
     """Check that the default model has a service, and that service its key."""
     from oneclaw_core.config.keys import KeyStore
-    from oneclaw_core.config.providers import OFFLINE_TYPE, default_model, lacks_key, provider_configs, split_model
+    from oneclaw_core.config.providers import default_model, lacks_key, provider_configs, split_model
     from oneclaw_core.distributions import PROVIDER_PLUGINS, why_missing
 
     model, source = default_model(catalog.states.settings, os.environ)
@@ -255,8 +255,36 @@ def check_model(catalog: HomeCatalog) -> Iterator[CheckLine]:
         remedy = f"set it in the environment variable {config.key_variable} or with: oneclaw keys set {config.name}"
         yield CheckLine("model", Health.PROBLEM, message, remedy)
     else:
-        has_key = config.api_key is not None or (config.type != OFFLINE_TYPE and config.name in keys.stored())
+        has_key = config.api_key is not None or (not config.is_local and config.name in keys.stored())
         yield CheckLine("model", Health.OK, f"{model} ({source}){', its key is set' if has_key else ''}")
+
+
+def check_chains(catalog: HomeCatalog) -> Iterator[CheckLine]:
+    """Check that the models behind chains can be asked."""
+    from oneclaw_core.config.compositions import composition_fault, member_faults
+    from oneclaw_core.config.keys import KeyStore
+    from oneclaw_core.config.providers import provider_configs
+
+    known = catalog.known_providers
+    configs = provider_configs(catalog.states.settings, os.environ, known)
+    keys = KeyStore(catalog.home, os.environ, known)
+    for config in configs.values():
+        for name in config.models:
+            chain = f"{config.name}/{name}"
+            remedy = (
+                f"correct that, or add the chain again with: oneclaw providers add {chain} --model PROVIDER/MODEL ..."
+            )
+            route, fault = composition_fault(config, catalog.provider_types.get(config.type), name)
+            if route is None:
+                yield CheckLine("chains", Health.PROBLEM, fault, remedy)
+                continue
+            faults = member_faults(route, configs, known, keys)
+            if faults:
+                message = "; ".join(f"{each}: {why}" for each, why in faults.items())
+                health = Health.PROBLEM if len(faults) == len(route.models) else Health.WARNING
+                yield CheckLine("chains", health, f"{chain} cannot ask {message}", remedy)
+            else:
+                yield CheckLine("chains", Health.OK, f"{chain} asks {', then '.join(route.models)}")
 
 
 def check_keys(home: Home) -> Iterator[CheckLine]:
@@ -456,6 +484,7 @@ def _check_home_and_plugins() -> list[CheckLine]:
     checks: dict[str, Callable[[HomeCatalog], Iterable[CheckLine]]] = {
         "settings": check_settings,
         "model": check_model,
+        "chains": check_chains,
         "plugins": check_plugins,
         "tools": check_tools,
         "permissions": check_permissions,

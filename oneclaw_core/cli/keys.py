@@ -15,7 +15,7 @@ from oneclaw_core.cli.command_group import CommandGroup
 from oneclaw_core.cli.output import is_terminal, json_option, print_json, print_table, print_text, warn
 from oneclaw_core.config.keys import MAX_KEY_CHARACTERS, KeySource, KeyStore, check_key
 from oneclaw_core.config.provider_options import place_of
-from oneclaw_core.config.providers import OFFLINE_TYPE, no_provider, provider_configs
+from oneclaw_core.config.providers import no_provider, provider_configs
 from oneclaw_core.config.setting_fields import variable_of
 from oneclaw_core.distributions import OUR_DISTRIBUTIONS, PROVIDER_PLUGINS, plugin_of, why_missing
 from oneclaw_core.errors import NotFoundError, UsageError
@@ -192,7 +192,7 @@ def list_keys(as_json: bool) -> None:
             name, catalog, store.source(name) if config.takes_environment_key else stored.get(name), stored.get(name)
         )
         for name, config in provider_configs(catalog.states.settings, os.environ, catalog.known_providers).items()
-        if config.type != OFFLINE_TYPE
+        if not config.is_local
     ]
     known = {document["provider"] for document in documents}
     # A provider may be gone and its key still be there.
@@ -242,7 +242,7 @@ def _provider(name: str, catalog: HomeCatalog) -> ProviderConfig:
         if name in PROVIDER_PLUGINS:
             raise no_provider(name, configs, catalog.known_providers)
         raise NotFoundError(f"there is no provider of that name; the providers are: {', '.join(configs)}")
-    if config.type == OFFLINE_TYPE:
+    if config.is_local:
         raise UsageError(f"{name} needs no key")
     return config
 

@@ -41,8 +41,12 @@ def list_models(provider: str | None, refresh: bool, as_json: bool) -> None:
         lambda changes: changes.models.list(provider, is_refreshed=refresh), is_read_only=True
     )
     _report_problems(answers, is_only_one=provider is not None)
-    columns = ("model", "context window", "longest answer", "takes", "set by you")
-    print_listing(as_json, (state.document() for state in states), columns, map(_row, states))
+    columns: tuple[str, ...] = ("model", "context window", "longest answer", "takes", "set by you")
+    has_chains = any(state.info.models for state in states)
+    if has_chains:
+        columns = (*columns, "asks, in this order")
+    rows = ((*_row(state), *([", ".join(state.info.models)] if has_chains else [])) for state in states)
+    print_listing(as_json, (state.document() for state in states), columns, rows)
     for state in states:
         _warn_of_missing_prices(state.full_name, state.overrides)
 

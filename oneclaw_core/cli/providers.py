@@ -13,11 +13,12 @@ from oneclaw_core.cli.keys import read_secret
 from oneclaw_core.cli.output import json_option, print_listing, print_text, warn
 from oneclaw_core.config.keys import KeySource, KeyStore
 from oneclaw_core.config.provider_options import NONE, check_header, check_options
+from oneclaw_core.config.providers import check_provider_name
 from oneclaw_core.errors import OneClawError, UsageError
 from oneclaw_core.home import find_home
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from oneclaw_core.config.configuration import Configuration
     from oneclaw_core.config.provider_states import ProviderState
@@ -46,9 +47,50 @@ _OPTIONS = (
 )
 
 
+_CHAIN_OPTIONS = (
+    click.option(
+        "--model",
+        "models",
+        metavar="PROVIDER/MODEL",
+        multiple=True,
+        help="Of a chain: a model to ask; repeat it, the first is asked first.",
+    ),
+    click.option(
+        "--after",
+        metavar="FAILURE,...",
+        help="Of a chain: the failures after which the next model is asked: rate_limit (HTTP 429), overloaded (5xx), "
+        "key (refused or missing), quota (no credit), silence, connection, model (unknown there); by default all.",
+    ),
+    click.option(
+        "--retries",
+        type=int,
+        metavar="NUMBER",
+        help="Of a chain: how often a model is asked again before; by default 2.",
+    ),
+    click.option(
+        "--silence", type=float, metavar="SECONDS", help="Of a chain: how long until the first byte; by default 60."
+    ),
+    click.option(
+        "--cool-down",
+        type=float,
+        metavar="SECONDS",
+        help="Of a chain: how long a model that failed is asked after the others; by default 600.",
+    ),
+)
+
+
 def _service_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Give a command the parameters ``headers``, ``timeout``, ``concurrency`` and ``reasoning``."""
-    for option in reversed(_OPTIONS):
+    return _with(_OPTIONS, command)
+
+
+def _chain_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Give a command the parameters ``models``, ``after``, ``retries``, ``silence`` and ``cool_down``."""
+    return _with(_CHAIN_OPTIONS, command)
+
+
+def _with(options: Sequence[Callable[..., Any]], command: Callable[..., Any]) -> Callable[..., Any]:
+    for option in reversed(options):
         command = option(command)
     return command
 
@@ -66,15 +108,32 @@ def list_providers(as_json: bool) -> None:
 
 
 @providers.command("add")
-@click.argument("name")
-@click.option("--type", "type_name", required=True, metavar="TYPE", help="The wire format that the service speaks.")
+@click.argument("name", metavar="NAME|chain/NAME")
+@click.option("--type", "type_name", metavar="TYPE", help="The wire format that the service speaks.")
 @click.option("--base-url", metavar="URL", help="Where the service is; without it, the type's own place.")
 @click.option("--display-name", metavar="TEXT", help="What people read in place of its name.")
 @_service_options
-def add(name: str, type_name: str, base_url: str | None, display_name: str | None, **options: Any) -> None:
-    """Add a model service, or change one that was added."""
+@_chain_options
+def add(name: str, type_name: str | None, base_url: str | None, display_name: str | None, **options: Any) -> None:
+    """Add a model service, or change one that was added.
+
+    With chain/NAME, add a chain: models of other services, the next of which is asked when one fails. Use it as any
+    model, such as with: oneclaw models default chain/NAME
+    """
     from oneclaw_core.cli.running import with_configuration
 
+    chain = {key: options.pop(key) for key in ("models", "after", "retries", "silence", "cool_down")}
+    if "/" in name and type_name is not None:
+        check_provider_name(name)
+    if "/" in name:
+        if base_url or display_name or any(options.values()):
+            raise UsageError(f"{name} is a chain: give --model, --after, --retries, --silence and --cool-down alone")
+        _add_chain(name, **chain)
+        return
+    if any(value not in (None, ()) for value in chain.values()):
+        raise UsageError("only a chain has these options: call it chain/NAME, such as chain/daily")
+    if type_name is None:
+        raise UsageError("Missing option '--type': the wire format that the service speaks, such as openai_compatible")
     given = _given(**options)
 
     async def work(changes: Configuration) -> ProviderState:
@@ -85,6 +144,25 @@ def add(name: str, type_name: str, base_url: str | None, display_name: str | Non
     print_text(f"provider {name} is added; use its models as {name}/MODEL")
     if state.key_variable is not None and state.key_source is None:
         print_text(f"if the service wants a key, set it in {state.key_variable} or with: oneclaw keys set {name}")
+
+
+def _add_chain(
+    name: str,
+    models: tuple[str, ...],
+    after: str | None,
+    retries: int | None,
+    silence: float | None,
+    cool_down: float | None,
+) -> None:
+    from oneclaw_core.cli.running import with_configuration
+
+    options = {"retries": retries, "silence_seconds": silence, "cool_down_seconds": cool_down}
+    composition: dict[str, Any] = {key: value for key, value in options.items() if value is not None}
+    if after is not None:
+        composition["after"] = [each.strip() for each in after.split(",") if each.strip()]
+    composition["models"] = list(models)
+    route = with_configuration(lambda changes: changes.compositions.add(name, composition))
+    print_text(f"{name} asks {', then '.join(route.models)}; make it the default with: oneclaw models default {name}")
 
 
 @providers.command("set")
@@ -130,9 +208,13 @@ def disable(name: str) -> None:
 @providers.command("remove")
 @click.argument("name")
 def remove(name: str) -> None:
-    """Remove a model service that was added."""
+    """Remove a model service or a chain that was added."""
     from oneclaw_core.cli.running import with_configuration
 
+    if "/" in name:
+        with_configuration(lambda changes: changes.compositions.remove(name))
+        print_text(f"{name} is removed")
+        return
     with_configuration(lambda changes: changes.providers.remove(name))
     print_text(f"provider {name} is removed")
     if name in _stored_keys(find_home())[0]:

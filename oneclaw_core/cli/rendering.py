@@ -20,6 +20,7 @@ from oneclaw_core.cli.output import (
 from oneclaw_core.secrets.redaction import redact
 from oneclaw_core.types.events import (
     CompactedEvent,
+    ModelSwitchedEvent,
     ReasoningEvent,
     RetryEvent,
     TextEvent,
@@ -87,6 +88,8 @@ class TurnView:
             self._end_call(event)
         elif isinstance(event, RetryEvent):
             self._write_line(f"{printable_line(event.reason)}; trying again in {event.delay_seconds:.1f} s", dim=True)
+        elif isinstance(event, ModelSwitchedEvent):
+            self._write_line(printable_line(event.notice), dim=True)
         elif isinstance(event, CompactedEvent):
             self._write_line(event.notice, dim=True)
         elif isinstance(event, TurnFinishedEvent):

@@ -118,9 +118,11 @@ def show(name: str, as_json: bool) -> None:
             return
         print_text(f"{printable_name(session.title or session.name or 'Session')} ({session.id})")
         print_text(f"agent {session.agent}, model {session.model or 'default'}\n")
+        model: str | None = None
         async for message in _messages(store, session):
-            text = compact_text(message)
+            text = compact_text(message, model)
             if text:
+                model = message.model or model
                 print_text(text)
 
     with_store(work, is_read_only=True)
@@ -300,6 +302,7 @@ def message_document(message: Message) -> dict[str, Any]:
         "type": str(message.type),
         "created_at": timestamp(message.created_at),
         "content": message.content,
+        "model": message.model,
         "is_incomplete": True if message.is_incomplete else None,
         "tool_call_id": message.tool_call_id,
         "tool_name": message.tool_name,
@@ -327,13 +330,22 @@ def hit_document(hit: Hit) -> dict[str, Any]:
     }
 
 
-def compact_text(message: Message) -> str:
-    """Format an entry for a terminal: messages in full, calls and results on a line each."""
+def compact_text(message: Message, model: str | None = None) -> str:
+    """Format an entry for a terminal: messages in full, calls and results on a line each.
+
+    Args:
+        message: the entry.
+        model: the model of the answer before; another one is named.
+    """
     match message.type:
         case MessageType.USER:
             return f"You: {message.content}\n"
         case MessageType.ASSISTANT:
-            speaker = "OneClaw (broken off)" if message.is_incomplete else "OneClaw"
+            notes = [
+                *([printable_name(message.model)] if message.model and message.model != model else []),
+                *(["broken off"] if message.is_incomplete else []),
+            ]
+            speaker = f"OneClaw ({', '.join(notes)})" if notes else "OneClaw"
             return f"{speaker}: {message.content}\n" if message.content else ""
         case MessageType.TOOL_CALL:
             return f"  -> {message.tool_name} {one_line(message.tool_input or '', _COMPACT_CHARACTERS)}"
@@ -361,7 +373,8 @@ def markdown_entry(message: Message) -> str:
         case MessageType.USER:
             return f"\n## User\n\n{message.content}\n"
         case MessageType.ASSISTANT:
-            speaker = "Assistant (broken off)" if message.is_incomplete else "Assistant"
+            notes = [*([message.model] if message.model else []), *(["broken off"] if message.is_incomplete else [])]
+            speaker = f"Assistant ({', '.join(notes)})" if notes else "Assistant"
             return f"\n## {speaker}\n\n{message.content}\n" if message.content else ""
         case MessageType.TOOL_CALL:
             return f"\n### Call of `{message.tool_name}`\n\n{_fenced(message.tool_input or '', 'json')}"

@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Self
 
+from oneclaw_core.config.compositions import CompositionService
 from oneclaw_core.config.keys import EnvironmentVariables, KeyStore
 from oneclaw_core.config.model_service import ModelService
 from oneclaw_core.config.models import ModelLists
@@ -113,6 +114,7 @@ class Configuration:
 
     Attributes:
         providers: the model services.
+        compositions: the models that stand for others, such as chains.
         models: their models, and the default.
         settings: the settings.
         tools: which tools and tool groups are enabled.
@@ -120,6 +122,7 @@ class Configuration:
     """
 
     providers: ProviderService
+    compositions: CompositionService
     models: ModelService
     settings: SettingService
     tools: ToolSwitches
@@ -153,6 +156,7 @@ class Configuration:
         keys, lists = KeyStore(home, environ, known_providers), ModelLists(home)
         return cls(
             providers=ProviderService(store, provider_types, known_providers, keys, environ),
+            compositions=CompositionService(store, provider_types, known_providers, environ),
             models=ModelService(store, provider_types, known_providers, keys, lists, environ),
             settings=SettingService(store, environ, plugin_settings, plugin_names),
             tools=ToolSwitches(store, registry),

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from oneclaw_core.config.providers import (
     LEARNED_SETTING,
     MODEL_SETTING,
+    SET_ASIDE_SETTING,
     default_model,
     lacks_key,
     no_provider,
@@ -89,6 +90,7 @@ class ModelState:
             "context_window": self.info.context_window,
             "max_output_tokens": self.info.max_output_tokens,
             "input_media_types": None if media_types is None else list(media_types),
+            "models": list(self.info.models),
             "is_listed": self.is_listed,
             "is_added": self.is_added,
             "is_default": self.is_default,
@@ -350,6 +352,8 @@ class ModelService:
         said = await self._store.change_setting(MODEL_SETTING + model, without)
         is_said = said is not None and (key is None or key in values_of(said))
         is_learned = key in (None, *_LEARNED_KEYS) and await self._store.remove_setting(LEARNED_SETTING + model)
+        if key is None:
+            is_learned = await self._store.remove_setting(SET_ASIDE_SETTING + model) or is_learned
         if not is_said and not is_learned:
             known = ", ".join(values_of(said)) or "none"
             raise NotFoundError(f"nothing like that is set for {model}; set are: {known}")

@@ -128,7 +128,7 @@ class ModelLists:
                 "listing the models of %s", config.name, exc_info=error
             )  # a plugin's provider may raise anything
             raise ProviderError(f"{config.name} broke: {type(error).__name__}: {error}") from error
-        if config.type != OFFLINE_TYPE:
+        if not config.is_local:
             self.save(config, models)
         return ModelList(tuple(models), time.time())
 
@@ -157,8 +157,9 @@ def _service(config: ProviderConfig) -> str:
 
 
 def _model(document: dict[str, Any]) -> ModelInfo:
-    media_types = document.pop("input_media_types", None)
-    return ModelInfo(**document, input_media_types=None if media_types is None else tuple(media_types))
+    media_types, behind = document.pop("input_media_types", None), document.pop("models", ())
+    types = None if media_types is None else tuple(media_types)
+    return ModelInfo(**document, input_media_types=types, models=tuple(behind))
 
 
 def said_of(stored: Mapping[str, Any], full_model: str) -> ModelOverrides | None:

@@ -22,7 +22,6 @@ from oneclaw_core.config.provider_states import ProviderState, provider_states
 from oneclaw_core.config.providers import (
     CONCURRENCY,
     OFFLINE_MODEL,
-    OFFLINE_TYPE,
     PROVIDER_SETTING,
     SET_BY_TOOL,
     check_provider_name,
@@ -173,7 +172,7 @@ class ProviderService:
         check_base_url(base_url, name)
         _check_display_name(display_name)
         if is_enabled is False:
-            await self._check_unused(name, "disabled")
+            await check_unused(self._store, name, "disabled")
 
     async def change(
         self,
@@ -261,7 +260,7 @@ class ProviderService:
         stored = await self._store.settings()
         config = provider_configs(stored, self._environ, self._known)[name]
         changes = check_options(options)
-        if config.type == OFFLINE_TYPE and (changes or headers):
+        if config.is_local and (changes or headers):
             raise UsageError(f"{name} asks no service: nothing like that can be set for it")
         if concurrency is not None and concurrency < 1:
             raise UsageError("a provider is sent at least 1 request at the same time")
@@ -311,7 +310,7 @@ class ProviderService:
             )
         if PROVIDER_SETTING + name not in await self._store.settings():
             raise NotFoundError(f"there is no provider {name!r}; list them with: oneclaw providers list")
-        await self._check_unused(name, "removed")
+        await check_unused(self._store, name, "removed")
 
     async def remove(self, name: str) -> None:
         """Remove a provider that was added, and its headers; a stored key stays.
@@ -327,22 +326,35 @@ class ProviderService:
     def _is_preconfigured(self, name: str) -> bool:
         return name in self._known.preconfigured
 
-    async def _check_unused(self, name: str, what: str) -> None:
-        """Refuse to leave the default model, or an agent's, without its provider."""
-        model = (await self._store.settings()).get("model")
-        if str(model).partition("/")[0] == name or (model is None and OFFLINE_MODEL.startswith(f"{name}/")):
-            raise InUseError(
-                f"the provider {name!r} cannot be {what}: the default model {model or OFFLINE_MODEL} is of it. "
-                "Choose another one first: oneclaw models default PROVIDER/MODEL"
-            )
-        users = [
-            agent.name for agent in await self._store.list_agents() if (agent.model or "").partition("/")[0] == name
-        ]
-        if users:
-            raise InUseError(
-                f"the provider {name!r} cannot be {what}: the agent {users[0]!r} prefers a model of it. "
-                "Give that agent another model first: oneclaw agents edit NAME --model PROVIDER/MODEL"
-            )
+
+async def check_unused(store: Store, name: str, what: str) -> None:
+    """Refuse to leave the default model, or an agent's, without its provider, or without itself.
+
+    Args:
+        store: where both are stored.
+        name: of a provider, or a model as ``PROVIDER/MODEL``.
+        what: is about to happen to it, such as ``removed``.
+
+    Raises:
+        InUseError: it is the default model or an agent's, or its provider.
+    """
+
+    def is_used(model: str) -> bool:
+        return model == name if "/" in name else model.partition("/")[0] == name
+
+    shown, of_it = (name, "it") if "/" in name else (f"the provider {name!r}", "of it")
+    model = (await store.settings()).get("model") or OFFLINE_MODEL
+    if is_used(str(model)):
+        raise InUseError(
+            f"{shown} cannot be {what}: the default model {model} is {of_it}. "
+            "Choose another one first: oneclaw models default PROVIDER/MODEL"
+        )
+    users = [agent.name for agent in await store.list_agents() if is_used(agent.model or "")]
+    if users:
+        raise InUseError(
+            f"{shown} cannot be {what}: the agent {users[0]!r} prefers {of_it.replace('of it', 'a model of it')}. "
+            "Give that agent another model first: oneclaw agents edit NAME --model PROVIDER/MODEL"
+        )
 
 
 def check_base_url(url: str | None, name: str) -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from oneclaw_core.config.keys import KeySource
 from oneclaw_core.config.provider_options import is_same_place, place_of
-from oneclaw_core.config.providers import OFFLINE_TYPE, PROVIDER_SETTING, provider_configs
+from oneclaw_core.config.providers import PROVIDER_SETTING, provider_configs
 from oneclaw_core.providers.service_url import shown_url
 
 if TYPE_CHECKING:
@@ -109,7 +109,7 @@ def _state(
         type=config.type,
         base_url=None if config.base_url is None else shown_url(config.base_url),
         key_source=KeySource.ENVIRONMENT if config.api_key else stored_key if key_place is None else None,
-        key_variable=None if config.type == OFFLINE_TYPE else config.key_variable,
+        key_variable=None if config.is_local else config.key_variable,
         is_preconfigured=config.is_preconfigured,
         is_enabled=config.is_enabled,
         timeout_seconds=config.read_timeout_seconds,

@@ -25,16 +25,19 @@ if TYPE_CHECKING:
 
 
 OFFLINE_MODEL = "offline/rules"
-# The one provider type that asks nobody else.
 OFFLINE_TYPE = OFFLINE_MODEL.partition("/")[0]
 PROVIDER_SETTING = "provider:"
 # What the user says about a model, before its full name.
 MODEL_SETTING = "model:"
 # What was found out about a model, beside what the user says about it.
 LEARNED_SETTING = "learned:"
+# Until when a model that failed is asked after the others of a chain, before its full name.
+SET_ASIDE_SETTING = "set_aside:"
 MODEL_VARIABLE = "ONECLAW_MODEL"
 # In what is stored for a provider: a tool added it, or chose its address.
 SET_BY_TOOL = "address_set_by_tool"
+# In the same: what the user composed its models of, by their names.
+MODELS = "models"
 # How many requests at the same time, by provider; here without pydantic.
 CONCURRENCY = SettingField(
     "provider_concurrency",
@@ -96,7 +99,9 @@ def _config(
     limit = _concurrency(stored, environ).get(name)
     variable = known.key_variable_of(name)
     is_by_user = not (isinstance(said, dict) and said.get(SET_BY_TOOL))
-    key = (environ.get(variable) or None) if type_name != OFFLINE_TYPE and is_by_user else None
+    is_local = type_name in known.local_types
+    key = (environ.get(variable) or None) if not is_local and is_by_user else None
+    models = said.get(MODELS) if isinstance(said, dict) else None
     config = ProviderConfig(
         name=name,
         type=type_name,
@@ -108,6 +113,8 @@ def _config(
         is_preconfigured=name in known.preconfigured,
         price_vendor=known.price_vendors.get(type_name),
         takes_environment_key=is_by_user,
+        is_local=is_local,
+        models=models if isinstance(models, dict) else {},
     )
     return with_options(config, said) if isinstance(said, dict) and not OPTIONS.isdisjoint(said) else config
 
@@ -131,7 +138,7 @@ async def with_key(config: ProviderConfig, keys: KeyStore) -> ProviderConfig:
     """
     if config.header_names:
         config = replace(config, headers=await keys.find_headers(config.name, place_of(config)))
-    if config.api_key is not None or config.type == OFFLINE_TYPE:
+    if config.api_key is not None or config.is_local:
         return config
     return replace(config, api_key=await keys.find(config))
 
@@ -144,7 +151,7 @@ def lacks_key(config: ProviderConfig, keys: KeyStore) -> bool:
     """
     if not KEY_HEADERS.isdisjoint(name.lower() for name in config.header_names):
         return False
-    is_vendors = config.is_preconfigured and config.type != OFFLINE_TYPE and config.base_url is None
+    is_vendors = config.is_preconfigured and not config.is_local and config.base_url is None
     return is_vendors and not config.api_key and keys.source(config.name) is None
 
 
@@ -154,7 +161,7 @@ def is_on_this_machine(config: ProviderConfig) -> bool:
         host = urlsplit(config.base_url or "").hostname or ""
     except ValueError:
         return False
-    return config.type == OFFLINE_TYPE or host in ("localhost", "::1") or host.startswith("127.")
+    return config.is_local or host in ("localhost", "::1") or host.startswith("127.")
 
 
 def check_provider_name(name: str) -> None:

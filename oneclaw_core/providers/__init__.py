@@ -12,7 +12,9 @@ if TYPE_CHECKING:
     from oneclaw_core.errors import ProviderQuotaError as ProviderQuotaError
     from oneclaw_core.errors import ProviderRateLimitError as ProviderRateLimitError
     from oneclaw_core.errors import ProviderRequestError as ProviderRequestError
+    from oneclaw_core.errors import ProviderSilentError as ProviderSilentError
     from oneclaw_core.errors import ProviderUnavailableError as ProviderUnavailableError
+    from oneclaw_core.errors import ProviderUnreachableError as ProviderUnreachableError
     from oneclaw_core.errors import UnknownModelError as UnknownModelError
     from oneclaw_core.providers.base import ArgumentsDelta as ArgumentsDelta
     from oneclaw_core.providers.base import LoadingRefused as LoadingRefused
@@ -40,6 +42,8 @@ if TYPE_CHECKING:
     from oneclaw_core.providers.http_provider import HttpProvider as HttpProvider
     from oneclaw_core.providers.images import ImageLimits as ImageLimits
     from oneclaw_core.providers.retry import AttemptFailed as AttemptFailed
+    from oneclaw_core.providers.route import FailureKind as FailureKind
+    from oneclaw_core.providers.route import Route as Route
     from oneclaw_core.providers.service_errors import ServerMessage as ServerMessage
     from oneclaw_core.providers.service_errors import ServiceErrors as ServiceErrors
     from oneclaw_core.providers.wire import ToolLists as ToolLists
@@ -58,7 +62,7 @@ if TYPE_CHECKING:
 _NAMES = {
     ".errors": (
         "ContextTooLongError ProviderAuthenticationError ProviderQuotaError ProviderRateLimitError "
-        "ProviderRequestError ProviderUnavailableError UnknownModelError"
+        "ProviderRequestError ProviderSilentError ProviderUnavailableError ProviderUnreachableError UnknownModelError"
     ),
     ".types.messages": "StopReason",
     "base": (
@@ -69,6 +73,7 @@ _NAMES = {
     "http_provider": "AnswerCutError AnswerFailedError AnswerGarbledError END_OF_STREAM HttpProvider",
     "images": "ImageLimits",
     "retry": "AttemptFailed",
+    "route": "FailureKind Route",
     "service_errors": "ServerMessage ServiceErrors",
     "wire": (
         "ToolLists ToolTexts compact_json are_complete_arguments count_member member "

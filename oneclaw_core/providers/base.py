@@ -11,6 +11,8 @@ from oneclaw_core.types.messages import StopReason, TokenUsage, ToolCall
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Mapping, Sequence
 
+    from oneclaw_core.errors import ProviderError
+    from oneclaw_core.providers.route import Route
     from oneclaw_core.tools.toolset import ActiveTools
     from oneclaw_core.types.agents import ReasoningLevel
     from oneclaw_core.types.messages import Message
@@ -41,6 +43,8 @@ class ProviderConfig:
         header_names: the names of the user's own headers.
         headers: these with their values, to be sent with every request. Never printed, never logged.
         takes_environment_key: False if a tool chose its address: then no key of the environment is sent there.
+        is_local: True if its type has no service: no address, no key, no headers.
+        models: what the user composed its models of, by their names; only for a type that has routes.
     """
 
     name: str
@@ -59,6 +63,8 @@ class ProviderConfig:
     header_names: tuple[str, ...] = ()
     headers: Mapping[str, str] = field(default_factory=dict, repr=False)
     takes_environment_key: bool = True
+    is_local: bool = False
+    models: Mapping[str, Any] = field(default_factory=dict)
 
 
 class ToolLoading(StrEnum):
@@ -114,6 +120,8 @@ class ModelRequest:
             by which the service is told the same.
         left_out: the parts that the service has refused, by the names of :mod:`oneclaw_core.providers.refusals`, each
             with the reason that it gave.
+        first_byte_seconds: how long the service may take until it sends the first byte of its answer, ``None`` for the
+            provider's own limit.
     """
 
     model: str
@@ -126,6 +134,7 @@ class ModelRequest:
     max_output_tokens: int | None = None
     reasoning: ReasoningLevel | None = None
     left_out: Mapping[str, str] = field(default_factory=dict)
+    first_byte_seconds: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,10 +193,12 @@ class RetryNotice:
     Attributes:
         reason: one line for the user.
         delay_seconds: how long until then.
+        error: the failure; ``None`` if nothing is wrong with the service.
     """
 
     reason: str
     delay_seconds: float
+    error: ProviderError | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -228,6 +239,7 @@ class ModelInfo:
         max_output_tokens: of one answer, ``None`` where the service does not say.
         input_media_types: prefixes of the media types of attachments that it takes, such as ``image/``; ``None``
             where the service does not say.
+        models: the models that stand behind it, each as ``PROVIDER/MODEL``; nearly always none.
     """
 
     name: str
@@ -235,6 +247,7 @@ class ModelInfo:
     context_window: int | None = None
     max_output_tokens: int | None = None
     input_media_types: tuple[str, ...] | None = None
+    models: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -262,6 +275,9 @@ class Provider(Protocol):
     may have, by default any number; and ``is_language_model``, whether its models can be asked for
     the summary of a conversation, by default so. And it may find out how much its server really reads with a model, by
     a method ``async find_context_window(model) -> int | None``, which is asked before each turn.
+
+    A provider whose models stand for models of other providers has a method ``route(model) -> Route``. The turn then
+    asks those, with their own limits and prices, and :meth:`stream` is not called.
     """
 
     def stream(self, request: ModelRequest) -> AsyncIterator[ModelEvent]:
@@ -285,6 +301,17 @@ class Provider(Protocol):
     async def aclose(self) -> None:
         """Close the connections."""
         ...
+
+
+def route_of(provider: Provider, model: str) -> Route | None:
+    """Return the models that stand behind a model; ``None`` for one that answers itself.
+
+    Raises:
+        OneClawError: the provider has no such model, or what was said about it is invalid.
+    """
+    route = getattr(provider, "route", None)
+    found: Route | None = None if route is None else route(model)
+    return found
 
 
 def wire_request(provider: Provider, request: ModelRequest) -> WireRequest | None:

@@ -10,7 +10,7 @@ import codecs
 import json
 import logging
 from abc import ABC, abstractmethod
-from contextlib import aclosing, suppress
+from contextlib import AsyncExitStack, aclosing, asynccontextmanager, suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, cast
 
@@ -41,6 +41,7 @@ from oneclaw_core.types.messages import TokenUsage
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterable, Mapping
+    from contextlib import AbstractAsyncContextManager
 
     import httpx
 
@@ -410,13 +411,11 @@ class HttpProvider(ABC):
         try:
             async with (
                 self._clients.acquired() as client,
-                client.stream(
-                    "POST",
-                    self._endpoint_url(self._endpoint(request)),
-                    content=body,
-                    headers=headers,
-                ) as response,
-                aclosing(self._chunks(response, request.model)) as chunks,
+                self._answering(
+                    request,
+                    client.stream("POST", self._endpoint_url(self._endpoint(request)), content=body, headers=headers),
+                ) as (response, pieces),
+                aclosing(self._chunks(response, pieces, request.model)) as chunks,
             ):
                 async for chunk in chunks:
                     parts = answer.add(chunk)
@@ -458,7 +457,43 @@ class HttpProvider(ABC):
             ) from None
         yield complete
 
-    async def _chunks(self, response: httpx.Response, model: str) -> AsyncGenerator[dict[str, Any], None]:
+    @asynccontextmanager
+    async def _answering(
+        self, request: ModelRequest, stream: AbstractAsyncContextManager[httpx.Response]
+    ) -> AsyncGenerator[tuple[httpx.Response, AsyncGenerator[bytes, None]], None]:
+        """Send a request and wait for its answer: the response, and the pieces of its body.
+
+        Raises:
+            AttemptFailed: the first byte did not come in time.
+        """
+        seconds = request.first_byte_seconds
+        until = None if seconds is None else asyncio.get_running_loop().time() + seconds
+        async with AsyncExitStack() as stack:
+            try:
+                async with asyncio.timeout_at(until):
+                    response = await stack.enter_async_context(stream)
+            except TimeoutError:
+                raise self._errors.silent(seconds or 0) from None
+            pieces = cast("AsyncGenerator[bytes, None]", body_pieces(response))
+            yield response, pieces if until is None else self._begun_by(pieces, until, seconds or 0)
+
+    async def _begun_by(
+        self, pieces: AsyncGenerator[bytes, None], until: float, seconds: float
+    ) -> AsyncGenerator[bytes, None]:
+        """Yield the pieces of a body, the first of which has to come in time."""
+        async with aclosing(pieces):
+            try:
+                async with asyncio.timeout_at(until):
+                    first = await anext(pieces, b"")
+            except TimeoutError:
+                raise self._errors.silent(seconds) from None
+            yield first
+            async for piece in pieces:
+                yield piece
+
+    async def _chunks(
+        self, response: httpx.Response, pieces: AsyncGenerator[bytes, None], model: str
+    ) -> AsyncGenerator[dict[str, Any], None]:
         """Yield the chunks of a stream; of a server that does not stream, its one body, or what that lists."""
         import httpx
 
@@ -470,7 +505,7 @@ class HttpProvider(ABC):
                 yield self._checked(chunk, model)
             return
         async with (
-            aclosing(cast("AsyncGenerator[bytes, None]", body_pieces(response))) as content,
+            aclosing(pieces) as content,
             aclosing(event_data(content)) as events,
         ):
             try:

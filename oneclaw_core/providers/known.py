@@ -43,11 +43,13 @@ class KnownProviders:
         preconfigured: the providers that are there without being added, by name.
         price_vendors: what the package ``genai-prices`` calls the vendor of a provider type, by type.
         absent_plugins: installed plugins that are not loaded, and why, by name.
+        local_types: the provider types without a service.
     """
 
     preconfigured: dict[str, PreconfiguredProvider] = field(default_factory=dict)
     price_vendors: dict[str, str] = field(default_factory=dict)
     absent_plugins: dict[str, str] = field(default_factory=dict)
+    local_types: set[str] = field(default_factory=set)
 
     def key_variable_of(self, provider: str) -> str:
         """Return the environment variable that holds a provider's key."""

@@ -54,6 +54,7 @@ class AttemptFailed(Exception):  # noqa: N818  # one attempt, not yet an error o
         self, error: ProviderError, *, is_retryable: bool = False, retry_after_seconds: float | None = None
     ) -> None:
         super().__init__(str(error))
+        error.retry_after_seconds = retry_after_seconds
         self.error = error
         self.is_retryable = is_retryable
         self.retry_after_seconds = retry_after_seconds
@@ -108,7 +109,7 @@ async def with_retries(
             if asked is not None and asked > GIVE_UP_ABOVE_SECONDS:
                 raise _come_back_later(failure.error, asked) from failure.__cause__
             delay = policy.delay_seconds(number) if asked is None else asked
-            notice = RetryNotice(str(failure.error), delay)
+            notice = RetryNotice(str(failure.error), delay, failure.error)
         yield notice
         await policy.sleep(notice.delay_seconds)
 
@@ -141,7 +142,9 @@ def retry_after_seconds(headers: Mapping[str, str]) -> float | None:
 def _come_back_later(error: ProviderError, seconds: float) -> ProviderError:
     moment = datetime.now(UTC) + timedelta(seconds=seconds)
     minutes = math.ceil(seconds / 60)
-    return type(error)(f"{error}; come back in {minutes} minutes, at {moment:%Y-%m-%d %H:%M} UTC")
+    later = type(error)(f"{error}; come back in {minutes} minutes, at {moment:%Y-%m-%d %H:%M} UTC")
+    later.retry_after_seconds = seconds
+    return later
 
 
 class RefusedParameters:

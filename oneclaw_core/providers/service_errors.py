@@ -14,7 +14,9 @@ from oneclaw_core.errors import (
     ProviderQuotaError,
     ProviderRateLimitError,
     ProviderRequestError,
+    ProviderSilentError,
     ProviderUnavailableError,
+    ProviderUnreachableError,
     UnknownModelError,
 )
 from oneclaw_core.http.messages import FaultKind, connection_fault
@@ -135,21 +137,14 @@ class ServiceErrors:
             case FaultKind.REFUSED:
                 # Nothing listens on this machine: it will not by itself in the next seconds.
                 return AttemptFailed(
-                    ProviderUnavailableError(f"cannot reach {self._place}: {fault.text}; {self._start_hint()}"),
+                    ProviderUnreachableError(f"cannot reach {self._place}: {fault.text}; {self._start_hint()}"),
                     is_retryable=not self.url.is_loopback,
                 )
             case FaultKind.SILENT:
-                # Asked again, it would be paid for again, and the user would wait as long again.
-                seconds = f"{self.config.read_timeout_seconds:g} seconds"
-                return AttemptFailed(
-                    ProviderUnavailableError(
-                        f"{self._place} stayed silent for {seconds}; try again, or let it be silent for longer with: "
-                        f"oneclaw providers set {self.config.name} --timeout SECONDS"
-                    )
-                )
+                return self.silent(self.config.read_timeout_seconds)
             case FaultKind.TLS:
                 hint = "check the base URL; a company's own certificate goes into the file that SSL_CERT_FILE names"
-                return AttemptFailed(ProviderUnavailableError(f"cannot reach {self._place}: {fault.text}; {hint}"))
+                return AttemptFailed(ProviderUnreachableError(f"cannot reach {self._place}: {fault.text}; {hint}"))
             case FaultKind.TOO_MANY_FILES:
                 hint = (
                     "raise the limit with: ulimit -n NUMBER, or send fewer requests at the same time with: "
@@ -167,8 +162,18 @@ class ServiceErrors:
             case _:
                 hint = "check the network connection and the base URL"
                 return AttemptFailed(
-                    ProviderUnavailableError(f"cannot reach {self._place}: {fault.text}; {hint}"), is_retryable=True
+                    ProviderUnreachableError(f"cannot reach {self._place}: {fault.text}; {hint}"), is_retryable=True
                 )
+
+    def silent(self, seconds: float) -> AttemptFailed:
+        """The service sent nothing for that long."""
+        # Asked again, it would be paid for again, and the user would wait as long again.
+        return AttemptFailed(
+            ProviderSilentError(
+                f"{self._place} stayed silent for {seconds:g} seconds; try again, or let it be silent for longer with: "
+                f"oneclaw providers set {self.config.name} --timeout SECONDS"
+            )
+        )
 
     def broken_off(self) -> AttemptFailed:
         """The service stopped before its answer was complete."""
@@ -187,7 +192,7 @@ class ServiceErrors:
     def closed_silently(self) -> AttemptFailed:
         """The service closed the connection before anything came."""
         return AttemptFailed(
-            ProviderUnavailableError(f"{self._place} closed the connection without an answer; try again"),
+            ProviderUnreachableError(f"{self._place} closed the connection without an answer; try again"),
             is_retryable=True,
         )
 

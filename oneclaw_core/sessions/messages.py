@@ -47,6 +47,7 @@ _COLUMNS = (
     "is_json",
     "is_incomplete",
     "marks",
+    "model",
     "attachment_count",
 )
 # By position: names cost more than the rest, where thousands of rows are read.
@@ -302,6 +303,7 @@ def _to_row(session_id: str, message: Message, moment: int) -> dict[str, Any]:
         "is_json": True if message.is_json else None,
         "is_incomplete": True if message.is_incomplete else None,
         "marks": marks_to_text(message.marks) if message.marks else None,
+        "model": _clean(message.model),
         "attachment_count": len(message.attachments) or None,
     }
 
@@ -350,6 +352,7 @@ def _to_message(row: Sequence[Any]) -> Message:
         is_json,
         is_incomplete,
         marks,
+        model,
         _,
     ) = row
     try:
@@ -367,6 +370,7 @@ def _to_message(row: Sequence[Any]) -> Message:
             duration_ms=duration_ms,
             provider_data=_from_json(provider_data),
             marks=marks_of_text(marks) if marks else (),
+            model=model,
             sequence=sequence,
             created_at=to_datetime(created_at),
         )

@@ -311,6 +311,11 @@ def _mark_providers_added_by_tools(connection: Connection) -> None:
             connection.execute("UPDATE settings SET value = :value WHERE key = :key", {"key": key, "value": marked})
 
 
+def _add_models_of_answers(connection: Connection) -> None:
+    """Migrate version 14 to version 15; who gave the answers of before is not known."""
+    connection.execute(f"ALTER TABLE messages ADD COLUMN model {connection.dialect.types[ColumnType.TEXT]}")
+
+
 # The first brings version 1 to version 2, and so on.
 MIGRATIONS: tuple[Migration, ...] = (
     _add_attachments_summaries_and_fingerprints,
@@ -326,6 +331,7 @@ MIGRATIONS: tuple[Migration, ...] = (
     _mark_incomplete_answers,
     _add_marks,
     _mark_providers_added_by_tools,
+    _add_models_of_answers,
 )
 
 

@@ -161,6 +161,7 @@ messages = Table(
             remark="True for an answer that broke off; NULL for all others, and for those stored before version 12.",
         ),
         Column("marks", remark="Where the content comes from, as JSON, see types.provenance; NULL for none."),
+        Column("model", remark="The model that wrote an answer; NULL for those stored before version 15."),
     ),
     primary_key=("sequence",),
     indexes=(

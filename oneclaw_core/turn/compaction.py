@@ -289,6 +289,10 @@ class Compactor:
         # Made when an estimate is wanted: most turns are short and want none.
         return Estimator(self._tool_sizes)
 
+    def use(self, limits: ContextLimits, ask: Callable[[ModelRequest], Awaitable[ModelResponse | None]] | None) -> None:
+        """Keep within the limits of another model; see the arguments of the class."""
+        self._limits, self._ask = limits, ask
+
     @property
     def summary(self) -> str | None:
         """The summary that stands before the history, ``None`` for none."""

@@ -314,14 +314,13 @@ def turn_context(
         )
         spending.insert(0, limits)
     outer = within.turn.budget if within is not None and within.turn is not None else None
-    reserve = model.max_output_tokens or min(model.info.max_output_tokens or RESERVED_TOKENS, RESERVED_TOKENS)
     return TurnContext(
         session=session,
         agent=agent,
         model=model,
         budget=TurnBudget(spending, rounds, outer),
         deadline=Deadline(settings.turn_deadline_seconds),
-        context_limits=ContextLimits(model.info.context_window, reserve, settings.history_max_characters),
+        context_limits=context_limits(model, settings.history_max_characters),
         result_max_characters=settings.tool_result_max_characters,
         within=within,
         hooks=hooks,
@@ -329,6 +328,12 @@ def turn_context(
         prompt=prompt,
         steering=message.steering if message is not None else None,
     )
+
+
+def context_limits(model: ChosenModel, history_max_characters: int | None) -> ContextLimits:
+    """Return how much a model may be sent."""
+    reserve = model.max_output_tokens or min(model.info.max_output_tokens or RESERVED_TOKENS, RESERVED_TOKENS)
+    return ContextLimits(model.info.context_window, reserve, history_max_characters)
 
 
 def session_info(session: Session) -> SessionInfo:

@@ -16,7 +16,14 @@ from oneclaw_core.config.providers import (
     split_model,
     with_key,
 )
-from oneclaw_core.errors import NotFoundError, ProviderRequestError, SpendingLimitError, StoreError
+from oneclaw_core.errors import (
+    NotFoundError,
+    ProviderError,
+    ProviderRequestError,
+    SettingsError,
+    SpendingLimitError,
+    StoreError,
+)
 from oneclaw_core.providers.base import (
     ArgumentsDelta,
     LoadingRefused,
@@ -33,7 +40,7 @@ from oneclaw_core.turn.attachments import accepted_media_types
 from oneclaw_core.turn.request import prepare_request, undispatched_response
 from oneclaw_core.types.agents import GENERAL_ASSISTANT, REASONING_LEVELS
 from oneclaw_core.types.budget import Spending, start_of_day
-from oneclaw_core.types.events import UsageEvent
+from oneclaw_core.types.events import ModelSwitchedEvent, UsageEvent
 from oneclaw_core.types.messages import TokenUsage
 
 if TYPE_CHECKING:
@@ -49,6 +56,7 @@ if TYPE_CHECKING:
     from oneclaw_core.sessions.store import Store
     from oneclaw_core.sessions.turns import TurnSetup
     from oneclaw_core.tools.context import ToolContext
+    from oneclaw_core.turn.fallback import Fallback
     from oneclaw_core.turn.request import CachePrefixes
     from oneclaw_core.turn.stream import Deadline, Emit
     from oneclaw_core.turn.turn_hooks import TurnHooks
@@ -79,6 +87,7 @@ class ChosenModel:
         prices: what the user says it costs, ``None`` for what is known.
         left_out: the parts of requests that the service has refused, each with the reason that it gave.
         reasoning: how much it is to think, ``None`` for the service's own.
+        fallback: the models that are asked if it fails, where it stands behind another model; else ``None``.
     """
 
     provider: Provider
@@ -89,6 +98,7 @@ class ChosenModel:
     prices: ModelPrices | None = None
     left_out: Mapping[str, str] = field(default_factory=dict)
     reasoning: ReasoningLevel | None = None
+    fallback: Fallback | None = None
 
     @property
     def full_name(self) -> str:
@@ -199,12 +209,53 @@ class ModelChooser:
             name = within.turn.model
         if name is None:
             name = self._settings.read(stored).model or OFFLINE_MODEL
+        level = persona.parameters.get("reasoning")
+        if level in REASONING_LEVELS:  # else an object of the service's own
+            reasoning = reasoning or level
+            kept = {key: value for key, value in persona.parameters.items() if key != "reasoning"}
+            persona = replace(persona, parameters=kept)
+        if reasoning is None and within is not None and within.turn is not None:
+            reasoning = within.turn.reasoning
         try:
-            config, model_name = split_model(name, provider_configs(stored, self._environ, self._known), self._known)
+            chosen = await self._open(name, stored, reasoning)
         except NotFoundError as error:
             if name != persona.model:
                 raise
             raise NotFoundError(f"the model of agent {persona.name!r} cannot be used: {error}") from None
+        if hasattr(chosen.provider, "route"):
+            chosen = await self._first_behind(chosen, stored)
+        return persona, chosen
+
+    async def _first_behind(self, asked: ChosenModel, stored: Mapping[str, Any]) -> ChosenModel:
+        """Return the first of the models that stand behind another one."""
+        from oneclaw_core.providers.base import route_of
+        from oneclaw_core.turn.fallback import Fallback
+
+        route = route_of(asked.provider, asked.info.name)
+        assert route is not None
+
+        async def open_model(name: str) -> ChosenModel:
+            found = await self._open(name, stored, asked.reasoning)
+            if hasattr(found.provider, "route"):
+                raise SettingsError(
+                    f"{name} has models of others behind it too, and only models of services can be here"
+                )
+            return found
+
+        return await Fallback(asked.full_name, route, open_model, self._providers, stored).first()
+
+    async def _open(self, name: str, stored: Mapping[str, Any], reasoning: ReasoningLevel | None) -> ChosenModel:
+        """Make a model ready to be asked.
+
+        Args:
+            name: ``PROVIDER/MODEL``.
+            stored: settings from the store.
+            reasoning: how much it is to think; ``None`` for what is set for it.
+
+        Raises:
+            OneClawError: it cannot be asked.
+        """
+        config, model_name = split_model(name, provider_configs(stored, self._environ, self._known), self._known)
         config = await with_key(config, self._keys)
         await self._providers.prepare(config)
         full_name = f"{config.name}/{model_name}"
@@ -216,14 +267,7 @@ class ModelChooser:
         loading = ToolLoading((said.tool_loading if said else None) or ToolLoading.NATIVE)
         if learned.get("tool_loading") in set(ToolLoading):  # else by another version
             loading = loading.at_most(ToolLoading(learned["tool_loading"]))
-        level = persona.parameters.get("reasoning")
-        if level in REASONING_LEVELS:  # else an object of the service's own
-            reasoning = reasoning or level
-            kept = {key: value for key, value in persona.parameters.items() if key != "reasoning"}
-            persona = replace(persona, parameters=kept)
-        if reasoning is None and within is not None and within.turn is not None:
-            reasoning = within.turn.reasoning
-        return persona, ChosenModel(
+        return ChosenModel(
             self._providers.get(config),
             config,
             model_facts(config, model_name, self._lists, stored),
@@ -259,19 +303,58 @@ class ModelCalls:
         deadline: Deadline,
         hooks: TurnHooks | None = None,
         emit: Emit | None = None,
+        on_switch: Callable[[ChosenModel], None] | None = None,
     ) -> None:
         self._store = store
         self._session_id = session_id
-        self._chosen = chosen
         self._budget = budget
         self._cache_prefixes = cache_prefixes
         self._deadline = deadline
         self._hooks = hooks
         self._emit = emit
+        self._on_switch = on_switch
+        self._use(chosen)
+
+    def _use(self, chosen: ChosenModel) -> None:
+        self._chosen = chosen
         self._tool_loading = chosen.tool_loading
         self._left_out = dict(chosen.left_out)
         self._has_warned = False
+        self._is_shown = False
         self._prices: asyncio.Task[None] | None = None
+
+    @property
+    def model(self) -> str:
+        """The name of the model at its provider, which changes if another one takes its place."""
+        return self._chosen.info.name
+
+    async def switch(self, error: ProviderError) -> None:
+        """Let the next model behind the one that was asked for take the place of one that failed.
+
+        Raises:
+            ProviderError: there is none, the failure is no reason for it, or a part of the answer was shown.
+        """
+        failed = self._chosen
+        if failed.fallback is None:
+            raise error
+        self._use(await failed.fallback.after(error, failed, self._store, is_final=self._is_shown))
+        if self._on_switch is not None:
+            self._on_switch(self._chosen)
+        if self._emit is not None:
+            await self._emit(ModelSwitchedEvent(self._chosen.full_name, failed.full_name, str(error)))
+
+    async def ask_any(
+        self,
+        request: ModelRequest,
+        show: Show | None = None,
+        purpose: Literal["answer", "summary"] = "answer",
+    ) -> ModelResponse | None:
+        """Do the same as :meth:`ask` for a request that fits every model, and go on to the next model by itself."""
+        while True:
+            try:
+                return await self.ask(replace(request, model=self.model), show, purpose)
+            except ProviderError as error:
+                await self.switch(error)
 
     async def ask(
         self,
@@ -295,6 +378,8 @@ class ModelCalls:
             TurnStoppedError: the user stopped the turn.
         """
         await self._check_limits()
+        self._is_shown = False
+        fallback = self._chosen.fallback
         if self._prices is None and needs_prices(self._chosen.config, self._chosen.prices):
             # Their import takes longer than a turn; it runs while the model thinks.
             self._prices = asyncio.create_task(asyncio.to_thread(load_prices))
@@ -310,8 +395,12 @@ class ModelCalls:
                 left_out,
                 self._chosen.reasoning,
             )
+            if fallback is not None:
+                sent = replace(sent, first_byte_seconds=fallback.silence_seconds)
             try:
-                response, refused = await self._observed_answer(sent, show, purpose)
+                hooks = self._hooks
+                async with nullcontext() if hooks is None else hooks.request(sent, self._chosen, purpose) as observe:
+                    response, refused = await self._answer(sent, show, observe)
                 break
             except ProviderRequestError as error:
                 new = [part for part in error.refused_parts if part not in left_out]
@@ -324,18 +413,13 @@ class ModelCalls:
                 await shown
         if response is None:
             return None
+        if fallback is not None:
+            fallback.answered(self._chosen.full_name)
         if refused is not None or found:
             # Only now is it sure that this was what the service refused.
             self._left_out |= found
             await self._remember_refusal(refused, found)
         return undispatched_response(response) if loading is ToolLoading.DISPATCH else response
-
-    async def _observed_answer(
-        self, sent: ModelRequest, show: Show | None, purpose: Literal["answer", "summary"]
-    ) -> tuple[ModelResponse | None, LoadingRefused | None]:
-        hooks = self._hooks
-        async with nullcontext() if hooks is None else hooks.request(sent, self._chosen, purpose) as observe:
-            return await self._answer(sent, show, observe)
 
     async def _answer(
         self,
@@ -361,6 +445,7 @@ class ModelCalls:
                         continue
                     if isinstance(event, _RECEIVED):
                         received.append(event.text)
+                        self._is_shown = self._is_shown or not isinstance(event, ArgumentsDelta)
                     elif isinstance(event, (RetryNotice, LoadingRefused)):
                         if usage is not None or received:
                             lost, usage = self._note_lost(sent, usage, received), None
@@ -371,6 +456,9 @@ class ModelCalls:
                             refused = event
                             self._tool_loading = event.instead
                             continue
+                        fallback = self._chosen.fallback
+                        if fallback is not None and event.error is not None and fallback.gives_up(event):
+                            raise event.error
                     if show is not None and (shown := show(event)) is not None:
                         await shown
         except GeneratorExit:

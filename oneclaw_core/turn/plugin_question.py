@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
 
 from oneclaw_core.errors import ProviderError
@@ -47,9 +48,9 @@ async def answer_plugin(parts: TurnParts, plugin: str, prompt: str, schema: Mapp
         session_id=session.id,
     )
     fault = "it gave no answer"
-    async with parts.providers.acquired(chosen.provider):
+    async with parts.providers.acquired(chosen.provider), chosen.fallback or nullcontext():
         for _ in range(_ATTEMPTS):
-            response = await calls.ask(question)
+            response = await calls.ask_any(question)
             if response is None:
                 continue
             record, _event = await calls.note(response.usage)

@@ -54,5 +54,6 @@ class ResumedTurn(Turn):
                 self._history = [each for each in start.pending_calls if each.tool_call_id in self._open_calls]
                 await self._run_calls()
         finally:
-            await self._interrupt_open_calls()
+            if self._open_calls:
+                await self._interrupt_open_calls()
         return tuple(self._wanted_groups)

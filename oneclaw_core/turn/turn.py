@@ -31,7 +31,7 @@ from oneclaw_core.tools.context import TurnScope
 from oneclaw_core.tools.executor import CallScope, ToolOutcome, ToolProgress
 from oneclaw_core.tools.toolset import LOAD_TOOL_GROUP, requested_group, restore_loaded_groups
 from oneclaw_core.turn.compaction import CompactionReason, Compactor
-from oneclaw_core.turn.context import session_info
+from oneclaw_core.turn.context import context_limits, session_info
 from oneclaw_core.turn.model import ModelCalls
 from oneclaw_core.turn.progress import CUT_OFF, ProgressGuard
 from oneclaw_core.turn.request import model_request, shown_history, tool_names
@@ -62,6 +62,7 @@ if TYPE_CHECKING:
     from oneclaw_core.sessions.usage import UsageRecord
     from oneclaw_core.tools.definition import ToolDefinition
     from oneclaw_core.turn.context import TurnContext, TurnParts
+    from oneclaw_core.turn.model import ChosenModel
     from oneclaw_core.turn.stream import Emit
     from oneclaw_core.types.events import UsageEvent
     from oneclaw_core.types.messages import TokenUsage
@@ -127,17 +128,26 @@ class Turn:
         self._session_id = context.session.id
         model, hooks = context.model, context.hooks
         info = hooks.info if hooks is not None else None
+        asked = model.full_name if model.fallback is None else model.fallback.name
         self._scope = TurnScope(
             context.budget,
             context.within,
-            model.full_name,
+            asked,
             info,
             model.reasoning,
             context.task,
             context.session.name,
         )
         self._model_calls = ModelCalls(
-            parts.store, self._session_id, model, context.budget, parts.cache_prefixes, context.deadline, hooks, emit
+            parts.store,
+            self._session_id,
+            model,
+            context.budget,
+            parts.cache_prefixes,
+            context.deadline,
+            hooks,
+            emit,
+            self._switched,
         )
         self._progress = ProgressGuard()
         self._storing = asyncio.Lock()
@@ -182,7 +192,8 @@ class Turn:
             while state is not None:
                 state = await state()
         finally:
-            await self._interrupt_open_calls()
+            if self._open_calls:
+                await self._interrupt_open_calls()
 
     async def compact(self, start: TurnStart) -> None:
         """Summarise all but the last turn, instead of :meth:`run`.
@@ -265,6 +276,10 @@ class Turn:
                     raise
                 reason, refused = CompactionReason.REFUSED, error
                 continue
+            except ProviderError as error:
+                await self._model_calls.switch(error)
+                reason, refused, was_empty = None, None, False
+                continue
             response = self._answer.response
             if response.tool_calls or response.cut_calls or response.text.strip():
                 return self._store_answer
@@ -286,7 +301,9 @@ class Turn:
         if self._calls:
             return self._run_calls
         session, response = self._context.session, answer.response
-        await self._emit(TurnFinishedEvent(session.name or session.id, response.text, response.stop_reason))
+        model = self._context.model
+        name = None if model.fallback is None else model.full_name
+        await self._emit(TurnFinishedEvent(session.name or session.id, response.text, response.stop_reason, name))
         return None
 
     async def _run_calls(self) -> _State:
@@ -327,7 +344,9 @@ class Turn:
                 needed[item.call.id] = item.result.loads_groups
         self._take_results(calls)
         if answer.request is not None:
-            self._progress.note(calls, self._results, self._polls(calls))
+            names = {call.name for call in calls}
+            polls = {name for name in names if getattr(self._parts.registry.get_tool(name), "is_poll", False)}
+            self._progress.note(calls, self._results, polls)
         self._wanted_groups = [group for call in calls for group in needed.get(call.id, ())]
         for call in calls:
             group = requested_group(call.arguments) if call.id in loaded else None
@@ -368,7 +387,11 @@ class Turn:
         if context.model.writes_summaries:
             history = self._compactor.messages(self._history)
             request = explanation_request(self._request(), history, context.context_limits.input_tokens)
-            answer = await self._answer_to(request, continues_conversation=False)
+            try:
+                answer = await self._answer_to(request, continues_conversation=False)
+            except ProviderError as error:
+                await self._model_calls.switch(error)
+                return self._explain
             # What the service wants back verbatim belongs to another request than the conversation's.
             response = replace(answer.response, tool_calls=(), cut_calls=(), provider_data=None)
             if response.text.strip():
@@ -379,10 +402,6 @@ class Turn:
             "the turn was stopped: the model repeated the same calls and made no progress; send another message that "
             "says how to go on"
         )
-
-    def _polls(self, calls: Sequence[ToolCall]) -> set[str]:
-        names = {call.name for call in calls}
-        return {name for name in names if getattr(self._parts.registry.get_tool(name), "is_poll", False)}
 
     async def _tell_new_tools(self, core: Sequence[ToolDefinition]) -> None:
         """Tell the model of core tools that came to be in the session where the conversation stands, if it can be.
@@ -454,7 +473,10 @@ class Turn:
         except BaseException:
             # The user has read it: it belongs to the history.
             read = "".join(text_so_far)
-            partial = [Message(type=MessageType.ASSISTANT, content=read, is_incomplete=True)] if read else []
+            name = self._context.model.full_name
+            partial = (
+                [Message(type=MessageType.ASSISTANT, content=read, is_incomplete=True, model=name)] if read else []
+            )
             if response is not None and usage is None:  # a whole answer, which is paid for
                 usage, _ = await self._model_calls.note(response.usage)
             if partial or usage is not None:
@@ -464,7 +486,13 @@ class Turn:
         return Answer(response, request, usage, usage_event)
 
     async def _ask_for_summary(self, request: ModelRequest) -> ModelResponse | None:
-        return await self._model_calls.ask(request, self._show_retry, "summary")
+        return await self._model_calls.ask_any(request, self._show_retry, "summary")
+
+    def _switched(self, model: ChosenModel) -> None:
+        """Go on with a model that takes the place of one that failed, within its limits."""
+        limits = context_limits(model, self._context.context_limits.history_max_characters)
+        self._context = replace(self._context, model=model, context_limits=limits)
+        self._compactor.use(limits, self._ask_for_summary if model.writes_summaries else None)
 
     def _show_retry(self, event: ModelEvent) -> Awaitable[None] | None:
         return self._emit(RetryEvent(event.reason, event.delay_seconds)) if isinstance(event, RetryNotice) else None
@@ -498,7 +526,12 @@ class Turn:
         messages = []
         if response.text or response.provider_data or response.tool_calls or response.cut_calls:
             messages.append(
-                Message(type=MessageType.ASSISTANT, content=response.text, provider_data=response.provider_data)
+                Message(
+                    type=MessageType.ASSISTANT,
+                    content=response.text,
+                    provider_data=response.provider_data,
+                    model=None if answer.request is None else self._context.model.full_name,
+                )
             )
         messages += [
             Message(
@@ -574,22 +607,21 @@ class Turn:
         ]
 
     async def _interrupt_open_calls(self) -> None:
-        if self._open_calls:
-            known = {outcome.tool_call_id for outcome in self._outcomes}
-            cut_off = (
-                replace(INTERRUPTED, tool_call_id=call.id, tool_name=call.name)
-                for call in self._open_calls.values()
-                if call.id not in known
-            )
-            try:
-                with suppress(SessionBusyError):  # another turn's by now, which has answered them
-                    await self._store.finish_calls(self._session_id, [*self._outcomes, *cut_off])
-            except StoreError as error:
-                if not self._outcomes:
-                    raise
-                names = ", ".join(sorted({outcome.tool_name or "" for outcome in self._outcomes}))
-                kind = StoreUnavailableError if isinstance(error, StoreUnavailableError) else StoreError
-                raise kind(f"{error}; not stored: the results of calls that ran ({names})") from error
+        known = {outcome.tool_call_id for outcome in self._outcomes}
+        cut_off = (
+            replace(INTERRUPTED, tool_call_id=call.id, tool_name=call.name)
+            for call in self._open_calls.values()
+            if call.id not in known
+        )
+        try:
+            with suppress(SessionBusyError):  # another turn's by now, which has answered them
+                await self._store.finish_calls(self._session_id, [*self._outcomes, *cut_off])
+        except StoreError as error:
+            if not self._outcomes:
+                raise
+            names = ", ".join(sorted({outcome.tool_name or "" for outcome in self._outcomes}))
+            kind = StoreUnavailableError if isinstance(error, StoreUnavailableError) else StoreError
+            raise kind(f"{error}; not stored: the results of calls that ran ({names})") from error
 
 
 def _result_message(outcome: ToolOutcome, shown_characters: int) -> Message:

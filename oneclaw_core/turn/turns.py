@@ -105,8 +105,11 @@ class Turns:
                 raise UsageError("there is no session to resume: send a message")
             message = replace(message, session=found.id)
         prepared = await self._prepare(message)
-        async with self._parts.providers.acquired(prepared.model.provider):
-            if hasattr(prepared.model.provider, "find_context_window"):
+        async with (
+            self._parts.providers.acquired(prepared.model.provider),
+            prepared.model.fallback or nullcontext(),
+        ):
+            if prepared.model.fallback is None and hasattr(prepared.model.provider, "find_context_window"):
                 prepared = replace(prepared, model=await prepared.model.measured())
             session, info = await self._session_of(prepared)
             wait_seconds = 0.0 if message.resumes else prepared.settings.session_wait_seconds
@@ -169,6 +172,8 @@ class Turns:
             expanded = await self._expanded(message.command, text, agent)
             text, groups = expanded.text, (*groups, *expanded.groups)
         if attachments:
+            if model.fallback is not None:
+                model = await model.fallback.first(attachments)
             check_attachments(attachments, model.attachment_media_types, model.full_name)
         return _Prepared(
             message=message,
@@ -299,11 +304,12 @@ class Turns:
             hooks = self._hooks(session_info(found), persona, chosen, "", None)
             async with (
                 self._parts.providers.acquired(chosen.provider),
+                chosen.fallback or nullcontext(),
                 self._store.session_lock(found.id, settings.session_wait_seconds),
             ):
                 self._parts.registry.set_disabled(setup.tool_states.disabled_tools, setup.tool_states.disabled_groups)
                 prompt = await self._parts.prompt_of(session_info(found), persona)
-                if hasattr(chosen.provider, "find_context_window"):
+                if chosen.fallback is None and hasattr(chosen.provider, "find_context_window"):
                     chosen = await chosen.measured()
                 start = await self._store.load_turn(found.id, settings.history_max_characters, prompt.sections)
                 self._parts.apply_states(start)
@@ -336,7 +342,7 @@ class Turns:
             id=new_id(),
             session=session,
             agent=agent.name,
-            model=model.full_name,
+            model=model.full_name if model.fallback is None else model.fallback.name,
             text=text,
             can_ask=self._parts.permissions.can_ask_in(asking),
             parent_call_id=within.call_id if within is not None else None,

@@ -162,6 +162,30 @@ class RetryEvent:
 
 
 @dataclass(frozen=True, slots=True)
+class ModelSwitchedEvent:
+    """A model of a chain failed, and the next one is asked in its place.
+
+    Attributes:
+        model: the one that is asked now, as ``PROVIDER/MODEL``.
+        instead_of: the one that failed.
+        reason: how it failed.
+    """
+
+    model: str
+    instead_of: str
+    reason: str
+
+    @property
+    def notice(self) -> str:
+        """The event as a sentence for the user."""
+        return f"{self.reason}; asking {self.model} instead of {self.instead_of}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """The event as JSON."""
+        return {"event": "model_switched", "model": self.model, "instead_of": self.instead_of, "reason": self.reason}
+
+
+@dataclass(frozen=True, slots=True)
 class UsageEvent:
     """Usage of one model request; ``cost`` is ``None`` where the price is not known.
 
@@ -195,11 +219,14 @@ class TurnFinishedEvent:
         session: the session's name, or its id if it has none.
         text: the final answer.
         stop_reason: why it ends there; all but ``COMPLETE`` mean that something may be missing. JSON has it only then.
+        model: the model that gave it, if it stands behind the one that was asked for, as in a chain; else ``None``.
+            JSON has it only then.
     """
 
     session: str
     text: str
     stop_reason: StopReason = StopReason.COMPLETE
+    model: str | None = None
 
     @property
     def notice(self) -> str | None:
@@ -211,7 +238,7 @@ class TurnFinishedEvent:
         document = {"event": "turn_finished", "session": self.session, "text": self.text}
         if self.stop_reason is not StopReason.COMPLETE:
             document["stop_reason"] = str(self.stop_reason)
-        return document
+        return document if self.model is None else document | {"model": self.model}
 
 
 _NOTICES: dict[str, str] = {
@@ -233,6 +260,7 @@ TurnEvent = (
     | SteeredEvent
     | CompactedEvent
     | RetryEvent
+    | ModelSwitchedEvent
     | UsageEvent
     | TurnFinishedEvent
 )

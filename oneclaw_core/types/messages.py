@@ -103,6 +103,7 @@ class Message:
         provider_data: what a wire format needs to get back verbatim later, by provider type.
         attachments: files for the model to look at (of the user, and of results).
         marks: where the content comes from; a model is not sent them.
+        model: the model that wrote it, as ``PROVIDER/MODEL`` (of the model only); ``None`` if that was not stored.
         sequence: the place in the history; ``None`` until stored.
         created_at: when it was stored, in UTC.
     """
@@ -121,6 +122,7 @@ class Message:
     provider_data: Mapping[str, Any] | None = None
     attachments: tuple[Attachment, ...] = ()
     marks: tuple[Mark, ...] = ()
+    model: str | None = None
     sequence: int | None = None
     created_at: datetime | None = None
 

@@ -60,6 +60,7 @@ def test_the_offline_model_is_always_listed(ok):
             "context_window": None,
             "max_output_tokens": None,
             "input_media_types": None,
+            "models": [],
             "is_listed": True,
             "is_added": False,
             "is_default": True,

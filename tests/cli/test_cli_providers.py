@@ -36,7 +36,15 @@ def test_preconfigured_providers_are_listed_without_their_keys(oneclaw, monkeypa
         "set_by_tool": False,
         "key_place": None,
     }
-    assert list(by_name(outcome.json)) == ["offline", "openai", "openai_compatible", "anthropic", "gemini", "ollama"]
+    assert list(by_name(outcome.json)) == [
+        "offline",
+        "openai",
+        "openai_compatible",
+        "anthropic",
+        "gemini",
+        "ollama",
+        "chain",
+    ]
     assert (by_name(outcome.json)["ollama"]["key"], by_name(outcome.json)["ollama"]["key_source"]) == ("not set", None)
     assert by_name(outcome.json)["offline"]["key_variable"] is None
     assert SECRET not in oneclaw("providers", "list").stdout

@@ -154,7 +154,7 @@ def test_a_program_that_was_ended_during_an_answer_is_resumed(oneclaw, serve, en
         program.send_signal(ending)
         program.communicate()
     shown = oneclaw("sessions", "show", "work")
-    assert ("OneClaw (broken off): It is l" in shown.stdout) == (ending != signal.SIGKILL)
+    assert ("broken off): It is l" in shown.stdout) == (ending != signal.SIGKILL)
     outcome = oneclaw("run", *MODEL, "--resume", "--session", "work")
     assert (outcome.status, outcome.stdout, outcome.stderr) == (0, "It is late.\n", "")
     assert [message["role"] for message in server.bodies[1]["messages"]] == ["system", "user"]

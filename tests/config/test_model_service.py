@@ -20,7 +20,7 @@ from oneclaw_core.plugins.loading.load_plugins import load_plugins
 pytestmark = pytest.mark.lowest_versions
 
 KNOWN = load_plugins(frozenset()).known_providers
-PRECONFIGURED = ["offline", "openai", "openai_compatible", "anthropic", "gemini", "ollama"]
+PRECONFIGURED = ["offline", "openai", "openai_compatible", "anthropic", "gemini", "ollama", "chain"]
 
 
 @pytest.fixture
@@ -143,7 +143,12 @@ def test_only_a_vendors_own_service_wants_a_key(keys_of):
 def test_which_services_are_on_this_machine():
     stored = {"provider:odd": {"type": "openai_compatible", "base_url": "http://[::1"}}
     configs = provider_configs(stored, {"ANTHROPIC_BASE_URL": "http://127.0.0.1:9"}, KNOWN)
-    assert {name for name, each in configs.items() if is_on_this_machine(each)} == {"offline", "ollama", "anthropic"}
+    assert {name for name, each in configs.items() if is_on_this_machine(each)} == {
+        "offline",
+        "ollama",
+        "anthropic",
+        "chain",
+    }
 
 
 def test_a_models_own_name_may_contain_slashes():

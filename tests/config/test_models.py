@@ -186,7 +186,7 @@ def test_a_service_that_fails_leaves_what_is_kept(lists, answer, kind, message):
 
 
 def test_the_offline_model_is_not_kept(lists, file_of):
-    asyncio.run(lists.fetch(ProviderConfig("offline", "offline"), Service(MODELS), 5))
+    asyncio.run(lists.fetch(ProviderConfig("offline", "offline", is_local=True), Service(MODELS), 5))
     assert not file_of("offline").exists()
 
 

@@ -151,7 +151,7 @@ PROVIDERS = provider_configs({}, {}, load_plugins(frozenset()).known_providers)
         ("docs/manifests.md", TOOL_KEYS),
         (
             "docs/models-and-keys.md",
-            [*PROVIDERS, *(each.key_variable for each in PROVIDERS.values() if each.type != "offline")],
+            [*PROVIDERS, *(each.key_variable for each in PROVIDERS.values() if not each.is_local)],
         ),
         ("docs/models-and-keys.md", [*ModelOverrides.model_fields, *KeySource]),
         ("docs/tokens.md", [f"`{way}`" for way in ToolLoading]),

@@ -8,6 +8,7 @@ from typing import Any, get_args
 from oneclaw_core import (
     CompactedEvent,
     GroupLoadedEvent,
+    ModelSwitchedEvent,
     ReasoningEvent,
     RetryEvent,
     TextEvent,
@@ -35,6 +36,9 @@ _SAMPLES: dict[type, list[Any]] = {
     GroupLoadedEvent: [GroupLoadedEvent("pdf", ("pdf_info", "pdf_extract_text", "pdf_render_page"))],
     CompactedEvent: [CompactedEvent(48, 900, "context_window")],
     RetryEvent: [RetryEvent("the service is overloaded", 1.5)],
+    ModelSwitchedEvent: [
+        ModelSwitchedEvent("openai/gpt-6", "anthropic/claude-sonnet-5", "anthropic takes no more requests for now")
+    ],
     UsageEvent: [
         UsageEvent("offline/rules", TokenUsage(input_tokens=734, cached_input_tokens=0, output_tokens=9), 0.0),
         UsageEvent(
@@ -44,6 +48,7 @@ _SAMPLES: dict[type, list[Any]] = {
     TurnFinishedEvent: [
         TurnFinishedEvent("report", "It has 6 pages."),
         TurnFinishedEvent("report", "It has", StopReason.LENGTH_LIMIT),
+        TurnFinishedEvent("report", "It has 6 pages.", model="openai/gpt-6"),
     ],
 }
 _ERROR = {"event": "error", "error_type": "ProviderUnavailableError", "message": "anthropic cannot be reached: ..."}

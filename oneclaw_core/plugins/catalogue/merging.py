@@ -204,6 +204,8 @@ class Catalog:
         )
         if "price_vendor" in registration.options:
             self.known_providers.price_vendors[registration.name] = registration.options["price_vendor"]
+        if registration.options.get("is_local"):
+            self.known_providers.local_types.add(registration.name)
         record.providers.append(registration.name)
 
     def _add_skill(self, registration: Registration, record: PluginRecord) -> None:

@@ -175,13 +175,21 @@ class ProviderRegistrar:
 
     _entry: PluginEntry
 
-    def __call__(self, type_name: str, factory: ProviderFactory | str, *, price_vendor: str | None = None) -> None:
+    def __call__(
+        self,
+        type_name: str,
+        factory: ProviderFactory | str,
+        *,
+        price_vendor: str | None = None,
+        is_local: bool = False,
+    ) -> None:
         """Register a provider type.
 
         Args:
             type_name: of the wire format, such as ``openai_compatible``.
             factory: makes a provider from its configuration; an object, or its name ``module:attribute``.
             price_vendor: the name in ``genai-prices`` of the vendor at the type's own address, for costs.
+            is_local: True if the type has no service of its own, and so neither an address nor a key.
         """
         try:
             target = target_name(factory)
@@ -195,7 +203,8 @@ class ProviderRegistrar:
                 self._entry.name,
                 str(type_name),
                 target,
-                {} if price_vendor is None else {"price_vendor": price_vendor},
+                ({} if price_vendor is None else {"price_vendor": price_vendor})
+                | ({"is_local": True} if is_local else {}),
                 value,
             )
         )

@@ -13,5 +13,5 @@ if TYPE_CHECKING:
 @hookimpl
 def register_providers(register: ProviderRegistrar) -> None:
     """Register the rule-based model."""
-    register("offline", "oneclaw_offline.provider:OfflineProvider")
+    register("offline", "oneclaw_offline.provider:OfflineProvider", is_local=True)
     register.preconfigured("offline")

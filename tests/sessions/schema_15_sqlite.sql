@@ -44,6 +44,7 @@ CREATE TABLE messages (
     is_json BOOLEAN,
     is_incomplete BOOLEAN,
     marks TEXT,
+    model TEXT,
     FOREIGN KEY(session_id) REFERENCES sessions (id) ON DELETE CASCADE
 );
 CREATE TABLE schema_version (
