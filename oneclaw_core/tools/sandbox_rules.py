@@ -6,7 +6,7 @@ import os
 import re
 import sys
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -14,13 +14,8 @@ from typing import TYPE_CHECKING
 from oneclaw_core.errors import SandboxError
 from oneclaw_core.process.sandbox.policy import SandboxPolicy
 from oneclaw_core.secrets.redaction import without_secrets
-from oneclaw_core.tools.hidden_paths import (
-    HIDDEN_FOLDERS,
-    PROTECTED_FOLDERS,
-    is_hidden_name,
-    is_private_directory,
-    user_directory,
-)
+from oneclaw_core.tools.hidden_paths import HIDDEN_FOLDERS, is_private_directory, user_directory
+from oneclaw_core.tools.special_files import find_special_files
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -58,12 +53,6 @@ _VARIABLES = frozenset(
         "USER", "VIRTUAL_ENV",
     }
 )  # fmt: skip
-# Of other people's making, and not searched for hidden files; nothing in them is a secret of the user's.
-_NOT_SEARCHED = frozenset(("node_modules", "site-packages", "__pycache__", ".venv", "venv", ".tox", ".nox"))
-_MOST_DIRECTORIES = 5_000
-# A change in the same moment could leave the time of a directory as it was.
-_SETTLED_SECONDS = 2.0
-_MOST_SETTINGS_BYTES = 100_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,8 +82,8 @@ def sandbox_policy(
         environ: the environment; by default the program's own.
 
     Raises:
-        SandboxError: the workspace holds the user's directory, there is more to search than can be, or what the scope
-            names leads to another place.
+        SandboxError: the workspace holds the user's directory, the search for hidden files takes too long, or what the
+            scope names leads to another place.
         OSError: no temporary directory can be made.
     """
     scope = scope or SandboxScope()
@@ -116,11 +105,7 @@ def sandbox_policy(
         written, read = [], []
     environ = dict(os.environ if environ is None else environ)  # one of its own is faster
     machine = _machine(home, paths.home, environ.get("PATH", ""), os.stat("/").st_mtime_ns)  # noqa: PTH116
-    special = _Special()
-    for root in written:
-        special.search(root, is_written=True)
-    for root in read:
-        special.search(root, is_written=False)
+    special = find_special_files(written, read)
     denied_reads, denied_writes = (list(_denied(paths.denied, each)) for each in ("files.read", "files.write"))
     return SandboxPolicy(
         write_roots=tuple(written),
@@ -158,118 +143,6 @@ def temporary_directory(home: Path) -> Path:
         raise PermissionError(f"{directory} belongs to another user")
     directory.chmod(0o700)
     return directory.resolve()
-
-
-@dataclass(slots=True)
-class _Special:
-    """What is hidden or protected in the directories that a command gets."""
-
-    hidden_folders: list[Path] = field(default_factory=list)
-    hidden_files: list[Path] = field(default_factory=list)
-    protected: list[Path] = field(default_factory=list)
-    _count: int = 0
-
-    def search(self, root: Path, *, is_written: bool) -> None:
-        """Search a directory with all below it; what cannot be written needs no protection.
-
-        Raises:
-            SandboxError: it has too many directories.
-        """
-        import time
-
-        latest = time.time() - _SETTLED_SECONDS
-        waiting = [str(root)] if root.is_dir() else []
-        while waiting:
-            directory = waiting.pop()
-            self._count += 1
-            if self._count > _MOST_DIRECTORIES:
-                raise SandboxError(f"{root} has more directories than are searched for hidden files")
-            try:
-                # Not the time of its content, which commands can set back.
-                changed = os.stat(directory).st_ctime_ns  # noqa: PTH116  # many of them
-            except OSError:
-                continue
-            found = _entries(directory, changed if changed < latest * 1e9 else time.time_ns())
-            waiting += found.searched
-            for each in found.hidden:
-                self._hide(Path(each), root)
-            if not is_written:
-                continue
-            self.protected += map(Path, found.protected)
-            for each in found.repositories:
-                self.protected += _repository_settings(Path(each))
-
-    def _hide(self, path: Path, root: Path) -> None:
-        # What a link leads to is hidden where it lies; a mount in its place would not hold.
-        if path.is_symlink():
-            try:
-                path = path.resolve()
-            except (OSError, RuntimeError):  # a loop of links, which nothing can open
-                return
-            if path.is_dir() and not path.is_relative_to(root):  # a checkout must not close the system
-                return
-        if path.is_dir():
-            self.hidden_folders.append(path)
-        elif path.exists():
-            self.hidden_files.append(path)
-
-
-@dataclass(frozen=True, slots=True)
-class _Entries:
-    searched: tuple[str, ...]
-    hidden: tuple[str, ...]
-    protected: tuple[str, ...]
-    repositories: tuple[str, ...]
-
-
-@lru_cache(maxsize=4 * _MOST_DIRECTORIES)
-def _entries(directory: str, changed: int) -> _Entries:
-    """Sort what lies in a directory; remembered for as long as nothing is added, removed or renamed there."""
-    searched, hidden, protected, repositories = [], [], [], []
-    try:
-        with os.scandir(directory) as entries:
-            for entry in entries:
-                name = entry.name.casefold()
-                is_directory = entry.is_dir(follow_symlinks=False)
-                if is_hidden_name(name):
-                    hidden.append(entry.path)
-                elif name == ".git" and is_directory:
-                    repositories.append(entry.path)
-                elif name in PROTECTED_FOLDERS:
-                    protected.append(entry.path)
-                elif is_directory and name not in _NOT_SEARCHED:
-                    searched.append(entry.path)
-    except OSError:  # it cannot be read here, so not there either
-        pass
-    return _Entries(tuple(searched), tuple(hidden), tuple(protected), tuple(repositories))
-
-
-def _repository_settings(git: Path) -> Iterator[Path]:
-    """Yield what git runs or obeys when used outside. What is not there cannot be protected, so it is made."""
-    modules = (each.parent for each in git.glob("modules/**/HEAD"))
-    for repository in (git, *(each for each in modules if (each / "objects").is_dir())):
-        with suppress(OSError):
-            (repository / "hooks").mkdir(exist_ok=True)
-            _keep_common_directory(repository)
-        for name in ("commondir", "config", "config.worktree", "hooks", "info/attributes"):
-            if (repository / name).exists():
-                yield repository / name
-        for name in ("commondir", "config.worktree"):
-            yield from repository.glob(f"worktrees/*/{name}")
-
-
-def _keep_common_directory(repository: Path) -> None:
-    """Say in a repository that its settings are its own: git takes them from elsewhere if the file names a place."""
-    path = repository / "commondir"
-    if not (repository / "HEAD").is_file() or os.path.lexists(path):
-        return
-    # With the file, git leaves these two settings aside; a submodule is found without them.
-    settings = (repository / "config").read_bytes()[:_MOST_SETTINGS_BYTES]
-    if repository.name == ".git" and re.search(rb"^\s*(?:worktree|bare\s*=\s*true)", settings, re.I | re.M):
-        return
-    new = path.with_name(f"commondir-{os.urandom(8).hex()}")  # whole from the start, for git fails at an empty one
-    new.write_text(".\n", "utf-8")
-    new.rename(path)
 
 
 @dataclass(frozen=True, slots=True)

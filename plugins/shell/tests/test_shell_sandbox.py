@@ -193,7 +193,7 @@ def test_only_repositories_that_can_be_written_get_hooks(tmp_path):
 
 
 def test_a_hidden_file_is_found_though_a_command_sets_back_the_time_of_its_directory(tmp_path, monkeypatch):
-    monkeypatch.setattr("oneclaw_core.tools.sandbox_rules._SETTLED_SECONDS", -60)
+    monkeypatch.setattr("oneclaw_core.tools.special_files._SETTLED_SECONDS", -60)
     guard = guard_for(tmp_path)
     before = guard.workspace.stat()
     sandbox_policy(guard)
@@ -223,6 +223,46 @@ def test_what_was_asked_for_is_not_followed_to_another_place(tmp_path):
     (guard.workspace / "asked").symlink_to(guard.start_directory)
     with pytest.raises(SandboxError, match="another place"):
         sandbox_policy(guard, SandboxScope(writable=(guard.workspace / "asked",)))
+
+
+def test_no_command_plants_settings_that_git_may_read_later(run, oneclaw_home, tmp_path):
+    planted, git = tmp_path / "planted", ["git", "-C", oneclaw_home.workspace / "a"]
+    subprocess.run(["git", "init", "-q", oneclaw_home.workspace / "a"], check=True)
+    (oneclaw_home.workspace / "a/.githooks").mkdir()
+    (oneclaw_home.workspace / "a/shared.ini").touch()
+    subprocess.run([*git, "config", "core.hooksPath", ".githooks"], check=True)
+    subprocess.run([*git, "config", "include.path", "../shared.ini"], check=True)
+    monitor = f"[core]\n  fsmonitor = touch {planted}; false\n"
+    (oneclaw_home.workspace / "settings").write_text(monitor)
+    run(
+        f"cd a; cp ../settings .git/config.worktree; cp ../settings shared.ini; echo 'touch {planted}' "
+        "> .githooks/pre-commit; chmod +x .githooks/pre-commit"
+    )
+    subprocess.run([*git, "config", "extensions.worktreeConfig", "true"], check=True)
+    commit = [*git, "-c", "user.name=A", "-c", "user.email=a@b", "commit", "-q", "--allow-empty", "-m", "x"]
+    subprocess.run(commit, check=True)
+    assert not planted.exists()
+
+
+def test_packages_are_searched_for_repositories_alone(tmp_path):
+    guard = guard_for(tmp_path)
+    start, repositories = guard.workspace, ["node_modules/@a/b", "node_modules/c", ".venv/src/d", ".tox/py/src/e"]
+    for name in repositories:
+        (start / name / ".git").mkdir(parents=True)
+        (start / name / "key.pem").write_text("x")
+    policy = sandbox_policy(guard)
+    assert {start / each / ".git/hooks" for each in repositories} <= {*policy.protected}
+    assert not any(each.is_relative_to(start) for each in policy.hidden_files)
+
+
+def test_a_search_that_takes_too_long_gives_no_policy(tmp_path, monkeypatch):
+    from oneclaw_core.process import SandboxError
+
+    guard = guard_for(tmp_path)
+    (guard.workspace / "a").mkdir()
+    monkeypatch.setattr("oneclaw_core.tools.special_files._SEARCH_SECONDS", 0)
+    with pytest.raises(SandboxError, match="for hidden files takes more than 0 seconds"):
+        sandbox_policy(guard)
 
 
 def test_a_repository_whose_files_lie_elsewhere_is_left_as_it_is(tmp_path):

@@ -1,0 +1,212 @@
+"""Find what is hidden or protected in the directories that a command gets.
+
+Each directory is read once, and again when its entries change, so that a command in a large project waits little.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import time
+from contextlib import suppress
+from dataclasses import dataclass, field
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from oneclaw_core.errors import SandboxError
+from oneclaw_core.tools.hidden_paths import PROTECTED_FOLDERS, is_hidden_name
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+# Packages bring keys and settings for their tests, which are no secrets of the user's, and which they need. So these
+# are searched for repositories alone, as many levels deep as package managers put them.
+_PACKAGE_FOLDERS = {"node_modules": 1, ".venv": 2, "venv": 2, ".tox": 3, ".nox": 3}
+_NOT_SEARCHED = frozenset(("__pycache__", "site-packages"))
+_SEARCH_SECONDS = 5.0
+_MOST_REMEMBERED = 100_000
+# A change in the same moment could leave the time of a directory as it was.
+_SETTLED_SECONDS = 2.0
+_MOST_SETTINGS_BYTES = 100_000
+_ELSEWHERE = re.compile(rb"^\s*(?:worktree|bare\s*=\s*true)", re.IGNORECASE | re.MULTILINE)
+# Hooks that git runs, and settings that it reads, elsewhere than in its own folder.
+_PLACES = re.compile(rb"^\s*(hooksPath|path)\s*=\s*([^\r\n#;]+)", re.IGNORECASE | re.MULTILINE)
+
+
+@dataclass(slots=True)
+class SpecialFiles:
+    """What is hidden or protected.
+
+    Attributes:
+        hidden_folders: whose names say that they hold secrets.
+        hidden_files: the same of files.
+        protected: what programs outside run or obey.
+    """
+
+    hidden_folders: list[Path] = field(default_factory=list)
+    hidden_files: list[Path] = field(default_factory=list)
+    protected: list[Path] = field(default_factory=list)
+
+
+def find_special_files(written: Iterable[Path], read: Iterable[Path]) -> SpecialFiles:
+    """Search directories with all below them.
+
+    Args:
+        written: that a command can write.
+        read: that it can only read, so that nothing in them needs protection.
+
+    Raises:
+        SandboxError: it takes too long; what was found by then is remembered, and found faster the next time.
+    """
+    search = _Search()
+    for root in written:
+        search.search(root, is_written=True)
+    for root in read:
+        search.search(root, is_written=False)
+    return search.found
+
+
+class _Search:
+    def __init__(self) -> None:
+        self.found = SpecialFiles()
+        self._until = time.monotonic() + _SEARCH_SECONDS
+        self._latest_ns = (time.time() - _SETTLED_SECONDS) * 1e9
+
+    def search(self, root: Path, *, is_written: bool) -> None:
+        waiting = [str(root)] if root.is_dir() else []
+        while waiting:
+            entries = self._entries(waiting.pop())
+            waiting += entries.searched
+            if entries.is_ordinary:
+                continue
+            for each in entries.hidden:
+                self._hide(Path(each), root)
+            if is_written:
+                self.found.protected += map(Path, entries.protected)
+                self._protect_repositories(entries, root)
+                self._search_packages(list(entries.packages), root)
+
+    def _search_packages(self, waiting: list[tuple[str, int]], root: Path) -> None:
+        while waiting:
+            directory, levels = waiting.pop()
+            entries = self._entries(directory)
+            self._protect_repositories(entries, root)
+            if levels:
+                # Packages of a publisher lie in a folder of its own.
+                waiting += (
+                    (each, levels if "/@" in each[len(directory) :] else levels - 1) for each in entries.searched
+                )
+
+    def _entries(self, directory: str) -> _Entries:
+        if time.monotonic() > self._until:
+            raise SandboxError(f"the search for hidden files takes more than {_SEARCH_SECONDS:g} seconds")
+        try:
+            # Not the time of its content, which commands can set back.
+            changed = os.stat(directory).st_ctime_ns  # noqa: PTH116  # many of them
+        except OSError:
+            return _NO_ENTRIES
+        return _read_entries(directory, changed if changed < self._latest_ns else time.time_ns())
+
+    def _hide(self, path: Path, root: Path) -> None:
+        # What a link leads to is hidden where it lies; a mount in its place would not hold.
+        if path.is_symlink():
+            try:
+                path = path.resolve()
+            except (OSError, RuntimeError):  # a loop of links, which nothing can open
+                return
+            if path.is_dir() and not path.is_relative_to(root):  # a checkout must not close the system
+                return
+        if path.is_dir():
+            self.found.hidden_folders.append(path)
+        elif path.exists():
+            self.found.hidden_files.append(path)
+
+    def _protect_repositories(self, entries: _Entries, root: Path) -> None:
+        for each in entries.repositories:
+            self.found.protected += _repository_settings(Path(each), root)
+
+
+@dataclass(frozen=True, slots=True)
+class _Entries:
+    searched: tuple[str, ...]
+    packages: tuple[tuple[str, int], ...]
+    hidden: tuple[str, ...]
+    protected: tuple[str, ...]
+    repositories: tuple[str, ...]
+    is_ordinary: bool
+
+
+_NO_ENTRIES = _Entries((), (), (), (), (), is_ordinary=True)
+
+
+@lru_cache(maxsize=_MOST_REMEMBERED)
+def _read_entries(directory: str, changed: int) -> _Entries:
+    """Sort what lies in a directory; remembered for as long as nothing is added, removed or renamed there."""
+    searched, packages, hidden, protected, repositories = [], [], [], [], []
+    try:
+        with os.scandir(directory) as entries:
+            for entry in entries:
+                name = entry.name.casefold()
+                is_directory = entry.is_dir(follow_symlinks=False)
+                if is_hidden_name(name):
+                    hidden.append(entry.path)
+                elif name == ".git" and is_directory:
+                    repositories.append(entry.path)
+                elif name in PROTECTED_FOLDERS:
+                    protected.append(entry.path)
+                elif is_directory and name in _PACKAGE_FOLDERS:
+                    packages.append((entry.path, _PACKAGE_FOLDERS[name]))
+                elif is_directory and name not in _NOT_SEARCHED:
+                    searched.append(entry.path)
+    except OSError:  # it cannot be read here, so not there either
+        pass
+    others = tuple(packages), tuple(hidden), tuple(protected), tuple(repositories)
+    return _Entries(tuple(searched), *others, is_ordinary=not any(others))
+
+
+def _repository_settings(git: Path, root: Path) -> Iterator[Path]:
+    """Yield what git runs or obeys when used outside. What is not there cannot be protected, so it is made."""
+    modules = (each.parent for each in git.glob("modules/**/HEAD"))
+    for repository in (git, *(each for each in modules if (each / "objects").is_dir())):
+        settings = b""
+        with suppress(OSError):
+            (repository / "hooks").mkdir(exist_ok=True)
+            settings = _read_settings(repository)
+            _keep_common_directory(repository, settings)
+            for each in (repository, *repository.glob("worktrees/*/")):
+                if not os.path.lexists(each / "config.worktree"):
+                    (each / "config.worktree").touch()
+        for name in ("commondir", "config", "config.worktree", "hooks", "info/attributes"):
+            if (repository / name).exists():
+                yield repository / name
+        for name in ("commondir", "config.worktree"):
+            yield from repository.glob(f"worktrees/*/{name}")
+        yield from _places_in(settings, repository, root)
+
+
+def _read_settings(repository: Path) -> bytes:
+    with (repository / "config").open("rb") as file:
+        return file.read(_MOST_SETTINGS_BYTES)
+
+
+def _places_in(settings: bytes, repository: Path, root: Path) -> Iterator[Path]:
+    """Yield the hooks and settings below a root that the settings of a repository name."""
+    for name, value in _PLACES.findall(settings):
+        base = repository.parent if name.lower() == b"hookspath" else repository
+        path = Path(os.path.realpath(base / os.fsdecode(value.strip().strip(b'"'))))
+        if path.is_relative_to(root) and path not in (root, *root.parents, *repository.parents) and path.exists():
+            yield path
+
+
+def _keep_common_directory(repository: Path, settings: bytes) -> None:
+    """Say in a repository that its settings are its own: git takes them from elsewhere if the file names a place."""
+    path = repository / "commondir"
+    if not (repository / "HEAD").is_file() or os.path.lexists(path):
+        return
+    # With the file, git leaves these two settings aside; a submodule is found without them.
+    if repository.name == ".git" and _ELSEWHERE.search(settings):
+        return
+    new = path.with_name(f"commondir-{os.urandom(8).hex()}")  # whole from the start, for git fails at an empty one
+    new.write_text(".\n", "utf-8")
+    new.rename(path)
