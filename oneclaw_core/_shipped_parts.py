@@ -19,6 +19,7 @@ OUR_DISTRIBUTIONS = {
     "postgres": "oneclaw-postgres",
     "scheduled_tasks": "oneclaw-scheduled-tasks",
     "search": "oneclaw-search",
+    "setup": "oneclaw-setup",
     "shell": "oneclaw-shell",
     "skills": "oneclaw-skills",
     "web": "oneclaw-web",
@@ -48,6 +49,7 @@ GROUPS = {
 """Tool groups of OneClaw's own plugins."""
 
 COMMANDS = {
+    "completion": "setup",
     "env": "javascript",
     "google": "google_workspace",
     "mcp": "mcp",
@@ -58,6 +60,8 @@ COMMANDS = {
     "plugins sync": "devtools",
     "plugins uninstall": "devtools",
     "plugins upgrade": "devtools",
+    "profiles": "setup",
+    "setup": "setup",
     "skills": "skills",
     "tasks": "scheduled_tasks",
 }

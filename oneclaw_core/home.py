@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import os
+import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from oneclaw_core.errors import OneClawError
+from oneclaw_core.errors import OneClawError, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+PROFILE_VARIABLE = "ONECLAW_PROFILE"
+_PROFILE = re.compile(r"[a-z0-9][a-z0-9_-]{0,62}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,10 +24,12 @@ class Home:
     Attributes:
         path: the home itself, absolute.
         database_url: of the store; by default a SQLite file in the home.
+        profile: the name of the profile whose home this is, ``None`` for the plain one.
     """
 
     path: Path
     database_url: str
+    profile: str | None = None
 
     @property
     def database_path(self) -> Path | None:
@@ -98,21 +104,71 @@ def find_home(environ: Mapping[str, str] | None = None, path: str | Path | None 
 
     Args:
         environ: the environment; by default the program's own.
-        path: the directory; by default ``ONECLAW_HOME``, else the platform's place for user data.
+        path: the directory; by default ``ONECLAW_HOME``, else the platform's place for user data, and with
+            ``ONECLAW_PROFILE`` the home of that profile beside it.
 
     Raises:
-        OneClawError: the path means nothing here, such as a relative one where the current directory is gone.
+        OneClawError: the path means nothing here, such as a relative one where the current directory is gone, or a
+            profile cannot have that name.
     """
     environ = os.environ if environ is None else environ
+    profile = None if path else environ.get(PROFILE_VARIABLE) or None
+    if profile is not None:
+        check_profile_name(profile)
+        if environ.get("ONECLAW_DATABASE_URL"):
+            raise UsageError(
+                f"the profile {profile!r} has a database of its own, and ONECLAW_DATABASE_URL names another one: unset "
+                "that variable, or use no profile"
+            )
+    directory = _directory(environ, path)
+    if profile is not None:
+        directory = _profiles_folder(directory) / profile
+    url = environ.get("ONECLAW_DATABASE_URL") or f"sqlite:///{directory / 'oneclaw.db'}"
+    return Home(directory, url, profile)
+
+
+def find_profiles(environ: Mapping[str, str] | None = None) -> dict[str, Path]:
+    """Return the homes of the profiles there are, by name.
+
+    Args:
+        environ: the environment; by default the program's own.
+
+    Raises:
+        OneClawError: as for :func:`find_home`.
+    """
+    folder = _profiles_folder(_directory(os.environ if environ is None else environ))
+    try:
+        return {each.name: each for each in sorted(folder.iterdir()) if _PROFILE.fullmatch(each.name) and each.is_dir()}
+    except OSError:
+        return {}
+
+
+def check_profile_name(name: str) -> None:
+    """Refuse a name that no profile can have.
+
+    Raises:
+        UsageError: with the rule.
+    """
+    if not _PROFILE.fullmatch(name):
+        raise UsageError(
+            f"{name[:100]!r} is no name for a profile: use 1 to 63 lower-case letters, digits, '_' and '-', beginning "
+            "with a letter or a digit"
+        )
+
+
+def _profiles_folder(home: Path) -> Path:
+    return home.with_name(f"{home.name}-profiles")
+
+
+def _directory(environ: Mapping[str, str], path: str | Path | None = None) -> Path:
     chosen = path or environ.get("ONECLAW_HOME")
     if not chosen:
         from platformdirs import user_data_path
 
         chosen = user_data_path("oneclaw", appauthor=False)
     try:
-        directory = Path(chosen).expanduser().absolute()
+        return Path(chosen).expanduser().absolute()
     except (RuntimeError, OSError) as error:
         raise OneClawError(
             f"the home {str(chosen)!r} cannot be found: {error}; set ONECLAW_HOME to an absolute path"
         ) from None
-    return Home(directory, environ.get("ONECLAW_DATABASE_URL") or f"sqlite:///{directory / 'oneclaw.db'}")

@@ -11,6 +11,10 @@ from oneclaw_core.cli.output import printable_line, reserved_stdout, warn
 from oneclaw_core.errors import NotFoundError, OneClawError, PluginError
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from click.shell_completion import CompletionItem
+
     from oneclaw_core.plugins.registration.commands import PluginCommand
 
 
@@ -39,6 +43,13 @@ class CommandGroup(click.Group):
             require_command(f"{self.name} {cmd_name}")
             return None
         return load_command(found)
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        """Complete the names of subcommands and options without importing the subcommands of plugins."""
+        found = self.of_plugins(ctx)
+        summaries = {name: each.get_short_help_str(100) for name, each in self.commands.items() if not each.hidden}
+        summaries |= {name: found[name].summary for name in _visible(found)}
+        return [*completions(summaries, incomplete), *click.Command.shell_complete(self, ctx, incomplete)]
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """List the subcommands without importing those of plugins."""
@@ -70,6 +81,22 @@ class CommandGroup(click.Group):
     def own_names(self) -> set[str]:
         """Return the names that plugins cannot take: the group's own subcommands and options."""
         return {*self.commands, "--help", *(name for each in self.params for name in each.opts)}
+
+
+def completions(summaries: Mapping[str, str], incomplete: str) -> list[CompletionItem]:
+    """Return what a shell can complete a name to.
+
+    Args:
+        summaries: one line on each name.
+        incomplete: what is typed.
+    """
+    from click.shell_completion import CompletionItem
+
+    return [
+        CompletionItem(name, help=printable_line(summary))
+        for name, summary in sorted(summaries.items())
+        if name.startswith(incomplete)
+    ]
 
 
 def _visible(found: dict[str, PluginCommand]) -> list[str]:

@@ -8,7 +8,7 @@ import shutil
 import stat
 import sys
 import tempfile
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 import click
 
 from oneclaw_core._version import __version__
+from oneclaw_core.cli.fixing import apply_fixes, check_can_ask, close_to_others, of_plugin, unset
 from oneclaw_core.cli.output import json_option, print_json, print_text, printable_line, reserved_stdout, styled
 from oneclaw_core.errors import OneClawError, StoreError, UsageError
 from oneclaw_core.plugins.contract.checks import Health
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
     from oneclaw_core.cli.catalog import HomeCatalog
+    from oneclaw_core.cli.fixing import LineFix
     from oneclaw_core.home import Home
     from oneclaw_core.plugins.registration.record import PluginRecord
 
@@ -44,12 +46,24 @@ class CheckLine:
         status: how it is.
         message: one line.
         remedy: what to do about it, ``None`` if it is as it should be.
+        fix: what does that, if OneClaw can do it.
     """
 
     check: str
     status: Health
     message: str
     remedy: str | None = None
+    fix: LineFix | None = None
+
+    def document(self) -> dict[str, str | None]:
+        """The same for JSON."""
+        return {
+            "check": self.check,
+            "status": str(self.status),
+            "message": self.message,
+            "remedy": self.remedy,
+            "fix": None if self.fix is None else self.fix.summary,
+        }
 
 
 def examine(name: str, check: Callable[[], Iterable[CheckLine]]) -> list[CheckLine]:
@@ -140,9 +154,9 @@ def check_home(home: Home) -> Iterator[CheckLine]:
         return
     mode = stat.S_IMODE(state.st_mode)
     if mode & 0o077:
-        yield CheckLine(
-            "home", Health.WARNING, f"{home.path} is open to other users (mode {mode:o})", f"chmod 700 {home.path}"
-        )
+        message = f"{home.path} is open to other users (mode {mode:o})"
+        fix = close_to_others(home.path, 0o700)
+        yield CheckLine("home", Health.WARNING, message, f"chmod 700 {home.path}", fix)
     else:
         yield CheckLine("home", Health.OK, str(home.path))
     free_bytes = shutil.disk_usage(home.path).free
@@ -197,11 +211,14 @@ def check_settings(catalog: HomeCatalog) -> Iterator[CheckLine]:
     for state in faults:
         origin, _, variable = state.source.partition(" ")
         remedy = f"oneclaw config set {state.key} VALUE, or oneclaw config unset {state.key}"
+        fix = None
         if origin == "environment":
             remedy = f"change or unset the environment variable {variable}"
         elif origin == "default":
             remedy = f"oneclaw config set {state.key} VALUE"
-        yield CheckLine("settings", Health.PROBLEM, state.problem or "", remedy)
+        elif origin == "stored":
+            fix = unset(state.key, f"take {state.key} back to its default, {state.default!r}")
+        yield CheckLine("settings", Health.PROBLEM, state.problem or "", remedy, fix)
     secrets = KeyStore(catalog.home, os.environ).stored()
     missing = [
         each
@@ -215,7 +232,8 @@ def check_settings(catalog: HomeCatalog) -> Iterator[CheckLine]:
     unknown = unknown_settings(stored, plugins)
     for key in unknown:
         message = f"a value is stored for {key}, and the installed version of the plugin has no such setting"
-        yield CheckLine("settings", Health.WARNING, message, f"oneclaw config unset {key}, if it is not needed")
+        fix = unset(key, f"remove the stored value of {key}")
+        yield CheckLine("settings", Health.WARNING, message, f"oneclaw config unset {key}, if it is not needed", fix)
     without_plugin = settings_without_plugin(stored, (record.name for record in catalog.plugins))
     for key, plugin in without_plugin.items():
         message = f"a value is stored for {key}, and the plugin {plugin} is not installed"
@@ -295,6 +313,12 @@ def check_keys(home: Home) -> Iterator[CheckLine]:
     """
     from oneclaw_core.config.keys import KeySource, KeyStore
 
+    path = home.path / "keys.json"
+    if path.is_file() and stat.S_IMODE(path.stat().st_mode) & 0o077:
+        message = f"{path} is open to other users, who may have read the keys in it"
+        remedy = f"chmod 600 {path}, and replace keys that others may have seen"
+        yield CheckLine("keys", Health.PROBLEM, message, remedy, close_to_others(path, 0o600))
+        return
     places = list(KeyStore(home, os.environ).stored().values())
     if places:
         in_keyring = places.count(KeySource.KEYRING)
@@ -370,7 +394,8 @@ def check_by_plugins(catalog: HomeCatalog) -> Iterator[CheckLine]:
     for made in made_checks:
         for each in made.results:
             name, message = f"plugin {made.registration.plugin}", f"{made.registration.name}: {each.message}"
-            yield CheckLine(name, each.status, redact(message), each.remedy and redact(each.remedy))
+            fix = of_plugin(catalog.home, made.registration.plugin, each.fix)
+            yield CheckLine(name, each.status, redact(message), each.remedy and redact(each.remedy), fix)
 
 
 def check_tools(catalog: HomeCatalog) -> Iterator[CheckLine]:
@@ -448,18 +473,37 @@ _COLOURS = {Health.OK: "green", Health.WARNING: "yellow", Health.PROBLEM: "red"}
 
 @click.command()
 @json_option
+@click.option("--fix", "fixes", is_flag=True, help="Offer to do what can be done, ask, and check again.")
+@click.option("--yes", "says_yes", is_flag=True, help="With --fix, do all of it without asking.")
 @click.pass_context
-def doctor(context: click.Context, as_json: bool) -> None:
+def doctor(context: click.Context, as_json: bool, fixes: bool, says_yes: bool) -> None:
     """Check the installation, and say what to do about what is wrong.
 
     The exit status is 1 if there is a problem; warnings alone are none.
     """
-    findings = [*examine("python", check_python), *examine("oneclaw", check_package), *_check_home_and_plugins()]
-    if as_json:
+    if fixes and as_json:
+        raise UsageError("--fix asks questions: it cannot be used with --json")
+    if fixes:
+        check_can_ask(says_yes=says_yes)
+    findings = _examine_all()
+    if fixes:
+        _print_lines(findings)
+        possible = [(each.check, each.fix) for each in findings if each.fix is not None]
+        if not possible:
+            print_text("\nthere is nothing that OneClaw can fix by itself")
+        elif apply_fixes(possible, says_yes=says_yes):
+            print_text("\nchecked again:")
+            findings = _examine_all()
+            _print_lines(findings)
+    elif as_json:
         _print_json(findings)
     else:
         _print_lines(findings)
     context.exit(1 if _worst(findings) is Health.PROBLEM else 0)
+
+
+def _examine_all() -> list[CheckLine]:
+    return [*examine("python", check_python), *examine("oneclaw", check_package), *_check_home_and_plugins()]
 
 
 def _check_home_and_plugins() -> list[CheckLine]:
@@ -505,7 +549,7 @@ def _print_json(findings: list[CheckLine]) -> None:
     print_json(
         {
             "status": str(_worst(findings)),
-            "checks": [asdict(finding) for finding in findings],
+            "checks": [finding.document() for finding in findings],
         }
     )
 
@@ -516,7 +560,8 @@ def _print_lines(findings: list[CheckLine]) -> None:
         status = styled(f"{finding.status:<7}", sys.stdout, fg=_COLOURS[finding.status])
         click.echo(f"{status}  {printable_line(finding.check).ljust(width)}  {printable_line(finding.message)}")
         if finding.remedy is not None:
-            click.echo(f"{'':{width + 11}}what to do: {printable_line(finding.remedy)}")
+            how = "; or oneclaw doctor --fix" if finding.fix is not None else ""
+            click.echo(f"{'':{width + 11}}what to do: {printable_line(finding.remedy)}{how}")
     print_text(f"\n{_counted(findings, Health.PROBLEM)}, {_counted(findings, Health.WARNING)}")
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import logging
 import os
 from contextlib import contextmanager
+from functools import cached_property
 from typing import IO, TYPE_CHECKING
 
 from oneclaw_core.cli.output import warn
@@ -31,16 +32,24 @@ class HomeLog(logging.Handler):
 
     That the file cannot be written stops nothing.
 
-    Args:
-        path: the file; ``None`` if there is no place for it.
+    The home is found when something is logged, for options can choose another one.
     """
 
-    def __init__(self, path: Path | None) -> None:
+    def __init__(self) -> None:
         super().__init__()
-        self.path = path
-        self.works = path is not None
+        self.works = True
         self._file: logging.Handler | None = None
         self.addFilter(SecretFilter())
+
+    @cached_property
+    def path(self) -> Path | None:
+        """The file; ``None`` if there is no place for it."""
+        try:
+            return find_home().log_file
+        except OneClawError:
+            # A command that needs the home says so itself.
+            self.works = False
+            return None
 
     def emit(self, record: logging.LogRecord) -> None:
         """Write a record."""
@@ -110,7 +119,7 @@ class WarningLines(logging.Handler):
 def logging_to_home() -> Iterator[HomeLog]:
     """Send what is logged under ``oneclaw`` where it belongs, until the end of the block."""
     logger = logging.getLogger("oneclaw")
-    log, warnings = HomeLog(_log_file()), WarningLines()
+    log, warnings = HomeLog(), WarningLines()
     level, propagate = logger.level, logger.propagate
     logger.setLevel(logging.DEBUG)
     logger.propagate = False
@@ -124,14 +133,6 @@ def logging_to_home() -> Iterator[HomeLog]:
             handler.close()
         logger.setLevel(level)
         logger.propagate = propagate
-
-
-def _log_file() -> Path | None:
-    try:
-        return find_home().log_file
-    except OneClawError:
-        # A command that needs the home says so itself.
-        return None
 
 
 def _private(path: str, flags: int) -> int:

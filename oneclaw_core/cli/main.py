@@ -17,11 +17,14 @@ import click
 
 from oneclaw_core._version import __version__
 from oneclaw_core.cli.log import logging_to_home
-from oneclaw_core.cli.output import has_no_room, print_error, printable_line, warn
+from oneclaw_core.cli.output import has_no_room, is_terminal, print_error, printable_line, warn
 from oneclaw_core.errors import OneClawError
+from oneclaw_core.home import PROFILE_VARIABLE, check_profile_name
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from click.shell_completion import CompletionItem
 
     from oneclaw_core.cli.log import HomeLog
     from oneclaw_core.plugins.registration.commands import PluginCommand
@@ -29,6 +32,8 @@ if TYPE_CHECKING:
 
 INTERRUPTED_STATUS = 130
 _OBJECTS_PER_COLLECTION = 10_000
+# Where it is noted that the program was started without a command.
+_IS_BARE = f"{__name__}.bare"
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +105,21 @@ class CommandLine(click.Group):
             return None
         return load_command(of_plugin)
 
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Parse the options; without a command, a terminal gets the chat."""
+        if _names_no_command(args) and not ctx.resilient_parsing and is_terminal(sys.stdin) and is_terminal(sys.stdout):
+            ctx.meta[_IS_BARE] = True
+            args = [*args, "chat"]
+        return super().parse_args(ctx, args)
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        """Complete the names of commands and options without importing any command."""
+        from oneclaw_core.cli.command_group import completions
+
+        summaries = {name: each.summary for name, each in BUILTIN_COMMANDS.items()}
+        summaries |= {name: each.summary for name, each in self._plugin_commands().items() if not each.is_hidden}
+        return [*completions(summaries, incomplete), *click.Command.shell_complete(self, ctx, incomplete)]
+
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the list of commands without importing any."""
         of_plugins = self._plugin_commands()
@@ -115,6 +135,10 @@ class CommandLine(click.Group):
     def invoke(self, ctx: click.Context) -> None:
         """Run the chosen command; what it returns is not an exit status."""
         try:
+            if ctx.meta.get(_IS_BARE):
+                from oneclaw_core.cli.first_run import offer_setup
+
+                offer_setup(self, ctx)
             super().invoke(ctx)
         except KeyboardInterrupt:
             # click would say "Aborted!".
@@ -156,7 +180,35 @@ def command_line() -> CommandLine:
         context_settings={"help_option_names": ["-h", "--help"]},
         no_args_is_help=True,
     )
-    return click.version_option(__version__, prog_name="oneclaw", message="%(prog)s %(version)s")(line)
+    profile = click.option(
+        "--profile",
+        metavar="NAME",
+        expose_value=False,
+        is_eager=True,
+        callback=_use_profile,
+        help="Use the home of a profile, with sessions, keys and settings of its own.",
+    )
+    return click.version_option(__version__, prog_name="oneclaw", message="%(prog)s %(version)s")(profile(line))
+
+
+def _use_profile(ctx: click.Context, option: click.Parameter, name: str | None) -> None:
+    """Choose the home of this run of the program, and of the processes that it starts."""
+    if name is None:
+        return
+    check_profile_name(name)
+    before = os.environ.get(PROFILE_VARIABLE, "")
+    os.environ[PROFILE_VARIABLE] = name
+    ctx.call_on_close(lambda: os.environ.update({PROFILE_VARIABLE: before}))
+
+
+def _names_no_command(args: list[str]) -> bool:
+    """Return True if there is nothing but the choice of a profile."""
+    match args:
+        case [] | ["--profile", _]:
+            return True
+        case [only]:
+            return only.startswith("--profile=")
+    return False
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

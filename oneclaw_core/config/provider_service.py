@@ -1,13 +1,11 @@
-"""Change the configured providers.
-
-Keys are neither shown nor changed here.
-"""
+"""Change the configured providers, and set their keys, which are never shown."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qsl
 
+from oneclaw_core.config.keys import check_key
 from oneclaw_core.config.provider_options import (
     HEADERS,
     OPTIONS,
@@ -33,11 +31,12 @@ from oneclaw_core.errors import DuplicateError, InUseError, NotFoundError, Prote
 from oneclaw_core.providers.known import key_variable_of
 from oneclaw_core.providers.service_url import http_parts
 from oneclaw_core.secrets.redaction import is_secret_name
+from oneclaw_core.threads import run_in_thread
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
 
-    from oneclaw_core.config.keys import KeyStore
+    from oneclaw_core.config.keys import KeySource, KeyStore
     from oneclaw_core.providers.base import ProviderConfig
     from oneclaw_core.providers.known import KnownProviders
     from oneclaw_core.sessions.store import Store
@@ -294,6 +293,25 @@ class ProviderService:
         checked = check_headers(wanted, has_key=has_key, provider=config.name)
         self._keys.set_headers(config.name, written_headers(checked, place) if checked else None)
         return [*checked] or None
+
+    async def set_key(self, name: str, key: str) -> KeySource:
+        """Store the key of a provider in the place of what was stored, for the server where the provider is now.
+
+        Returns:
+            Where it is: in the system keyring, or in a file of the home.
+
+        Raises:
+            NotFoundError: there is no such provider.
+            UsageError: it wants no key, or that is none.
+            OneClawError: the keyring refuses, or the file cannot be written.
+        """
+        configs = provider_configs(await self._store.settings(), self._environ, self._known)
+        if name not in configs:
+            raise no_provider(name, configs, self._known)
+        if configs[name].is_local:
+            raise UsageError(f"{name} needs no key")
+        checked = check_key(key)
+        return await run_in_thread(lambda: self._keys.set(name, checked, place=place_of(configs[name])))
 
     async def check_removal(self, name: str) -> None:
         """Refuse what :meth:`remove` would refuse.

@@ -71,6 +71,11 @@ class SettingField:
         return self.schema.get("user_only") is True
 
     @property
+    def is_for_setup(self) -> bool:
+        """True if ``oneclaw setup`` asks for it: ``json_schema_extra={"setup": True}``."""
+        return bool(self.schema.get("setup"))
+
+    @property
     def description(self) -> str:
         """The meaning, one line."""
         return " ".join(str(self.schema.get("description") or "").split())

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +11,7 @@ from oneclaw_core.distributions import how_to_install, plugin_of
 from oneclaw_core.errors import NotFoundError, UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from pydantic import BaseModel
 
@@ -33,6 +33,8 @@ class SettingState:
         problem: why the value does not fit, ``None`` if it does.
         plugin: whose setting it is, ``None`` for OneClaw's own.
         is_user_only: True if no tool may change it.
+        is_secret: True if the value is kept in the secret store; it is not here.
+        setup_condition: values of other fields of the plugin, one of which each must have to be asked for at set-up.
     """
 
     key: str
@@ -43,6 +45,8 @@ class SettingState:
     problem: str | None = None
     plugin: str | None = None
     is_user_only: bool = False
+    is_secret: bool = False
+    setup_condition: Mapping[str, Sequence[Any]] = field(default_factory=dict)
 
 
 def setting_states(
@@ -147,6 +151,26 @@ class SettingService:
         """
         self.find(key)
         return next(state for state in await self.list() if state.key == key)
+
+    async def for_setup(self) -> tuple[SettingState, ...]:
+        """Describe the settings of plugins that are asked for at set-up; those that are secrets, too.
+
+        A field is asked for with ``json_schema_extra={"setup": True}``, or only for some values of other fields with
+        ``json_schema_extra={"setup": {"backend": ["brave", "tavily"]}}``.
+        """
+        stored = await self._store.settings()
+        found = []
+        for settings in self._models_of_plugins():
+            for each in filter(lambda each: each.is_for_setup, settings.fields):
+                said = each.schema["setup"]
+                condition = said if isinstance(said, dict) else {}
+                if each.is_secret:
+                    source = f"environment {each.variable}" if self._environ.get(each.variable) else "default"
+                    state = SettingState(each.key, None, None, source, each.description, None, settings.plugin)
+                else:
+                    state = _state(each, settings.loaded, stored, self._environ, settings.plugin)
+                found.append(replace(state, is_secret=each.is_secret, setup_condition=condition))
+        return tuple(found)
 
     def check(self, key: str, value: str) -> Any:
         """Refuse what :meth:`set` would refuse.

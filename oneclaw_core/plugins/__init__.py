@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from oneclaw_core.plugins.catalogue.discovery import CORE_TOOL_PLUGINS as CORE_TOOL_PLUGINS
     from oneclaw_core.plugins.catalogue.merging import Catalog as Catalog
     from oneclaw_core.plugins.catalogue.merging import report_skill_problems as report_skill_problems
+    from oneclaw_core.plugins.contract.checks import CheckFix as CheckFix
     from oneclaw_core.plugins.contract.contact_points import Channel as Channel
     from oneclaw_core.plugins.contract.contact_points import Fire as Fire
     from oneclaw_core.plugins.contract.contact_points import OutMessage as OutMessage
@@ -44,6 +45,7 @@ _NAMES = {
     "catalogue.compatibility": "core_requirements find_incompatibility",
     "catalogue.discovery": "CORE_TOOL_PLUGINS",
     "catalogue.merging": "Catalog report_skill_problems",
+    "contract.checks": "CheckFix",
     "contract.contact_points": "Channel Fire OutMessage Receipt WebRequest WebResponse",
     ".project.instructions": "SKILL_DIRECTORIES",
     ".project.trust": "Project",

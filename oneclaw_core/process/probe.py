@@ -71,6 +71,7 @@ class Scratch:
             "TEMP": str(self.root / "tmp"),
             "TMP": str(self.root / "tmp"),
             "ONECLAW_HOME": str(self.home),
+            "ONECLAW_PROFILE": "",
             "PYTHON_KEYRING_BACKEND": "keyring.backends.fail.Keyring",
             "PYTHONDONTWRITEBYTECODE": "1",
         }

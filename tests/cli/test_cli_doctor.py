@@ -232,3 +232,51 @@ def test_the_plain_text_says_what_to_do(oneclaw, monkeypatch):
     assert outcome.status == 1
     assert "what to do: change or unset the environment variable ONECLAW_MODEL" in outcome.stdout
     assert "1 problem, " in outcome.stdout
+
+
+FIXABLE = """
+    from oneclaw_core import CheckResult, Health, OneClawError, hookimpl
+    from oneclaw_core.plugins import CheckFix
+
+    def mend(context):
+        (context.folder / "mended").touch()
+
+    def fail(context):
+        raise OneClawError("the disk is gone: plug it in")
+
+    def look(context):
+        if not (context.folder / "mended").exists():
+            yield CheckResult(Health.PROBLEM, "torn", "sew it", CheckFix("sew the seam", mend))
+        yield CheckResult(Health.WARNING, "no disk", "buy one", CheckFix("look for a disk", fail))
+
+    @hookimpl
+    def register_checks(register):
+        register("seam", look)
+"""
+
+
+def test_fixes_of_the_core_and_of_plugins_are_applied_and_checked_again(oneclaw, ok, home, install_plugin, examined):
+    install_plugin("sewing", FIXABLE)
+    ok("config", "set", "turn_max_tool_rounds", "7")
+    with sqlite3.connect(home / "oneclaw.db") as database:
+        database.execute("UPDATE settings SET value = '-1' WHERE key = 'turn_max_tool_rounds'")
+    home.chmod(0o755)
+    _, before = examined()
+    assert before["home"]["fix"] == f"set the mode of {home} to 700, so that you alone can use it"
+
+    outcome = oneclaw("doctor", "--fix", "--yes")
+
+    assert outcome.status == 0
+    assert "plugin sewing: sew the seam\ndone" in outcome.stdout
+    assert "that failed: the disk is gone: plug it in" in outcome.stderr
+    assert home.stat().st_mode & 0o777 == 0o700
+    assert ok("config", "get", "turn_max_tool_rounds") == "200\n"
+    assert "torn" not in outcome.stdout.partition("checked again:")[2]
+
+
+def test_fixes_are_not_applied_where_nobody_can_agree(oneclaw):
+    outcome = oneclaw("doctor", "--fix")
+
+    assert outcome.status == 2
+    assert "add --yes" in outcome.stderr
+    assert oneclaw("doctor", "--fix", "--json").status == 2

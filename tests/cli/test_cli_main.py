@@ -94,7 +94,9 @@ def test_version(ok):
 
 
 def test_help_lists_every_command_with_a_line(ok, monkeypatch):
-    monkeypatch.setenv("ONECLAW_DISABLED_PLUGINS", "google_workspace,javascript,mcp,memory,scheduled_tasks,skills")
+    monkeypatch.setenv(
+        "ONECLAW_DISABLED_PLUGINS", "google_workspace,javascript,mcp,memory,scheduled_tasks,setup,skills"
+    )
     text = ok("--help")
     for name, command in BUILTIN_COMMANDS.items():
         assert f"  {name} " in text
@@ -108,7 +110,9 @@ def test_every_command_explains_itself(ok, name):
 
 
 def test_a_plugin_adds_a_command(ok, install_greeting, monkeypatch):
-    monkeypatch.setenv("ONECLAW_DISABLED_PLUGINS", "google_workspace,javascript,mcp,memory,scheduled_tasks,skills")
+    monkeypatch.setenv(
+        "ONECLAW_DISABLED_PLUGINS", "google_workspace,javascript,mcp,memory,scheduled_tasks,setup,skills"
+    )
     install_greeting()
     assert "Commands of plugins:\n  greet  Say hello." in ok("--help")
     # What a command returns is no exit status.
@@ -336,3 +340,23 @@ def test_the_end_of_the_program_looks_for_no_garbage(home):
         "sys.exit(main(['--version']))"
     )
     assert last_line_of(script) > 1_000
+
+
+@pytest.mark.parametrize("name", ["../up", "Work", "", "a b", "-x", "x" * 64])
+def test_a_profile_cannot_have_any_name(oneclaw, monkeypatch, name):
+    monkeypatch.setenv("ONECLAW_PROFILE", "before")
+
+    outcome = oneclaw("--profile", name, "tools", "list")
+
+    assert outcome.status == 2
+    assert "is no name for a profile" in outcome.stderr
+
+
+def test_a_profile_has_a_database_of_its_own(oneclaw, monkeypatch):
+    monkeypatch.setenv("ONECLAW_PROFILE", "work")
+    monkeypatch.setenv("ONECLAW_DATABASE_URL", "postgresql://somewhere/all")
+
+    outcome = oneclaw("sessions", "list")
+
+    assert outcome.status == 2
+    assert "unset that variable, or use no profile" in outcome.stderr

@@ -8,7 +8,7 @@ from enum import StrEnum
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from oneclaw_core.errors import describe_error
+from oneclaw_core.errors import OneClawError, PluginError, describe_error
 from oneclaw_core.threads import LoopBlockedError
 
 if TYPE_CHECKING:
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 CHECK_SECONDS = 15.0
 """The time limit of one check of a plugin."""
+FIX_SECONDS = 60.0
 
 
 class Health(StrEnum):
@@ -32,6 +33,19 @@ class Health(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
+class CheckFix:
+    """What ``oneclaw doctor --fix`` can do about a finding, after the user has agreed.
+
+    Attributes:
+        summary: one line that says what is done, such as ``make FILE readable by you alone``.
+        apply: sync or async function of the ``PluginContext`` that does it; a ``OneClawError`` says why it cannot.
+    """
+
+    summary: str
+    apply: Callable[[PluginContext], Any]
+
+
+@dataclass(frozen=True, slots=True)
 class CheckResult:
     """One line of what a plugin's check found.
 
@@ -39,11 +53,13 @@ class CheckResult:
         status: how it is.
         message: one line.
         remedy: what to do about it, ``None`` if it is as it should be.
+        fix: what does that, if OneClaw can do it.
     """
 
     status: Health
     message: str
     remedy: str | None = None
+    fix: CheckFix | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +100,28 @@ async def run_check(registration: Registration, function: Callable[..., Any], co
     if not all(isinstance(each, CheckResult) for each in found):
         return failed_check(registration, "it returned something other than CheckResult objects")
     return PluginCheck(registration, tuple(found))
+
+
+async def run_fix(fix: CheckFix, context: PluginContext) -> None:
+    """Apply a fix with a time limit.
+
+    Raises:
+        PluginError: it failed or did not end in time.
+    """
+    from oneclaw_core.plugins.isolation import ForeignError, call_isolated
+
+    is_async = inspect.iscoroutinefunction(fix.apply)
+    try:
+        await call_isolated(
+            partial(fix.apply, context), FIX_SECONDS, is_async=is_async, worker=context.worker, name="fix"
+        )
+    except TimeoutError:
+        raise PluginError(f"it did not end within {FIX_SECONDS:g} s") from None
+    except LoopBlockedError as lost:
+        raise PluginError(str(lost)) from None
+    except ForeignError as error:
+        is_clear = isinstance(error.raised, OneClawError)
+        raise PluginError(str(error.raised) if is_clear else describe_error(error.raised)) from error.raised
 
 
 def failed_check(registration: Registration, message: str) -> PluginCheck:

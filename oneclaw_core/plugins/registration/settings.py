@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 _HOOK = "register_settings"
 # Variables of OneClaw that are no settings.
-_OTHER_VARIABLES = ("ONECLAW_HOME", "ONECLAW_DATABASE_URL")
+_OTHER_VARIABLES = ("ONECLAW_HOME", "ONECLAW_DATABASE_URL", "ONECLAW_PROFILE")
 
 
 def model_options(model: object) -> dict[str, Any]:

@@ -17,7 +17,7 @@ from oneclaw_core.plugins.contract.arguments import (
     PromptSection,
     ToolWork,
 )
-from oneclaw_core.plugins.contract.checks import PluginCheck, failed_check, run_check
+from oneclaw_core.plugins.contract.checks import PluginCheck, failed_check, run_check, run_fix
 from oneclaw_core.plugins.hookspecs import HOOK_KINDS, HookKind
 from oneclaw_core.plugins.isolation import HookError
 from oneclaw_core.plugins.registration.entry import CHECK_HOOK
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from oneclaw_core.plugins.contract.arguments import CommandUse, SessionInfo, TurnInfo, Work
+    from oneclaw_core.plugins.contract.checks import CheckFix
     from oneclaw_core.plugins.contract.context import PluginContext
     from oneclaw_core.plugins.registration.entry import HookOptions, Registration
     from oneclaw_core.plugins.registration.record import PluginRecord
@@ -141,6 +142,18 @@ class Plugins:
         except OneClawError as error:
             return failed_check(registration, str(error))
         return await run_check(registration, function, context)
+
+    async def fix(self, name: str, fix: CheckFix) -> None:
+        """Apply what a check of a plugin offers to do.
+
+        Args:
+            name: of the plugin.
+            fix: of the check's result.
+
+        Raises:
+            OneClawError: it failed or did not end in time.
+        """
+        await run_fix(fix, await self._plugin(name).context_unstarted())
 
     async def refresh_settings(self, stored: Mapping[str, Any] | None = None) -> None:
         """Have the started plugins use the settings that are stored now.

@@ -65,7 +65,7 @@ async def _run_worker(home: str, grace_seconds: int) -> None:
         "worker",
         "--with-parent",
         f"--grace={grace_seconds}",
-        env=os.environ | {"ONECLAW_HOME": home},
+        env=os.environ | {"ONECLAW_HOME": home, "ONECLAW_PROFILE": ""},
         stdin=asyncio.subprocess.PIPE,
         stdout=asyncio.subprocess.DEVNULL,
         stderr=asyncio.subprocess.DEVNULL,

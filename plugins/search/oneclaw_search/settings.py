@@ -12,12 +12,20 @@ Backend = Literal["ddgs", "searxng", "brave", "tavily"]
 class SearchSettings(BaseModel):
     """The service that searches the web."""
 
-    backend: Backend = Field("ddgs", description="the service that searches: ddgs, searxng, brave or tavily")
+    backend: Backend = Field(
+        "ddgs",
+        description="the service that searches: ddgs, searxng, brave or tavily",
+        json_schema_extra={"setup": True},
+    )
     url: str = Field(
         "",
         description="the address of a SearXNG instance, or another one of brave or tavily",
-        json_schema_extra={"user_only": True},  # the key is sent there
+        json_schema_extra={"user_only": True, "setup": {"backend": ["searxng"]}},  # the key is sent there
     )
-    api_key: SecretStr = Field(SecretStr(""), description="for brave or tavily")
+    api_key: SecretStr = Field(
+        SecretStr(""),
+        description="for brave or tavily",
+        json_schema_extra={"setup": {"backend": ["brave", "tavily"]}},
+    )
     engines: str = Field("auto", description="the search engines that ddgs asks, such as duckduckgo,brave")
     region: str = Field("", description="the country and language of results, such as us-en or de-de")

@@ -1,0 +1,108 @@
+"""`oneclaw doctor --fix`: say what can be done about findings, ask, do it."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import click
+
+from oneclaw_core.cli.output import is_terminal, print_error, print_text, printable_line
+from oneclaw_core.errors import OneClawError, UsageError
+from oneclaw_core.secrets.redaction import redact
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+    from pathlib import Path
+
+    from oneclaw_core.config.configuration import Configuration
+    from oneclaw_core.home import Home
+    from oneclaw_core.plugins.contract.checks import CheckFix
+
+
+@dataclass(frozen=True, slots=True)
+class LineFix:
+    """What can be done about a line of the doctor.
+
+    Attributes:
+        summary: one line that says what.
+        apply: does it.
+    """
+
+    summary: str
+    apply: Callable[[], object]
+
+
+def close_to_others(path: Path, mode: int) -> LineFix:
+    """Make the fix for a file or directory that is open to other users."""
+    return LineFix(f"set the mode of {path} to {mode:o}, so that you alone can use it", lambda: path.chmod(mode))
+
+
+def unset(key: str, summary: str) -> LineFix:
+    """Make the fix that removes the stored value of a setting."""
+
+    def apply() -> None:
+        from oneclaw_core.cli.running import with_configuration
+
+        async def work(changes: Configuration) -> bool:
+            return await changes.settings.unset(key)
+
+        with_configuration(work)
+
+    return LineFix(summary, apply)
+
+
+def of_plugin(home: Home, plugin: str, fix: CheckFix | None) -> LineFix | None:
+    """Make the fix that a plugin's check offers."""
+    if fix is None:
+        return None
+
+    def apply() -> None:
+        from oneclaw_core.app import OneClaw
+        from oneclaw_core.cli.output import reserved_stdout
+        from oneclaw_core.cli.running import run_async
+
+        async def run() -> None:
+            async with OneClaw.open(home.path) as claw:
+                await claw.plugins.fix(plugin, fix)
+
+        with reserved_stdout():
+            run_async(run())
+
+    return LineFix(redact(fix.summary), apply)
+
+
+def check_can_ask(*, says_yes: bool) -> None:
+    """Refuse to fix anything where nobody can agree.
+
+    Raises:
+        UsageError: standard input is no terminal, and ``--yes`` is not given.
+    """
+    if not says_yes and not is_terminal(sys.stdin):
+        raise UsageError("--fix asks before each change, and standard input is no terminal: add --yes to agree to all")
+
+
+def apply_fixes(fixes: Iterable[tuple[str, LineFix]], *, says_yes: bool) -> int:
+    """Ask for each fix, and apply those that the user agrees to.
+
+    Args:
+        fixes: with the name of the check.
+        says_yes: True if the user agreed beforehand.
+
+    Returns:
+        How many were applied.
+    """
+    count = 0
+    for check, fix in fixes:
+        print_text(f"{check}: {printable_line(fix.summary)}")
+        if not says_yes and not click.confirm("Do that?", default=True, err=True):
+            continue
+        try:
+            fix.apply()
+        except (OneClawError, OSError) as error:
+            print_error(f"that failed: {redact(str(error))}")
+        else:
+            count += 1
+            print_text("done")
+    return count
