@@ -144,7 +144,7 @@ class OneClaw:
             ModelLists(home),
             self._providers,
         )
-        self._conversations = Conversations(store, self.plugins)
+        self._conversations = Conversations(store, self.plugins, self._project.path)
         self._parts = TurnParts(
             store=store,
             registry=catalog.registry,

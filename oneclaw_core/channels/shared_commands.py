@@ -168,6 +168,7 @@ async def follow(conversation: Conversation, answer: ChatAnswer) -> None:
     if answer.resume:
         await conversation.resume()
     if answer.send is not None:
+        conversation.attachments += answer.attachments
         await conversation.send(answer.send)
 
 

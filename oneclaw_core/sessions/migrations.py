@@ -316,6 +316,13 @@ def _add_models_of_answers(connection: Connection) -> None:
     connection.execute(f"ALTER TABLE messages ADD COLUMN model {connection.dialect.types[ColumnType.TEXT]}")
 
 
+def _add_directories_and_ended_parts(connection: Connection) -> None:
+    """Migrate version 15 to version 16; of older sessions the directory is not known."""
+    types = connection.dialect.types
+    connection.execute(f"ALTER TABLE sessions ADD COLUMN directory {types[ColumnType.TEXT]}")
+    connection.execute(f"ALTER TABLE sessions ADD COLUMN ended_from {types[ColumnType.BIG_INTEGER]}")
+
+
 # The first brings version 1 to version 2, and so on.
 MIGRATIONS: tuple[Migration, ...] = (
     _add_attachments_summaries_and_fingerprints,
@@ -332,6 +339,7 @@ MIGRATIONS: tuple[Migration, ...] = (
     _add_marks,
     _mark_providers_added_by_tools,
     _add_models_of_answers,
+    _add_directories_and_ended_parts,
 )
 
 

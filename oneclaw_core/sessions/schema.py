@@ -120,6 +120,12 @@ sessions = Table(
             remark="The token of the last turn that took its lock, see sessions.locks; NULL where locks are files.",
         ),
         Column("marks", remark="Those of all its messages, see types.provenance; NULL for none."),
+        Column("directory", remark="The start directory that it was begun in; NULL if that is not known."),
+        Column(
+            "ended_from",
+            _BIG,
+            remark="Of a part taken off the end of its parent's history: its first message; NULL for a session.",
+        ),
     ),
     primary_key=("id",),
     indexes=(

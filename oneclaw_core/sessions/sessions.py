@@ -96,17 +96,20 @@ class SessionSummary(Session):
 _COLUMNS = ("id", "name", "title", "agent", "model", "created_at", "updated_at", "parent_id")
 _SELECT = f"SELECT {', '.join(_COLUMNS)} FROM sessions"
 _FIND_BY_NAME = f"{_SELECT} WHERE name = :it"
-_FIND_BY_ID = f"{_SELECT} WHERE id = :it"
-_FIND_BY_PREFIX = f"{_SELECT} WHERE id >= :first AND id < :end LIMIT 2"
+_FIND_BY_ID = f"{_SELECT} WHERE id = :it AND ended_from IS NULL"
+_FIND_BY_PREFIX = f"{_SELECT} WHERE id >= :first AND id < :end AND ended_from IS NULL LIMIT 2"
 _LIST = f"""
     SELECT {", ".join(_COLUMNS)},
         (SELECT count(*) FROM messages WHERE session_id = sessions.id),
         (SELECT substr(content, 1, {_LAST_TEXT_CHARACTERS}) FROM messages
          WHERE session_id = sessions.id AND type IN ('user', 'assistant') AND content <> ''
          ORDER BY sequence DESC LIMIT 1)
-    FROM sessions ORDER BY updated_at DESC, id DESC LIMIT :limit"""
+    FROM sessions WHERE ended_from IS NULL ORDER BY updated_at DESC, id DESC LIMIT :limit"""
 _LAST_USED = f"{_SELECT} WHERE parent_id IS NULL ORDER BY updated_at DESC, id DESC LIMIT 1"
-_WRITTEN = (*_COLUMNS, "memory", "prompt_lists", "lock_token")
+_LAST_USED_IN = f"""
+    {_SELECT} WHERE parent_id IS NULL
+    ORDER BY CASE WHEN directory = :directory THEN 0 ELSE 1 END, updated_at DESC, id DESC LIMIT 1"""
+_WRITTEN = (*_COLUMNS, "memory", "prompt_lists", "lock_token", "directory")
 _INSERT = f"INSERT INTO sessions ({', '.join(_WRITTEN)}) VALUES ({', '.join(f':{each}' for each in _WRITTEN)})"
 _DELETE = "DELETE FROM sessions WHERE id = :it"
 _TOUCH = "UPDATE sessions SET updated_at = :moment WHERE id = :it"
@@ -151,6 +154,7 @@ def create(
     session_id: str | None = None,
     prompt_sections: str | None = None,
     prompt_lists: str | None = None,
+    directory: str | None = None,
 ) -> Session:
     """Create a session.
 
@@ -164,6 +168,7 @@ def create(
         session_id: from :func:`new_id`; ``None`` for a new one.
         prompt_sections: the sections of the system prompt to keep with it.
         prompt_lists: the lists of skills, tool groups and tools to keep with it, as JSON.
+        directory: the start directory of the program; ``None`` for none.
 
     Raises:
         UsageError: the name is taken or empty, or holds control characters.
@@ -183,7 +188,7 @@ def create(
     try:
         values = dict(zip(_COLUMNS, row, strict=True))
         kept = {"memory": prompt_sections, "prompt_lists": prompt_lists, "lock_token": connection.token}
-        connection.execute(_INSERT, values | kept)
+        connection.execute(_INSERT, values | kept | {"directory": directory and clean_text(directory)})
     except ConstraintError as error:
         if parent_id is not None and error.lacks_parent:
             raise _gone(parent_id) from None
@@ -199,6 +204,7 @@ def find_or_create(
     model: str | None = None,
     title: str | None = None,
     parent_id: str | None = None,
+    directory: str | None = None,
 ) -> Session:
     """Find a session by name or id, else create one of that name; concurrent processes get the same one.
 
@@ -207,8 +213,9 @@ def find_or_create(
     """
     # Of two processes, the second finds what the first has begun.
     connection.lock("session names")
-    found = find(connection, name)
-    return found or create(connection, name, agent=agent, model=model, title=title, parent_id=parent_id)
+    return find(connection, name) or create(
+        connection, name, agent=agent, model=model, title=title, parent_id=parent_id, directory=directory
+    )
 
 
 def find(connection: Connection, name_or_id: str) -> Session | None:
@@ -224,9 +231,17 @@ def find(connection: Connection, name_or_id: str) -> Session | None:
     return None if row is None else Session(**_values(row))
 
 
-def last_used(connection: Connection) -> Session | None:
-    """Find the session that was used last and is not a part of another one."""
-    row = connection.execute(_LAST_USED).fetchone()
+def last_used(connection: Connection, directory: str | None = None) -> Session | None:
+    """Find the session that was used last and is not a part of another one.
+
+    Args:
+        connection: the transaction.
+        directory: a session that was begun there goes before others; ``None`` for any.
+    """
+    if directory is None:
+        row = connection.execute(_LAST_USED).fetchone()
+    else:
+        row = connection.execute(_LAST_USED_IN, {"directory": clean_text(directory)}).fetchone()
     return None if row is None else Session(**_values(row))
 
 

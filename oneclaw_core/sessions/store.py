@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
 from oneclaw_core.errors import SessionBusyError, StoreError
 from oneclaw_core.sessions import agents as stored_agents
+from oneclaw_core.sessions import endings
 from oneclaw_core.sessions import grants as stored_grants
 from oneclaw_core.sessions import messages as stored_messages
 from oneclaw_core.sessions import provenance as stored_provenance
@@ -164,6 +165,9 @@ class Store:
     set_summary = _writes_own(stored_sessions.set_summary)
     kept_sections = _reads(stored_sessions.kept_sections)
     keep_sections = _writes_own(stored_sessions.keep_sections)
+    end_history = _writes_own(endings.end_history)
+    restore_history = _writes_own(endings.restore_history)
+    ended_parts = _reads(endings.ended_parts)
 
     @asynccontextmanager
     async def session_lock(self, session_id: str, wait_seconds: float) -> AsyncIterator[None]:

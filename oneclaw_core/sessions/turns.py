@@ -179,6 +179,7 @@ def begin_session(
     parent_id: str | None = None,
     prompt_sections: str = "",
     prompt_lists: str | None = None,
+    directory: str | None = None,
 ) -> tuple[Session, TurnStart]:
     """Begin a session without a name together with its first turn: both or neither is done.
 
@@ -192,6 +193,7 @@ def begin_session(
         parent_id: as for :func:`oneclaw_core.sessions.sessions.create`.
         prompt_sections: as for :func:`begin`.
         prompt_lists: as for :func:`begin`.
+        directory: as for :func:`oneclaw_core.sessions.sessions.create`.
 
     Raises:
         NotFoundError: there is no session of the id ``parent_id``.
@@ -205,6 +207,7 @@ def begin_session(
         session_id=session_id,
         prompt_sections=prompt_sections,
         prompt_lists=prompt_lists,
+        directory=directory,
     )
     return session, TurnStart(
         history=tuple(messages.append(connection, session_id, [message], is_touched=True)),

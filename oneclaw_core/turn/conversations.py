@@ -18,7 +18,7 @@ from oneclaw_core.turn.context import session_info
 from oneclaw_core.types.messages import MessageType
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Awaitable, Callable, Iterable, Sequence
 
     from oneclaw_core.plugins.contract.arguments import SessionInfo
     from oneclaw_core.plugins.running.runtime import Plugins
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from oneclaw_core.search.ranking import Passage
     from oneclaw_core.sessions.sessions import Session
     from oneclaw_core.sessions.store import Store
+    from oneclaw_core.types.messages import Message
 
 TITLE_CHARACTERS = 50
 
@@ -52,11 +53,13 @@ class Conversations:
     Args:
         store: keeps them.
         plugins: observe them.
+        directory: the start directory, which is noted with new ones.
     """
 
-    def __init__(self, store: Store, plugins: Plugins) -> None:
+    def __init__(self, store: Store, plugins: Plugins, directory: str | None = None) -> None:
         self._store = store
         self._plugins = plugins
+        self.directory = directory
 
     async def begin(
         self, name: str | None, agent: str, model: str | None, title: str | None, parent_id: str | None = None
@@ -72,6 +75,7 @@ class Conversations:
         """
         title = shortened(title) if title is not None else None
         about: dict[str, Any] = {"agent": agent, "model": model, "title": title, "parent_id": parent_id}
+        about["directory"] = self.directory
         if name is None:
             session = await self._store.create_session(**about)
         else:
@@ -155,7 +159,7 @@ async def _is_idle(store: Store, session_id: str) -> bool:
 
 
 class SessionReader:
-    """Read access to the sessions in the store."""
+    """Access of plugins to the sessions in the store."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
@@ -172,6 +176,38 @@ class SessionReader:
         """Find a session by its name or id; ``None`` if there is none."""
         found = await self._store.find_session(name)
         return session_info(found) if found is not None else None
+
+    async def last_used(self, directory: str | None = None) -> SessionInfo | None:
+        """Find the session that was used last; one that was begun in the directory goes before others."""
+        found = await self._store.last_used_session(directory)
+        return session_info(found) if found is not None else None
+
+    async def messages(self, session_id: str, after: int = 0, limit: int | None = None) -> Sequence[Message]:
+        """Read entries of a history behind the one with the ``sequence`` ``after``, ``limit`` at most."""
+        return await self._store.messages(session_id, after, limit)
+
+    async def end_history(
+        self, session_id: str, first: int, part_id: str, work: Callable[[], object] | None = None
+    ) -> None:
+        """Take a message and all that follows it off a history; see :class:`Sessions` of ``HomeServices``."""
+        await self._locked(session_id, work, lambda: self._store.end_history(session_id, first, part_id))
+
+    async def restore_history(self, session_id: str, part_id: str, work: Callable[[], object] | None = None) -> None:
+        """Put a part back that was taken off; see :class:`Sessions` of ``HomeServices``."""
+        await self._locked(session_id, work, lambda: self._store.restore_history(session_id, part_id))
+
+    async def _locked(
+        self, session_id: str, work: Callable[[], object] | None, change: Callable[[], Awaitable[None]]
+    ) -> None:
+        """Change a history, then do some work, while no turn of the session runs."""
+        async with self._store.session_lock(session_id, 0):
+            await change()
+            if work is not None:
+                await run_in_thread(work)
+
+    async def ended_parts(self, session_id: str) -> Sequence[str]:
+        """List the parts that were taken off a history; see :class:`Sessions` of ``HomeServices``."""
+        return await self._store.ended_parts(session_id)
 
     async def search(
         self,

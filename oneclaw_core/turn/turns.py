@@ -258,6 +258,7 @@ class Turns:
                     parent_id=prepared.parent_id,
                     prompt_sections=prompt.sections,
                     prompt_lists=prompt.lists(),
+                    directory=self._conversations.directory,
                 )
                 self._conversations.observe("session_created", session)
             if told:

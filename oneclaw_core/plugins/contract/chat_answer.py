@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from oneclaw_core.types.messages import Attachment
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -16,6 +20,7 @@ class ChatAnswer:
         copy: a text for the user's clipboard.
         resume: True to finish the last turn of the session.
         send: a message to send in the session, as if the user had typed it; ``None`` for none.
+        attachments: files to send with it.
         leave: True to leave the chat, where it can be left.
     """
 
@@ -24,4 +29,5 @@ class ChatAnswer:
     copy: str | None = None
     resume: bool = False
     send: str | None = None
+    attachments: tuple[Attachment, ...] = ()
     leave: bool = False

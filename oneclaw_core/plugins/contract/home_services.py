@@ -27,13 +27,14 @@ if TYPE_CHECKING:
     from oneclaw_core.sessions.background import Background
     from oneclaw_core.tools.registry import ToolRegistry
     from oneclaw_core.types.events import TurnEvent
+    from oneclaw_core.types.messages import Message
 
 
 _Value = TypeVar("_Value")
 
 
 class Sessions(Protocol):
-    """Read access to the conversations of the home."""
+    """The conversations of the home."""
 
     async def list(self, limit: int | None = None) -> Sequence[SessionInfo]:
         """Return the sessions, the one used last first.
@@ -45,6 +46,62 @@ class Sessions(Protocol):
 
     async def find(self, name: str) -> SessionInfo | None:
         """Find a session by its name or id; ``None`` if there is none."""
+        ...
+
+    async def last_used(self, directory: str | None = None) -> SessionInfo | None:
+        """Find the session that was used last and is no part of another; ``None`` if there is none.
+
+        Args:
+            directory: one that was begun with this start directory goes before others.
+        """
+        ...
+
+    async def messages(self, session_id: str, after: int = 0, limit: int | None = None) -> Sequence[Message]:
+        """Read entries of a history in their order.
+
+        Args:
+            session_id: the session's id.
+            after: the ``sequence`` of the entry to begin behind.
+            limit: how many at most.
+        """
+        ...
+
+    async def end_history(
+        self, session_id: str, first: int, part_id: str, work: Callable[[], object] | None = None
+    ) -> None:
+        """End a history before a message: take that message and all that follows it off.
+
+        The session goes on from what is left, with the groups loaded and the summary made by then. The part is kept,
+        and deleted with the session. Done already, nothing happens, so that it can be repeated after a crash.
+
+        Args:
+            session_id: the session's id.
+            first: the ``sequence`` of the message.
+            part_id: 32 hexadecimal digits of a new UUID, by which the part can be restored.
+            work: called in a thread afterwards, while no turn of the session can run yet.
+
+        Raises:
+            SessionBusyError: a turn of the session is under way.
+            UsageError: the session has no such message.
+        """
+        ...
+
+    async def restore_history(self, session_id: str, part_id: str, work: Callable[[], object] | None = None) -> None:
+        """Put a part back that :meth:`end_history` took off.
+
+        Args:
+            session_id: the session's id.
+            part_id: as given to :meth:`end_history`.
+            work: as for :meth:`end_history`.
+
+        Raises:
+            SessionBusyError: a turn of the session is under way.
+            UsageError: the session went on since.
+        """
+        ...
+
+    async def ended_parts(self, session_id: str) -> Sequence[str]:
+        """Return the ids of the parts that are taken off a history now, the last one first."""
         ...
 
     async def search(

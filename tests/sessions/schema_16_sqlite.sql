@@ -1,4 +1,4 @@
--- The tables of a new SQLite database of version 13, as SQLite shows them.
+-- The tables of a new SQLite database of version 16, as SQLite shows them.
 CREATE TABLE agents (
     id TEXT NOT NULL,
     name TEXT NOT NULL,
@@ -69,6 +69,8 @@ CREATE TABLE sessions (
     search_number BIGINT,
     lock_token BIGINT,
     marks TEXT,
+    directory TEXT,
+    ended_from BIGINT,
     PRIMARY KEY (id),
     UNIQUE (name),
     FOREIGN KEY(parent_id) REFERENCES sessions (id) ON DELETE CASCADE
