@@ -4,6 +4,7 @@ OUR_DISTRIBUTIONS = {
     "agents": "oneclaw-agents",
     "anthropic": "oneclaw-anthropic",
     "chain": "oneclaw-chain",
+    "checkpoints": "oneclaw-checkpoints",
     "config": "oneclaw-config",
     "devtools": "oneclaw-devtools",
     "files": "oneclaw-files",
@@ -64,13 +65,17 @@ COMMANDS = {
     "setup": "setup",
     "skills": "skills",
     "tasks": "scheduled_tasks",
+    "undo": "checkpoints",
 }
 """Commands of OneClaw's own plugins, by what stands behind ``oneclaw``."""
 
 CHAT_COMMANDS = {
     "agents": "agents",
     "memory": "memory",
+    "redo": "checkpoints",
+    "retry": "checkpoints",
     "skills": "skills",
     "todo": "agents",
+    "undo": "checkpoints",
 }
 """Chat commands of OneClaw's own plugins, without the slash."""

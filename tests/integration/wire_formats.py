@@ -44,7 +44,7 @@ CORE = [
     "browser",
 ]
 # One group is enough, whatever else is installed.
-OTHERS = "agents,config,files,google_workspace,js_tool_management,scheduled_tasks,search"
+OTHERS = "agents,checkpoints,config,files,google_workspace,js_tool_management,scheduled_tasks,search"
 PDF = ["pdf_info", "pdf_extract_text", "pdf_render_page"]
 # What a model thinks: to be read, and sealed for the service to read again.
 THOUGHT = "a thought for nobody else"

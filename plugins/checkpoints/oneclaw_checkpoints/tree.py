@@ -1,0 +1,130 @@
+"""The files of a directory, compared with what is known of them, so that only changed ones are read."""
+
+from __future__ import annotations
+
+import os
+import stat
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import rignore
+
+from oneclaw_checkpoints.states import FileState, Kind, read_state, stamp_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from oneclaw_checkpoints.database import Known
+
+# What version control keeps is not undone file by file.
+_LEFT_OUT = ["!.git", "!.hg", "!.svn"]
+_BATCH_BYTES = 16_000_000
+_KINDS = (stat.S_ISREG, stat.S_ISDIR, stat.S_ISLNK)
+
+
+@dataclass(slots=True)
+class Scan:
+    """A look at a directory.
+
+    Attributes:
+        files: what stands there now.
+        learned: what is new against what was known; ``None`` for files that are gone.
+        contents: of files that were read, by digest.
+        gap: what was left out, for the user; empty if nothing was.
+    """
+
+    files: Known = field(default_factory=dict)
+    learned: dict[str, tuple[str, FileState] | None] = field(default_factory=dict)
+    contents: dict[str, bytes] = field(default_factory=dict)
+    gap: str = ""
+
+
+def scan(
+    root: str,
+    known: Known,
+    *,
+    max_files: int,
+    max_bytes: int,
+    max_room: int,
+    deadline: float,
+    flush: Callable[[Scan], None] | None = None,
+) -> Scan:
+    """Look at all files of a directory by ripgrep's rules, hidden ones included.
+
+    Args:
+        root: the directory, without symbolic links.
+        known: from earlier.
+        max_files: there is a gap if there are more.
+        max_bytes: the largest file whose content is kept.
+        max_room: the most bytes of contents that are kept for the directory.
+        deadline: by ``time.monotonic()``; files that are not read by then are unknown.
+        flush: takes over what is learned, from time to time; it empties ``learned`` and ``contents``.
+    """
+    found = Scan()
+    read_bytes = room = 0
+    late = large = 0
+    now_ns = time.time_ns()
+    for name in _walk(root):
+        if len(found.files) >= max_files:
+            found.gap = f"changes of commands, since {root} has more than {max_files:,} files"
+            return found
+        if name is None:
+            large += 1
+            continue
+        try:
+            state = os.lstat(name)
+        except OSError:
+            continue
+        if name == root or not any(is_kind(state.st_mode) for is_kind in _KINDS):
+            continue
+        stamp = stamp_of(state, now_ns)
+        earlier = known.get(name)
+        if earlier is not None and stamp and earlier[0] == stamp:
+            found.files[name] = earlier
+            room += earlier[1].size if earlier[1].kind is Kind.FILE else 0
+            continue
+        is_late = time.monotonic() > deadline
+        limit = -1 if is_late or room + state.st_size > max_room else max_bytes
+        now = read_state(name, limit, found.contents.__setitem__, state)
+        if now.kind is Kind.FILE:
+            room += now.size
+            read_bytes += now.size
+        elif now.kind is Kind.UNKNOWN:
+            late += is_late
+            large += not is_late
+            stamp = ""  # read it next time
+        found.files[name] = found.learned[name] = (stamp, now)
+        if flush is not None and read_bytes > _BATCH_BYTES:
+            flush(found)
+            read_bytes = 0
+    found.learned.update(dict.fromkeys(known.keys() - found.files.keys()))
+    if late:
+        found.gap = f"{late:,} files of {root} that there was no time to read"
+    elif large:
+        found.gap = f"{large:,} files of {root} that are too large, may not be read, or have names that are no UTF-8"
+    return found
+
+
+def _walk(root: str) -> Iterator[str | None]:
+    """Yield the paths of all files; ``None`` for one that cannot be named, as its name is no UTF-8."""
+    walker = rignore.walk(
+        Path(root),
+        ignore_hidden=False,
+        read_ignore_files=True,
+        read_parents_ignores=True,
+        read_git_ignore=True,
+        read_git_exclude=True,
+        read_global_git_ignore=False,
+        require_git=False,
+        same_file_system=True,
+        overrides=_LEFT_OUT,
+    )
+    while True:
+        try:
+            yield str(next(walker))
+        except StopIteration:
+            return
+        except ValueError:
+            yield None
