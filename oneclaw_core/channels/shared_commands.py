@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 _SHORT_ID_CHARACTERS = 8
 _SUMMARY_CHARACTERS = 70
+_COPIED_CHARACTERS = 500_000
 _LEAVE = ChatAnswer(leave=True)
 
 
@@ -262,7 +263,9 @@ async def _continue(conversation: Conversation, rest: str) -> ChatAnswer:
 
 async def _copy(conversation: Conversation, rest: str) -> ChatAnswer:
     session = await conversation.session()
-    history = (await conversation.claw.store.load_turn(session.id, 0)).history if session is not None else ()
+    # While a turn runs, the last answer is one of an earlier turn.
+    store = conversation.claw.store
+    history = (await store.load_turn(session.id, _COPIED_CHARACTERS)).history if session is not None else ()
     texts = [each.content for each in history if each.type is MessageType.ASSISTANT and each.content.strip()]
     if not texts:
         raise UsageError("there is no answer to copy yet")

@@ -7,7 +7,7 @@ import os
 import signal
 import sys
 import time
-from contextlib import asynccontextmanager, nullcontext, suppress
+from contextlib import asynccontextmanager, nullcontext
 from functools import partial
 from typing import TYPE_CHECKING, Any, TextIO, TypeVar
 
@@ -15,7 +15,15 @@ import click
 
 from oneclaw_core._version import __version__
 from oneclaw_core.cli.options import allow_option, attach_option, conversation_options, reasoning_option
-from oneclaw_core.cli.output import is_terminal, print_text, printable_line, printable_name, reserved_stdout, warn
+from oneclaw_core.cli.output import (
+    is_terminal,
+    print_text,
+    print_wrapped,
+    printable_line,
+    printable_name,
+    reserved_stdout,
+    warn,
+)
 from oneclaw_core.cli.running import run_async
 from oneclaw_core.services.manager import SERVICE_HOOK, ServiceChange, ServiceManager
 from oneclaw_core.turn.attachments import read_attachment
@@ -105,16 +113,14 @@ async def _chat(
     Returns:
         Whether all went well; always, if somebody sat at the terminal and saw what did not.
     """
-    from oneclaw_core.cli.asking import terminal_asker, terminal_confirmer
-    from oneclaw_core.cli.options import note_missing_parts, open_allowing
+    from oneclaw_core.cli.asking import terminal_asker
+    from oneclaw_core.cli.chat_input import hidden_typing
+    from oneclaw_core.cli.options import open_allowing
     from oneclaw_core.cli.questions import terminal_questioner
     from oneclaw_core.cli.rendering import EventLines, TurnView
-    from oneclaw_core.cli.talk import Talk
-    from oneclaw_core.config.providers import OFFLINE_MODEL
-    from oneclaw_core.http.clients import prepare_clients
 
     is_interactive = is_terminal(sys.stdin) and is_terminal(sys.stdout)
-    is_plain = is_plain or os.environ.get("TERM", "dumb") in ("", "dumb", "unknown")
+    is_plain = is_plain or (is_interactive and os.environ.get("TERM", "dumb") in ("", "dumb", "unknown"))
     drawn: ChatView | None = None
     view: TurnView | EventLines
     if stdout is not None:
@@ -125,29 +131,48 @@ async def _chat(
         view = drawn = ChatView()
     else:
         view = TurnView(sys.stdout, is_plain=is_plain)
-    async with open_allowing(allow, terminal_asker(view.giving_way), terminal_questioner(view.giving_way)) as claw:
-        conversation = begin(claw=claw, view=view, notify=warn)
-        await note_missing_parts(claw)
-        # A model or agent that there is not is told at once, not after the first message is typed.
-        _, full_model = await conversation.next_request()
-        if not is_interactive:
-            from oneclaw_core.cli.chat_input import PipedInput
+    opened = open_allowing(allow, terminal_asker(view.giving_way), terminal_questioner(view.giving_way))
+    with hidden_typing() if drawn is not None else nullcontext():
+        async with opened as claw:
+            return await _talk(
+                begin(claw=claw, view=view, notify=warn),
+                drawn,
+                is_interactive=is_interactive,
+                has_services=has_services,
+            )
 
-            return await Talk(conversation).go_through(PipedInput())
-        conversation.confirm = terminal_confirmer(view.giving_way)
-        await _greet(conversation, full_model)
-        if full_model != OFFLINE_MODEL:
-            # Typing a message takes longer than this, which the first request would wait for.
-            asyncio.get_running_loop().run_in_executor(None, prepare_clients)
-        claw.background.listen(_show_end)
-        async with services_running(claw) if has_services else nullcontext():
-            if drawn is None:
-                await _chat_plainly(conversation)
-            else:
-                from oneclaw_core.cli.screen_chat import chat_on_screen
 
-                await chat_on_screen(conversation, drawn)
-        return True
+async def _talk(
+    conversation: Conversation, drawn: ChatView | None, *, is_interactive: bool, has_services: bool
+) -> bool:
+    from oneclaw_core.cli.asking import terminal_confirmer
+    from oneclaw_core.cli.options import note_missing_parts
+    from oneclaw_core.cli.talk import Talk
+    from oneclaw_core.config.providers import OFFLINE_MODEL
+    from oneclaw_core.http.clients import prepare_clients
+
+    claw = conversation.claw
+    await note_missing_parts(claw)
+    # A model or agent that there is not is told at once, not after the first message is typed.
+    _, full_model = await conversation.next_request()
+    if not is_interactive:
+        from oneclaw_core.cli.chat_input import PipedInput
+
+        return await Talk(conversation).go_through(PipedInput())
+    conversation.confirm = terminal_confirmer(drawn.giving_way) if drawn is not None else terminal_confirmer()
+    await _greet(conversation, full_model)
+    if full_model != OFFLINE_MODEL:
+        # Typing a message takes longer than this, which the first request would wait for.
+        asyncio.get_running_loop().run_in_executor(None, prepare_clients)
+    claw.background.listen(_show_end)
+    async with services_running(claw) if has_services else nullcontext():
+        if drawn is None:
+            await _chat_plainly(conversation)
+        else:
+            from oneclaw_core.cli.screen_chat import chat_on_screen
+
+            await chat_on_screen(conversation, drawn)
+    return True
 
 
 def _show_end(work: BackgroundWork) -> None:
@@ -174,8 +199,10 @@ async def _chat_plainly(conversation: Conversation) -> None:
                 continue
             if line is None:
                 return
-            with suppress(asyncio.CancelledError):
+            try:
                 await _cancellably(talk.do(line))
+            except asyncio.CancelledError:
+                interrupted_at = time.monotonic()
     finally:
         lines.close()
 
@@ -196,9 +223,9 @@ async def _cancellably(work: Coroutine[Any, Any, _Value]) -> _Value:
 
 
 async def _greet(conversation: Conversation, full_model: str) -> None:
-    print_text(f"OneClaw {__version__}, model {full_model}. /help lists the commands, Ctrl-D leaves.")
+    print_wrapped(f"OneClaw {__version__}, model {full_model}. /help lists the commands, Ctrl-D leaves.")
     for notice in await conversation.claw.plugins.chat_notices():
-        print_text(notice)
+        print_wrapped(notice)
     session = await conversation.session()
     if session is not None:
         count = await conversation.claw.store.count_messages(session.id)

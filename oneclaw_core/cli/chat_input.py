@@ -6,13 +6,14 @@ import asyncio
 import os
 import select
 import sys
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Protocol
 
 from oneclaw_core.cli.output import print_text, warn
 from oneclaw_core.errors import UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mapping
+    from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Iterator, Mapping
     from pathlib import Path
 
     from prompt_toolkit.completion import Completer
@@ -104,6 +105,28 @@ class PipedInput:
         return line
 
 
+@contextmanager
+def hidden_typing() -> Iterator[None]:
+    """Show nothing of what is typed while the block runs, such as before there is a line to type in."""
+    descriptor = sys.stdin.fileno()
+    _echo(descriptor, is_on=False)
+    try:
+        yield
+    finally:
+        _echo(descriptor, is_on=True)
+
+
+def _echo(descriptor: int, *, is_on: bool) -> None:
+    import termios
+
+    try:
+        modes = termios.tcgetattr(descriptor)
+        modes[3] = modes[3] | termios.ECHO if is_on else modes[3] & ~termios.ECHO
+        termios.tcsetattr(descriptor, termios.TCSANOW, modes)
+    except termios.error:  # the terminal is gone
+        return
+
+
 class PlainInput:
     """Reads lines in a terminal without drawing anything anew, for screen readers and terminals that cannot redraw.
 
@@ -120,9 +143,9 @@ class PlainInput:
             is_typed_ahead = self._is_readable()
             sys.stdout.write("> ")
             sys.stdout.flush()
-            self._echo(is_on=True)
+            _echo(self._descriptor, is_on=True)
             line = await self._lines.read_line()
-            self._echo(is_on=False)
+            _echo(self._descriptor, is_on=False)
             if is_typed_ahead or line is None:
                 print_text(line or "")
             if line is None or line.strip():
@@ -130,20 +153,10 @@ class PlainInput:
 
     def close(self) -> None:
         """Show what is typed again."""
-        self._echo(is_on=True)
+        _echo(self._descriptor, is_on=True)
 
     def _is_readable(self) -> bool:
         return bool(select.select([self._descriptor], [], [], 0)[0])
-
-    def _echo(self, *, is_on: bool) -> None:
-        import termios
-
-        try:
-            modes = termios.tcgetattr(self._descriptor)
-            modes[3] = modes[3] | termios.ECHO if is_on else modes[3] & ~termios.ECHO
-            termios.tcsetattr(self._descriptor, termios.TCSANOW, modes)
-        except termios.error:  # the terminal is gone
-            return
 
 
 def line_history(path: Path) -> History:

@@ -6,9 +6,9 @@ import os
 import sys
 import time
 from contextlib import asynccontextmanager
+from functools import cached_property
 from typing import TYPE_CHECKING
 
-from oneclaw_core.cli.markdown import MarkdownBlocks, render_markdown
 from oneclaw_core.cli.output import printable, printable_line, styled
 from oneclaw_core.cli.rendering import TurnView, cut_to_width
 from oneclaw_core.types.events import GroupLoadedEvent, SteeredEvent, UsageEvent
@@ -18,12 +18,14 @@ if TYPE_CHECKING:
 
     from oneclaw_core.channels.conversation import Conversation
     from oneclaw_core.cli.chat_screen import ChatScreen
-    from oneclaw_core.cli.markdown import Block
+    from oneclaw_core.cli.markdown import Block, MarkdownBlocks
     from oneclaw_core.turn.status import SessionStatus
     from oneclaw_core.types.events import TurnEvent
 
 # Drawing may take this share of the time, however slow it is.
 _DRAWING_SHARE = 0.2
+# On a narrower terminal, the status line leaves out the provider.
+_WIDE_COLUMNS = 60
 
 
 class ChatView(TurnView):
@@ -38,12 +40,18 @@ class ChatView(TurnView):
     def __init__(self) -> None:
         super().__init__(sys.stdout)
         self._status = self._running_line = _LiveLine(self._changed)
-        self._blocks = MarkdownBlocks()
         self._has_blocks = False
         self._drawn = ""
         self._is_current = False
         self._draw_after = 0.0
         self.status = StatusLine()
+
+    @cached_property
+    def _blocks(self) -> MarkdownBlocks:
+        """The blocks of the answer. Made for the first one, since the parser takes long to load."""
+        from oneclaw_core.cli.markdown import MarkdownBlocks
+
+        return MarkdownBlocks()
 
     def show(self, event: TurnEvent) -> None:
         """Show an event."""
@@ -77,6 +85,8 @@ class ChatView(TurnView):
         return "\n".join(lines[-rows:])
 
     def _open_block(self, columns: int) -> str:
+        if "_blocks" not in self.__dict__:
+            return ""
         block = self._blocks.open_block()
         if not block.source.strip():
             return ""
@@ -94,7 +104,7 @@ class ChatView(TurnView):
                 self._print_block(block)
 
     def _end_text_line(self) -> None:
-        block = self._blocks.finish()
+        block = self._blocks.finish() if "_blocks" in self.__dict__ else None
         if block is not None:
             self._print_block(block)
         self._has_blocks = False
@@ -106,6 +116,8 @@ class ChatView(TurnView):
 
 
 def _rendered(block: Block, columns: int) -> str:
+    from oneclaw_core.cli.markdown import render_markdown
+
     # One column less: a terminal that is full to its edge may begin another row.
     return render_markdown(block.source, columns - 1, has_colour=not os.environ.get("NO_COLOR"))
 
@@ -130,12 +142,12 @@ class StatusLine:
 
     Attributes:
         known: from the store, ``None`` as long as it was not read.
-        place: the directory, and whether it is trusted.
+        places: the directory, and whether it is trusted, in a long and a short form.
     """
 
     def __init__(self) -> None:
         self.known: SessionStatus | None = None
-        self.place = ""
+        self.places: tuple[str, ...] = ()
         self._tokens: int | None = None
         self._cost = 0.0
         self._groups: list[str] = []
@@ -164,18 +176,19 @@ class StatusLine:
         waiting = len(conversation.waiting) + len(conversation.steering)
         parts = [f"{waiting} waiting"] if waiting else []
         parts += ["Ctrl-C stops"] if is_busy else []
-        parts.append(printable_line(self.known.model))
+        model = printable_line(self.known.model)
+        parts.append(model if columns >= _WIDE_COLUMNS else model.partition("/")[2])
         if self.known.context_window and self._tokens is not None:
             parts.append(f"context {min(self._tokens / self.known.context_window, 1):.0%}")
         elif self._tokens is not None:
-            parts.append(f"context {self._tokens:,} tokens")
+            parts.append(f"{self._tokens:,} tokens")
         parts += [dollars(self._cost)] if self._cost else []
         parts += [printable_line(f"groups {', '.join(self._groups)}")] if self._groups else []
-        parts += [self.place] if self.place else []
-        line = ""
-        for part in parts:
-            longer = f"{line} · {part}" if line else part
-            if len(longer) > columns:
+        line = cut_to_width(parts[0], columns)
+        for part in (*parts[1:], *self.places[:1]):
+            choices = self.places if part in self.places else (part,)
+            longer = next((each for each in (f"{line} · {choice}" for choice in choices) if len(each) <= columns), None)
+            if longer is None:
                 break
             line = longer
-        return line or cut_to_width(parts[0], columns)
+        return line

@@ -7,7 +7,7 @@ import os
 
 # More than this is cut off or ignored by terminals.
 MAX_BYTES = 74_994
-_ELSEWHERE = "oneclaw sessions show prints the session, to be copied from there."
+_ELSEWHERE = "oneclaw sessions show NAME prints a session, to be copied from there."
 
 
 def copy_sequence(text: str) -> tuple[str, str]:

@@ -12,7 +12,9 @@ import io
 import json
 import os
 import re
+import shutil
 import sys
+import textwrap
 from contextlib import contextmanager, redirect_stdout
 from typing import TYPE_CHECKING, Any, TextIO
 
@@ -116,6 +118,20 @@ def coloured_changes(text: str, stream: TextIO, **style: Any) -> str:
         own = {"fg": colour} if colour is not None else style
         lines.append(styled(line, stream, **own) if own else line)
     return "\n".join(lines)
+
+
+def print_wrapped(text: str) -> None:
+    """Print a text of ours on stdout; on a terminal, long lines are broken between words."""
+    if is_terminal(sys.stdout):
+        columns = shutil.get_terminal_size().columns - 1
+        text = "\n".join(row for line in text.split("\n") for row in _rows(line, columns))
+    print_text(text)
+
+
+def _rows(line: str, columns: int) -> list[str]:
+    if len(line) <= columns:
+        return [line]
+    return textwrap.wrap(line, columns, subsequent_indent="    ", break_long_words=False, break_on_hyphens=False)
 
 
 def print_text(text: str = "", *, stream: TextIO | None = None, is_safe: bool = False) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import sys
+from importlib import import_module
 from typing import TYPE_CHECKING
 
 from oneclaw_core.channels.shared_commands import is_slash_command
@@ -41,7 +42,7 @@ async def chat_on_screen(conversation: Conversation, view: ChatView) -> None:
     async def update_status() -> None:
         try:
             view.status.take(await conversation.status())
-            view.status.place = _place(conversation)
+            view.status.places = _places(conversation)
         except OneClawError:
             return  # the next message says it
         screen.refresh()
@@ -58,6 +59,8 @@ async def chat_on_screen(conversation: Conversation, view: ChatView) -> None:
     view.screen = screen
     async with screen.running():
         beginning = asyncio.create_task(update_status())
+        # Before the first answer needs it, and after the line to type in is there.
+        asyncio.get_running_loop().run_in_executor(None, import_module, "oneclaw_core.cli.markdown")
         try:
             while (line := await screen.read()) is not None:
                 if not queue.put(line):
@@ -67,11 +70,12 @@ async def chat_on_screen(conversation: Conversation, view: ChatView) -> None:
             await queue.close()
 
 
-def _place(conversation: Conversation) -> str:
-    """Return the start directory, and whether the user trusts it."""
+def _places(conversation: Conversation) -> tuple[str, ...]:
+    """Return the start directory, and whether the user trusts it, in a long and a short form."""
     project = conversation.claw.services.project
     if project.directory is None:
-        return ""
+        return ()
     path, home = str(project.directory), os.path.expanduser("~")  # noqa: PTH111  # for its text
     shown = f"~{path.removeprefix(home)}" if home != "/" and (path + "/").startswith(home + "/") else path
-    return f"{printable(shown)} ({'trusted' if project.is_trusted else 'not trusted'})"
+    trust = "trusted" if project.is_trusted else "not trusted"
+    return f"{printable(shown)} ({trust})", f"{printable(project.directory.name)} ({trust})"

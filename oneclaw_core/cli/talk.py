@@ -13,7 +13,7 @@ import click
 from oneclaw_core.channels.shared_commands import SlashCommands, expandable_command, follow, is_slash_command
 from oneclaw_core.cli.clipboard import copy_sequence
 from oneclaw_core.cli.conversation import TERMINAL
-from oneclaw_core.cli.output import has_no_room, print_error, print_text, reserved_stdout
+from oneclaw_core.cli.output import has_no_room, print_error, print_text, print_wrapped, reserved_stdout
 from oneclaw_core.errors import OneClawError
 
 if TYPE_CHECKING:
@@ -105,9 +105,9 @@ class Talk:
 
     async def _follow(self, answer: ChatAnswer) -> None:
         if answer.text:
-            print_text(answer.text)
+            print_wrapped(answer.text)
         if answer.copy is not None:
-            print_text(self._copy(answer.copy))
+            print_wrapped(self._copy(answer.copy))
         with reserved_stdout():
             await follow(self._conversation, answer)
         self.has_left |= answer.leave
@@ -115,7 +115,7 @@ class Talk:
     def _copy(self, text: str) -> str:
         sequence, notice = copy_sequence(text)
         if self._write_raw is None:
-            return "There is no terminal to copy to; oneclaw sessions show prints a session."
+            return "There is no terminal to copy to; oneclaw sessions show NAME prints a session."
         if sequence:
             self._write_raw(sequence)
         return notice

@@ -8,10 +8,11 @@ import time
 from pathlib import Path
 
 import pytest
-from model_server import calls, chunk, silence, sse, status, text
+from model_server import calls, chunk, hang_up_after, silence, sse, status, text
 from pseudo_terminal import CTRL_C, CTRL_D, PseudoTerminal
 
 from oneclaw_core.channels.chat_commands import OWN_COMMANDS
+from oneclaw_core.cli.clipboard import copy_sequence
 from oneclaw_core.cli.conversation import SLASH_COMMANDS
 from oneclaw_core.http import clients as http
 
@@ -101,6 +102,100 @@ def test_a_message_of_two_lines_and_completion(serve):
         terminal.expect("Leave.")
         terminal.type("\t\r")
         assert terminal.exit_status() == 0
+
+
+SLOW_TOOL = """
+    import asyncio, os
+    from pathlib import Path
+    from oneclaw_core import hookimpl, tool
+
+    @tool
+    async def look() -> str:
+        "Look at it."
+        while not Path(os.environ["LOOKED"]).exists():
+            await asyncio.sleep(0.01)
+        return "It is green."
+
+    @hookimpl
+    def register_tools(register):
+        register(look)
+"""
+
+
+@pytest.mark.one_python
+def test_typing_while_the_model_works(serve, install_plugin, tmp_path, monkeypatch):
+    package = install_plugin("slow", SLOW_TOOL)
+    monkeypatch.setenv("PYTHONPATH", str(package.parent))
+    monkeypatch.setenv("LOOKED", str(tmp_path / "looked"))
+    server = serve(calls(("look", {})), text("Vert. **Voila.**"), text("You are welcome."), silence())
+    with start_chat(*MODEL) as terminal:
+        terminal.type("look\r")
+        terminal.expect("• look …")
+        terminal.type("/steer in French\r")
+        terminal.expect("The model reads it after its next tool call")
+        terminal.type("thank you\r")
+        terminal.expect("2 waiting")
+        terminal.type("half a lin")
+        terminal.expect("half a lin")
+        (tmp_path / "looked").touch()
+        shown = terminal.expect("• look … It is green.")
+        terminal.expect("> in French")
+        terminal.expect("Vert. Voila.")
+        terminal.expect("> thank you")
+        terminal.expect("You are welcome.")
+        terminal.type("e\r")
+        terminal.expect("> half a line")
+        terminal.type(CTRL_C)
+        terminal.expect("(stopped; the session is kept)")
+        terminal.type(CTRL_C)
+        assert terminal.exit_status() == 0
+    assert "half a lin•" not in shown.replace("\n", "")
+    assert [each["content"] for each in server.bodies[2]["messages"] if each["role"] == "user"] == [
+        "look",
+        "in French",
+        "thank you",
+    ]
+
+
+@pytest.mark.one_python
+def test_a_plain_chat_draws_nothing_anew(serve):
+    serve(calls(("get_current_time", {"timezone": "UTC"})), text("It is **late**."))
+    with PseudoTerminal("chat", "--plain", *MODEL, environ=os.environ) as terminal:
+        terminal.expect("> ")
+        terminal.type("what time?\n")
+        terminal.expect("tool get_current_time UTC: 20")
+        terminal.expect("It is **late**.\n> ")
+        terminal.type("/exit\n")
+        assert terminal.exit_status() == 0
+    assert "\x1b" not in terminal.raw.replace("\x1b[2m", "").replace("\x1b[0m", "")
+
+
+def test_usage_copy_continue_and_exit(chat, serve):
+    cut = sse([chunk({"role": "assistant", "content": "Half an"})], done=False)
+    serve(text("One."), hang_up_after(cut), text("answer."), text("More."))
+    outcome = chat(
+        "/usage", "first", "/usage", "/copy", "second", "/continue", "/continue", "/exit", "lost", options=MODEL
+    )
+    assert "session: 0 requests, 0 tokens read, 0 written, cost $0.00" in outcome.stdout
+    assert "context: 11 tokens used, of unknown size\nsession: 1 request, 11 tokens read, 7 written" in outcome.stdout
+    assert "There is no terminal to copy to" in outcome.stdout
+    assert outcome.stdout.endswith("answer.\nMore.\n")
+
+
+def test_a_new_chat_continues_the_session_used_last(chat, serve):
+    server = serve(text("One."), text("Two."))
+    chat("first", options=MODEL)
+    outcome = chat("/continue", "second", options=MODEL)
+    assert outcome.stdout.startswith("Going on with session ")
+    assert roles(server.bodies[1]) == ["system", "user", "assistant", "user"]
+
+
+def test_the_clipboard_is_filled_through_the_terminal(monkeypatch):
+    monkeypatch.setenv("TERM", "xterm-256color")
+    assert copy_sequence("Grüße")[0] == "\x1b]52;c;R3LDvMOfZQ==\x07"
+    assert copy_sequence("x" * 80_000)[0] == ""
+    monkeypatch.setenv("TERM", "linux")
+    assert "does not let programs copy" in copy_sequence("text")[1]
 
 
 def test_termination_in_the_middle_of_a_turn(serve, ok):
@@ -321,12 +416,14 @@ def test_programs_are_told_what_failed(chat, oneclaw):
 
 
 CHAT_COMMANDS = """
-from oneclaw_core import hookimpl
+from oneclaw_core import ChatAnswer, hookimpl
 
 
 async def dice(context, rest):
     if rest == "loaded":
         raise ValueError("not here")
+    if rest == "sent":
+        return ChatAnswer(text="thrown", send="Four!", leave=not await context.confirm("Go on?"))
     return "four " + rest
 
 
@@ -348,5 +445,8 @@ def test_a_plugin_brings_commands(chat, install_plugin, oneclaw):
     assert "plugin casino: /dice raised ValueError: not here" in outcome.stderr
     assert "model: offline/rules\n" in outcome.stdout
     assert outcome.stdout.endswith("four again\n")
+    answered = chat("/dice sent", "not read any more")
+    assert answered.stdout.startswith("thrown\n")
+    assert [each["title"] for each in oneclaw("sessions", "list", "--json").json] == ["Four!"]
     (record,) = [each for each in oneclaw("plugins", "list", "--json").json if each["name"] == "casino"]
     assert [each["cause"] for each in record["problems"]] == ["the chat command /model is taken"]

@@ -16,7 +16,7 @@ from oneclaw_offline.values import read_parameters
 from oneclaw_offline.words import is_question
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence
 
     from oneclaw_core import Message, ToolDefinition
     from oneclaw_core.providers import ModelRequest
@@ -32,10 +32,30 @@ _NEXT_HEADING = re.compile(r"^#{1,2} |^---\s*$", re.MULTILINE)
 # The message of a user who has chosen a skill: the command, then the skill with its instructions.
 _SENT_SKILL = re.compile(r"/([\w-]{1,64})\b.*?\n\nSkill '\1': ", re.DOTALL)
 
+_WHAT_I_AM = "a small set of rules and not a language model. I find a tool by the words that you use, and cannot chat."
+_SET_UP = (
+    "To talk to a language model, run `oneclaw setup`: it finds model servers on this machine, or stores the key of a "
+    "service. Or name a model yourself with `--model PROVIDER/MODEL`."
+)
 WHO_I_AM = (
     "I am `offline/rules`, a rule-based model and not a language model: I compare your words with the descriptions "
     "of the tools. To talk to a language model, choose one with `--model PROVIDER/MODEL` or set ONECLAW_MODEL."
 )
+_GREETING = re.compile(
+    r"\W*(?:hello|hi|hey|hiya|howdy|greetings|good (?:morning|afternoon|evening|day)|hallo|bonjour|salut|hola|ciao)"
+    r"(?: (?:there|oneclaw|world|everyone|you))*\W*",
+    re.IGNORECASE,
+)
+# Each is offered if its tool or tool group is there.
+_TO_TRY = (
+    ("get_current_time", "What time is it in Tokyo?"),
+    ("files", "List the files here"),
+    ("exec", "Run the shell command: date"),
+    ("pdf", "How many pages does report.pdf have?"),
+    ("write_file", "Write 'buy milk' to notes.txt"),
+    ("webfetch", "Fetch https://example.com"),
+)
+_MOST_TO_TRY = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +86,8 @@ def decide(request: ModelRequest) -> Answer:
     groups = _listed_groups(request.system_prompt) if tools.pop(LOAD_TOOL_GROUP, None) is not None else {}
     loaded = {*restore_loaded_groups(messages)} | {group.name for group in request.tools.groups}
     loadable = {name: about for name, about in groups.items() if name not in loaded and len(loads) < _MOST_LOADS}
+    if _GREETING.fullmatch(message):
+        return _greeting({*tools, *groups})
     choice = choose(message, tools, loadable)
     tool, answers, first = _asked_for(messages, last)
     if tool in tools:
@@ -164,6 +186,12 @@ def _validated(tool: ToolDefinition, filling: Filling) -> Filling:
             return Filling(missing=[each for each in read_parameters(tool.parameters) if each.name not in arguments])
         calls.append(arguments)
     return Filling(calls, filling.missing)
+
+
+def _greeting(names: Collection[str]) -> Answer:
+    tries = [f"- {message}" for name, message in _TO_TRY if name in names][:_MOST_TO_TRY]
+    offered = "\n\nThings to try:\n\n" + "\n".join(tries) if tries else ""
+    return Answer(f"Hello! I am `offline/rules`, {_WHAT_I_AM}{offered}\n\n{_SET_UP}")
 
 
 def _nothing_found(loaded: Sequence[str], tools: Sequence[str], groups: Sequence[str]) -> Answer:

@@ -108,12 +108,25 @@ def test_a_value_outside_the_schema_is_asked_for_again():
     assert ask("Roll dice with 12 sides", core=core) == ([], [("roll_dice", {"sides": 12})])
 
 
-@pytest.mark.parametrize("message", ["Tell me a joke", "What is the capital of France?", "hello", "", "???", "Why?"])
+@pytest.mark.parametrize(
+    "message", ["Tell me a joke", "What is the capital of France?", "hello world 2", "", "???", "Why?"]
+)
 def test_without_a_fitting_tool_it_says_so_and_what_it_is(message):
     loads, answer = ask(message)
     assert loads == []
     for words in ("I found no tool", "not a language model", "offline/rules", "--model PROVIDER/MODEL", "google_gmail"):
         assert words in answer
+
+
+@pytest.mark.parametrize("message", ["hello", "Hi there!", "Good morning.", "hello OneClaw"])
+def test_it_greets_and_says_what_it_is_and_what_to_try(message):
+    loads, answer = ask(message)
+    assert loads == []
+    assert answer.startswith("Hello! I am `offline/rules`, a small set of rules and not a language model.")
+    assert answer.count("\n- ") == 3
+    assert "run `oneclaw setup`" in answer
+    for suggestion in (line[2:] for line in answer.splitlines() if line.startswith("- ")):
+        assert "I found no tool" not in ask(suggestion)[1]
 
 
 @pytest.mark.parametrize(
