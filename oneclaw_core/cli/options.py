@@ -91,13 +91,14 @@ def check_allowed(allowed: Iterable[str], registry: ToolRegistry) -> None:
     from difflib import get_close_matches
 
     from oneclaw_core.tools.permission_meanings import KNOWN_PERMISSIONS
-    from oneclaw_core.tools.permission_rules import PermissionRule
+    from oneclaw_core.tools.permission_rules import ALL_PARTS, PermissionRule
 
     known = permissions_by_name(registry)
     own_parts = {name.partition(".")[0] for name in KNOWN_PERMISSIONS}
     for text in allowed:
         name = PermissionRule.check(text).permission
-        if name in known:
+        whole = name.removesuffix(ALL_PARTS)
+        if name in known or (whole != name and any(each.startswith(f"{whole}.") for each in known)):
             continue
         tool = registry.get_tool(name)
         if tool is not None and tool.definition.required_permissions:

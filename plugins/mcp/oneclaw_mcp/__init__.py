@@ -7,7 +7,14 @@ from typing import TYPE_CHECKING
 from oneclaw_core import hookimpl
 
 if TYPE_CHECKING:
-    from oneclaw_core import CommandRegistrar, ToolRegistrar
+    from oneclaw_core import (
+        CommandRegistrar,
+        CommandUse,
+        ExpandedMessage,
+        MessageCommand,
+        PluginContext,
+        ToolRegistrar,
+    )
 
 
 @hookimpl
@@ -16,6 +23,22 @@ def register_tools(register: ToolRegistrar) -> None:
     register.source(
         "servers", "oneclaw_mcp.source:open_servers", starts="open", listing="oneclaw_mcp.source:list_servers"
     )
+
+
+@hookimpl
+async def message_commands(context: PluginContext) -> list[MessageCommand]:
+    """Return a chat command for each prompt of a server."""
+    from oneclaw_mcp.prompts import prompt_commands
+
+    return prompt_commands(context)
+
+
+@hookimpl
+async def expand_command(context: PluginContext, command: CommandUse) -> ExpandedMessage | None:
+    """Fetch the prompt that a chat command stands for."""
+    from oneclaw_mcp.prompts import expanded_prompt
+
+    return await expanded_prompt(context, command)
 
 
 @hookimpl

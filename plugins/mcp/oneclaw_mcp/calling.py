@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from oneclaw_core import ToolResult
 from oneclaw_mcp.cleaning import cleaned
 from oneclaw_mcp.connection import ServerError, answer_adapter, describe, first_error, is_refused
-from oneclaw_mcp.results import tool_result
+from oneclaw_mcp.results import content_parts, shown_text, tool_result
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -77,6 +77,45 @@ async def call_tool(
     raise AssertionError  # the second round returns
 
 
+async def read_resource(connection: Connection, uri: str | None, context: ToolContext) -> ToolResult:
+    """Read a resource of a server, or list them.
+
+    Args:
+        connection: of the server.
+        uri: of the resource; ``None`` to list them.
+        context: of the call.
+    """
+    server = connection.server
+    context.mark_outside(f"the MCP server {server.name}")
+    try:
+        with context.paused():
+            client = await connection.started(context.progress)
+        async with connection.slots, connection.in_call(context), asyncio.timeout(server.call_seconds):
+            if uri is None:
+                return ToolResult.success(await _listed_resources(client))
+            found = await client.read_resource(uri)
+        contents = [each.model_dump(by_alias=True, exclude_none=True, mode="json") for each in found.contents]
+        blocks = [{"type": "resource", "resource": each} for each in contents]
+        parts, pictures = await content_parts(server, blocks, context)
+        return ToolResult.success(await shown_text(server, "\n\n".join(parts), context), pictures)
+    except TimeoutError:
+        return ToolResult.error(
+            "timeout", f"The MCP server {server.name} has not answered in {server.call_seconds:g} s."
+        )
+    except Exception as error:  # noqa: BLE001  # a library and a foreign server
+        return _error(connection, first_error(error))
+
+
+async def _listed_resources(client: Client) -> str:
+    """List the resources and the templates of URIs, of each the first page."""
+    resources, templates = await client.list_resources(), await client.list_resource_templates()
+    named = [(str(each.uri), each.title or each.name, each.description) for each in resources.resources]
+    named += [(each.uri_template, each.title or each.name, each.description) for each in templates.resource_templates]
+    lines = [f"- {cleaned(uri, 500)}: {cleaned(name, 100)} {cleaned(text, 200)}".rstrip() for uri, name, text in named]
+    more = "\n[there are more]" if resources.next_cursor else ""
+    return "\n".join(lines) + more if lines else "It lists no resources."
+
+
 async def _asked(
     connection: Connection, client: Client, tool: KnownTool, arguments: dict[str, Any], context: ToolContext
 ) -> CallToolResult:
@@ -106,6 +145,7 @@ async def _asked(
                 request_read_timeout_seconds=MAX_CALL_SECONDS,
                 progress_callback=report,
             )
+        connection.limits.pop(id(context), None)
         if isinstance(answer, CallToolResult):
             return answer
         responses, state = await connection.answers(answer.input_requests or {}), answer.request_state

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from functools import cache
 from typing import TYPE_CHECKING, Any
@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from oneclaw_core import OneClawError
 from oneclaw_core.process import run_in_thread
 from oneclaw_mcp.cleaning import cleaned
-from oneclaw_mcp.manifest import MAX_TOOLS, Manifest, known_tools
+from oneclaw_mcp.manifest import MAX_TOOLS, Manifest, known_prompts, known_tools
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
@@ -283,6 +283,11 @@ class Connection:
         else:
             if cursor is not None:
                 raise ServerError(f"its list of tools has more than {MAX_PAGES} pages")
+        prompts: list[dict[str, Any]] = []
+        if client.server_capabilities.prompts is not None:
+            with suppress(MCPError):  # prompts are for the user alone; tools work without them
+                listed = await client.list_prompts()
+                prompts = [each.model_dump(by_alias=True, exclude_none=True, mode="json") for each in listed.prompts]
         discovered = client.session.discover_result
         tools, refused = known_tools(self.server, definitions, self.read_known())
         info = client.server_info
@@ -299,6 +304,7 @@ class Connection:
             start_seconds=start_seconds,
             has_resources=client.server_capabilities.resources is not None,
             address=self.server.address,
+            prompts=known_prompts(self.server.name, prompts),
         )
         self.tools = {each.wire: each.digest for each in tools}
         return self.learn(found)

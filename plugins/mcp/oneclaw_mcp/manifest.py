@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 _FORMAT = 1
 _MAX_BYTES = 64_000_000
 MAX_TOOLS = 5_000
+MAX_PROMPTS = 200
+READ_RESOURCE = "read_resource"
 MAX_NAME_CHARACTERS = 256
 # What a person has to see again when it changes; the order of tools, icons and the like do not count.
 _PINNED = ("name", "title", "description", "inputSchema", "outputSchema", "annotations")
@@ -81,6 +83,23 @@ class KnownTool:
 
 
 @dataclass(frozen=True, slots=True)
+class KnownPrompt:
+    """A prompt of a server, which the user picks as a chat command.
+
+    Attributes:
+        wire: its true name.
+        name: of the command, without the slash.
+        description: cleaned.
+        arguments: the names of its arguments, those that are required with a ``*`` behind them.
+    """
+
+    wire: str
+    name: str
+    description: str
+    arguments: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Difference:
     """How a server's tools differ from those that were accepted.
 
@@ -114,6 +133,7 @@ class Manifest:
         start_seconds: how long its last start took.
         has_resources: True if it has resources to read.
         address: the command or URL that all of this was found at.
+        prompts: for the user.
     """
 
     era: str
@@ -127,6 +147,7 @@ class Manifest:
     start_seconds: float = 0.0
     has_resources: bool = False
     address: str = ""
+    prompts: tuple[KnownPrompt, ...] = ()
 
     def to_json(self) -> bytes:
         """Write it as JSON."""
@@ -147,6 +168,10 @@ class Manifest:
             **{
                 **document,
                 "tools": _tools(document["tools"]),
+                "prompts": tuple(
+                    KnownPrompt(each["wire"], each["name"], each["description"], tuple(each["arguments"]))
+                    for each in document.get("prompts", ())
+                ),
                 "refused": tuple((name, why) for name, why in document["refused"]),
                 "pending": Difference(_tools(pending["changed"]), _tools(pending["new"]), tuple(pending["removed"])),
             }
@@ -294,6 +319,44 @@ def _known_tool(server: Server, definition: Mapping[str, Any], group: str, permi
         output if isinstance(output, dict) else None,
         {name: value for name, value in annotations.items() if isinstance(value, bool)},
         digest_of(definition),
+    )
+
+
+def known_prompts(server: str, definitions: Iterable[Mapping[str, Any]]) -> tuple[KnownPrompt, ...]:
+    """Make commands of the prompts of a server, as it sends them; those that cannot be used are left out."""
+    found: dict[str, KnownPrompt] = {}
+    for each in definitions:
+        wire, arguments = each.get("name"), each.get("arguments") or []
+        if not isinstance(wire, str) or not wire or len(found) >= MAX_PROMPTS:
+            continue
+        name = tool_name(server, wire)
+        names = tuple(
+            f"{cleaned(argument['name'], 60)}{'*' if argument.get('required') else ''}"
+            for argument in arguments
+            if isinstance(argument, dict) and isinstance(argument.get("name"), str)
+        )
+        found.setdefault(name, KnownPrompt(wire, name, cleaned(each.get("description"), 200), names))
+    return tuple(found[name] for name in sorted(found))
+
+
+def read_resource_tool(server: Server, manifest: Manifest) -> KnownTool | None:
+    """Return the tool that reads the resources of a server; ``None`` if it has none, or a tool of that name."""
+    if not manifest.has_resources or any(each.wire == READ_RESOURCE for each in manifest.tools):
+        return None
+    parameters = {
+        "type": "object",
+        "properties": {"uri": {"type": "string", "description": "The resource; without it, the resources are listed"}},
+    }
+    return KnownTool(
+        READ_RESOURCE,
+        tool_name(server.name, READ_RESOURCE),
+        server.group,
+        f"mcp.{server.name}.{READ_RESOURCE}",
+        f"Read a resource of the MCP server {server.name} by its URI, or list its resources.",
+        json.dumps(parameters),
+        None,
+        {"readOnlyHint": True},
+        "",
     )
 
 

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from oneclaw_mcp.servers import Server
 
 _PICTURES = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
+# Those that not every Python knows.
+_EXTENSIONS = {"audio/wav": ".wav", "audio/webm": ".weba", "audio/ogg": ".ogg"}
 _MAX_URI_CHARACTERS = 2_000
 _PREVIEW_CHARACTERS = 4_000
 
@@ -46,14 +48,14 @@ async def tool_result(server: Server, tool: KnownTool, answer: CallToolResult, c
         )
     structured = answer.structured_content
     if structured is None:
-        return ToolResult.success(await _shown(server, text, context), pictures)
+        return ToolResult.success(await shown_text(server, text, context), pictures)
     note = await run_in_thread(lambda: _misfit(tool, structured))
     others = [part for part, block in zip(parts, blocks, strict=True) if block.get("type") != "text"]
     if note or others:
         written = json.dumps(structured, ensure_ascii=False)
-        return ToolResult.success(await _shown(server, "\n\n".join([written, *others, *note]), context), pictures)
+        return ToolResult.success(await shown_text(server, "\n\n".join([written, *others, *note]), context), pictures)
     written = json.dumps(structured, ensure_ascii=False)
-    shown = await _shown(server, written, context)
+    shown = await shown_text(server, written, context)
     return ToolResult.success(structured if shown is written else shown, pictures)
 
 
@@ -119,7 +121,7 @@ def _misfit(tool: KnownTool, structured: Any) -> list[str]:
     return [f"[the result does not fit the server's own schema: {cleaned(' '.join(faults), 500)}]"] if faults else []
 
 
-async def _shown(server: Server, text: str, context: ToolContext) -> str:
+async def shown_text(server: Server, text: str, context: ToolContext) -> str:
     """Return a text; of a long one its beginning, and the file that holds all of it."""
     limit = context.shown_characters
     if limit is None or len(text) <= limit:
@@ -130,7 +132,7 @@ async def _shown(server: Server, text: str, context: ToolContext) -> str:
 
 
 async def _saved(server: Server, data: bytes, media_type: str, context: ToolContext) -> str:
-    extension = mimetypes.guess_extension(media_type) or ".bin"
+    extension = _EXTENSIONS.get(media_type) or mimetypes.guess_extension(media_type) or ".bin"
     name = f"{hashlib.sha256(data).hexdigest()[:12]}{extension}"
     try:
         path = await context.writable(context.paths.workspace / "mcp" / server.name / name)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from oneclaw_core import OneClawError, SourceTool, ToolGroupDefinition, ToolSource
 from oneclaw_core.plugins import PluginProblem, SourceGroup
 from oneclaw_mcp.cleaning import cleaned
-from oneclaw_mcp.manifest import ManifestFolder
+from oneclaw_mcp.manifest import READ_RESOURCE, ManifestFolder, read_resource_tool
 from oneclaw_mcp.servers import ServerBook
 
 if TYPE_CHECKING:
@@ -58,10 +58,13 @@ class McpTool:
 
     async def execute(self, arguments: dict[str, Any], context: ToolContext) -> ToolResult:
         """Call the tool of the server."""
-        from oneclaw_mcp.calling import call_tool
+        from oneclaw_mcp.calling import call_tool, read_resource
 
         assert self.source is not None
-        return await call_tool(self.source.connection(self.server), self.known, arguments, context)
+        connection = self.source.connection(self.server)
+        if not self.known.digest and self.known.wire == READ_RESOURCE:
+            return await read_resource(connection, arguments.get("uri"), context)
+        return await call_tool(connection, self.known, arguments, context)
 
 
 class ServerSource(ToolSource):
@@ -189,7 +192,8 @@ class _Published:
                 groups.append(self._unknown_group(server, where))
                 continue
             problems += _problems(server, manifest, where)
-            tools_of = list(manifest.tools)
+            resources = read_resource_tool(server, manifest)
+            tools_of = [*manifest.tools, *([resources] if resources is not None else [])]
             found += (
                 SourceTool(
                     McpTool(each.definition(server, TIMEOUT_SECONDS), server.name, each, self._source),

@@ -39,13 +39,17 @@ def new_connection(source: ServerSource, server: Server) -> Connection:
         server: the server.
     """
     log = ServerLog(log_path(source.context.folder, server.name)) if server.transport == STDIO else None
-    return Connection(
+    made = Connection(
         server,
         partial(open_transport, source, server, log),
         partial(source.manifests.read, server),
         partial(source.learn, server),
         log,
     )
+    from oneclaw_mcp.elicitation import elicitation_of
+
+    made.elicit = elicitation_of(made)
+    return made
 
 
 async def open_transport(source: ServerSource, server: Server, log: ServerLog | None) -> Transport:

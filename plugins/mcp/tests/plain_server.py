@@ -21,6 +21,7 @@ TOOLS = [
     {"name": "variables", "inputSchema": {"type": "object"}, "annotations": {"readOnlyHint": True}},
     {"name": "die", "description": "End.", "inputSchema": {"type": "object"}},
     {"name": "pids", "description": "Show the processes.", "inputSchema": {"type": "object"}},
+    {"name": "ask", "description": "Ask the user.", "inputSchema": {"type": "object"}},
     {"name": "content", "description": "Return what it is given.", "inputSchema": {"type": "object"}},
 ]
 
@@ -51,8 +52,18 @@ def call(name: str, arguments: dict) -> dict:
         os._exit(3)
     if name == "content":
         return arguments
+    if name == "ask":
+        return {"content": [{"type": "text", "text": ask(arguments)}]}
     texts = {"variables": " ".join(sorted(os.environ)), "pids": " ".join(map(str, PIDS))}
     return {"content": [{"type": "text", "text": texts.get(name, arguments.get("text", ""))}]}
+
+
+def ask(parameters: dict) -> str:
+    """Ask the user, as a server of the old era does: by a request of its own."""
+    send({"id": "question", "method": "elicitation/create", "params": parameters})
+    while (reply := json.loads(sys.stdin.readline())).get("id") != "question":
+        pass
+    return json.dumps(reply["result"])
 
 
 def answer(method: str, parameters: dict) -> dict | None:

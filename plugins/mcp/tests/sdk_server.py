@@ -6,12 +6,16 @@ The file STATE_FILE says how it behaves: what it holds is read before each listi
 from __future__ import annotations
 
 import asyncio
+import base64
 import os
 import sys
 from pathlib import Path
+from typing import Annotated
 
 from mcp.server import MCPServer
-from mcp.server.mcpserver import Context, Image
+from mcp.server.mcpserver import Context, Elicit, Image, Resolve
+from mcp_types import AudioContent, ResourceLink, TextContent
+from pydantic import BaseModel, Field
 
 server = MCPServer("sdk", instructions="Adds numbers and greets people. More is said here.")
 STATE = Path(os.environ.get("STATE_FILE", os.devnull))
@@ -55,6 +59,48 @@ def leave() -> str:
     """End the server."""
     sys.stderr.write("the disk is on fire\n")
     os._exit(3)
+
+
+class Visit(BaseModel):
+    """What a visitor is asked."""
+
+    name: str = Field(description="Who comes")
+    nights: int = Field(default=2, ge=1)
+    breakfast: bool
+
+
+def ask_visit() -> Elicit[Visit]:
+    return Elicit("Who comes?", Visit)
+
+
+@server.tool(structured_output=False)
+def book(visit: Annotated[Visit, Resolve(ask_visit)]) -> str:
+    """Ask the user, and book."""
+    return f"{visit.name} stays {visit.nights} nights, breakfast: {visit.breakfast}"
+
+
+@server.tool(structured_output=False)
+def files() -> list:
+    """Return one of each kind of content."""
+    data = base64.b64encode(b"RIFF....WAVE").decode()
+    return [
+        TextContent(type="text", text="first"),
+        AudioContent(type="audio", data=data, mime_type="audio/wav"),
+        ResourceLink(type="resource_link", name="notes", uri="note://1", description="My notes"),
+        "x" * 50_000,
+    ]
+
+
+@server.resource("note://{number}")
+def note(number: str) -> str:
+    """Read a note."""
+    return f"note {number}"
+
+
+@server.prompt()
+def review(code: str) -> str:
+    """Review code."""
+    return f"Please review: {code}"
 
 
 if STATE.is_file() and "changed" in STATE.read_text():

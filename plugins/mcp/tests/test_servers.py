@@ -27,6 +27,9 @@ if TYPE_CHECKING:
     from oneclaw_mcp.manifest import Manifest
 
 
+SDK_TOOLS = ["add", "book", "files", "greet", "leave", "picture", "slow", "variables"]
+
+
 def command(*arguments: str) -> Result:
     return CliRunner().invoke(mcp, arguments, catch_exceptions=False)
 
@@ -55,14 +58,14 @@ def test_server_is_added_listed_called_and_removed(oneclaw_home: Home, oneclaw_f
     assert "abcdef123456" not in stored
     assert "${secret:plain.env.API_TOKEN}" in stored
     listed = json.loads(command("list", "--json").output)
-    assert [(each["name"], each["state"], len(each["tools"])) for each in listed] == [("plain", "known", 5)]
+    assert [(each["name"], each["state"], len(each["tools"])) for each in listed] == [("plain", "known", 6)]
     assert listed[0]["environment"] == ["API_TOKEN", "LEVEL"]
     registry = load_catalog().registry
     definition = registry.get_definition("plain__echo")
     assert definition is not None
     assert definition.required_permissions == ("mcp.plain.echo",)
     assert registry.get_tool_groups()["mcp_plain"] == [f"plain__{each}" for each in sorted(
-        ["content", "die", "echo", "pids", "variables"])]  # fmt: skip
+        ["ask", "content", "die", "echo", "pids", "variables"])]  # fmt: skip
 
     oneclaw = oneclaw_factory(["mcp"], allow=["mcp.plain.echo", "mcp.plain.variables"])
     assert oneclaw.call_tool("plain__echo", text="hi").result == "hi"
@@ -218,7 +221,7 @@ def test_server_of_the_sdk_is_called_over_each_transport(kind: str, oneclaw_fact
 
 def _assert_works(home: McpHome, manifest: Manifest | None) -> None:
     assert manifest is not None
-    assert [each.wire for each in manifest.tools] == ["add", "greet", "leave", "picture", "slow", "variables"]
+    assert [each.wire for each in manifest.tools] == SDK_TOOLS
     assert home.call("sdk__add", a=1, b=2).result == {"result": 3}
     assert home.call("sdk__slow", steps=2, seconds=0).result == "done"
 

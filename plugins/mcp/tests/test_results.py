@@ -1,0 +1,116 @@
+"""What comes back from servers: content of each kind, resources, prompts, and questions to the user."""
+
+from __future__ import annotations
+
+import base64
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from mcp_homes import HERE, McpHome, plain
+from oneclaw_mcp.manifest import KnownPrompt
+from oneclaw_mcp.prompts import read_arguments
+
+from oneclaw_core import UsageError
+from oneclaw_core.testing import HomeUnderTest
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+@pytest.fixture(scope="module")
+def servers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[McpHome]:
+    """A home with a server of each era, which are started once."""
+    folder = tmp_path_factory.mktemp("servers")
+    project = folder / "project"
+    project.mkdir()
+    oneclaw = HomeUnderTest(folder / "home", project, ["mcp"], allow=["mcp.sdk.*", "mcp.plain.*"])
+    home = McpHome(oneclaw)
+    home.add("sdk", sys.executable, str(HERE / "sdk_server.py"), "stdio")
+    home.add("plain", *plain())
+    yield home
+    oneclaw.close()
+
+
+def returned(servers: McpHome, *blocks: dict[str, Any], **more: Any) -> Any:
+    return servers.call("plain__content", content=list(blocks), **more)
+
+
+def test_content_of_each_kind(servers: McpHome) -> None:
+    picture = servers.call("sdk__picture")
+    assert picture.result == "[picture sdk-1.png]"
+    assert [(each.media_type, each.data[:4]) for each in picture.attachments] == [("image/png", b"\x89PNG")]
+
+    first, audio, link, *_ = str(servers.call("sdk__files").result).split("\n\n")
+    assert first == "first"
+    path = Path(audio.removeprefix("[file ").partition(": ")[0])
+    assert (path.suffix, path.read_bytes()) == (".wav", b"RIFF....WAVE")
+    assert path.parent == servers.oneclaw.home.workspace / "mcp" / "sdk"
+    assert link == "[resource note://1] notes: My notes"
+
+    embedded = {"uri": "file:///a", "mimeType": "application/pdf", "blob": base64.b64encode(b"%PDF").decode()}
+    assert ".pdf: 4 bytes" in str(returned(servers, {"type": "resource", "resource": embedded}).result)
+    broken = {"type": "audio", "data": "!", "mimeType": "audio/wav"}
+    assert returned(servers, broken).result == "[the server sent audio data that is no base64]"
+
+
+def test_structured_content_is_the_result(servers: McpHome) -> None:
+    text = {"type": "text", "text": '{"a": 1}'}
+    assert returned(servers, text, structuredContent={"a": 1}).result == {"a": 1}
+    assert servers.call("sdk__add", a=1, b=2).result == {"result": 3}
+    failed = returned(servers, {"type": "text", "text": "no such city"}, isError=True)
+    assert (failed.error_type, failed.error_message) == ("execution_error", "no such city")
+
+
+def test_long_text_goes_to_a_file_that_the_model_is_told_of(servers: McpHome) -> None:
+    model = servers.oneclaw.model
+    model.calls("load_tool_group", group_name="mcp_sdk").calls("sdk__files").says("done")
+    (result,) = [each.result for each in servers.oneclaw.send("go").tool_calls if each.name == "sdk__files"]
+    path = Path(str(result.result).rpartition("[file ")[2].partition(": ")[0])
+    assert "all of it is a] [file " in str(result.result)
+    assert len(path.read_text()) > 50_000 > len(str(result.result))
+
+
+def test_resources_are_listed_and_read(servers: McpHome) -> None:
+    assert "- note://{number}: note Read a note." in str(servers.call("sdk__read_resource").result)
+    assert servers.call("sdk__read_resource", uri="note://7").result == "[resource note://7]\nnote 7"
+    assert servers.call("sdk__read_resource", uri="other://7").error_type in ("validation_error", "execution_error")
+
+
+def test_prompt_is_a_chat_command(servers: McpHome) -> None:
+    servers.oneclaw.model.says("fine")
+    sent = servers.oneclaw.send("x = 1", session="prompts", command="sdk__review")
+    assert list(sent.loaded_groups) == ["mcp_sdk"]
+    request = servers.oneclaw.model.requests[-1]
+    assert "[Prompt review of the MCP server sdk]\nPlease review: x = 1" in [each.content for each in request.messages]
+    prompt = KnownPrompt("p", "sdk__p", "", ("a*", "b"))
+    assert read_arguments(prompt, "a='1 2' b=3") == {"a": "1 2", "b": "3"}
+    with pytest.raises(UsageError, match=r"/sdk__p is missing a: /sdk__p a=\.\.\. b=\.\.\."):
+        read_arguments(prompt, "b=3")
+
+
+def test_form_of_a_server_is_asked_field_by_field(servers: McpHome) -> None:
+    user = servers.oneclaw.user
+    user.replies("answer", "Ada", "many", "3", "yes")
+    assert servers.call("sdk__book").result == "Ada stays 3 nights, breakfast: True"
+    asked = [each.question for each in user.questions]
+    assert asked[0].startswith("The MCP server sdk asks (never give it a password or a key): Who comes?")
+    assert asked[1] == "Name (string), for the MCP server sdk: Who comes"
+    assert "Not accepted: " in asked[3]
+
+
+def test_questions_in_the_old_era_can_be_declined(servers: McpHome) -> None:
+    user = servers.oneclaw.user
+    form = {"message": "Size?", "requestedSchema": {"type": "object", "properties": {"size": {"type": "integer"}}}}
+    user.replies("do not answer")
+    assert json.loads(str(servers.call("plain__ask", **form).result)) == {"action": "decline"}
+    user.replies("answer", "12")
+    assert json.loads(str(servers.call("plain__ask", **form).result)) == {"action": "accept", "content": {"size": 12}}
+    address = {"mode": "url", "message": "Pay", "url": "https://pay.example.com/x", "elicitationId": "1"}
+    user.replies("I have opened it")
+    assert json.loads(str(servers.call("plain__ask", **address).result)) == {"action": "accept"}
+    assert "at the host pay.example.com" in user.questions[-1].question
+    # Nobody can be asked.
+    assert json.loads(str(servers.call("plain__ask", **form).result)) == {"action": "cancel"}
