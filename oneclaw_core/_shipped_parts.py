@@ -29,6 +29,7 @@ OUR_DISTRIBUTIONS = {
 
 GROUPS = {
     "agents": "agents",
+    "commands": "shell",
     "config": "config",
     "files": "files",
     "google_calendar": "google_workspace",
@@ -71,6 +72,7 @@ COMMANDS = {
 
 CHAT_COMMANDS = {
     "agents": "agents",
+    "commands": "shell",
     "memory": "memory",
     "redo": "checkpoints",
     "retry": "checkpoints",

@@ -164,7 +164,7 @@ async def _talk(
     if full_model != OFFLINE_MODEL:
         # Typing a message takes longer than this, which the first request would wait for.
         asyncio.get_running_loop().run_in_executor(None, prepare_clients)
-    claw.background.listen(_show_end)
+    claw.background.listen(partial(_show_end, drawn.tell if drawn is not None else print_text))
     async with services_running(claw) if has_services else nullcontext():
         if drawn is None:
             await _chat_plainly(conversation)
@@ -175,8 +175,8 @@ async def _talk(
     return True
 
 
-def _show_end(work: BackgroundWork) -> None:
-    print_text(f"{work.end_in_words()} ({printable_line(work.title, _TITLE_CHARACTERS)})")
+def _show_end(tell: Callable[[str], None], work: BackgroundWork) -> None:
+    tell(f"{work.end_in_words()} ({printable_line(work.title, _TITLE_CHARACTERS)})")
 
 
 async def _chat_plainly(conversation: Conversation) -> None:

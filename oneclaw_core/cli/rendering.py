@@ -12,6 +12,7 @@ from oneclaw_core.cli.output import (
     coloured_changes,
     is_terminal,
     print_json,
+    print_text,
     printable,
     printable_line,
     shown_on,
@@ -67,7 +68,7 @@ class TurnView:
         self._has_text = False
         self._status: OverwrittenLine = _StatusLine(is_plain=is_plain)
         # What happens while the terminal is somebody else's.
-        self._held_back: list[TurnEvent] | None = None
+        self._held_back: list[TurnEvent | str] | None = None
 
     def show(self, event: TurnEvent) -> None:
         """Show an event, or keep it until the terminal is free."""
@@ -109,8 +110,18 @@ class TurnView:
         finally:
             held_back, self._held_back = self._held_back or [], None
             for event in held_back:
-                self.show(event)
+                if isinstance(event, str):
+                    print_text(event)
+                else:
+                    self.show(event)
             self._draw_status()
+
+    def tell(self, line: str) -> None:
+        """Show a line that belongs to no turn, or keep it until the terminal is free."""
+        if self._held_back is not None:
+            self._held_back.append(line)
+        else:
+            print_text(line)
 
     def finish(self) -> None:
         """End the line that is being shown, whether or not the turn came to its end."""

@@ -80,6 +80,9 @@ class Background:
     Args:
         store: keeps the records.
         directory: for the lock file of this process.
+
+    Attributes:
+        untold: conversations in which something has ended here since they were told.
     """
 
     def __init__(self, store: Store, directory: Path) -> None:
@@ -93,6 +96,7 @@ class Background:
         self._running: dict[str, tuple[BackgroundWork, Callable[[], None]]] = {}
         self._polling: asyncio.Task[None] | None = None
         self._listeners: list[Callable[[BackgroundWork], None]] = []
+        self.untold: set[str] = set()
 
     async def begin(self, work: BackgroundWork, stop: Callable[[], None]) -> None:
         """Note that a work has begun in this process.
@@ -127,6 +131,7 @@ class Background:
             await self._store.remove_setting(BACKGROUND_SETTING + work_id)
         else:
             await self._store.set_setting(BACKGROUND_SETTING + work_id, asdict(work))
+            self.untold.add(work.session_id)
         for listener in self._listeners:
             listener(work)
 
@@ -180,6 +185,7 @@ class Background:
         Returns:
             A text without anything that others wrote, empty for nothing; and the ids that it tells of.
         """
+        self.untold.discard(session_id)
         ended = [each for each in await self._read(stored) if each.session_id == session_id and not each.is_running]
         if not ended:
             return "", []

@@ -253,6 +253,11 @@ class RunningCall:
             self._provenance.marks.append(Mark(MarkKind.USER, ""))
         return answer
 
+    async def record_writes(self) -> None:
+        """Note once more which files hold what the conversation holds, for what wrote them after the call."""
+        if self._provenance is not None:
+            await run_on(self._loop, self._provenance.finish())
+
     async def is_granted(
         self, permission: str, subject: str, directory: str | None, sandbox: str, *, as_a_whole: bool = False
     ) -> bool:

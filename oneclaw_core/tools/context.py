@@ -70,6 +70,10 @@ class CallServices(Protocol):
         """Ask the user a question that is about no permission."""
         ...
 
+    async def record_writes(self) -> None:
+        """Note once more what the call wrote."""
+        ...
+
     def paused(self) -> AbstractContextManager[None]:
         """Let the call's timeout stand still."""
         ...
@@ -445,6 +449,11 @@ class ToolContext:
             tool_groups=tool_groups,
             within=self,
         )
+
+    async def record_writes(self) -> None:
+        """Note that what the call has started wrote its files until now; for what goes on after the call has ended."""
+        if self._call is not None:
+            await self._call.record_writes()
 
     @contextmanager
     def paused(self) -> Iterator[None]:

@@ -37,6 +37,7 @@ from oneclaw_core.turn.progress import CUT_OFF, ProgressGuard
 from oneclaw_core.turn.request import model_request, shown_history, tool_names
 from oneclaw_core.turn.store_retry import retried
 from oneclaw_core.turn.summary import explanation_request
+from oneclaw_core.turn.turn_hooks import marked_context
 from oneclaw_core.turn.unusable_answers import cut_calls, empty_answer
 from oneclaw_core.types.events import (
     GroupLoadedEvent,
@@ -356,6 +357,8 @@ class Turn:
                 await self._emit(GroupLoadedEvent(group, tuple(each.name for each in tools)))
         if context.steering:
             await self._take_steering(context.steering)
+        if self._session_id in self._parts.background.untold:
+            await self._take_news()
         return self._explain if self._progress.is_stuck else self._load_groups
 
     async def _take_steering(self, steering: list[str]) -> None:
@@ -376,6 +379,14 @@ class Turn:
         self._progress = ProgressGuard()
         for text in texts:
             await self._emit(SteeredEvent(text))
+
+    async def _take_news(self) -> None:
+        """Tell the model, behind the results, what has ended in the background."""
+        news, told = await self._parts.background.news_for(self._session_id, await self._store.settings())
+        if news:
+            message = Message(type=MessageType.USER, content=marked_context("oneclaw", news))
+            self._history += await self._store.append(self._session_id, [message])
+            await self._parts.background.told(told)
 
     async def _explain(self) -> _State:
         """Have the model explain, without tools, why the turn got no further; that ends the turn.

@@ -332,3 +332,28 @@ def test_a_sandbox_that_knows_no_hosts_asks_for_nothing_that_is_wider(shell, ser
     assert refused.error_type == "validation_error"
     assert "the sandbox landlock cannot reach single hosts: ask for unsandboxed" in refused.error_message
     assert asked == []
+
+
+def test_a_command_in_the_background_reaches_what_was_granted_when_it_began(server, oneclaw_factory):
+    home = oneclaw_factory(("shell",))
+    home.user.says("once")
+    command = (
+        "mkfifo gate; read line < gate; curl -s http://index.example/a; curl -s http://files.example.com/b;"
+        "curl -s http://127.0.0.1/; exit 0"
+    )
+    home.model.calls("load_tool_group", group_name="commands")
+    home.model.calls("start_command", command=command, needs=["network:index.example"]).then("It runs.")
+    home.send("Begin.")
+    (home.home.workspace / "gate").write_text("on\n")
+
+    async def ended():
+        while home.app.background.here():
+            await asyncio.sleep(0.01)
+        (work,) = await home.app.background.all_work()
+        return work.id
+
+    home.model.calls("read_command_output", id=home.run(ended())).then("Done.")
+    (read,) = home.send("Go on.").tool_calls
+    assert "index.example/a" in read.result.result
+    assert '"target": "files.example.com", "permission": "network:files.example.com"' in read.result.result
+    assert [each.subject for each in home.user.asked] == ["index.example"]

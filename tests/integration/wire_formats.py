@@ -46,6 +46,8 @@ CORE = [
 # One group is enough, whatever else is installed.
 OTHERS = "agents,checkpoints,config,files,google_workspace,js_tool_management,scheduled_tasks,search"
 PDF = ["pdf_info", "pdf_extract_text", "pdf_render_page"]
+# The plugin of exec has a group too.
+COMMANDS = ["start_command", "read_command_output", "stop_command", "list_commands"]
 # What a model thinks: to be read, and sealed for the service to read again.
 THOUGHT = "a thought for nobody else"
 SEAL = base64.b64encode(b"a sealed thought").decode()
@@ -347,8 +349,8 @@ class Messages(WireFormat):
         return [tool["name"] for tool in body.get("tools", ()) if "defer_loading" not in tool] + referred
 
     def assert_loaded(self, body):
-        assert self.declared(body) == CORE + PDF
-        assert [tool["name"] for tool in body["tools"] if tool.get("defer_loading")] == PDF
+        assert self.declared(body) == CORE + COMMANDS + PDF
+        assert [tool["name"] for tool in body["tools"] if tool.get("defer_loading")] == COMMANDS + PDF
         (outcome,) = body["messages"][2]["content"]
         assert outcome["content"] == [{"type": "tool_reference", "tool_name": name} for name in PDF]
 

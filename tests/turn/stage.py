@@ -3,6 +3,7 @@
 import asyncio
 import json
 from contextlib import asynccontextmanager
+from types import SimpleNamespace
 
 from oneclaw_core import (
     LoadToolGroupTool,
@@ -147,7 +148,7 @@ class Stage:
             providers=None,
             refresh_tools=nothing,
             apply_settings=lambda stored: None,
-            background=None,
+            background=SimpleNamespace(untold=set()),
         )
         context = TurnContext(
             session=self.found,

@@ -8,10 +8,18 @@ from typing import TYPE_CHECKING
 from oneclaw_core import hookimpl
 
 if TYPE_CHECKING:
-    from oneclaw_core import ToolRegistrar
+    from oneclaw_core import ChatCommandRegistrar, ToolRegistrar
 
 
 @hookimpl
 def register_tools(register: ToolRegistrar) -> None:
-    """Register the core tool ``exec``."""
+    """Register the core tool ``exec`` and the tool group ``commands``."""
     register.manifest(files(__name__) / "exec.json")
+    register.manifest(files(__name__) / "commands.json")
+
+
+@hookimpl
+def register_chat_commands(register: ChatCommandRegistrar) -> None:
+    """Register what people look at in a chat."""
+    summary = "List the commands in the background; /commands stop ID stops one."
+    register("commands", "oneclaw_shell.commands:commands_command", help=summary)

@@ -14,7 +14,8 @@ from oneclaw_shell.place import Needs, find_place
 from oneclaw_shell.truncation import TruncatedOutput
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
+    from pathlib import Path
 
     from oneclaw_core import ToolContext
     from oneclaw_shell.denials import Denial
@@ -58,45 +59,19 @@ async def execute(
     Returns:
         Exit code and outputs, whatever the exit code is, also when the time was up.
     """
-    fault = _fault_of(command)
+    fault = fault_of(command)
     if fault is None and max_length < 1:
         fault = f"max_length must be 1 or more, not {max_length}."
     if fault is not None:
         return ToolResult.error("validation_error", fault)
     try:
-        directory = context.paths.working_directory(working_directory)
-        if working_directory and directory.is_relative_to(context.paths.start_directory.resolve()):
-            await context.trusts_start_directory(f"run a command in {directory}")
-        place = await find_place(command, directory, Needs.read(needs, reason), context)
+        directory, place = await placed(command, working_directory, needs, reason, context)
     except (SandboxError, UsageError) as error:
         return ToolResult.error("validation_error", f"{error}.")
     seconds = min(max(int(timeout_seconds), 1), MAX_TIMEOUT_SECONDS)
     stdout, stderr = (TruncatedOutput(min(int(max_length), MAX_LENGTH)) for _ in range(2))
-
-    async def run(place: Place) -> tuple[ProgramEnd, list[Denial]]:
-        async with place.network.proxy() if place.network is not None else nullcontext() as proxy:
-            end = await run_program(
-                [SHELL, "-c", command],
-                directory=directory,
-                timeout_seconds=seconds,
-                on_stdout=stdout.feed,
-                on_stderr=stderr.feed,
-                sandbox=place.sandbox,
-                on_connection=proxy.accept if proxy is not None else None,
-            )
-        return end, denied_connections(proxy) if proxy is not None else []
-
     try:
-        try:
-            end, refused = await run(place)
-        except SandboxError:
-            backend = place.backend
-            if backend is None or place.network is None or place.network.is_needed:
-                raise
-            # No command has run. Where the network of a sandbox cannot be entered, there is none.
-            place = place.without_network()
-            end, refused = await run(place)
-            backend.allows_domains = False
+        end, place, refused = await run_in_place(command, directory, place, seconds, stdout.feed, stderr.feed)
     except SandboxError as error:
         stderr.finish()
         why = f"{error}: {stderr.text(_FRAME_CHARACTERS)}".strip()
@@ -108,7 +83,7 @@ async def execute(
     stdout.finish()
     stderr.finish()
     shown = context.shown_characters
-    notes = _notes(end, seconds, place)
+    notes = notes_on(end, seconds, place)
     if place.backend is not None and place.policy is not None:
         said = f"{stdout.text()}\n{stderr.text()}"
         denials = find_denials(said, end.exit_code, place.policy, directory, refused)
@@ -116,7 +91,63 @@ async def execute(
     return ToolResult.success(redact(_report(end, seconds, stdout, stderr, shown, notes)))
 
 
-def _fault_of(command: str) -> str | None:
+async def placed(
+    command: str, working_directory: str | None, needs: Sequence[str], reason: str, context: ToolContext
+) -> tuple[Path, Place]:
+    """Find the directory of a command and the place where it runs, and ask the user where that is needed.
+
+    Raises:
+        PermissionDeniedError: the user does not let it run.
+        UsageError: an argument is invalid.
+        SandboxError: the sandbox cannot be used.
+    """
+    directory = context.paths.working_directory(working_directory)
+    if working_directory and directory.is_relative_to(context.paths.start_directory.resolve()):
+        await context.trusts_start_directory(f"run a command in {directory}")
+    return directory, await find_place(command, directory, Needs.read(needs, reason), context)
+
+
+async def run_in_place(
+    command: str,
+    directory: Path,
+    place: Place,
+    seconds: float,
+    on_stdout: Callable[[bytes], None],
+    on_stderr: Callable[[bytes], None] | None,
+) -> tuple[ProgramEnd, Place, list[Denial]]:
+    """Run a command; return how it ended, the place where it ran in the end, and the connections that were refused.
+
+    Raises:
+        OneClawError, OSError: as for :func:`oneclaw_core.process.run_program`.
+    """
+
+    async def run(place: Place) -> tuple[ProgramEnd, Place, list[Denial]]:
+        async with place.network.proxy() if place.network is not None else nullcontext() as proxy:
+            end = await run_program(
+                [SHELL, "-c", command],
+                directory=directory,
+                timeout_seconds=seconds,
+                on_stdout=on_stdout,
+                on_stderr=on_stderr,
+                sandbox=place.sandbox,
+                on_connection=proxy.accept if proxy is not None else None,
+            )
+        return end, place, denied_connections(proxy) if proxy is not None else []
+
+    try:
+        return await run(place)
+    except SandboxError:
+        backend = place.backend
+        if backend is None or place.network is None or place.network.is_needed:
+            raise
+        # No command has run. Where the network of a sandbox cannot be entered, there is none.
+        outcome = await run(place.without_network())
+        backend.allows_domains = False
+        return outcome
+
+
+def fault_of(command: str) -> str | None:
+    """Say what is wrong with a command that no shell can be given; ``None`` for nothing."""
     if not command.strip():
         return "command must not be blank."
     if "\0" in command:
@@ -142,7 +173,7 @@ def _report(
     if shown is not None:
         limits = _share(max(shown - _FRAME_CHARACTERS, 2), *limits)
     output, errors = (each.text(limit) for each, limit in zip((stdout, stderr), limits, strict=True))
-    parts = [f"[exit code: {_exit_code(end, seconds)}]\n\n", output]
+    parts = [f"[exit code: {exit_code_of(end, seconds)}]\n\n", output]
     if not output and not errors:
         parts.append(_NOTHING)
     if errors or end.exit_code is None:
@@ -157,7 +188,8 @@ def _share(room: int, stdout_characters: int, stderr_characters: int) -> tuple[i
     return min(stdout_characters, room - errors), errors
 
 
-def _exit_code(end: ProgramEnd, seconds: int) -> str:
+def exit_code_of(end: ProgramEnd, seconds: int) -> str:
+    """Write the exit code of a command."""
     if end.exit_code is None:
         return f"-1, timed out after {seconds} s"
     if end.exit_code >= 0:
@@ -170,7 +202,8 @@ def _exit_code(end: ProgramEnd, seconds: int) -> str:
     return f"{128 + number}, ended by {name}"
 
 
-def _notes(end: ProgramEnd, seconds: int, place: Place) -> list[str]:
+def notes_on(end: ProgramEnd, seconds: int, place: Place) -> list[str]:
+    """Say what else the model should know of the end of a command."""
     if end.exit_code is None:
         return [f"[ended after {seconds} s, with all that the command had started]"]
     notes = []

@@ -50,6 +50,8 @@ class CommandNetwork:
         self._context = context
         self._directory = str(directory)
         self._named: set[str] = set()
+        # After its call has ended, nobody is asked on behalf of a command.
+        self.is_in_background = False
         # A command may connect a hundred times; the log of permissions has each host once.
         self._allowed: set[str] = set()
 
@@ -88,7 +90,10 @@ class CommandNetwork:
 
     async def _allow_public(self, host: str, address: str, port: int) -> None:
         if f"{host} {address}" not in self._allowed:
-            await self._context.allow_address(host, address, port)
+            if not self.is_in_background:
+                await self._context.allow_address(host, address, port)
+            elif not await self._context.is_granted("network.public", host, None, ""):
+                raise PermissionDeniedError(f"{host} may not be connected to", "network.public")
             self._allowed.add(f"{host} {address}")
 
     async def _allow_private(self, host: str, address: str, port: int) -> None:
@@ -96,6 +101,11 @@ class CommandNetwork:
         if not {host, f"{host}:{port}", f"[{host}]", f"[{host}]:{port}"} & self._named:
             raise PermissionDeniedError(
                 f"{host} is at the private address {address}: name {NEED}{host} in needs, and the user is asked",
+                "network.private",
+            )
+        if self.is_in_background:
+            raise PermissionDeniedError(
+                f"{host} is at the private address {address}, which a command in the background cannot reach: use exec",
                 "network.private",
             )
         await self._context.allow_address(host, address, port)
