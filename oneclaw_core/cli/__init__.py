@@ -28,13 +28,13 @@ if TYPE_CHECKING:
     from oneclaw_core.cli.running import run_async as run_async
     from oneclaw_core.cli.trust import forget_trust as forget_trust
     from oneclaw_core.cli.trust import trust_directory as trust_directory
-    from oneclaw_core.config.keys import EnvironmentVariables as EnvironmentVariables
+    from oneclaw_core.config.environment_variables import EnvironmentVariables as EnvironmentVariables
     from oneclaw_core.home import find_profiles as find_profiles
     from oneclaw_core.turn.estimate import definition_tokens as definition_tokens
 
 _NAMES = {
     ".channels.shared_commands": "chat_command_names",
-    ".config.keys": "EnvironmentVariables",
+    ".config.environment_variables": "EnvironmentVariables",
     ".home": "find_profiles",
     ".turn.estimate": "definition_tokens",
     "catalog": "HomeCatalog load_catalog not_found",

@@ -6,12 +6,13 @@ import os
 import sys
 import time
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 from oneclaw_core.cli.output import printable, printable_line, styled
 from oneclaw_core.cli.rendering import TurnView, cut_to_width
-from oneclaw_core.types.events import GroupLoadedEvent, SteeredEvent, UsageEvent
+from oneclaw_core.types.events import GroupLoadedEvent, ModelSwitchedEvent, SteeredEvent, UsageEvent
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
@@ -166,6 +167,8 @@ class StatusLine:
             self._cost += event.cost or 0.0
         elif isinstance(event, GroupLoadedEvent):
             self._groups.append(event.group)
+        elif isinstance(event, ModelSwitchedEvent) and self.known is not None:
+            self.known = replace(self.known, model=event.model)
 
     def text(self, columns: int, conversation: Conversation, *, is_busy: bool) -> str:
         """Return the line."""

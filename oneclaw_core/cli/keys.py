@@ -23,9 +23,10 @@ from oneclaw_core.plugins.contract.secrets import MAX_SECRET_CHARACTERS, secret_
 from oneclaw_core.plugins.registration.settings import registered_settings
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from oneclaw_core.cli.catalog import HomeCatalog
+    from oneclaw_core.config.keys import KnownKey
     from oneclaw_core.providers.base import ProviderConfig
 
 
@@ -149,11 +150,14 @@ def keys() -> None:
 @click.argument("name")
 @click.argument("more", nargs=-1, metavar="")
 @click.option("--file", "in_file", is_flag=True, help="Store it in a file of the home, not in the system keyring.")
-def set_key(name: str, more: tuple[str, ...], in_file: bool) -> None:
+@click.option(
+    "--add", "is_added", is_flag=True, help="Keep the keys that are stored: where one is refused, use the next."
+)
+def set_key(name: str, more: tuple[str, ...], in_file: bool, is_added: bool) -> None:
     """Store a provider's key or the secret PLUGIN.NAME of a plugin.
 
     It is typed without being shown, or is one line of standard input. It goes into the system keyring; where there is
-    none, into a file in the home that you alone can read.
+    none, into a file in the home that you alone can read. It takes the place of what was stored.
     """
     if more:
         raise UsageError(
@@ -162,6 +166,8 @@ def set_key(name: str, more: tuple[str, ...], in_file: bool) -> None:
         )
     catalog = load_catalog()
     secret = find_secret(name, catalog) if "." in name else None
+    if secret is not None and is_added:
+        raise UsageError(f"{secret.key} has one value: only a provider can have several keys")
     if secret is not None:
         stored_as, key, place = secret.stored_as, check_secret(read_secret(f"Secret {secret.key}")), None
         variable, what = secret.variable, f"the secret {secret.key}"
@@ -172,8 +178,11 @@ def set_key(name: str, more: tuple[str, ...], in_file: bool) -> None:
         stored_as, key = config.name, check_key(read_secret(f"Key of {config.name}{where}"))
         variable, what = config.key_variable if config.takes_environment_key else "", f"the key of {config.name}"
     catalog.home.create()
-    source = KeyStore(catalog.home, os.environ).set(stored_as, key, in_file=in_file, place=place)
-    print_text(f"{what} is stored {_PLACES[source]}" + (f", for {place}" if place and "://" in place else ""))
+    store = KeyStore(catalog.home, os.environ)
+    keep = store.add if is_added else store.set
+    source = keep(stored_as, key, in_file=in_file, place=place)
+    where = _PLACES[source] + (f", for {place}" if place and "://" in place else "")
+    print_text(f"another key of {name} is stored {where}" if is_added else f"{what} is stored {where}")
     _warn_of_environment(variable)
 
 
@@ -187,25 +196,23 @@ def list_keys(as_json: bool) -> None:
     catalog = load_catalog()
     store = KeyStore(catalog.home, os.environ, catalog.known_providers)
     stored = store.stored()
+    configs = provider_configs(catalog.states.settings, os.environ, catalog.known_providers)
     documents = [
-        _document(
-            name, catalog, store.source(name) if config.takes_environment_key else stored.get(name), stored.get(name)
-        )
-        for name, config in provider_configs(catalog.states.settings, os.environ, catalog.known_providers).items()
+        _document(name, catalog, store.known(name, is_from_environment=config.takes_environment_key), stored.get(name))
+        for name, config in configs.items()
         if not config.is_local
     ]
-    known = {document["provider"] for document in documents}
     # A provider may be gone and its key still be there.
     documents += [
-        _document(name, catalog, store.source(name), place)
+        _document(name, catalog, store.known(name), place)
         for name, place in stored.items()
-        if name not in known and "." not in name
+        if name not in configs and "." not in name
     ]
     documents += [_secret_document(each, stored.get(each.stored_as)) for each in all_secrets(catalog, stored)]
     if as_json:
         print_json(documents)
         return
-    rows = [(_name(each), each["source"] or "none", each["key_variable"]) for each in documents]
+    rows = [(_name(each), _shown_source(each), each["key_variable"]) for each in documents]
     print_table(("name", "key", "variable"), rows)
     for each in documents:
         if each["source"] == KeySource.ENVIRONMENT and each["stored"]:
@@ -214,8 +221,9 @@ def list_keys(as_json: bool) -> None:
 
 @keys.command("remove")
 @click.argument("name")
-def remove(name: str) -> None:
-    """Remove a provider's key or the secret PLUGIN.NAME of a plugin."""
+@click.option("--key", metavar="FINGERPRINT", help="Only this one of several keys, as oneclaw keys list shows it.")
+def remove(name: str, key: str | None) -> None:
+    """Remove a provider's keys or the secret PLUGIN.NAME of a plugin."""
     from oneclaw_core.home import find_home
 
     store = KeyStore(find_home(), os.environ)
@@ -223,7 +231,10 @@ def remove(name: str) -> None:
     if name not in secrets:
         listed = ", ".join(secrets) or "none"
         raise NotFoundError(f"no key is stored under that name; stored are those of: {listed}")
-    store.remove(secrets[name])
+    store.remove(secrets[name], key)
+    if key is not None:
+        print_text(f"the key {key} of {name} is removed")
+        return
     is_secret = "." in name
     print_text(f"the {'secret' if is_secret else 'key of'} {name} is removed")
     variable = variable_of(name) if is_secret else load_catalog(is_quiet=True).known_providers.key_variable_of(name)
@@ -269,12 +280,21 @@ def _name(document: dict[str, Any]) -> str:
     return str(document["secret"] if document["provider"] is None else document["provider"])
 
 
+def _shown_source(document: dict[str, Any]) -> str:
+    """Say where a key comes from, and tell several apart."""
+    source, keys = document["source"] or "none", document.get("keys", ())
+    if len(keys) < 2:
+        return source
+    return f"{source}, {len(keys)} keys: {' '.join(each['fingerprint'] or '(keyring)' for each in keys)}"
+
+
 def _document(
-    provider: str, catalog: HomeCatalog, source: KeySource | None, stored: KeySource | None
+    provider: str, catalog: HomeCatalog, keys: Sequence[KnownKey], stored: KeySource | None
 ) -> dict[str, Any]:
     return {
         "provider": provider,
-        "source": source and str(source),
+        "source": str(keys[0].source) if keys else None,
+        "keys": [{"source": str(each.source), "fingerprint": each.fingerprint} for each in keys],
         "key_variable": catalog.known_providers.key_variable_of(provider),
         "stored": stored and str(stored),
     }

@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Self
 
 from oneclaw_core.config.compositions import CompositionService
-from oneclaw_core.config.keys import EnvironmentVariables, KeyStore
+from oneclaw_core.config.environment_variables import EnvironmentVariables
+from oneclaw_core.config.keys import KeyStore
 from oneclaw_core.config.model_service import ModelService
 from oneclaw_core.config.models import ModelLists
 from oneclaw_core.config.provider_service import ProviderService

@@ -1,27 +1,27 @@
-"""The secrets that a user stores: keys of model services, and environment variables of the user's own tools.
+"""The keys of model services that a user stores.
 
-A key comes from the environment, else from the system keyring or a file of the home. The variables lie in another file,
-which no listing shows. Only their owner can read the files.
+A key comes from the environment, else from the system keyring or a file of the home, which only its owner can read. A
+service can have several: where one is refused, the next is used (``providers.key_rotation``).
 """
 
 from __future__ import annotations
 
-import json
+import hashlib
 import os
-import re
-from contextlib import contextmanager, suppress
+from contextlib import suppress
+from dataclasses import dataclass
 from enum import StrEnum
+from functools import partial
 from typing import TYPE_CHECKING
 
 from oneclaw_core.config.provider_options import is_same_place, place_at, place_of, read_headers, secrets_in
-from oneclaw_core.errors import NotFoundError, OneClawError, SettingsError, UsageError
-from oneclaw_core.private_files import changing_private, read_private, write_private
+from oneclaw_core.errors import DuplicateError, NotFoundError, OneClawError, SettingsError, UsageError
 from oneclaw_core.providers.known import KnownProviders
 from oneclaw_core.secrets.redaction import redact, remember_secret, remember_secrets_of
 from oneclaw_core.secrets.store import SecretPlace, SecretStore, SecretUnreadableError, SecretWords
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Mapping
 
     from oneclaw_core.home import Home
     from oneclaw_core.providers.base import ProviderConfig
@@ -32,9 +32,9 @@ _WORDS = SecretWords("the key of {name}", "the keys", "key", "oneclaw keys set {
 
 # Behind the name of a provider, where its headers are stored; no provider and no plugin has such a name.
 _HEADERS = ":headers"
-MAX_VALUE_CHARACTERS = 65_536
-_MAX_FILE_BYTES = 4_000_000
-_VARIABLE_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,127}")
+# Between the name of a provider and the fingerprint of a further key.
+_MORE = ":key-"
+MOST_KEYS = 20
 
 
 class KeySource(StrEnum):
@@ -63,6 +63,31 @@ def check_key(text: str) -> str:
             f"{MAX_KEY_CHARACTERS} at most"
         )
     return key
+
+
+def keys_in(text: str | None) -> tuple[str, ...]:
+    """Return the keys in an environment variable, which has several with commas between."""
+    if not text or "," not in text:
+        return (text,) if text else ()
+    return tuple(dict.fromkeys(filter(None, map(str.strip, text.split(",")))))
+
+
+def fingerprint(key: str) -> str:
+    """Return what tells the keys of a provider apart, and says nothing of them."""
+    return hashlib.sha256(f"key of oneclaw {key}".encode()).hexdigest()[:8]
+
+
+@dataclass(frozen=True, slots=True)
+class KnownKey:
+    """A key that a provider has.
+
+    Attributes:
+        source: where it comes from.
+        fingerprint: tells it from others; ``None`` if the keyring alone could say.
+    """
+
+    source: KeySource
+    fingerprint: str | None
 
 
 def secret_store(home: Home) -> SecretStore:
@@ -95,17 +120,18 @@ class KeyStore:
         Raises:
             OneClawError: the file is open to others or damaged, or the keyring refuses.
         """
-        return self._environ.get(self._known.key_variable_of(provider)) or self._get_stored(provider)
+        given = keys_in(self._environ.get(self._known.key_variable_of(provider)))
+        return given[0] if given else self._get_stored(provider)
 
-    def _get_stored(self, provider: str) -> str | None:
+    def _get_stored(self, name: str) -> str | None:
         try:
-            return self._secrets.get(provider)
+            return self._secrets.get(name)
         except SecretUnreadableError as error:
-            variable = self._known.key_variable_of(provider)
+            variable = self._known.key_variable_of(name.partition(_MORE)[0])
             raise OneClawError(f"{error}; or set it in the environment variable {variable}") from None
 
-    async def find(self, config: ProviderConfig) -> str | None:
-        """Find the stored key of a provider, for the server that it was set for, without blocking the event loop.
+    async def find(self, config: ProviderConfig) -> tuple[str, ...]:
+        """Find the stored keys of a provider, for the server that they were set for, without blocking the event loop.
 
         A key of an earlier version, which says no server, is for the provider's address at this first use, and for the
         vendor's own address if a plugin brings the provider.
@@ -117,24 +143,27 @@ class KeyStore:
             OneClawError: the key was set for another server, or cannot be read.
         """
         name = config.name
-        stored_in = self._secrets.stored().get(name)
-        if stored_in is None:
-            return None
+        stored = {each: place for each, place in self._secrets.stored().items() if each.partition(_MORE)[0] == name}
+        if not stored:
+            return ()
         place = place_of(config)
-        if config.takes_environment_key:
+        if config.takes_environment_key and name in stored:
             known = self._known.preconfigured.get(name)
             # One with the key of another, such as openai_compatible, is no vendor's: it is where the user has set it.
             is_vendor = known is not None and known.key_variable is None
             self.bind(name, place_at(known.base_url, known.type) if known is not None and is_vendor else place)
-        stored_for = self.places().get(name)
-        if stored_for is None or not is_same_place(stored_for, place):
+        places = self.places()
+        fitting = [each for each in stored if each in places and is_same_place(places[each], place)]
+        if not fitting:
+            stored_for = places.get(next(iter(stored)))
             where = "before a tool changed its address" if stored_for is None else f"for {stored_for}"
             raise SettingsError(
                 f"the key of {name} was set {where}, and {name} is at {place} now, so the key is not sent: if "
                 f"it is for that server too, set it again with: oneclaw keys set {name}; otherwise take it away with: "
                 f"oneclaw keys remove {name}"
             )
-        return await self._read(stored_in, lambda: self._get_stored(name))
+        found = [await self._read(stored[each], partial(self._get_stored, each)) for each in fitting]
+        return tuple(key for key in found if key is not None)
 
     def places(self) -> dict[str, str]:
         """Return the servers that stored keys are for, by provider; keys of earlier versions are not in it.
@@ -236,11 +265,62 @@ class KeyStore:
         Raises:
             OneClawError: the file is open to others or damaged.
         """
-        stored = self._secrets.stored().items()
-        return {name: KeySource(place) for name, place in stored if not name.endswith(_HEADERS)}
+        found: dict[str, KeySource] = {}
+        for name, place in self._secrets.stored().items():
+            if not name.endswith(_HEADERS):
+                found.setdefault(name.partition(_MORE)[0], KeySource(place))
+        return found
+
+    def known(self, provider: str, *, is_from_environment: bool = True) -> list[KnownKey]:
+        """List the keys that a provider has, without showing them; no keyring is asked.
+
+        Args:
+            provider: its name.
+            is_from_environment: False to list the stored ones, though the environment has others that are used.
+
+        Raises:
+            OneClawError: the file is open to others or damaged.
+        """
+        given = keys_in(self._environ.get(self._known.key_variable_of(provider))) if is_from_environment else ()
+        if given:
+            return [KnownKey(KeySource.ENVIRONMENT, fingerprint(each)) for each in given]
+        found = []
+        for name, place in self._secrets.stored().items():
+            owner, _, shown = name.partition(_MORE)
+            if owner == provider:
+                if not shown and place is SecretPlace.FILE:
+                    shown = fingerprint(self._secrets.get(name) or "")
+                found.append(KnownKey(KeySource(place), shown or None))
+        return found
+
+    def add(self, provider: str, key: str, *, in_file: bool = False, place: str | None = None) -> KeySource:
+        """Store a key beside those that are stored; see :meth:`set`.
+
+        Raises:
+            DuplicateError: it is stored already.
+            UsageError: the others are for another server, or there are too many.
+        """
+        stored = [each for each in self._secrets.stored() if each.partition(_MORE)[0] == provider]
+        if provider not in stored:
+            name = provider
+        elif len(stored) >= MOST_KEYS:
+            raise UsageError(f"a provider has at most {MOST_KEYS} keys: remove one first")
+        else:
+            name = provider + _MORE + fingerprint(key)
+        if name in stored or any(self._secrets.get(each) == key for each in stored):
+            raise DuplicateError(f"that key of {provider} is stored already")
+        places = self.places()
+        other = next((places[each] for each in stored if each in places and places[each] != place), None)
+        if other is not None:
+            raise UsageError(
+                f"the keys of {provider} are for {other}, and it is at {place} now: replace them with: "
+                f"oneclaw keys set {provider}"
+            )
+        self._home.create()
+        return KeySource(self._secrets.set(name, key, in_file=in_file, address=place))
 
     def set(self, provider: str, key: str, *, in_file: bool = False, place: str | None = None) -> KeySource:
-        """Store a key in the place of what was stored.
+        """Store a key in the place of all that were stored.
 
         Args:
             provider: its name.
@@ -255,131 +335,39 @@ class KeyStore:
             OneClawError: the keyring refuses, or the file cannot be written.
         """
         self._home.create()
-        return KeySource(self._secrets.set(provider, key, in_file=in_file, address=place))
+        source = KeySource(self._secrets.set(provider, key, in_file=in_file, address=place))
+        for name in self._secrets.stored():
+            if name.startswith(provider + _MORE):
+                self._secrets.remove(name)
+        return source
 
-    def remove(self, provider: str) -> KeySource | None:
-        """Forget a stored key.
+    def remove(self, provider: str, key: str | None = None) -> KeySource | None:
+        """Forget the stored keys of a provider.
+
+        Args:
+            provider: its name.
+            key: the fingerprint of the only one to be forgotten; ``None`` for all.
 
         Returns:
-            Where it was; ``None`` if none was stored.
+            Where the first was; ``None`` if none was stored.
 
         Raises:
-            OneClawError: the file cannot be written, or the keyring would not delete the key.
+            NotFoundError: no key has that fingerprint.
+            OneClawError: the file cannot be written, or the keyring would not delete a key.
         """
         self._home.create()
-        place = self._secrets.remove(provider)
-        return None if place is None else KeySource(place)
-
-
-class EnvironmentVariables:
-    """The environment variables that the user's own tools see.
-
-    Args:
-        home: whose variables.
-    """
-
-    def __init__(self, home: Home) -> None:
-        self._home = home
-        self._path = home.path / "environment.json"
-
-    def names(self) -> list[str]:
-        """The names, in alphabetical order.
-
-        Raises:
-            OneClawError: the file is open to others or damaged.
-        """
-        return sorted(self._read())
-
-    def values(self) -> dict[str, str]:
-        """All values by their names, each remembered as a secret that no log or error may show.
-
-        Raises:
-            OneClawError: the file is open to others or damaged.
-        """
-        values = self._read()
-        for value in values.values():
-            remember_secret(value)
-        return values
-
-    def set(self, name: str, value: str) -> bool:
-        """Store a value.
-
-        Returns:
-            Whether it replaced another one.
-
-        Raises:
-            UsageError: the name or the value does not fit, or all values together are too long.
-            OneClawError: the file cannot be written.
-        """
-        self.check(name, value)
-        remember_secret(value)
-        with self._changing() as values:
-            was_set = name in values
-            values[name] = value
-        return was_set
-
-    def check(self, name: str, value: str) -> None:
-        """Refuse what :meth:`set` would refuse.
-
-        Raises:
-            UsageError: the name or the value does not fit.
-        """
-        if not _VARIABLE_NAME.fullmatch(name):
-            raise UsageError(
-                f"{name[:200]!r} is no name for a variable: use 1 to 128 letters, digits and '_', not beginning with a "
-                "digit"
-            )
-        if len(value) > MAX_VALUE_CHARACTERS or "\0" in value:
-            raise UsageError(f"a value has at most {MAX_VALUE_CHARACTERS} characters, and no NUL among them")
-
-    def remove(self, name: str) -> bool:
-        """Forget a value.
-
-        Returns:
-            Whether there was one.
-        """
-        with self._changing() as values:
-            return values.pop(name, None) is not None
-
-    def require(self, name: str) -> None:
-        """Refuse a name that is not set.
-
-        Raises:
-            NotFoundError: it is not.
-        """
-        if name not in self._read():
-            raise NotFoundError(f"no variable {name!r} is set; see: oneclaw env list")
-
-    @contextmanager
-    def _changing(self) -> Iterator[dict[str, str]]:
-        self._home.create()
-        with changing_private(self._path, self._home.locks / "environment.lock", "the variables"):
-            values = self._read()
-            before = dict(values)
-            yield values
-            if values != before:
-                self._write(values)
-
-    def _write(self, values: dict[str, str]) -> None:
-        content = json.dumps({"variables": values}, indent=2).encode()
-        if len(content) > _MAX_FILE_BYTES:  # nobody could read it any more, nor take anything out of it
-            raise UsageError(
-                f"all variables together would take more than {_MAX_FILE_BYTES // 1_000_000} MB: remove one first, "
-                "with: oneclaw env remove NAME"
-            )
-        write_private(self._path, content)
-
-    def _read(self) -> dict[str, str]:
-        content = read_private(self._path, _MAX_FILE_BYTES)
-        if content is None:
-            return {}
-        with suppress(ValueError, RecursionError, TypeError, KeyError, AttributeError):
-            values = json.loads(content)["variables"]
-            if all(isinstance(value, str) for value in values.values()):
-                return dict(values)
-        raise OneClawError(
-            f"{self._path} is damaged: put a backup copy in its place, or delete it and set the variables again"
-        )
+        names = [each for each in self._secrets.stored() if each.partition(_MORE)[0] == provider]
+        if key is not None:
+            names = [
+                each
+                for each in names
+                if each == provider + _MORE + key
+                or (each == provider and fingerprint(self._secrets.get(each) or "") == key)
+            ]
+            if not names:
+                raise NotFoundError(f"no key of {provider} has the fingerprint {key[:100]!a}; see: oneclaw keys list")
+        places = [self._secrets.remove(each) for each in names]
+        return KeySource(places[0]) if places and places[0] is not None else None
 
 
 def known_secret_check(home: Home, environ: Mapping[str, str] | None = None) -> Callable[[str], bool]:
@@ -393,6 +381,8 @@ def known_secret_check(home: Home, environ: Mapping[str, str] | None = None) -> 
         environ: the environment; by default the program's own.
     """
     environ = os.environ if environ is None else environ
+    from oneclaw_core.config.environment_variables import EnvironmentVariables
+
     keys, variables = KeyStore(home, environ), EnvironmentVariables(home)
 
     def holds_known_secret(text: str) -> bool:

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
+from oneclaw_core.config.keys import keys_in
 from oneclaw_core.config.provider_options import (
     OPTIONS,
     place_of,
@@ -100,13 +101,15 @@ def _config(
     variable = known.key_variable_of(name)
     is_by_user = not (isinstance(said, dict) and said.get(SET_BY_TOOL))
     is_local = type_name in known.local_types
-    key = (environ.get(variable) or None) if not is_local and is_by_user else None
+    text = environ.get(variable) if not is_local and is_by_user else None
+    given = keys_in(text) if text else ()
     models = said.get(MODELS) if isinstance(said, dict) else None
     config = ProviderConfig(
         name=name,
         type=type_name,
         base_url=base_url,
-        api_key=key,
+        api_key=given[0] if given else None,
+        more_api_keys=given[1:],
         key_variable=variable,
         concurrency=limit if isinstance(limit, int) and limit > 0 else None,
         is_enabled=not (isinstance(said, dict) and said.get("enabled") is False),
@@ -140,7 +143,8 @@ async def with_key(config: ProviderConfig, keys: KeyStore) -> ProviderConfig:
         config = replace(config, headers=await keys.find_headers(config.name, place_of(config)))
     if config.api_key is not None or config.is_local:
         return config
-    return replace(config, api_key=await keys.find(config))
+    found = await keys.find(config)
+    return replace(config, api_key=found[0], more_api_keys=found[1:]) if found else config
 
 
 def lacks_key(config: ProviderConfig, keys: KeyStore) -> bool:

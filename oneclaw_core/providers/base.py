@@ -31,6 +31,7 @@ class ProviderConfig:
         type: the provider type, that is the wire format it speaks.
         base_url: where it is; ``None`` for the type's own.
         api_key: ``None`` for a service that wants none. Never printed, never logged.
+        more_api_keys: the others that are used when it is refused, in their order.
         key_variable: the environment variable that the key is read from, for messages.
         connect_timeout_seconds: how long connecting may take.
         read_timeout_seconds: how long the service may stay silent in the middle of an answer.
@@ -65,6 +66,7 @@ class ProviderConfig:
     takes_environment_key: bool = True
     is_local: bool = False
     models: Mapping[str, Any] = field(default_factory=dict)
+    more_api_keys: tuple[str, ...] = field(default=(), repr=False)
 
 
 class ToolLoading(StrEnum):

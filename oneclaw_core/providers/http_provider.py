@@ -12,6 +12,7 @@ import logging
 from abc import ABC, abstractmethod
 from contextlib import AsyncExitStack, aclosing, asynccontextmanager, suppress
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, cast
 
 from oneclaw_core.errors import (
@@ -23,8 +24,16 @@ from oneclaw_core.errors import (
 from oneclaw_core.http.client_pool import ClientPool
 from oneclaw_core.http.clients import create_client, expands_boundedly
 from oneclaw_core.http.messages import body_pieces
-from oneclaw_core.providers.base import KEY_HEADERS, LoadingRefused, ToolLoading, UsageSoFar, WireRequest
+from oneclaw_core.providers.base import (
+    KEY_HEADERS,
+    LoadingRefused,
+    RetryNotice,
+    ToolLoading,
+    UsageSoFar,
+    WireRequest,
+)
 from oneclaw_core.providers.images import ImageFitter
+from oneclaw_core.providers.key_rotation import KeyRotation
 from oneclaw_core.providers.refusals import refused_parts
 from oneclaw_core.providers.retry import (
     ANSWER_PARTS,
@@ -210,6 +219,8 @@ class HttpProvider(ABC):
         vendor = ServiceUrl.of(replace(config, base_url=None), self.default_base_url)
         self._needs_key = self._url.is_within(vendor.host)
         self._errors = ServiceErrors(config, self._url)
+        keys = (config.api_key or "", *config.more_api_keys)
+        self._rotation = KeyRotation(keys) if len(keys) > 1 else None
         self._policy = RetryPolicy(config.max_retries, first_delay_seconds=first_retry_seconds, sleep=sleep)
         self._refused_parameters = RefusedParameters()
         self._images = ImageFitter()
@@ -321,9 +332,28 @@ class HttpProvider(ABC):
                     self._told.add(reason)
                     _log.warning("%s", reason)
         body = self._encode(request)
-        async with aclosing(with_retries(lambda: self._attempt(request, body), self._policy)) as events:
+        attempt = self._attempt if self._rotation is None else partial(self._attempt_with_any_key, self._rotation)
+        async with aclosing(with_retries(lambda: attempt(request, body), self._policy)) as events:
             async for event in events:
                 yield event
+
+    async def _attempt_with_any_key(
+        self, rotation: KeyRotation, request: ModelRequest, body: bytes
+    ) -> AsyncGenerator[ModelEvent, None]:
+        """Make an attempt, again with the next key where the service refuses one."""
+        while True:
+            key, has_answered = rotation.current(), False
+            try:
+                async with aclosing(self._attempt(request, body, key)) as events:
+                    async for event in events:
+                        has_answered = has_answered or isinstance(event, ANSWER_PARTS)
+                        yield event
+                return
+            except AttemptFailed as failure:
+                if has_answered or not rotation.set_aside(key, failure):
+                    raise
+                notice = RetryNotice(f"{failure.error}; using another of its keys", 0)
+            yield notice
 
     async def _get_json(self, path: str) -> Any:
         """Ask for a JSON document below the base URL, without retries.
@@ -343,9 +373,18 @@ class HttpProvider(ABC):
         Raises:
             ProviderError: in its finer kinds.
         """
+        while True:
+            key = None if self._rotation is None else self._rotation.current()
+            try:
+                return await self._ask_json_with(key, url, body)
+            except AttemptFailed as failure:
+                if self._rotation is None or key is None or not self._rotation.set_aside(key, failure):
+                    raise failure.error from failure.__cause__
+
+    async def _ask_json_with(self, key: str | None, url: str, body: object | None) -> Any:
         import httpx
 
-        headers = self._headers("application/json")
+        headers = self._headers("application/json", key)
         content = None if body is None else compact_json(body).encode("utf-8", "replace")
         try:
             async with (
@@ -355,11 +394,9 @@ class HttpProvider(ABC):
                 await self._check(response, None)
                 return await self._whole_json(response)
         except httpx.HTTPError as error:
-            raise self._errors.of_transport(error).error from error
+            raise self._errors.of_transport(error) from error
         except (httpx.InvalidURL, UnicodeError) as error:
-            raise self._errors.unusable_url().error from error
-        except AttemptFailed as failure:
-            raise failure.error from failure.__cause__
+            raise self._errors.unusable_url() from error
 
     def _connect(self) -> httpx.AsyncClient:
         return create_client(
@@ -380,9 +417,9 @@ class HttpProvider(ABC):
         # Compression would hold events back in the server until a block is full.
         return {"Content-Type": "application/json", "Accept": accept, "Accept-Encoding": "identity"}
 
-    def _headers(self, accept: str) -> dict[str, str]:
+    def _headers(self, accept: str, key: str | None = None) -> dict[str, str]:
         headers = self._keyless_headers(accept)
-        key = (self._config.api_key or "").strip()
+        key = (key or self._config.api_key or "").strip()
         if not (key.isascii() and key.isprintable()):
             raise ProviderAuthenticationError(
                 f"the API key of {self._config.name} holds characters that no key has: set it anew "
@@ -401,13 +438,15 @@ class HttpProvider(ABC):
             )
         return {**self._config.headers, **headers}
 
-    async def _attempt(self, request: ModelRequest, body: bytes) -> AsyncGenerator[ModelEvent, None]:
+    async def _attempt(
+        self, request: ModelRequest, body: bytes, key: str | None = None
+    ) -> AsyncGenerator[ModelEvent, None]:
         import httpx
 
         answer = self._new_answer(request)
         counted: TokenUsage | None = None
         has_output = False
-        headers = self._headers(_ANSWER_TYPES) | self._request_headers(request)
+        headers = self._headers(_ANSWER_TYPES, key) | self._request_headers(request)
         try:
             async with (
                 self._clients.acquired() as client,

@@ -218,7 +218,8 @@ class ServiceErrors:
         return text if len(text) <= QUOTED_CHARACTERS else text[: QUOTED_CHARACTERS - 1] + "…"
 
     def _secrets(self) -> list[str]:
-        secrets = {self.config.api_key or "", (self.config.api_key or "").strip(), self.url.password}
+        keys = (self.config.api_key or "", *self.config.more_api_keys)
+        secrets = {*keys, *map(str.strip, keys), self.url.password}
         secrets.add(unquote(self.url.password))
         # What is shorter stands for "none", as local servers take it, and would tear words apart.
         return sorted((each for each in secrets if len(each) >= _SHORTEST_SECRET), key=len, reverse=True)

@@ -114,6 +114,8 @@ def _repeats(value: str, secret: str) -> bool:
 
 def _secrets_in(environ: Mapping[str, str]) -> set[str]:
     found = {value.strip() for name, value in environ.items() if name.upper().endswith(SECRET_SUFFIXES)}
+    # A variable can have several keys.
+    found.update(part.strip() for value in tuple(found) if "," in value for part in value.split(","))
     for value in environ.values():
         if "://" in value:
             found.update(_passwords_in(value))

@@ -17,14 +17,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from system_keyrings import ForgetfulKeyring, MemoryKeyring, system_keyring
 
-from oneclaw_core.config.keys import (
-    MAX_KEY_CHARACTERS,
-    MAX_VALUE_CHARACTERS,
-    EnvironmentVariables,
-    KeySource,
-    KeyStore,
-    check_key,
-)
+from oneclaw_core.config.environment_variables import MAX_VALUE_CHARACTERS, EnvironmentVariables
+from oneclaw_core.config.keys import MAX_KEY_CHARACTERS, KeySource, KeyStore, check_key
 from oneclaw_core.errors import NotFoundError, OneClawError, SettingsError, UsageError
 from oneclaw_core.home import Home, find_home
 from oneclaw_core.providers.base import ProviderConfig
@@ -217,7 +211,7 @@ def test_a_keyring_that_is_being_unlocked_does_not_hold_up_the_event_loop(store,
         unlocked.set()
         return await task
 
-    assert asyncio.run(find()) == KEY
+    assert asyncio.run(find()) == (KEY,)
 
 
 @pytest.mark.parametrize("mode", [0o640, 0o604, 0o620, 0o666])
@@ -447,7 +441,7 @@ def lab(url, **said):
 def test_a_key_is_for_the_scheme_host_and_port_that_it_was_set_for(store):
     store.set("lab", KEY, place="https://lab.example:443")
 
-    assert asyncio.run(store.find(lab("https://lab.example/v2"))) == KEY
+    assert asyncio.run(store.find(lab("https://lab.example/v2"))) == (KEY,)
     for url in ("http://lab.example/v1", "https://lab.example:8443/v1", "https://evil.example/v1"):
         with pytest.raises(SettingsError, match=r"set for https://lab\.example:443.*oneclaw keys set lab"):
             asyncio.run(store.find(lab(url)))
@@ -456,11 +450,11 @@ def test_a_key_is_for_the_scheme_host_and_port_that_it_was_set_for(store):
 def test_a_key_of_an_earlier_version_is_for_the_address_of_its_first_use(store, home):
     store.set("lab", KEY)
 
-    assert asyncio.run(store.find(lab("https://lab.example/v1"))) == KEY
+    assert asyncio.run(store.find(lab("https://lab.example/v1"))) == (KEY,)
     again = KeyStore(home, {})
     with pytest.raises(SettingsError, match="set for https://lab"):
         asyncio.run(again.find(lab("https://evil.example/v1")))
-    assert asyncio.run(again.find(lab("https://lab.example/v1"))) == KEY
+    assert asyncio.run(again.find(lab("https://lab.example/v1"))) == (KEY,)
 
 
 def test_a_key_of_an_earlier_version_is_for_no_address_that_a_tool_chose(store):
@@ -477,4 +471,4 @@ def test_a_key_of_an_earlier_version_for_a_vendor_is_for_the_vendor(home):
 
     with pytest.raises(SettingsError, match="set for openai, and openai is at https://proxy"):
         asyncio.run(store.find(ProviderConfig("openai", "openai", "https://proxy.example/v1")))
-    assert asyncio.run(store.find(ProviderConfig("openai", "openai"))) == KEY
+    assert asyncio.run(store.find(ProviderConfig("openai", "openai"))) == (KEY,)
