@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from datetime import datetime
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from oneclaw_core import OneClawError, UsageError, find_home
-from oneclaw_core.cli import json_option, print_json, print_table, print_text, run_async, warn
+from oneclaw_core import NotFoundError, OneClawError, UsageError, find_home
+from oneclaw_core.cli import is_terminal, json_option, print_json, print_table, print_text, run_async, warn
+from oneclaw_mcp.importing import PROJECT_FILE
 from oneclaw_mcp.manifest import ManifestFolder
 from oneclaw_mcp.servers import HTTP, SSE, STDIO, Server, ServerBook, check_name
 
@@ -19,6 +22,8 @@ if TYPE_CHECKING:
     from oneclaw_mcp.manifest import Difference, KnownTool, Manifest
     from oneclaw_mcp.sandboxing import Sandbox
     from oneclaw_mcp.source import ServerSource
+
+_MOST_SECRET_CHARACTERS = 100_000
 
 
 @click.group()
@@ -64,7 +69,7 @@ def add(
     """Add a server: NAME -- COMMAND ARGUMENTS, or NAME --url URL.
 
     It is started once, and its tools are listed and pinned. A value can be ${env:NAME}, which is read when the server
-    is started, or ${secret:NAME}, which `oneclaw keys set mcp.NAME` stores. What looks like a secret is stored so.
+    is started, or ${secret:NAME}, which `oneclaw mcp secret NAME` stores. What looks like a secret is stored so.
     """
     from oneclaw_mcp.adding import pairs
 
@@ -105,7 +110,8 @@ def add(
 def list_servers(as_json: bool) -> None:
     """List the servers; none is started."""
     book, manifests = _book()
-    documents = [_document(server, manifests) for server in book.read().values()]
+    servers = book.read()
+    documents = [_document(server, manifests) for server in servers.values()] + _project_servers(servers)
     if as_json:
         print_json(documents)
     else:
@@ -167,13 +173,86 @@ def disable(name: str) -> None:
 
 @mcp.command()
 @click.argument("name")
+def secret(name: str) -> None:
+    """Store the value of ${secret:NAME}, which is typed without being shown, or read from standard input."""
+    import sys
+
+    if is_terminal(sys.stdin):
+        value: str = click.prompt(f"Value of {name} (not shown)", hide_input=True, err=True)
+    else:
+        value = sys.stdin.read(_MOST_SECRET_CHARACTERS).strip()
+    run_async(_with_source(lambda source: source.context.secrets.set(name, value)))
+    print_text(f"{name} is stored")
+
+
+@mcp.command("import")
+@click.argument("source", metavar="[FILE|CLIENT]", default=PROJECT_FILE)
+@click.option("--yes", "is_agreed", is_flag=True, help="Add them without asking.")
+def import_servers(source: str, is_agreed: bool) -> None:
+    """Add the servers of another client: claude, vscode, codex, cursor, gemini, or those in a file.
+
+    They are shown first, and none is started. What the other client was allowed to do counts for nothing here.
+    """
+    from oneclaw_mcp.importing import find_servers, variables_of
+    from oneclaw_mcp.sandboxing import derived_sandbox
+
+    book, _ = _book()
+    taken = set(book.read())
+    servers = []
+    for found in find_servers(source, Path.cwd()):
+        server = found.server
+        if server is None:
+            warn(f"{found.name} in {found.path} is left out: {found.problem}")
+            continue
+        if server.name in taken:
+            warn(f"{found.name} in {found.path} is left out: there is an MCP server {server.name} already")
+            continue
+        taken.add(server.name)
+        if server.command:
+            try:
+                sandbox = derived_sandbox(server.command, server.directory, (), (), has_network=True)
+                server = replace(server, sandbox=sandbox)
+            except UsageError as error:
+                warn(f"{found.name} in {found.path} is left out: {error}")
+                continue
+        servers.append(server)
+        _show_entry(server, variables_of(server), str(found.path))
+    if not servers:
+        print_text("there is no server to add")
+        return
+    question = "Add it?" if len(servers) == 1 else f"Add these {len(servers)}?"
+    if not is_agreed and not _is_agreed(question):
+        print_text("nothing was added; to add them, answer yes on a terminal, or give --yes")
+        return
+
+    async def run(opened: ServerSource) -> None:
+        from oneclaw_mcp.adding import add_server
+
+        for each in servers:
+            try:
+                await add_server(opened, each, is_started=False)
+                print_text(f"{each.name} is added; start it and pin its tools with: oneclaw mcp check {each.name}")
+            except OneClawError as error:
+                warn(f"{each.name}: {error}")
+
+    run_async(_with_source(run))
+
+
+@mcp.command()
+@click.argument("name")
 @click.option("--revoke", is_flag=True, help="Trust it no longer.")
 def trust(name: str, revoke: bool) -> None:
-    """Believe what a server says of its tools.
+    """Believe what a server says of its tools, or let a server of this project be used.
 
     A tool that only reads, as the server says, then needs the permission mcp.NAME.read, and can be repeated. Without
     that, each tool counts as one that changes things.
+
+    A server in .mcp.json of this directory is shown and asked about, and can be used here alone, as long as its entry
+    stays as it is.
     """
+    if not revoke and name not in _book()[0].read() and (Path.cwd() / PROJECT_FILE).is_file():
+        _trust_project(name)
+        return
     _book()[0].change(name, trusts_annotations=not revoke)
     print_text(
         f"{name} is {'not trusted any more' if revoke else 'trusted: its reading tools need mcp.' + name + '.read'}"
@@ -243,6 +322,65 @@ async def _added(source: ServerSource, server: Server, *, is_started: bool) -> M
         elif chosen.strength.gaps:
             warn(f"the sandbox {chosen.name} is incomplete: {'; '.join(chosen.strength.gaps)}")
     return await add_server(source, server, is_started=is_started)
+
+
+def _trust_project(name: str) -> None:
+    from oneclaw_mcp.importing import find_servers, project_digest, variables_of
+    from oneclaw_mcp.sandboxing import derived_sandbox
+
+    path = Path.cwd() / PROJECT_FILE
+    found = next(
+        (each for each in find_servers(str(path), Path.cwd()) if each.server and each.server.name == name), None
+    )
+    if found is None or found.server is None:
+        raise NotFoundError(f"there is no MCP server {name!r}, neither configured nor in {path}")
+    server = replace(found.server, project=str(Path.cwd().resolve()), project_digest=project_digest(path, found.name))
+    if server.command:
+        sandbox = derived_sandbox(server.command, server.directory, (), (), has_network=True)
+        server = replace(server, sandbox=sandbox)
+    _show_entry(server, variables_of(server), str(path))
+    if not _is_agreed("Let it be used in this directory?"):
+        raise UsageError("nothing was trusted: that takes a yes on a terminal")
+    run_async(_with_source(lambda source: _added(source, server, is_started=False)))
+    print_text(f"{name} can be used in {server.project}")
+
+
+def _show_entry(server: Server, variables: list[str], origin: str) -> None:
+    print_text(f"{server.name}, from {origin}")
+    print_text(f"  {'runs' if server.command else 'connects to'}: {server.url or server.address}")
+    for line in server.sandbox.lines() if server.sandbox is not None else ():
+        print_text(f"  in a sandbox: {line}")
+    if server.environment or server.headers:
+        print_text(f"  gets: {', '.join((*server.environment, *server.headers))}")
+    if variables:
+        print_text(f"  from your environment: {', '.join(variables)}")
+
+
+def _is_agreed(question: str) -> bool:
+    import sys
+
+    return is_terminal(sys.stdin) and is_terminal(sys.stdout) and click.confirm(question)
+
+
+def _project_servers(known: dict[str, Server]) -> list[dict[str, Any]]:
+    """Return the servers of .mcp.json here that are not trusted; none of them is ever started."""
+    from oneclaw_mcp.importing import find_servers, project_digest
+
+    path = Path.cwd() / PROJECT_FILE
+    if not path.is_file():
+        return []
+    documents = []
+    for each in find_servers(str(path), Path.cwd()):
+        name = each.server.name if each.server is not None else each.name
+        trusted = known.get(name)
+        if trusted is not None and trusted.project_digest == project_digest(path, each.name):
+            continue
+        problem = each.problem or f"it is not trusted; look at it with: oneclaw mcp trust {name}"
+        if trusted is not None and trusted.project is not None:
+            problem = f"its entry has changed; trust it anew: oneclaw mcp remove {name}, then oneclaw mcp trust {name}"
+        address = each.server.address if each.server is not None else ""
+        documents.append({"name": name, "state": "project", "problem": problem, "address": address, "tools": []})
+    return documents
 
 
 def _book() -> tuple[ServerBook, ManifestFolder]:

@@ -48,6 +48,8 @@ class Server:
         call_seconds: how long a call may go on without progress.
         idle_seconds: how long it runs without a call.
         sandbox: of a program; ``None`` for no sandbox.
+        project: the only directory in which it can be used; ``None`` for all.
+        project_digest: of its entry in the file of that project, as the user has trusted it.
     """
 
     name: str
@@ -65,6 +67,8 @@ class Server:
     call_seconds: float = 60.0
     idle_seconds: float = 600.0
     sandbox: Sandbox | None = None
+    project: str | None = None
+    project_digest: str = ""
 
     @property
     def group(self) -> str:
@@ -94,6 +98,8 @@ class Server:
             "disabled": not self.is_enabled,
             "trust_annotations": self.trusts_annotations,
             "groups": {part: list(patterns) for part, patterns in self.parts.items()},
+            "project": self.project,
+            "project_digest": self.project_digest,
             "sandbox": self.sandbox.to_dict() if self.sandbox is not None else None,
         }
         found |= {name: value for name, value in optional.items() if value}
@@ -131,6 +137,8 @@ class Server:
             call_seconds=_seconds(name, stored, "call_seconds", 60.0),
             idle_seconds=_seconds(name, stored, "idle_seconds", 600.0),
             sandbox=_sandbox(name, stored),
+            project=_of(name, stored, "project", str),
+            project_digest=_of(name, stored, "project_digest", str, ""),
         )
         if made.transport not in TRANSPORTS:
             raise UsageError(f"MCP server {name}: type is one of {', '.join(TRANSPORTS)}, not {made.transport!r}")

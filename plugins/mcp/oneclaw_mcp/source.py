@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from oneclaw_core import OneClawError, SourceTool, ToolGroupDefinition, ToolSource
@@ -15,7 +16,6 @@ from oneclaw_mcp.servers import ServerBook
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterator
-    from pathlib import Path
 
     from oneclaw_core import PluginContext, SourceTools, ToolContext, ToolDefinition, ToolResult
     from oneclaw_core.plugins import ListingContext
@@ -180,7 +180,7 @@ class _Published:
         groups: list[SourceGroup] = []
         problems: list[PluginProblem] = []
         for server in servers.values():
-            if not server.is_enabled:
+            if not server.is_enabled or not is_usable_here(server):
                 continue
             where = f"MCP server {server.name}"
             try:
@@ -216,6 +216,25 @@ class _Published:
                 await self._source.connection(name).started()
 
         return open_group
+
+
+def is_usable_here(server: Server) -> bool:
+    """Return False for a server of another project, or whose entry has changed since the user trusted it."""
+    if server.project is None:
+        return True
+    from oneclaw_mcp.importing import PROJECT_FILE, find_servers, project_digest
+
+    directory = Path.cwd()
+    path = directory / PROJECT_FILE
+    if str(directory.resolve()) != server.project or not path.is_file():
+        return False
+    try:
+        names = [
+            each.name for each in find_servers(str(path), directory) if each.server and each.server.name == server.name
+        ]
+        return bool(names) and project_digest(path, names[0]) == server.project_digest
+    except OneClawError:
+        return False
 
 
 def _groups(server: Server, manifest: Manifest, where: str) -> Iterator[SourceGroup]:

@@ -58,6 +58,10 @@ async def open_transport(source: ServerSource, server: Server, log: ServerLog | 
     Raises:
         ServerError: a value that it refers to is missing.
     """
+    from oneclaw_mcp.source import is_usable_here
+
+    if not is_usable_here(server):
+        raise ServerError(f"its entry in {server.project} has changed, or that is another directory than this one")
     if log is None:
         from oneclaw_mcp.http import http_streams
 
@@ -74,7 +78,8 @@ async def open_transport(source: ServerSource, server: Server, log: ServerLog | 
 
         own = server_directory(source.context.folder, replace(server, directory=None))
         sandbox = await prepared_sandbox(source.context.services, server, own, environ)
-    program = ServerProgram(server.command, directory, environ, log, sandbox)
+    command = [await resolved(source, each) for each in server.command]
+    program = ServerProgram(command, directory, environ, log, sandbox)
     return Transport(program.streams, program)
 
 
@@ -90,9 +95,7 @@ async def resolved(source: ServerSource, text: str) -> str:
         value = os.environ.get(name) if kind == "env" else await source.context.secrets.get(name)
         if value is None:
             how = (
-                f"set the environment variable {name}"
-                if kind == "env"
-                else f"store it with: oneclaw keys set mcp.{name}"
+                f"set the environment variable {name}" if kind == "env" else f"store it with: oneclaw mcp secret {name}"
             )
             raise ServerError(f"{match[0]} has no value: {how}")
         if kind == "secret":
