@@ -8,6 +8,7 @@ import shutil
 import stat
 import sys
 import tempfile
+import time
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -282,6 +283,7 @@ def check_chains(catalog: HomeCatalog) -> Iterator[CheckLine]:
     from oneclaw_core.config.compositions import composition_fault, member_faults
     from oneclaw_core.config.keys import KeyStore
     from oneclaw_core.config.providers import provider_configs
+    from oneclaw_core.turn.fallback import set_aside_now
 
     known = catalog.known_providers
     configs = provider_configs(catalog.states.settings, os.environ, known)
@@ -302,7 +304,9 @@ def check_chains(catalog: HomeCatalog) -> Iterator[CheckLine]:
                 health = Health.PROBLEM if len(faults) == len(route.models) else Health.WARNING
                 yield CheckLine("chains", health, f"{chain} cannot ask {message}", remedy)
             else:
-                yield CheckLine("chains", Health.OK, f"{chain} asks {', then '.join(route.models)}")
+                aside = set_aside_now(route.models, catalog.states.settings, time.time())
+                notes = "".join(f"; {each} {why}" for each, why in aside.items())
+                yield CheckLine("chains", Health.OK, f"{chain} asks {', then '.join(route.models)}{notes}")
 
 
 def check_keys(home: Home) -> Iterator[CheckLine]:

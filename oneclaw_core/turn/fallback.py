@@ -10,6 +10,7 @@ from __future__ import annotations
 import logging
 import time
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Self
 
 from oneclaw_core.config.providers import SET_ASIDE_SETTING
@@ -53,6 +54,22 @@ class SetAside:
             return None
         return cls(float(until), str(stored.get("failure", "")))
 
+    def __str__(self) -> str:
+        """Say until when and why, for people."""
+        return f"is asked last until {datetime.fromtimestamp(self.until, UTC):%Y-%m-%d %H:%M} UTC ({self.failure})"
+
+
+def set_aside_now(models: Iterable[str], stored: Mapping[str, Any], now: float) -> dict[str, SetAside]:
+    """Read which models are set aside.
+
+    Args:
+        models: each as ``PROVIDER/MODEL``.
+        stored: settings from the store.
+        now: the time in seconds since 1970.
+    """
+    found = {each: SetAside.read(stored.get(SET_ASIDE_SETTING + each), now) for each in models}
+    return {each: aside for each, aside in found.items() if aside is not None}
+
 
 class Fallback:
     """The models behind one model, during one turn.
@@ -80,11 +97,7 @@ class Fallback:
         self._open = open_model
         self._providers = providers
         self._now = now
-        self._set_aside = {
-            each: found
-            for each in route.models
-            if (found := SetAside.read(stored.get(SET_ASIDE_SETTING + each), now())) is not None
-        }
+        self._set_aside = set_aside_now(route.models, stored, now())
         self._tried: set[str] = set()  # since the last answer
         self._faults: dict[str, str] = {}
         self._unusable: dict[str, str] = {}

@@ -2,7 +2,7 @@
 
 import asyncio
 import json
-import socket
+import re
 from contextlib import ExitStack
 
 import pytest
@@ -79,12 +79,6 @@ def home(tmp_path):
         yield Home(tmp_path, servers)
 
 
-def nobody_listens():
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
-        return f"http://127.0.0.1:{taken.getsockname()[1]}/v1"
-
-
 @pytest.mark.parametrize(
     ("reply", "failure"),
     [
@@ -126,6 +120,8 @@ def test_a_model_that_is_back_is_asked_again(home):
     home.compose(**QUICKLY)
     home.serve([FIRST.refuses(529, "overloaded"), FIRST.says("I am back.")], [SECOND.says("Hello.")])
     home.said()
+    checked = ended(home.path, home.environ, "doctor").stdout
+    assert re.search(rf"{FIRST.full_model} is asked last until .+ UTC \(overloaded\)", checked)
     home.run(lambda claw: claw.configuration.models.unsay(FIRST.full_model))
     assert home.said()[-1].model == FIRST.full_model
 

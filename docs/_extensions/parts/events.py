@@ -11,6 +11,7 @@ from oneclaw_core import (
     ModelSwitchedEvent,
     ReasoningEvent,
     RetryEvent,
+    SteeredEvent,
     TextEvent,
     TokenUsage,
     ToolCallEvent,
@@ -34,6 +35,7 @@ _SAMPLES: dict[type, list[Any]] = {
         ToolResultEvent("call_24", "table_info", ToolResult.error("file_not_found", "There is no file 'a.csv'."), 0.5),
     ],
     GroupLoadedEvent: [GroupLoadedEvent("pdf", ("pdf_info", "pdf_extract_text", "pdf_render_page"))],
+    SteeredEvent: [SteeredEvent("Only the first page, please.")],
     CompactedEvent: [CompactedEvent(48, 900, "context_window")],
     RetryEvent: [RetryEvent("the service is overloaded", 1.5)],
     ModelSwitchedEvent: [
