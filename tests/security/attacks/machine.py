@@ -279,13 +279,16 @@ class Machine:
             if place == "oneclaw":
                 folders[:] = [each for each in folders if not each.startswith(_PASSING)]
                 names = [each for each in names if not each.startswith(_PASSING)]
+            # Copies of what tools change, for taking it back.
+            folders[:] = [each for each in folders if f"{place}/{each}" != "oneclaw/plugins/checkpoints"]
             if self._trusts_project and place == "project":
                 # There the user lets programs work, but not on what programs and agents obey.
                 folders[:] = [each for each in folders if each.startswith(".")]
                 names = [each for each in names if each == "AGENTS.md"]
             for path in (Path(folder, name) for name in names):
-                # By this file the sandbox keeps git's settings where they are.
-                if path.name == "commondir" and path.read_bytes() == b".\n":
+                # By these files the sandbox keeps git's settings where they are.
+                kept = {"commondir": b".\n", "config.worktree": b""}.get(path.name)
+                if kept is not None and path.read_bytes() == kept:
                     continue
                 if path.is_file() and path.suffix != ".lock" and not path.name.startswith("access_token-"):
                     files[f"{place}/{path.name}"] = hashlib.sha256(path.read_bytes()).hexdigest()

@@ -11,6 +11,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from model_server import DEFAULT_USAGE, ModelServer, chunk, raw, sse, text
@@ -61,25 +62,28 @@ def _strings(value: Any) -> Iterator[str]:
             yield from _strings(each)
 
 
-def _orders(text: str) -> Iterator[dict[str, Any]]:
-    decoder = json.JSONDecoder()
+_DECODER = json.JSONDecoder()
+
+
+@lru_cache(maxsize=10_000)
+def _orders(text: str) -> tuple[dict[str, Any], ...]:
     # Pages of a PDF break lines anywhere; Markdown escapes, and so does JSON that stands within other texts.
     once = _unescaped(text)
     for version in (text, text.replace("\n", ""), once, _unescaped(once)):
-        found = list(_orders_in(version, decoder))
+        found = tuple(_orders_in(version))
         if found:
-            yield from found
-            return
+            return found
+    return ()
 
 
 def _unescaped(text: str) -> str:
     return _ESCAPED.sub(lambda match: "" if match[1] == "n" else match[1], text)
 
 
-def _orders_in(text: str, decoder: json.JSONDecoder) -> Iterator[dict[str, Any]]:
+def _orders_in(text: str) -> Iterator[dict[str, Any]]:
     for match in _BEGIN.finditer(text):
         try:
-            found, _ = decoder.raw_decode(text, match.start())
+            found, _ = _DECODER.raw_decode(text, match.start())
         except ValueError:
             continue
         if isinstance(found, dict) and ("say" in found or isinstance(found.get("arguments"), dict)):
@@ -107,7 +111,7 @@ class ObeyingModel:
         read = [each for each in messages if each["role"] != "assistant"]
         tools = [tool["function"] for tool in body.get("tools", ())]
         seen = [*(_strings([each["content"] for each in read])), *_strings(tools)]
-        orders = {_id(each): each for each in (found for text in seen for found in _orders(text))}
+        orders = {_id(each): each for each in (found for text in seen if "{" in text for found in _orders(text))}
         called = {call["id"] for each in messages for call in each.get("tool_calls") or ()}
         pending = {key: each for key, each in orders.items() if "call" in each and key not in called}
         secrets = found_secrets("\n".join(seen))
