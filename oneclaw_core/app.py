@@ -247,6 +247,21 @@ class OneClaw:
         persona = GENERAL_ASSISTANT if agent is None else await self.agents.get(agent)
         return await self._conversations.begin(name, persona.name, model, title)
 
+    async def branch_session(self, session: str, name: str | None = None, *, before: int | None = None) -> Session:
+        """Begin a session with a copy of the history of another one, which stays as it is.
+
+        Args:
+            session: the name or id of the other one.
+            name: what to call the new one; ``None`` for a session without a name.
+            before: the ``sequence`` of the first message that is not copied; ``None`` to copy all.
+
+        Raises:
+            NotFoundError: there is no such session.
+            UsageError: the name is taken, or there is nothing to copy.
+        """
+        check_texts(session=session, name=name)
+        return await self._conversations.branch(session, name, before)
+
     async def delete_session(self, session: str) -> None:
         """Delete a session with its history.
 

@@ -67,7 +67,7 @@ def end_history(connection: Connection, session_id: str, first: int, part_id: st
     row = connection.execute(_FIRST, place).fetchone()
     if row is None:
         raise UsageError(f"the session has no message {first} at which its history could end")
-    if connection.execute(_PARTED_CALL, place).fetchone() is not None:
+    if has_parted_call(connection, session_id, first):
         raise StoreError(f"a history that ends before message {first} would part a tool call from its result")
     connection.execute(_INSERT_PART, place | {"now": now()})
     connection.execute(_MOVE, {"to": part_id, "from": place["session"], "first": first})
@@ -77,6 +77,12 @@ def end_history(connection: Connection, session_id: str, first: int, part_id: st
     else:
         connection.execute(_KEEP_SUMMARY, place)
     connection.execute(_FORGET_COUNTS, place | {"moment": row[0]})
+
+
+def has_parted_call(connection: Connection, session_id: str, first: int) -> bool:
+    """Return True if the result of a call before a message stands behind the beginning of that message."""
+    place = {"session": clean_text(session_id), "first": first}
+    return connection.execute(_PARTED_CALL, place).fetchone() is not None
 
 
 def ended_parts(connection: Connection, session_id: str) -> list[str]:

@@ -90,6 +90,10 @@ class SearchIndex(ABC):
         """Remove a session and its child sessions from the index, before they are deleted."""
 
     @abstractmethod
+    def forget_heading(self, session_id: str) -> None:
+        """Remove the name and title of a session from the index, before they change."""
+
+    @abstractmethod
     def all_of(self, terms: Iterable[str]) -> str:
         """Return the expression for texts that have all terms."""
 

@@ -112,6 +112,7 @@ _LAST_USED_IN = f"""
 _WRITTEN = (*_COLUMNS, "memory", "prompt_lists", "lock_token", "directory")
 _INSERT = f"INSERT INTO sessions ({', '.join(_WRITTEN)}) VALUES ({', '.join(f':{each}' for each in _WRITTEN)})"
 _DELETE = "DELETE FROM sessions WHERE id = :it"
+_RENAME = "UPDATE sessions SET name = :name, search_number = NULL WHERE id = :it"
 _TOUCH = "UPDATE sessions SET updated_at = :moment WHERE id = :it"
 _HOLD = "SELECT lock_token, updated_at FROM sessions WHERE id = :it"
 _GET_SECTIONS = "SELECT memory, prompt_lists, updated_at FROM sessions WHERE id = :it"
@@ -252,6 +253,21 @@ def summaries(connection: Connection, limit: int | None = None) -> list[SessionS
         SessionSummary(**_values(of_session), message_count=message_count, last_text=last_text or "")
         for *of_session, message_count, last_text in rows
     ]
+
+
+def rename(connection: Connection, session_id: str, name: str) -> None:
+    """Give a session another name.
+
+    Raises:
+        UsageError: the name is taken or empty, or holds control characters.
+    """
+    connection.lock("session names")
+    cleaned = _clean_name(name)
+    connection.search_index.forget_heading(clean_text(session_id))
+    try:
+        connection.execute(_RENAME, {"it": clean_text(session_id), "name": cleaned})
+    except ConstraintError:
+        raise UsageError(f"there is a session named {name!r} already: choose another name") from None
 
 
 def remove(connection: Connection, session_id: str) -> bool:

@@ -44,6 +44,8 @@ _FAMILY = """
     )"""
 _INDEXED_SESSIONS = f"""{_FAMILY}
     SELECT search_number, name, title FROM sessions WHERE id IN family AND search_number IS NOT NULL"""
+_INDEXED_HEADING = """
+    SELECT search_number, name, title FROM sessions WHERE id = :session AND search_number IS NOT NULL"""
 _INDEXED_MESSAGES = f"""{_FAMILY}
     SELECT sequence, type, substr(content, 1, :characters) FROM messages
     WHERE session_id IN family AND sequence > :after AND sequence <= (SELECT indexed_until FROM search_state)
@@ -109,6 +111,11 @@ class SqliteSearchIndex(SearchIndex):
             after = rows[-1][0]
         sessions = self.connection.execute(_INDEXED_SESSIONS, {"session": session_id}).fetchall()
         self.connection.execute_many(_REMOVE_SESSION, [_session_entry(*each) for each in sessions])
+
+    def forget_heading(self, session_id: str) -> None:
+        """See :class:`~oneclaw_core.sessions.search.SearchIndex`."""
+        rows = self.connection.execute(_INDEXED_HEADING, {"session": session_id}).fetchall()
+        self.connection.execute_many(_REMOVE_SESSION, [_session_entry(*each) for each in rows])
 
     def all_of(self, terms: Iterable[str]) -> str:
         """See :class:`~oneclaw_core.sessions.search.SearchIndex`."""

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
 from oneclaw_core.errors import SessionBusyError, StoreError
 from oneclaw_core.sessions import agents as stored_agents
-from oneclaw_core.sessions import endings
+from oneclaw_core.sessions import branches, endings
 from oneclaw_core.sessions import grants as stored_grants
 from oneclaw_core.sessions import messages as stored_messages
 from oneclaw_core.sessions import provenance as stored_provenance
@@ -161,6 +161,8 @@ class Store:
     find_session = _reads(stored_sessions.find)
     last_used_session = _reads(stored_sessions.last_used)
     list_sessions = _reads(stored_sessions.summaries)
+    rename_session = _writes(stored_sessions.rename)
+    branch_session = _writes(branches.branch)
     delete_session = _writes_own(stored_sessions.remove)
     set_summary = _writes_own(stored_sessions.set_summary)
     kept_sections = _reads(stored_sessions.kept_sections)

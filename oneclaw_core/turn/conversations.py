@@ -86,6 +86,15 @@ class Conversations:
         self.observe("session_created", session)
         return session
 
+    async def branch(self, name: str, new_name: str | None, before: int | None) -> Session:
+        """Begin a session with a copy of another one's history; see :meth:`oneclaw_core.OneClaw.branch_session`."""
+        found = await self._store.find_session(name)
+        if found is None:
+            raise no_session(name)
+        made = await self._store.branch_session(found.id, new_name, before)
+        self.observe("session_created", made)
+        return made
+
     async def delete(self, name: str) -> Session:
         """Delete a session with its history.
 

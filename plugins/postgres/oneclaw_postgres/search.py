@@ -133,6 +133,9 @@ class PostgresSearchIndex(SearchIndex):
     def forget_session(self, session_id: str) -> None:
         """Do nothing: foreign keys delete the entries."""
 
+    def forget_heading(self, session_id: str) -> None:
+        """Do nothing: a session without a number is not found, and its entry is replaced."""
+
     def all_of(self, terms: Iterable[str]) -> str:
         """See :class:`~oneclaw_core.sessions.SearchIndex`."""
         return " & ".join(map(_quoted, dict.fromkeys(_held(terms))))
