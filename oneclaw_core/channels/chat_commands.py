@@ -20,6 +20,7 @@ SHARED_COMMANDS = (
     "help",
     "usage",
     "session",
+    "sessions",
     "model",
     "reasoning",
     "agent",

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from oneclaw_core.channels.chat_commands import OWN_COMMANDS, ChatCommands, plugin_chat_commands
 from oneclaw_core.distributions import missing_part, why_missing
-from oneclaw_core.errors import UsageError
+from oneclaw_core.errors import NotFoundError, UsageError
 from oneclaw_core.plugins.contract.chat_answer import ChatAnswer
 from oneclaw_core.tools.toolset import one_line
 from oneclaw_core.types.agents import REASONING_LEVELS
@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 _SHORT_ID_CHARACTERS = 8
 _SUMMARY_CHARACTERS = 70
 _COPIED_CHARACTERS = 500_000
+_LISTED_SESSIONS = 15
+_TITLE_CHARACTERS = 50
 _LEAVE = ChatAnswer(leave=True)
 
 
@@ -249,7 +251,7 @@ async def _continue(conversation: Conversation, rest: str) -> ChatAnswer:
     store = conversation.claw.store
     session = await conversation.session()
     if session is None:
-        found = await store.last_used_session()
+        found = await store.last_used_session(conversation.claw.services.project.path)
         if found is None:
             raise UsageError("there is no session to go on with: send a message")
         count = await store.count_messages(found.id)
@@ -259,6 +261,25 @@ async def _continue(conversation: Conversation, rest: str) -> ChatAnswer:
     if last is not None and last.type is MessageType.ASSISTANT and not last.is_incomplete:
         return ChatAnswer(send="Continue.")
     return ChatAnswer(resume=True)
+
+
+async def _sessions(conversation: Conversation, rest: str) -> ChatAnswer | str:
+    store = conversation.claw.store
+    newest = [each for each in await store.list_sessions(_LISTED_SESSIONS) if each.parent_id is None]
+    if rest:
+        is_number = rest.isascii() and rest.isdigit() and 1 <= int(rest[:4]) <= len(newest)
+        found = newest[int(rest) - 1] if is_number else await store.find_session(rest)
+        if found is None:
+            raise NotFoundError(f"there is no session {rest!r}: /sessions lists the newest with their numbers")
+        count = await store.count_messages(found.id)
+        return ChatAnswer(text=f"Going on with session {session_label(found)}, {count} messages.", session=found.id)
+    current = await conversation.session()
+    lines = [
+        f"{number}. {session_label(each)}{' (this one)' if current is not None and each.id == current.id else ''}: "
+        f"{one_line(each.title or each.last_text, _TITLE_CHARACTERS)}"
+        for number, each in enumerate(newest, 1)
+    ]
+    return "\n".join([*lines, "/sessions NUMBER goes on with one of them."]) if lines else "there is no session yet"
 
 
 async def _copy(conversation: Conversation, rest: str) -> ChatAnswer:
@@ -313,6 +334,7 @@ SHARED = {
         SlashCommand("/help", "List these commands.", _help, is_immediate=True),
         SlashCommand("/usage", "Tell how full the context is, and what the session cost.", _usage, is_immediate=True),
         SlashCommand("/session", "Tell which session this is, and which model answers.", _session, is_immediate=True),
+        SlashCommand("/sessions", "List the newest sessions, or go on with one.", _sessions, "[NUMBER|NAME]"),
         SlashCommand("/model", "Show the model, or choose another for this chat.", _model, "[PROVIDER/MODEL]"),
         SlashCommand("/reasoning", "Show or choose how much the model thinks.", _reasoning, "[LEVEL]"),
         SlashCommand("/agent", "Show the agent, or go on with another in this chat.", _agent, "[NAME]"),

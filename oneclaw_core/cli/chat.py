@@ -14,7 +14,16 @@ from typing import TYPE_CHECKING, Any, TextIO, TypeVar
 import click
 
 from oneclaw_core._version import __version__
-from oneclaw_core.cli.options import allow_option, attach_option, conversation_options, reasoning_option
+from oneclaw_core.cli.options import (
+    allow_option,
+    attach_option,
+    check_continue,
+    continue_option,
+    continued_session,
+    conversation_options,
+    reasoning_option,
+    session_hint,
+)
 from oneclaw_core.cli.output import (
     is_terminal,
     print_text,
@@ -22,6 +31,7 @@ from oneclaw_core.cli.output import (
     printable_line,
     printable_name,
     reserved_stdout,
+    styled,
     warn,
 )
 from oneclaw_core.cli.running import run_async
@@ -48,6 +58,7 @@ _Value = TypeVar("_Value")
 
 @click.command()
 @conversation_options
+@continue_option
 @reasoning_option
 @attach_option
 @allow_option
@@ -58,6 +69,7 @@ _Value = TypeVar("_Value")
 def chat(
     context: click.Context,
     session: str | None,
+    continues: bool,
     agent: str | None,
     model: str | None,
     reasoning: ReasoningLevel | None,
@@ -78,6 +90,7 @@ def chat(
     from oneclaw_core.channels.conversation import Conversation
     from oneclaw_core.cli.rendering import failures_as_events
 
+    check_continue(session, continues=continues)
     with reserved_stdout() if as_json else nullcontext() as stdout, failures_as_events(stdout):
         attachments = [read_attachment(path) for path in attach]
         begin = partial(
@@ -88,7 +101,9 @@ def chat(
             attachments=attachments,
             reasoning=reasoning,
         )
-        is_all_well = run_async(_chat(begin, stdout, allow, is_plain=plain, has_services=not no_worker))
+        is_all_well = run_async(
+            _chat(begin, stdout, allow, continues=continues, is_plain=plain, has_services=not no_worker)
+        )
     if not is_all_well:
         context.exit(1)
 
@@ -98,6 +113,7 @@ async def _chat(
     stdout: TextIO | None,
     allow: tuple[str, ...],
     *,
+    continues: bool,
     is_plain: bool,
     has_services: bool,
 ) -> bool:
@@ -107,6 +123,7 @@ async def _chat(
         begin: makes the conversation.
         stdout: for events as JSON; ``None`` for people.
         allow: permissions that are granted.
+        continues: True to go on with the newest session.
         is_plain: True to draw nothing anew.
         has_services: True to run the services that belong to a chat.
 
@@ -134,8 +151,11 @@ async def _chat(
     opened = open_allowing(allow, terminal_asker(view.giving_way), terminal_questioner(view.giving_way))
     with hidden_typing() if drawn is not None else nullcontext():
         async with opened as claw:
+            conversation = begin(claw=claw, view=view, notify=warn)
+            if continues:
+                conversation.session_name = await continued_session(claw)
             return await _talk(
-                begin(claw=claw, view=view, notify=warn),
+                conversation,
                 drawn,
                 is_interactive=is_interactive,
                 has_services=has_services,
@@ -172,6 +192,9 @@ async def _talk(
             from oneclaw_core.cli.screen_chat import chat_on_screen
 
             await chat_on_screen(conversation, drawn)
+    session = await conversation.session()
+    if session is not None and await claw.store.count_messages(session.id):
+        click.echo(styled(session_hint(session.name or session.id), sys.stderr, dim=True), err=True)
     return True
 
 

@@ -65,7 +65,7 @@ BUILTIN_COMMANDS = {
     "tools": BuiltinCommand("tools:tools", "List the tools, enable and disable them."),
     "groups": BuiltinCommand("tools:groups", "List the tool groups."),
     "plugins": BuiltinCommand("plugins:plugins", "List, install, make and check plugins."),
-    "sessions": BuiltinCommand("sessions:sessions", "List, search, show, export, stop and delete sessions."),
+    "sessions": BuiltinCommand("session_changes:sessions", "List, show, rename, branch and delete sessions."),
     "background": BuiltinCommand("background:background", "List and stop sub-agents and commands in the background."),
     "agents": BuiltinCommand("agents:agents", "List, show, make, change and delete agents."),
     "providers": BuiltinCommand("providers:providers", "List, add and remove model services."),

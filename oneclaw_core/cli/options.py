@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
+import shlex
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from oneclaw_core.cli.output import warn
+from oneclaw_core.cli.output import printable_name, warn
 from oneclaw_core.distributions import how_to_install, missing_parts
 from oneclaw_core.errors import UsageError
 from oneclaw_core.types.agents import REASONING_LEVELS
@@ -66,6 +68,38 @@ def stored_conversation_options(command: Decorated) -> Decorated:
     return _STORED_SESSION(_AGENT(_MODEL(command)))
 
 
+continue_option = click.option(
+    "--continue", "continues", is_flag=True, help="Go on with the newest session of this directory, else the newest."
+)
+"""Gives a command the parameter ``continues``."""
+
+
+def check_continue(session: str | None, *, continues: bool) -> None:
+    """Refuse ``--continue`` together with ``--session``."""
+    if continues and session is not None:
+        raise click.UsageError("give one of --session and --continue")
+
+
+async def continued_session(claw: OneClaw) -> str:
+    """Return the id of the newest session of the start directory, else of the newest one.
+
+    Raises:
+        UsageError: there is none.
+    """
+    found = await claw.store.last_used_session(claw.services.project.path)
+    if found is None:
+        raise UsageError("there is no session to continue: send a message without --continue")
+    return found.id
+
+
+def session_hint(session: str) -> str:
+    """Say how to go on with a session, given its name or id."""
+    shown = session[:_SHORT_ID_CHARACTERS] if _ID.fullmatch(session) else shlex.quote(printable_name(session))
+    return f"session {shown}: go on with oneclaw chat --session {shown}, or oneclaw run --continue MESSAGE"
+
+
+_SHORT_ID_CHARACTERS = 12
+_ID = re.compile(r"[0-9a-f]{32}")
 _MISSPELT = 0.8
 
 

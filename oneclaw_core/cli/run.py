@@ -8,7 +8,16 @@ from typing import TYPE_CHECKING, TextIO
 
 import click
 
-from oneclaw_core.cli.options import allow_option, attach_option, conversation_options, reasoning_option
+from oneclaw_core.cli.options import (
+    allow_option,
+    attach_option,
+    check_continue,
+    continue_option,
+    continued_session,
+    conversation_options,
+    reasoning_option,
+    session_hint,
+)
 from oneclaw_core.cli.output import is_terminal, print_json, printable_name, reserved_stdout, styled, warn
 from oneclaw_core.cli.running import run_async
 from oneclaw_core.errors import UsageError
@@ -30,6 +39,7 @@ DRAIN_SECONDS = 2.0
 
 @click.command()
 @conversation_options
+@continue_option
 @reasoning_option
 @attach_option
 @allow_option
@@ -43,6 +53,7 @@ def run(
     context: click.Context,
     message: str | None,
     session: str | None,
+    continues: bool,
     agent: str | None,
     model: str | None,
     reasoning: ReasoningLevel | None,
@@ -65,6 +76,7 @@ def run(
         raise click.MissingParameter(ctx=context, param_hint="'MESSAGE'", param_type="argument")
     if resumes and (message is not None or attach):
         raise click.UsageError("--resume takes neither a message nor --attach")
+    check_continue(session, continues=continues)
     from oneclaw_core.channels.shared_commands import expandable_command
     from oneclaw_core.cli.options import note_missing_parts
     from oneclaw_core.cli.rendering import failures_as_events
@@ -75,8 +87,9 @@ def run(
 
         async def send(claw: OneClaw) -> AsyncGenerator[TurnEvent, None]:
             await note_missing_parts(claw)
+            chosen = await continued_session(claw) if continues else session
             if resumes:
-                return _resumed(claw.resume(session, agent=agent, model=model, reasoning=reasoning))
+                return _resumed(claw.resume(chosen, agent=agent, model=model, reasoning=reasoning))
             for notice in await claw.review_project():
                 warn(notice)
             command, rest = await expandable_command(claw, text) or (None, text)
@@ -92,7 +105,7 @@ def run(
                 attached, files = attachments, ()
             return claw.send_message(
                 rest,
-                session=session,
+                session=chosen,
                 agent=agent,
                 model=model,
                 attachments=attached,
@@ -166,10 +179,11 @@ async def _show_turn(
     from oneclaw_core.cli.questions import terminal_questioner
     from oneclaw_core.cli.rendering import TurnView
     from oneclaw_core.config.providers import OFFLINE_MODEL
-    from oneclaw_core.types.events import UsageEvent
+    from oneclaw_core.types.events import TurnFinishedEvent, UsageEvent
 
     view = TurnView(stdout)
     used_model: str | None = None
+    session = ""
     try:
         opened = open_allowing(allow, terminal_asker(view.giving_way), terminal_questioner(view.giving_way))
         async with opened as claw, aclosing(await send(claw)) as events:
@@ -177,6 +191,8 @@ async def _show_turn(
                 view.show(event)
                 if isinstance(event, UsageEvent):
                     used_model = event.model
+                elif isinstance(event, TurnFinishedEvent):
+                    session = event.session
             await claw.plugins.drain(DRAIN_SECONDS)
             _note_cut_off(claw)
             was_chosen = model is not None or (await claw.settings()).model is not None
@@ -188,6 +204,8 @@ async def _show_turn(
             "or for good with: oneclaw models default PROVIDER/MODEL"
         )
         click.echo(styled(hint, sys.stderr, dim=True), err=True)
+    if session and is_terminal(sys.stderr):
+        click.echo(styled(session_hint(session), sys.stderr, dim=True), err=True)
 
 
 @click.command()

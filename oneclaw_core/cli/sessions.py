@@ -49,7 +49,7 @@ _DAY = click.DateTime(["%Y-%m-%d"])
 
 @click.group(cls=CommandGroup)
 def sessions() -> None:
-    """List, search, show, export, stop and delete sessions."""
+    """List, search, show, export, rename, branch, stop, delete and prune sessions."""
 
 
 @sessions.command("list")
@@ -111,7 +111,7 @@ def show(name: str, as_json: bool) -> None:
     """Show the conversation of a session, by its name or id."""
 
     async def work(store: Store) -> None:
-        session = await _find(store, name)
+        session = await find_stored(store, name)
         if as_json:
             messages = [message_document(each) async for each in _messages(store, session)]
             print_json(session_document(session) | {"messages": messages})
@@ -136,7 +136,7 @@ def export(name: str, format_name: str, output: str | None) -> None:
     """Write the session NAME down, with the results of tools whole."""
 
     async def work(store: Store) -> None:
-        session = await _find(store, name)
+        session = await find_stored(store, name)
         if output is None or output == "-":
             await _write(store, session, format_name, partial(click.echo, nl=False), is_file=False)
         else:
@@ -157,7 +157,7 @@ def stop(name: str) -> None:
     from oneclaw_core.turn.conversations import StoppedTurn, stop_turn
 
     async def work(store: Store) -> tuple[Session, StoppedTurn]:
-        session = await _find(store, name)
+        session = await find_stored(store, name)
         return session, await stop_turn(store, session)
 
     session, stopped = with_store(work)
@@ -176,7 +176,7 @@ def delete(name: str, is_confirmed: bool) -> None:
     """Delete the session NAME with all its messages."""
 
     async def find(store: Store) -> tuple[Session, int]:
-        session = await _find(store, name)
+        session = await find_stored(store, name)
         return session, await store.count_messages(session.id)
 
     async def remove(name: str) -> None:
@@ -196,7 +196,12 @@ def delete(name: str, is_confirmed: bool) -> None:
     print_text(f"session {shown} is deleted")
 
 
-async def _find(store: Store, name: str) -> Session:
+async def find_stored(store: Store, name: str) -> Session:
+    """Find a session by its name or id.
+
+    Raises:
+        NotFoundError: there is none.
+    """
     session = await store.find_session(name)
     if session is None:
         raise NotFoundError(f"there is no session {name!r}; list them with: oneclaw sessions list")

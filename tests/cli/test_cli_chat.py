@@ -190,6 +190,19 @@ def test_a_new_chat_continues_the_session_used_last(chat, serve):
     assert roles(server.bodies[1]) == ["system", "user", "assistant", "user"]
 
 
+def test_a_session_is_picked_from_the_newest(chat):
+    offline = ["--model", "offline/rules"]
+    chat("first", options=[*offline, "--session", "one"])
+    chat("second", options=[*offline, "--session", "two"])
+    outcome = chat("/sessions", "/sessions 2", "/session", "/sessions nine", options=offline)
+    listed = ["1. two: second", "2. one: first", "/sessions NUMBER goes on with one of them."]
+    assert outcome.stdout.splitlines()[:3] == listed
+    assert "Going on with session one, 2 messages.\nsession: one" in outcome.stdout
+    assert "there is no session 'nine'" in outcome.stderr
+    assert "session: one" in chat("/session", options=[*offline, "--session", "one"]).stdout
+    assert "session: two" in chat("/session", options=["--continue"]).stdout
+
+
 def test_the_clipboard_is_filled_through_the_terminal(monkeypatch):
     monkeypatch.setenv("TERM", "xterm-256color")
     assert copy_sequence("Grüße")[0] == "\x1b]52;c;R3LDvMOfZQ==\x07"

@@ -95,7 +95,7 @@ def test_version(ok):
 
 def test_help_lists_every_command_with_a_line(ok, monkeypatch):
     monkeypatch.setenv(
-        "ONECLAW_DISABLED_PLUGINS", "google_workspace,javascript,mcp,memory,scheduled_tasks,setup,skills"
+        "ONECLAW_DISABLED_PLUGINS", "checkpoints,google_workspace,javascript,mcp,memory,scheduled_tasks,setup,skills"
     )
     text = ok("--help")
     for name, command in BUILTIN_COMMANDS.items():
