@@ -7,6 +7,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from oneclaw_core import DuplicateError, UsageError
+from oneclaw_mcp.connection import ServerError
+from oneclaw_mcp.servers import STDIO
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -55,6 +57,11 @@ async def add_server(source: ServerSource, server: Server, *, is_started: bool) 
         manifest = source.manifests.read(server)
         assert manifest is not None
         _refuse_taken(server, manifest, source)
+    except ServerError as error:
+        if error.error_type == "permission_denied" and server.transport != STDIO:
+            return None  # it stays, for the user to sign in
+        await remove_server(source, server.name)
+        raise
     except BaseException:
         await remove_server(source, server.name)
         raise
@@ -107,6 +114,7 @@ async def remove_server(source: ServerSource, name: str) -> None:
     await source.close(name)
     server = source.book.remove(name)
     source.manifests.remove(name)
+    await source.context.secrets.remove(f"{name}.oauth")
     for value in (*server.environment.values(), *server.headers.values()):
         for secret in re.findall(r"\$\{secret:(" + re.escape(name) + r"\.[^}]+)\}", value):
             await source.context.secrets.remove(secret)

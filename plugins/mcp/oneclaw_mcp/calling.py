@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from oneclaw_core import ToolResult
 from oneclaw_mcp.cleaning import cleaned
-from oneclaw_mcp.connection import ServerError, answer_adapter, describe, first_error, is_refused
+from oneclaw_mcp.connection import ServerError, answer_adapter, describe, first_error
 from oneclaw_mcp.results import content_parts, shown_text, tool_result
 
 if TYPE_CHECKING:
@@ -165,7 +165,7 @@ def _error(connection: Connection, error: BaseException) -> ToolResult:
     name, code = connection.server.name, getattr(error, "code", None)
     if isinstance(error, ServerError):
         return ToolResult.error(error.error_type, str(error))
-    if code == _CONNECTION_CLOSED or (code is None and not is_refused(error)):
+    if code == _CONNECTION_CLOSED or (code is None and not connection.is_refused):
         said = connection.last_words()
         connection.note_death()
         return ToolResult.error(
@@ -174,7 +174,7 @@ def _error(connection: Connection, error: BaseException) -> ToolResult:
             "have had its effect; the next one starts the server again. Do not repeat this one without asking the "
             f"user.{' It ' + said if said else ''}",
         )
-    if is_refused(error):
+    if connection.is_refused:
         return ToolResult.error(
             "permission_denied",
             f"The MCP server {name} wants its user to sign in. The user can do that with: oneclaw mcp login {name}",

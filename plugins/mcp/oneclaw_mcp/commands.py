@@ -95,6 +95,9 @@ def add(
     for line in server.sandbox.lines() if server.sandbox is not None else ():
         print_text(f"in a sandbox: {line}")
     manifest = run_async(_with_source(lambda source: _added(source, server, is_started=not no_start)))
+    if manifest is None and not no_start:
+        print_text(f"{name} is added, and wants you to sign in: oneclaw mcp login {name}")
+        return
     if manifest is None:
         print_text(f"{name} is added, and not started; its tools are found when a model loads the group {server.group}")
         return
@@ -183,6 +186,44 @@ def secret(name: str) -> None:
         value = sys.stdin.read(_MOST_SECRET_CHARACTERS).strip()
     run_async(_with_source(lambda source: source.context.secrets.set(name, value)))
     print_text(f"{name} is stored")
+
+
+@mcp.command()
+@click.argument("name")
+@click.option("--no-browser", is_flag=True, help="The browser is on another machine: show the address.")
+@click.option("--client-id", help="A client that is registered at the service already; its secret is asked for.")
+def login(name: str, no_browser: bool, client_id: str | None) -> None:
+    """Sign in to a server that is reached over HTTP, in your browser."""
+    from oneclaw_mcp.oauth import login as sign_in
+
+    server = _book()[0].get(name)
+    client_secret = None
+    if client_id:
+        client_secret = click.prompt("Client secret (empty for none)", default="", hide_input=True, err=True) or None
+    run_async(
+        _with_source(
+            lambda source: sign_in(
+                source,
+                server,
+                open_browser=not no_browser,
+                show=lambda line: click.echo(line, err=True),
+                client_id=client_id,
+                client_secret=client_secret,
+            )
+        )
+    )
+    print_text(f"signed in to {name}")
+
+
+@mcp.command()
+@click.argument("name")
+def logout(name: str) -> None:
+    """Forget the sign-in to a server."""
+    from oneclaw_mcp.oauth import SignIn
+
+    server = _book()[0].get(name)
+    was_signed_in = run_async(_with_source(lambda source: SignIn(source, server).remove()))
+    print_text(f"signed out of {name}" if was_signed_in else f"nobody is signed in to {name}")
 
 
 @mcp.command("import")

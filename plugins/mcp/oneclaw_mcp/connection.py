@@ -58,10 +58,12 @@ class Transport:
     Attributes:
         streams: async context manager of the streams of messages.
         program: the running program, ``None`` for HTTP.
+        statuses: of the last answer over HTTP; the SDK does not tell it.
     """
 
     streams: Any
     program: ServerProgram | None = None
+    statuses: list[int] = field(default_factory=list)
 
 
 @dataclass(slots=True)
@@ -97,6 +99,7 @@ class Connection:
     _ending: asyncio.Event = field(default_factory=asyncio.Event)
     _list_changed: asyncio.Event = field(default_factory=asyncio.Event)
     _program: ServerProgram | None = None
+    _statuses: list[int] = field(default_factory=list)
     _last_used: float = 0.0
     _deaths: list[float] = field(default_factory=list)
 
@@ -104,6 +107,11 @@ class Connection:
     def is_running(self) -> bool:
         """True if the server is started, or is being started."""
         return self._owner is not None and not self._owner.done()
+
+    @property
+    def is_refused(self) -> bool:
+        """True if an HTTP server wants its user to sign in."""
+        return self._statuses[-1:] in ([401], [403])
 
     @property
     def client(self) -> Client:
@@ -237,7 +245,7 @@ class Connection:
     async def _connect(self, stack: AsyncExitStack) -> Client:
         importing = asyncio.ensure_future(run_in_thread(_import_sdk))
         transport = await self.open_transport()
-        self._program = transport.program
+        self._program, self._statuses = transport.program, transport.statuses
         if transport.program is not None:
             transport.program.start()
             stack.push_async_callback(transport.program.close)
@@ -347,7 +355,7 @@ class Connection:
             said = tail
         text = f"The MCP server {self.server.name} does not start: {reason}"
         kind = "not_available"
-        if is_refused(error):
+        if self.is_refused:
             kind = "permission_denied"
             text += f"; sign in with: oneclaw mcp login {self.server.name}"
         return ServerError(f"{text}; {said}" if said else text, kind)
@@ -385,13 +393,6 @@ def first_error(error: BaseException) -> BaseException:
     while isinstance(error, BaseExceptionGroup):
         error = error.exceptions[0]
     return error
-
-
-def is_refused(error: BaseException) -> bool:
-    """Return True if an HTTP server wants its user to sign in."""
-    found = first_error(error)
-    status = getattr(getattr(found, "response", None), "status_code", None)
-    return status in (401, 403) or "401" in str(found)[:60] or "Unauthorized" in str(found)
 
 
 def _import_sdk() -> None:

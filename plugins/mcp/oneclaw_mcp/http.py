@@ -25,7 +25,6 @@ MAX_EVENT_BYTES = 16 * 1024 * 1024
 # A server may think for long before it answers; a call has a limit of its own.
 _READ_SECONDS = 900.0
 _CONNECT_SECONDS = 30.0
-_PORTS = {"http": 80, "https": 443}
 
 
 class GuardedTransport(httpx2.AsyncBaseTransport):
@@ -33,10 +32,12 @@ class GuardedTransport(httpx2.AsyncBaseTransport):
 
     Args:
         client: the guarded client.
+        statuses: gets the status of the last answer.
     """
 
-    def __init__(self, client: httpx.AsyncClient) -> None:
+    def __init__(self, client: httpx.AsyncClient, statuses: list[int]) -> None:
         self._client = client
+        self._statuses = statuses
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
         """Send a request; no redirect is followed."""
@@ -57,6 +58,7 @@ class GuardedTransport(httpx2.AsyncBaseTransport):
             raise httpx2.ReadTimeout(str(error), request=request) from None
         except httpx.TransportError as error:
             raise httpx2.ReadError(str(error), request=request) from None
+        self._statuses[:] = [response.status_code]
         return httpx2.Response(
             response.status_code, headers=response.headers.raw, stream=_Body(response, request), request=request
         )
@@ -79,7 +81,7 @@ class _Body(httpx2.AsyncByteStream):
 
 @asynccontextmanager
 async def http_streams(
-    server: Server, url: str, headers: Mapping[str, str], auth: httpx2.Auth | None = None
+    server: Server, url: str, headers: Mapping[str, str], auth: httpx2.Auth | None, statuses: list[int]
 ) -> AsyncIterator[tuple[Any, Any]]:
     """Give the streams of messages that a client of the SDK takes.
 
@@ -88,12 +90,13 @@ async def http_streams(
         url: its address, with all references resolved.
         headers: for each request, the same.
         auth: signs requests; ``None`` for no such.
+        statuses: gets the status of the last answer.
     """
-    place = _place(url)
+    place = (urlsplit(url).hostname or "").lower()
 
     async def allow_private(host: str, address: str, port: int) -> None:
         # The user has named this place; another one is the server's idea.
-        if (host, port) != place:
+        if host != place:
             raise PermissionDeniedError(
                 f"the MCP server {server.name} leads to {host} at the private address {address}", "network.private"
             )
@@ -106,7 +109,7 @@ async def http_streams(
             auth: httpx2.Auth | None = None,
         ) -> httpx2.AsyncClient:
             return httpx2.AsyncClient(
-                transport=GuardedTransport(guarded),
+                transport=GuardedTransport(guarded, statuses),
                 headers={"User-Agent": guarded.headers["User-Agent"], **(headers or {})},
                 timeout=httpx2.Timeout(_CONNECT_SECONDS, read=_READ_SECONDS),
                 trust_env=False,
@@ -126,8 +129,3 @@ async def http_streams(
                 streamable_http_client(url, http_client=client, max_sse_event_size=MAX_EVENT_BYTES) as streams,
             ):
                 yield streams
-
-
-def _place(url: str) -> tuple[str, int]:
-    parts = urlsplit(url)
-    return (parts.hostname or "").lower(), parts.port or _PORTS.get(parts.scheme, 0)

@@ -76,6 +76,7 @@ class ServerSource(ToolSource):
     Attributes:
         book: the configured servers.
         manifests: what is known of them.
+        signing_in: what signs the requests to servers while the user signs in, by their names.
     """
 
     def __init__(self, context: PluginContext) -> None:
@@ -87,6 +88,7 @@ class ServerSource(ToolSource):
         self._tools: SourceTools | None = None
         self._connections: dict[str, Connection] = {}
         self._seen: object = None
+        self.signing_in: dict[str, Any] = {}
 
     async def start(self, tools: SourceTools) -> None:
         """Publish what is known."""
@@ -118,6 +120,22 @@ class ServerSource(ToolSource):
 
             found = self._connections[name] = new_connection(self, self.book.get(name))
         return found
+
+    async def signed_in(self, server: Server, auth: Any) -> None:
+        """Start a server with a sign-in that the user is asked for, and stop it.
+
+        Raises:
+            OneClawError: it does not start.
+        """
+        from oneclaw_mcp.starting import new_connection
+
+        self.signing_in[server.name] = auth
+        connection = new_connection(self, server)
+        try:
+            await connection.started()
+        finally:
+            await connection.aclose()
+            del self.signing_in[server.name]
 
     async def close(self, name: str) -> None:
         """Stop a server, if it runs."""

@@ -9,6 +9,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from oneclaw_core import remember_secret
+from oneclaw_core.process import run_in_thread
 from oneclaw_mcp.connection import Connection, ServerError, Transport
 from oneclaw_mcp.servers import STDIO
 from oneclaw_mcp.stdio import ServerLog, ServerProgram
@@ -67,7 +68,12 @@ async def open_transport(source: ServerSource, server: Server, log: ServerLog | 
 
         url = await resolved(source, server.url or "")
         headers = {name: await resolved(source, value) for name, value in server.headers.items()}
-        return Transport(partial(http_streams, server, url, headers))
+        await run_in_thread(_import_oauth)
+        from oneclaw_mcp.oauth import stored_auth
+
+        auth = source.signing_in.get(server.name) or await stored_auth(source, server)
+        statuses: list[int] = []
+        return Transport(partial(http_streams, server, url, headers, auth, statuses), statuses=statuses)
     environ = minimal_environment(os.environ)
     for name, value in server.environment.items():
         environ[name] = await resolved(source, value)
@@ -81,6 +87,11 @@ async def open_transport(source: ServerSource, server: Server, log: ServerLog | 
     command = [await resolved(source, each) for each in server.command]
     program = ServerProgram(command, directory, environ, log, sandbox)
     return Transport(program.streams, program)
+
+
+def _import_oauth() -> None:
+    """Import the SDK in a thread; it takes most of a second."""
+    import oneclaw_mcp.oauth  # noqa: F401
 
 
 async def resolved(source: ServerSource, text: str) -> str:

@@ -1,0 +1,215 @@
+"""Sign in to servers that are reached over HTTP: the SDK's flow, the core's question to the user, our store.
+
+Discovery, registration, PKCE, resource indicators, comparing the issuer and step-up are the SDK's. It forgets when a
+token ends and where it is renewed; both are kept here. What is stored counts only for the URL that it was made for.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from mcp.client.auth import OAuthClientProvider
+from mcp.shared.auth import (
+    AuthorizationCodeResult,
+    OAuthClientInformationFull,
+    OAuthClientMetadata,
+    OAuthMetadata,
+    OAuthToken,
+    ProtectedResourceMetadata,
+)
+from pydantic import AnyUrl
+
+from oneclaw_core import UsageError
+from oneclaw_core.cli import read_input_line
+from oneclaw_core.http import OAuthConsent, RedirectListener
+from oneclaw_mcp.connection import ServerError
+from oneclaw_mcp.servers import STDIO
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from oneclaw_mcp.servers import Server
+    from oneclaw_mcp.source import ServerSource
+
+_SIGN_IN_SECONDS = 900.0
+
+
+def secret_name(server: Server) -> str:
+    """Return the name of the secret that holds the sign-in to a server."""
+    return f"{server.name}.oauth"
+
+
+class SignIn:
+    """The stored sign-in to a server; what the SDK calls a token storage.
+
+    Args:
+        source: of all servers.
+        server: the server.
+    """
+
+    def __init__(self, source: ServerSource, server: Server) -> None:
+        self._secrets = source.context.secrets
+        self._server = server
+        self.provider: Provider | None = None
+
+    async def read(self) -> dict[str, Any]:
+        """Return what is stored for this server at this URL."""
+        text = await self._secrets.get(secret_name(self._server))
+        try:
+            stored = json.loads(text) if text else {}
+        except ValueError:
+            return {}
+        return stored if isinstance(stored, dict) and stored.get("url") == self._server.url else {}
+
+    async def change(self, **changes: Any) -> None:
+        """Store something more."""
+        stored = {**await self.read(), "url": self._server.url, **changes}
+        await self._secrets.set(secret_name(self._server), json.dumps(stored))
+
+    async def remove(self) -> bool:
+        """Forget all of it; return True if there was any."""
+        return await self._secrets.remove(secret_name(self._server))
+
+    async def get_tokens(self) -> OAuthToken | None:
+        """Return the tokens."""
+        tokens = (await self.read()).get("tokens")
+        return OAuthToken.model_validate(tokens) if tokens else None
+
+    async def set_tokens(self, tokens: OAuthToken) -> None:
+        """Store new tokens, when they end, and where they are renewed."""
+        found: dict[str, Any] = {"tokens": tokens.model_dump(mode="json", exclude_none=True)}
+        found["ends_at"] = time.time() + tokens.expires_in if tokens.expires_in is not None else None
+        context = self.provider.context if self.provider is not None else None
+        if context is not None and context.oauth_metadata is not None:
+            kept = context.oauth_metadata.model_dump(mode="json", exclude_none=True)
+            wanted = ("issuer", "authorization_endpoint", "token_endpoint", "response_types_supported")
+            found["metadata"] = {name: kept[name] for name in wanted if name in kept}
+        if context is not None and context.protected_resource_metadata is not None:
+            resource = context.protected_resource_metadata
+            found["resource"] = resource.model_dump(mode="json", exclude_none=True)
+        await self.change(**found)
+
+    async def get_client_info(self) -> OAuthClientInformationFull | None:
+        """Return the client that OneClaw is registered as."""
+        client = (await self.read()).get("client")
+        return OAuthClientInformationFull.model_validate(client) if client else None
+
+    async def set_client_info(self, client_info: OAuthClientInformationFull) -> None:
+        """Store that client."""
+        await self.change(client=client_info.model_dump(mode="json", exclude_none=True))
+
+
+class Provider(OAuthClientProvider):
+    """The SDK's flow, which also knows when stored tokens end and where they are renewed."""
+
+    async def _initialize(self) -> None:
+        await super()._initialize()
+        storage = self.context.storage
+        assert isinstance(storage, SignIn)
+        stored = await storage.read()
+        self.context.token_expiry_time = stored.get("ends_at")
+        if stored.get("metadata"):
+            self.context.oauth_metadata = OAuthMetadata.model_validate(stored["metadata"])
+        if stored.get("resource"):
+            self.context.protected_resource_metadata = ProtectedResourceMetadata.model_validate(stored["resource"])
+
+
+async def stored_auth(source: ServerSource, server: Server) -> Provider | None:
+    """Return what signs the requests to a server that the user has signed in to; ``None`` for no such.
+
+    A server that wants a new sign-in gets none: that takes ``oneclaw mcp login``.
+    """
+    sign_in = SignIn(source, server)
+    stored = await sign_in.read()
+    if "tokens" not in stored:
+        return None
+
+    async def redirect(url: str) -> None:
+        raise ServerError(
+            f"The MCP server {server.name} wants its user to sign in again: oneclaw mcp login {server.name}",
+            "permission_denied",
+        )
+
+    async def answer() -> AuthorizationCodeResult:
+        raise AssertionError  # the redirect has raised
+
+    return _provider(server, sign_in, stored.get("port") or 0, redirect, answer)
+
+
+async def login(
+    source: ServerSource,
+    server: Server,
+    *,
+    open_browser: bool,
+    show: Callable[[str], None],
+    client_id: str | None = None,
+    client_secret: str | None = None,
+) -> None:
+    """Have the user agree in a browser, and store the sign-in; the server is started with it.
+
+    Args:
+        source: of all servers.
+        server: the server.
+        open_browser: open a browser on this machine.
+        show: writes a line for the user.
+        client_id: of a client that is registered already; ``None`` to register one.
+        client_secret: of that client.
+
+    Raises:
+        UsageError: the server is a program.
+        OneClawError: the user said no, or the server does not start.
+    """
+    if server.transport == STDIO:
+        raise UsageError(f"{server.name} is a program: it takes what it needs from its environment")
+    sign_in = SignIn(source, server)
+    stored = await sign_in.read()
+    listener = RedirectListener(port=stored.get("port"), path="/callback")
+    try:
+        await listener.__aenter__()
+    except OSError:  # the port is taken: another one, and so another registration
+        stored, listener = {}, RedirectListener(path="/callback")
+        await listener.__aenter__()
+    try:
+        port = int(listener.redirect_uri.rpartition(":")[2].partition("/")[0])
+        if stored.get("port") != port or client_id:
+            await sign_in.remove()
+        if client_id:
+            client = OAuthClientInformationFull(
+                client_id=client_id, client_secret=client_secret, redirect_uris=[AnyUrl(listener.redirect_uri)]
+            )
+            await sign_in.set_client_info(client)
+        await sign_in.change(port=port, tokens=None)
+        consent = OAuthConsent(
+            listener,
+            f"the MCP server {server.name}",
+            open_browser=open_browser,
+            show=show,
+            read_line=read_input_line,
+        )
+
+        async def answer() -> AuthorizationCodeResult:
+            given = await consent.answer()
+            if "code" not in given:
+                raise ServerError(f"the sign-in was refused: {given.get('error', 'no reason is given')}")
+            return AuthorizationCodeResult(code=given["code"], state=given.get("state"), iss=given.get("iss"))
+
+        await source.close(server.name)
+        provider = _provider(server, sign_in, port, consent.redirect, answer)
+        await source.signed_in(replace(server, start_seconds=_SIGN_IN_SECONDS), provider)
+    finally:
+        await listener.__aexit__(None, None, None)
+
+
+def _provider(server: Server, sign_in: SignIn, port: int, redirect: Any, answer: Any) -> Provider:
+    metadata = OAuthClientMetadata(
+        client_name="OneClaw",
+        redirect_uris=[AnyUrl(f"http://127.0.0.1:{port}/callback")],
+        grant_types=["authorization_code", "refresh_token"],
+        response_types=["code"],
+    )
+    provider = Provider(server.url or "", metadata, sign_in, redirect, answer)
+    sign_in.provider = provider
+    return provider

@@ -1,0 +1,130 @@
+"""Servers that want their user to sign in: discovery, registration, consent, renewal, and the end of it."""
+
+from __future__ import annotations
+
+import json
+import threading
+import urllib.request
+from typing import TYPE_CHECKING
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+from mcp_homes import McpHome
+from oneclaw_mcp.oauth import SignIn, login
+
+from oneclaw_core.testing import WebServer
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from oneclaw_core.testing import HomeFactory, ReceivedRequest
+
+
+class ProtectedServer:
+    """An MCP server of the old era, and the authorization server that it trusts, on one port."""
+
+    def __init__(self) -> None:
+        self.web = WebServer(self.answer)
+        self.token = "token-1"
+        self.grants: list[dict[str, list[str]]] = []
+        self.clients = 0
+
+    def answer(self, request: ReceivedRequest) -> bytes:
+        path, url = request.path, self.web.url
+        if path.startswith("/.well-known/oauth-protected-resource"):
+            return reply({"resource": f"{url}/mcp", "authorization_servers": [url]})
+        if path.startswith("/.well-known/"):
+            return reply(
+                {
+                    "issuer": url,
+                    "authorization_endpoint": f"{url}/authorize",
+                    "token_endpoint": f"{url}/token",
+                    "registration_endpoint": f"{url}/register",
+                    "response_types_supported": ["code"],
+                    "code_challenge_methods_supported": ["S256"],
+                }
+            )
+        if path == "/register":
+            self.clients += 1
+            return reply({**request.json(), "client_id": f"client-{self.clients}"}, "201 Created")
+        if path == "/token":
+            self.grants.append(parse_qs(request.text))
+            self.token = f"token-{len(self.grants)}"
+            tokens = {"access_token": self.token, "token_type": "Bearer", "expires_in": 3600, "refresh_token": "again"}
+            return reply(tokens)
+        if path == "/mcp":
+            return self.speak(request)
+        return reply({}, "404 Not Found")
+
+    def speak(self, request: ReceivedRequest) -> bytes:
+        if request.header("authorization") != f"Bearer {self.token}" or not self.grants:
+            return reply({}, "401 Unauthorized")
+        message = request.json() if request.method == "POST" else {}
+        results = {
+            "initialize": {
+                "protocolVersion": "2025-11-25",
+                "capabilities": {"tools": {}},
+                "serverInfo": {"name": "protected", "version": "1"},
+            },
+            "tools/list": {"tools": [{"name": "who", "inputSchema": {"type": "object"}}]},
+            "tools/call": {"content": [{"type": "text", "text": self.token}]},
+        }
+        if "id" not in message:
+            return reply({}, "202 Accepted" if request.method == "POST" else "405 Method Not Allowed")
+        if message["method"] not in results:
+            error = {"code": -32601, "message": "unknown"}
+            return reply({"jsonrpc": "2.0", "id": message["id"], "error": error})
+        return reply({"jsonrpc": "2.0", "id": message["id"], "result": results[message["method"]]})
+
+
+def reply(document: object, status: str = "200 OK") -> bytes:
+    body = json.dumps(document).encode()
+    head = f"HTTP/1.1 {status}\r\nContent-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n"
+    return head.encode() + body
+
+
+@pytest.fixture
+def protected() -> Iterator[ProtectedServer]:
+    server = ProtectedServer()
+    with server.web:
+        yield server
+
+
+def agree(line: str) -> None:
+    """Do what a browser does with the address, on behalf of a user who agrees."""
+    query = parse_qs(urlsplit(line).query)
+    if "redirect_uri" not in query:
+        return
+    assert query["code_challenge_method"] == ["S256"]
+    target = f"{query['redirect_uri'][0]}?code=abc&state={query['state'][0]}"
+    threading.Thread(target=lambda: urllib.request.urlopen(target).read()).start()
+
+
+def test_user_signs_in_once_and_tokens_are_renewed(
+    oneclaw_factory: HomeFactory, protected: ProtectedServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("BROWSER", "true")
+    monkeypatch.setattr("webbrowser.open", lambda url: agree(url) or True)
+    home = McpHome(oneclaw_factory(["mcp"], allow=["mcp.web.*"]))
+    url = f"{protected.web.url}/mcp"
+    assert home.add("web", transport="http", url=url) is None  # it stays, and wants a sign-in
+    refused = home.call("load_tool_group", group_name="mcp_web")
+    assert "sign in with: oneclaw mcp login web" in str(refused.error_message)
+
+    server = home.source.book.get("web")
+    home.oneclaw.run(login(home.source, server, open_browser=True, show=lambda line: None))
+    assert home.call("web__who").result == "token-1"
+    assert protected.grants[0]["resource"] == [url]
+    assert protected.clients == 1
+
+    sign_in = SignIn(home.source, server)
+    home.oneclaw.run(sign_in.change(ends_at=1.0))  # the token has ended
+    home.oneclaw.reopen()
+    assert home.call("web__who").result == "token-2"
+    assert protected.grants[1]["grant_type"] == ["refresh_token"]
+
+    assert home.oneclaw.run(sign_in.remove())
+    home.oneclaw.reopen()
+    again = home.call("web__who")
+    assert again.error_type == "permission_denied"
+    assert "oneclaw mcp login web" in str(again.error_message)
