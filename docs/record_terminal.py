@@ -75,17 +75,18 @@ def record() -> str:
     return "\n".join(shown)
 
 
-def svg(shown: str) -> str:
+def svg(shown: str, columns: int = COLUMNS) -> str:
     """Draw what a terminal showed.
 
     Args:
         shown: with escape sequences for styles.
+        columns: the width of the terminal.
     """
     from rich.console import Console
     from rich.terminal_theme import MONOKAI
     from rich.text import Text
 
-    console = Console(record=True, width=COLUMNS, file=io.StringIO(), force_terminal=True, color_system="truecolor")
+    console = Console(record=True, width=columns, file=io.StringIO(), force_terminal=True, color_system="truecolor")
     console.print(Text.from_ansi(shown))
     return console.export_svg(title=TITLE, theme=MONOKAI, code_format=_SVG, unique_id="oneclaw")
 

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from oneclaw_core.channels.conversation import Conversation
     from oneclaw_core.plugins.catalogue.merging import Catalog
     from oneclaw_core.sessions.sessions import Session
+    from oneclaw_core.turn.status import SessionStatus
 
 _SHORT_ID_CHARACTERS = 8
 _SUMMARY_CHARACTERS = 70
@@ -231,10 +232,7 @@ async def _compact(conversation: Conversation, rest: str) -> str:
 async def _usage(conversation: Conversation, rest: str) -> str:
     status = await conversation.status()
     usage = status.usage
-    window = "of unknown size" if status.context_window is None else f"{status.context_window:,} tokens"
-    used = "not used yet" if status.context_tokens is None else f"{status.context_tokens:,} tokens used"
-    share = "" if status.context_share is None else f" ({status.context_share:.0%})"
-    lines = [f"model: {status.model}", f"context: {used}{share}, {window}"]
+    lines = [f"model: {status.model}", f"context: {_context(status)}"]
     at_least = "at least " if usage.at_least_requests or usage.priced_requests < usage.requests else ""
     cost = "unknown" if usage.cost is None else f"{at_least}{dollars(usage.cost)}"
     lines.append(
@@ -245,6 +243,14 @@ async def _usage(conversation: Conversation, rest: str) -> str:
     )
     lines.append(f"tool groups: {', '.join(status.groups) or 'none loaded'}")
     return "\n".join(lines)
+
+
+def _context(status: SessionStatus) -> str:
+    tokens, window = status.context_tokens, status.context_window
+    if status.context_share is not None:
+        return f"{tokens:,} of {window:,} tokens ({status.context_share:.0%})"
+    used = "not used yet" if tokens is None else f"{tokens:,} tokens used"
+    return f"{used}, {'of unknown size' if window is None else f'{window:,} tokens'}"
 
 
 async def _continue(conversation: Conversation, rest: str) -> ChatAnswer:

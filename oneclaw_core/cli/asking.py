@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+import textwrap
 from contextlib import AbstractAsyncContextManager, nullcontext
 from typing import TYPE_CHECKING
 
@@ -65,7 +66,7 @@ def terminal_confirmer(
     async def confirm(question: str) -> bool:
         async with giving_way():
             discard_typed_ahead()
-            write(f"{printable(question).rstrip()} [y/N] ")
+            write(f"{coloured_changes(printable(question).rstrip(), sys.stderr)} [y/N] ")
             line = await LineReader(sys.stdin.fileno()).read_line()
             return line is not None and line.strip().lower() in ("y", "yes")
 
@@ -78,7 +79,8 @@ async def _ask(question: ApprovalQuestion) -> PermissionAnswer:
     lasting = ", ".join(str(each) for each in _LASTING if each in question.answers)
     _write_question(question)
     while True:
-        write(f"Allow once? [y/N], or a word: {lasting}, details: ")
+        prompt = f"Allow once? [y/N], or a word: {lasting}, details:"
+        write("\n".join(textwrap.wrap(prompt, max(terminal_size()[0] - len(" never"), 20))) + " ")
         line = await lines.read_line()
         if line is None:
             write("\n")
@@ -91,7 +93,8 @@ async def _ask(question: ApprovalQuestion) -> PermissionAnswer:
         answer = _ANSWERS.get(typed)
         if answer in question.answers:
             return answer
-        write(f"Please type y for this once, n for no, or a whole word: {lasting}, details. Enter means no.\n")
+        hint = f"Please type y for this once, n for no, or a whole word: {lasting}, details. Enter means no."
+        write("\n".join(textwrap.wrap(hint, max(terminal_size()[0] - 1, 20))) + "\n")
 
 
 def _write_question(question: ApprovalQuestion) -> None:

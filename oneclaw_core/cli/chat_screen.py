@@ -94,7 +94,7 @@ class ChatScreen:
         self._app: Application[None] = Application(
             layout=self._layout(),
             key_bindings=self._key_bindings(),
-            style=Style([("prompt", "bold"), ("status", "fg:ansibrightblack")]),
+            style=Style([("prompt", "bold")]),
             output=self._output,
             min_redraw_interval=_REDRAW_SECONDS,
             after_render=lambda _: self._end_update(),

@@ -183,7 +183,13 @@ class TurnView:
         self._progress.pop(event.id, None)
         name = _call_line(event.name, call.arguments if call and not self.is_verbose else {})
         outcome = _summary(event.result, is_short=self.is_verbose)
-        line = f"{self._bullet} {name}{self._dots} {outcome} {_duration(event.duration_ms)}"
+        line = f"{self._bullet} {name}{self._dots} {outcome}"
+        duration = _duration(event.duration_ms)
+        if event.result.is_success and is_terminal(sys.stderr):
+            # One row; the result says more with /verbose.
+            shown = cut_to_width(line, _width() - len(duration) - 2)
+            line = line if shown == line else f"{shown}…"
+        line = f"{line} {duration}"
         self._write_line(line, **({"dim": True} if event.result.is_success else {"fg": "red"}))
         if self.is_verbose:
             self._write_line(_indented(event.result.text()), dim=True)
