@@ -29,7 +29,7 @@ OUR_DISTRIBUTIONS = {
 
 GROUPS = {
     "agents": "agents",
-    "commands": "shell",
+    "background": "shell",
     "config": "config",
     "files": "files",
     "google_calendar": "google_workspace",

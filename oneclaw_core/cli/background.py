@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from oneclaw_core.cli.command_group import CommandGroup
 from oneclaw_core.cli.output import json_option, print_listing, print_text, printable_line
 from oneclaw_core.cli.running import with_store
 from oneclaw_core.home import find_home
@@ -21,7 +20,7 @@ if TYPE_CHECKING:
 _TITLE_CHARACTERS = 60
 
 
-@click.group(cls=CommandGroup)
+@click.group()
 def background() -> None:
     """List and stop sub-agents and commands in the background."""
 
@@ -29,7 +28,10 @@ def background() -> None:
 @background.command("list")
 @json_option
 def list_background(as_json: bool) -> None:
-    """List what goes on in the background in any process, and what ended without its conversation being told yet."""
+    """List what goes on, in any process.
+
+    What has ended is listed until its conversation was told.
+    """
 
     async def work(store: Store) -> list[BackgroundWork]:
         return await Background(store, find_home().locks).all_work()

@@ -166,7 +166,7 @@ async def _talk(
     conversation: Conversation, drawn: ChatView | None, *, is_interactive: bool, has_services: bool
 ) -> bool:
     from oneclaw_core.cli.asking import terminal_confirmer
-    from oneclaw_core.cli.options import note_missing_parts
+    from oneclaw_core.cli.options import note_cut_off, note_missing_parts
     from oneclaw_core.cli.talk import Talk
     from oneclaw_core.config.providers import OFFLINE_MODEL
     from oneclaw_core.http.clients import prepare_clients
@@ -192,6 +192,7 @@ async def _talk(
             from oneclaw_core.cli.screen_chat import chat_on_screen
 
             await chat_on_screen(conversation, drawn)
+    note_cut_off(claw)
     session = await conversation.session()
     if session is not None and await claw.store.count_messages(session.id):
         click.echo(styled(session_hint(session.name or session.id), sys.stderr, dim=True), err=True)

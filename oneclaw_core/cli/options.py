@@ -175,6 +175,18 @@ def note_changed_plugins(claw: OneClaw) -> None:
         warn(f"plugin {found[0].text}{others}: see oneclaw plugins list; accept it with: oneclaw plugins accept")
 
 
+def note_cut_off(claw: OneClaw, hint: str = "") -> None:
+    """Warn in one line about what goes on in the background, and ends with the program.
+
+    Args:
+        claw: the open home.
+        hint: of what to do about it.
+    """
+    names = ", ".join(printable_name(f"{each.kind} {each.id}") for each in claw.background.here())
+    if names:
+        warn(f"ends with this program: {names}{hint}")
+
+
 _NOTED = "missing_plugins_noted"
 """The stored value with the names of the plugins whose absence the user was told."""
 

@@ -148,7 +148,7 @@ def read_stdin() -> str:
 
 async def _print_events(send: Sender, allow: tuple[str, ...], stdout: TextIO) -> None:
     from oneclaw_core.cli.asking import terminal_asker
-    from oneclaw_core.cli.options import open_allowing
+    from oneclaw_core.cli.options import note_cut_off, open_allowing
     from oneclaw_core.cli.questions import terminal_questioner
     from oneclaw_core.cli.rendering import EventLines
 
@@ -158,14 +158,7 @@ async def _print_events(send: Sender, allow: tuple[str, ...], stdout: TextIO) ->
         async for event in events:
             lines.show(event)
         await claw.plugins.drain(DRAIN_SECONDS)
-        _note_cut_off(claw)
-
-
-def _note_cut_off(claw: OneClaw) -> None:
-    """Name what goes on in the background, and ends with the program."""
-    names = ", ".join(printable_name(f"{each.kind} {each.id}") for each in claw.background.here())
-    if names:
-        warn(f"ends with this program: {names}; in oneclaw chat it would go on")
+        note_cut_off(claw, "; in oneclaw chat it would go on")
 
 
 async def _show_turn(
@@ -175,7 +168,7 @@ async def _show_turn(
     model: str | None,
 ) -> None:
     from oneclaw_core.cli.asking import terminal_asker
-    from oneclaw_core.cli.options import open_allowing
+    from oneclaw_core.cli.options import note_cut_off, open_allowing
     from oneclaw_core.cli.questions import terminal_questioner
     from oneclaw_core.cli.rendering import TurnView
     from oneclaw_core.config.providers import OFFLINE_MODEL
@@ -194,7 +187,7 @@ async def _show_turn(
                 elif isinstance(event, TurnFinishedEvent):
                     session = event.session
             await claw.plugins.drain(DRAIN_SECONDS)
-            _note_cut_off(claw)
+            note_cut_off(claw, "; in oneclaw chat it would go on")
             was_chosen = model is not None or (await claw.settings()).model is not None
     finally:
         view.finish()

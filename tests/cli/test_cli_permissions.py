@@ -119,7 +119,7 @@ def test_a_pattern_is_listed_until_it_is_reset(ok, state_of):
 
     listed = {each["name"]: each for each in ok("permissions", "list", "--json")}
     granted = listed["shell.execute:git *"]
-    assert (granted["state"], granted["tools"]) == ("granted", ["exec"])
+    assert (granted["state"], granted["tools"]) == ("granted", ["exec", "start_command"])
     assert granted["decision"] == "shell.execute for the command git *"
     assert (granted["source"], granted["last_used_at"]) == ("command line", None)
     assert (state_of("shell.execute:git push *"), state_of("shell.execute")) == ("denied", "asks")

@@ -341,7 +341,7 @@ def test_a_command_in_the_background_reaches_what_was_granted_when_it_began(serv
         "mkfifo gate; read line < gate; curl -s http://index.example/a; curl -s http://files.example.com/b;"
         "curl -s http://127.0.0.1/; exit 0"
     )
-    home.model.calls("load_tool_group", group_name="commands")
+    home.model.calls("load_tool_group", group_name="background")
     home.model.calls("start_command", command=command, needs=["network:index.example"]).then("It runs.")
     home.send("Begin.")
     (home.home.workspace / "gate").write_text("on\n")

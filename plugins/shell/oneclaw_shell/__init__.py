@@ -13,9 +13,9 @@ if TYPE_CHECKING:
 
 @hookimpl
 def register_tools(register: ToolRegistrar) -> None:
-    """Register the core tool ``exec`` and the tool group ``commands``."""
+    """Register the core tool ``exec`` and the tool group ``background``."""
     register.manifest(files(__name__) / "exec.json")
-    register.manifest(files(__name__) / "commands.json")
+    register.manifest(files(__name__) / "background.json")
 
 
 @hookimpl

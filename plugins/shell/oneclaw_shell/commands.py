@@ -1,4 +1,4 @@
-"""The tools of the group ``commands``, as ``commands.json`` declares them, and what people use instead."""
+"""The tools of the group ``background``, as ``background.json`` declares them, and what people use instead."""
 
 from __future__ import annotations
 

@@ -11,10 +11,11 @@ from oneclaw_shell.output_file import OutputFile, read_output
 from oneclaw_core import MessageType, tool
 from oneclaw_core.process import choose_sandbox
 from oneclaw_core.testing import assert_tool_error
+from oneclaw_core.types.provenance import FileState
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="looks at /proc")
 needs_bubblewrap = pytest.mark.skipif(choose_sandbox("auto").name != "bubblewrap", reason="bubblewrap cannot run here")
-LOAD = ("load_tool_group", {"group_name": "commands"})
+LOAD = ("load_tool_group", {"group_name": "background"})
 
 
 @pytest.fixture
@@ -128,6 +129,26 @@ def test_the_end_of_the_program_ends_it_and_is_reported(home):
     (read,) = turn(home, ("read_command_output", {"id": command_id}))
     assert read.result == f"[{command_id}: interrupted]\nhello\n[ended with the program that had started it]"
     assert home.run(home.app.background.all_work()) == []
+
+
+@tool(reads=["outside"])
+async def read_page() -> str:
+    """Read a page."""
+    return "a page"
+
+
+def test_files_that_it_writes_after_its_call_hold_what_the_conversation_holds(home):
+    path, _ = gate(home)
+    home.app.catalog.registry.register(read_page)
+    turn(home, LOAD, ("read_page", {}), ("start_command", {"command": f"mkfifo {path}; cat {path} > made"}))
+    path.write_text("of the page\n")
+    home.run(ended(home))
+
+    made = home.home.workspace / "made"
+    times = made.stat()
+    state = FileState(str(made), times.st_mtime_ns, times.st_ctime_ns)
+    ((marks, _),) = home.run(home.app.store.file_marks([state]))
+    assert "outside" in {str(each.kind) for each in marks}
 
 
 def test_a_command_that_fails_at_once_and_one_that_is_none(home):
