@@ -96,7 +96,8 @@ def import_from(source: str | None, path: str | None, only_lists: bool, says_yes
     if path is not None and source is None:
         raise UsageError("--path needs the name of the assistant whose folder it is")
     found = find_all() if source is None else [find_in(source, None if path is None else _path(path))]
-    if not any(each.items or each.problems for each in found):
+    found = [each for each in found if each.items or each.problems]
+    if not found:
         where = "no other assistant" if source is None else f"nothing of {source}"
         print_text(f"{where} was found" + ("" if path is None else f" in {path}"))
         return

@@ -78,6 +78,10 @@ class FoundNote:
 Item = FoundProvider | FoundKey | FoundModel | FoundSkill | FoundNote
 
 
+MIN_KEY_CHARACTERS = 8
+"""Shorter ones stand for no key, such as ``none`` for a server on the same machine."""
+
+
 @dataclass(slots=True)
 class Findings:
     """All that was found of one assistant.
@@ -93,3 +97,8 @@ class Findings:
     folder: Path
     items: list[Item] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
+
+    def add_key(self, provider: str, key: str, origin: str) -> None:
+        """Note a key unless it is none."""
+        if len(key) >= MIN_KEY_CHARACTERS and "${" not in key:
+            self.items.append(FoundKey(provider, key, origin))

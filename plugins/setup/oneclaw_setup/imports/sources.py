@@ -81,7 +81,7 @@ def _hermes(found: Findings) -> None:
                 # The key is for that address and no other.
                 _add_provider(found, "hermes_openai", openai_url, value, f"{variable} in .env")
             elif is_known(name):
-                found.items.append(FoundKey(name, value, f"{variable} in .env"))
+                found.add_key(name, value, f"{variable} in .env")
     custom = config.get("custom_providers") if isinstance(config, dict) else None
     entries = [(text_in(each, "name"), each) for each in custom or () if isinstance(each, dict)]
     entries += list(object_in(config, "providers").items())
@@ -117,7 +117,7 @@ def _nanobot(found: Findings) -> None:
         if url:
             _add_provider(found, provider_name(name), url, key, "config.json")
         elif key and is_known(provider_name(name)):
-            found.items.append(FoundKey(provider_name(name), key, "config.json"))
+            found.add_key(provider_name(name), key, "config.json")
         elif key:
             found.problems.append(f"the key of {name}: no address is known for that service")
     defaults = object_in(object_in(config, "agents"), "defaults")
@@ -145,7 +145,7 @@ def _llm(found: Findings) -> None:
             _add_provider(found, provider_name(_host(url)), url, keys.get(key_name, ""), "keys.json")
     for name, key in keys.items():
         if is_known(provider_name(name)):
-            found.items.append(FoundKey(provider_name(name), key, "keys.json"))
+            found.add_key(provider_name(name), key, "keys.json")
         elif name not in used and not name.startswith("//"):
             found.problems.append(f"the key {name!r}: no service of that name is known")
     default = (read_text(found.folder / "default_model.txt") or "").strip()
@@ -181,8 +181,7 @@ def _add_provider(found: Findings, name: str, url: str, key: str, origin: str) -
         name = f"{name}_own"  # those known from the start are at their own place
     if not any(isinstance(each, FoundProvider) and each.name == name for each in found.items):
         found.items.append(FoundProvider(name, url))
-        if key and "${" not in key:
-            found.items.append(FoundKey(name, key, origin))
+        found.add_key(name, key, origin)
 
 
 def _add_model(found: Findings, service: str, model: str) -> None:
