@@ -12,11 +12,11 @@ import logging
 import pickle
 from functools import partial
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 from oneclaw_core.errors import OneClawError, PermissionDeniedError, ToolDefinitionError
 from oneclaw_core.process.python_runner import describe_end, python_process
+from oneclaw_core.process.temporary_folders import worker_folder
 from oneclaw_core.secrets.redaction import without_secrets
 from oneclaw_core.threads import run_in_thread
 from oneclaw_core.tools.isolated_call import LENGTH_BYTES, Request
@@ -89,7 +89,7 @@ async def call_in_process(
     while True:
         there = context.without_services(granted)
         request = _pack(Request(target, arguments, there, is_converted))
-        with TemporaryDirectory(prefix="oneclaw-", ignore_cleanup_errors=True) as temporary:
+        with worker_folder() as temporary:
             policy = isolated_policy(permissions, arguments, there, Path(temporary))
             # What it may read counts as read by the call: a process that was taken over may not tell.
             context.paths.used.extend(there.paths.used)

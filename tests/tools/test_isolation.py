@@ -11,7 +11,7 @@ import isolated_functions
 import pytest
 
 from oneclaw_core.errors import PermissionDeniedError, ToolDefinitionError
-from oneclaw_core.process import python_runner
+from oneclaw_core.process import python_runner, temporary_folders
 from oneclaw_core.process.sandbox.landlock import landlock_version
 from oneclaw_core.tools.context import ToolContext
 from oneclaw_core.tools.function import tool
@@ -224,8 +224,35 @@ def test_a_worker_writes_the_workspace_if_its_tool_declares_it(context):
 
 def test_calls_leave_no_temporary_directory(context, tmp_path, monkeypatch):
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    temporary_folders._folder_of.cache_clear()
     assert run(isolated_functions.report, {"day": "2026-11-21"}, context).is_success
-    assert not list(tmp_path.glob("oneclaw-*"))
+    assert not list(tmp_path.glob("oneclaw-*/*"))
+    temporary_folders._folder_of.cache_clear()
+
+
+KILLED = """
+import os
+from oneclaw_core.process.temporary_folders import worker_folder
+folder = worker_folder()
+os.utime(os.path.dirname(folder.name), (0, 0))
+os.kill(os.getpid(), 9)
+"""
+
+
+def test_what_a_killed_program_has_left_is_removed_by_the_next(tmp_path, monkeypatch):
+    environ = {**os.environ, "TMPDIR": str(tmp_path)}
+    assert subprocess.run([sys.executable, "-c", KILLED], env=environ, check=False).returncode == -9
+    (left,) = tmp_path.glob("oneclaw-workers-*")
+    script = KILLED.replace("os.kill(os.getpid(), 9)", "print(folder.name, flush=True); input()")
+    with subprocess.Popen(
+        [sys.executable, "-c", script], env=environ, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as running:
+        used = Path(running.stdout.readline().strip())
+        assert not left.exists()
+        subprocess.run([sys.executable, "-c", KILLED], env=environ, check=False)
+        assert used.is_dir()
+        running.communicate("\n")
+    assert not used.parent.exists()
 
 
 def test_calls_run_side_by_side(context):

@@ -133,6 +133,7 @@ class Machine:
         self._stack = ExitStack()
         self._runner = asyncio.Runner()
         self._number = 0
+        self._digests: dict[tuple[Path, int, int, int], str] = {}
         self.user_before = Questions
         self.received: list[str] = []
         for folder in (self.user_home, self.project, self.outside):
@@ -291,9 +292,17 @@ class Machine:
                 if kept is not None and path.read_bytes() == kept:
                     continue
                 if path.is_file() and path.suffix != ".lock" and not path.name.startswith("access_token-"):
-                    files[f"{place}/{path.name}"] = hashlib.sha256(path.read_bytes()).hexdigest()
+                    files[f"{place}/{path.name}"] = self._digest(path)
         databases = self.home.path.glob("*.db")
         return {**files, **{row: "" for each in databases for row in self._rows(each)}}
+
+    def _digest(self, path: Path) -> str:
+        """Hash a file; its change time, which no program sets, says if that was done before."""
+        found = path.stat()
+        key = (path, found.st_ino, found.st_ctime_ns, found.st_size)
+        if key not in self._digests:
+            self._digests[key] = hashlib.sha256(path.read_bytes()).hexdigest()
+        return self._digests[key]
 
     def _rows(self, database: Path) -> list[str]:
         rows = []
