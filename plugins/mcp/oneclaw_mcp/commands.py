@@ -338,6 +338,23 @@ def check(context: click.Context, names: tuple[str, ...], accept: bool) -> None:
 
 
 @mcp.command()
+@click.option("--groups", "groups", multiple=True, metavar="GROUP", help="Show these groups alone; core for the rest.")
+@click.option("--allow", multiple=True, metavar="PERMISSION", help="Grant a permission while this runs.")
+@click.option("--read-only", is_flag=True, help="Call no tool that changes anything.")
+def serve(groups: tuple[str, ...], allow: tuple[str, ...], read_only: bool) -> None:
+    """Give OneClaw's tools to an MCP client, on standard input and output.
+
+    The client sees four tools that never change, which find, describe and call all others. Configured MCP servers
+    are among them, and start when they are called.
+    """
+    from oneclaw_core.cli import reserved_stdout
+    from oneclaw_mcp.serving import serve_stdio
+
+    with reserved_stdout() as stdout:
+        run_async(serve_stdio(groups, allow=allow, is_read_only=read_only, stdout=stdout))
+
+
+@mcp.command()
 @click.argument("name")
 def logs(name: str) -> None:
     """Print what a server wrote to standard error."""

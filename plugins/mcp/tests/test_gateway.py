@@ -1,0 +1,99 @@
+"""OneClaw as an MCP server: clients of others find and call its tools."""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from click.testing import CliRunner
+from mcp_homes import plain
+from oneclaw_mcp.commands import mcp
+from oneclaw_mcp.gateway import GATEWAY_TOOLS, Gateway
+from oneclaw_mcp.tool_index import ToolIndex
+
+from oneclaw_core import ToolDefinition
+
+if TYPE_CHECKING:
+    from oneclaw_core import Home
+    from oneclaw_core.testing import HomeFactory
+
+
+def text_of(result: Any) -> str:
+    return "".join(each.text for each in result.content)
+
+
+@pytest.mark.parametrize("mode", ["legacy", "2026-07-28"])
+def test_client_of_the_sdk_finds_and_calls_a_tool_of_another_server(
+    mode: str, oneclaw_home: Home, oneclaw_factory: HomeFactory
+) -> None:
+    from mcp import Client, StdioServerParameters, stdio_client
+    from mcp_types import ElicitResult
+
+    CliRunner().invoke(mcp, ["add", "plain", "--no-sandbox", "--", *plain()], catch_exceptions=False)
+    log = oneclaw_home.plugin_folder("mcp") / "logs" / "plain.log"
+    log.unlink()
+    asked: list[str] = []
+
+    async def agree(context: Any, parameters: Any) -> ElicitResult:
+        asked.append(parameters.message)
+        return ElicitResult(action="accept", content={"answer": "once"})
+
+    async def use() -> None:
+        arguments = ["-m", "oneclaw_core", "mcp", "serve", "--allow", "mcp.plain.echo"]
+        environment = {"ONECLAW_HOME": str(oneclaw_home.path), "ONECLAW_DISABLED_PLUGINS": "google_workspace"}
+        parameters = StdioServerParameters(command=sys.executable, args=arguments, env=environment)
+        async with Client(
+            stdio_client(parameters), mode=mode, elicitation_callback=agree, read_timeout_seconds=60
+        ) as c:
+            assert [each.name for each in (await c.list_tools()).tools] == [each["name"] for each in GATEWAY_TOOLS]
+            found = text_of(await c.call_tool("find_tools", {"query": "say something again"}))
+            assert "- plain__echo (mcp_plain): Say it again." in found
+            (described,) = json.loads(text_of(await c.call_tool("describe_tools", {"names": ["plain__echo"]})))
+            assert described["arguments"]["properties"] == {"text": {"type": "string"}}
+            assert not log.exists()  # nothing was started to find it
+            call = {"name": "plain__echo", "arguments": {"text": "hi"}}
+            assert text_of(await c.call_tool("call_tool", call)) == "hi"
+            refused = await c.call_tool("read_with_tool", call)
+            assert (refused.is_error, text_of(refused)) == (
+                True,
+                "plain__echo may change something: call it with call_tool.",
+            )
+            denied = await c.call_tool("call_tool", {"name": "plain__variables", "arguments": {}})
+            if mode == "legacy":  # where a server can ask
+                assert not denied.is_error
+                assert "mcp.plain.variables" in asked[0]
+            else:
+                assert "oneclaw permissions grant mcp.plain.variables" in text_of(denied)
+
+    oneclaw_factory(["mcp"]).run(use())
+
+
+def test_read_only_gateway_shows_reading_tools_alone(oneclaw_factory: HomeFactory) -> None:
+    oneclaw = oneclaw_factory(["mcp"])
+    gateway = Gateway(oneclaw.app, is_read_only=True)
+    assert [each["name"] for each in gateway.tools] == ["find_tools", "describe_tools", "read_with_tool"]
+    answer = oneclaw.run(gateway.call("read_with_tool", {"name": "get_current_time"}))
+    assert not answer.is_error
+    assert oneclaw.run(gateway.call("read_with_tool", {"name": "write_file"})).is_error
+    assert oneclaw.run(gateway.call("call_tool", {"name": "get_current_time"})).is_error
+
+
+def test_best_tools_are_found_first() -> None:
+    def tool(name: str, description: str, *parameters: str) -> tuple[ToolDefinition, str]:
+        schema = {"type": "object", "properties": {each: {"type": "string"} for each in parameters}}
+        return ToolDefinition(name, description, schema), name.partition("__")[0]
+
+    index = ToolIndex(
+        [
+            tool("github__create_issue", "Open a new issue in a repository.", "title", "body"),
+            tool("github__list_pulls", "List pull requests.", "state"),
+            tool("mail__send", "Send a message to somebody.", "recipient"),
+            tool("files__searchFiles", "Look for files by their names.", "pattern"),
+        ]
+    )
+    assert index.find("creating issues", None, 1) == ["github__create_issue"]
+    assert index.find("search file", None, 1) == ["files__searchFiles"]
+    assert index.find("recipients", None, 5) == ["mail__send"]
+    assert index.find("list issue", "mail", 5) == []
