@@ -16,6 +16,10 @@ if TYPE_CHECKING:
     from oneclaw_core.errors import ProviderUnavailableError as ProviderUnavailableError
     from oneclaw_core.errors import ProviderUnreachableError as ProviderUnreachableError
     from oneclaw_core.errors import UnknownModelError as UnknownModelError
+    from oneclaw_core.providers.answer import END_OF_STREAM as END_OF_STREAM
+    from oneclaw_core.providers.answer import AnswerCutError as AnswerCutError
+    from oneclaw_core.providers.answer import AnswerFailedError as AnswerFailedError
+    from oneclaw_core.providers.answer import AnswerGarbledError as AnswerGarbledError
     from oneclaw_core.providers.base import ArgumentsDelta as ArgumentsDelta
     from oneclaw_core.providers.base import LoadingRefused as LoadingRefused
     from oneclaw_core.providers.base import ModelEvent as ModelEvent
@@ -35,10 +39,6 @@ if TYPE_CHECKING:
     from oneclaw_core.providers.history import exchanges as exchanges
     from oneclaw_core.providers.history import loading_calls as loading_calls
     from oneclaw_core.providers.history import valid_name as valid_name
-    from oneclaw_core.providers.http_provider import END_OF_STREAM as END_OF_STREAM
-    from oneclaw_core.providers.http_provider import AnswerCutError as AnswerCutError
-    from oneclaw_core.providers.http_provider import AnswerFailedError as AnswerFailedError
-    from oneclaw_core.providers.http_provider import AnswerGarbledError as AnswerGarbledError
     from oneclaw_core.providers.http_provider import HttpProvider as HttpProvider
     from oneclaw_core.providers.images import ImageLimits as ImageLimits
     from oneclaw_core.providers.retry import AttemptFailed as AttemptFailed
@@ -70,7 +70,8 @@ _NAMES = {
         "ReasoningDelta RetryNotice TextDelta ToolLoading UsageSoFar WireRequest"
     ),
     "history": "AnsweredCall Exchange exchanges valid_name loading_calls",
-    "http_provider": "AnswerCutError AnswerFailedError AnswerGarbledError END_OF_STREAM HttpProvider",
+    "answer": "AnswerCutError AnswerFailedError AnswerGarbledError END_OF_STREAM",
+    "http_provider": "HttpProvider",
     "images": "ImageLimits",
     "retry": "AttemptFailed",
     "route": "FailureKind Route",

@@ -6,14 +6,12 @@ A wire format says where it is asked, how a request is written, and how an answe
 from __future__ import annotations
 
 import asyncio
-import codecs
-import json
 import logging
 from abc import ABC, abstractmethod
-from contextlib import AsyncExitStack, aclosing, asynccontextmanager, suppress
+from contextlib import aclosing
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol, cast
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from oneclaw_core.errors import (
     ContextTooLongError,
@@ -22,8 +20,14 @@ from oneclaw_core.errors import (
     SettingsError,
 )
 from oneclaw_core.http.client_pool import ClientPool
-from oneclaw_core.http.clients import create_client, expands_boundedly
-from oneclaw_core.http.messages import body_pieces
+from oneclaw_core.http.clients import create_client
+from oneclaw_core.providers.answer import (
+    AnswerCutError,
+    AnswerFailedError,
+    AnswerGarbledError,
+    take_rest,
+    usage_of_failed,
+)
 from oneclaw_core.providers.base import (
     KEY_HEADERS,
     LoadingRefused,
@@ -35,6 +39,7 @@ from oneclaw_core.providers.base import (
 from oneclaw_core.providers.images import ImageFitter
 from oneclaw_core.providers.key_rotation import KeyRotation
 from oneclaw_core.providers.refusals import refused_parts
+from oneclaw_core.providers.response_reader import ResponseReader
 from oneclaw_core.providers.retry import (
     ANSWER_PARTS,
     AttemptFailed,
@@ -46,149 +51,21 @@ from oneclaw_core.providers.service_errors import ServiceErrors
 from oneclaw_core.providers.service_url import ServiceUrl
 from oneclaw_core.providers.wire import compact_json
 from oneclaw_core.secrets.redaction import REDACTED
-from oneclaw_core.types.messages import TokenUsage
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterable, Mapping
-    from contextlib import AbstractAsyncContextManager
+    from collections.abc import AsyncGenerator, Awaitable, Callable
 
     import httpx
 
-    from oneclaw_core.providers.base import ModelEvent, ModelInfo, ModelRequest, ModelResponse, ProviderConfig
+    from oneclaw_core.providers.answer import Answer
+    from oneclaw_core.providers.base import ModelEvent, ModelInfo, ModelRequest, ProviderConfig
     from oneclaw_core.providers.images import ImageLimits
+    from oneclaw_core.types.messages import TokenUsage
 
 
 _log = logging.getLogger("oneclaw.providers")
 
-MAX_EVENT_BYTES = 16 * 1024 * 1024
-MAX_STREAM_BYTES = 256 * 1024 * 1024
-
-# What ``data: [DONE]`` says, as a chunk.
-END_OF_STREAM: dict[str, Any] = {"object": "end_of_stream"}
 _ANSWER_TYPES = "text/event-stream, application/json"
-_MAX_BODY_BYTES = 64 * 1024 * 1024
-_MAX_ERROR_BYTES = 64 * 1024
-# Once the model is done, how long the token counts may take; and once nothing more is needed, how long the end of the
-# stream may, so that the connection can be used again.
-_COUNTS_SECONDS = 5
-_END_SECONDS = 0.25
-
-
-class StreamTooLargeError(Exception):
-    """The server sends more than any answer takes."""
-
-
-async def event_data(
-    chunks: AsyncIterator[bytes], max_event_bytes: int = MAX_EVENT_BYTES, max_stream_bytes: int = MAX_STREAM_BYTES
-) -> AsyncGenerator[str, None]:
-    """Yield the data of each event of a stream; events without data and comments are left out.
-
-    The bytes are read as UTF-8 whatever the server calls them, as the format demands; invalid ones are replaced.
-
-    Args:
-        chunks: the stream, split anywhere.
-        max_event_bytes: the most that may come before an event is complete.
-        max_stream_bytes: the most that may come at all.
-
-    Raises:
-        StreamTooLargeError: one of the limits is exceeded.
-    """
-    pending: list[bytes] = []  # of a line that is not complete
-    data: list[bytes] = []
-    total = since_event = 0
-    is_first_line = True
-    async for chunk in chunks:
-        since_event += len(chunk)
-        total += len(chunk)
-        if since_event > max_event_bytes or total > max_stream_bytes:
-            raise StreamTooLargeError
-        pending.append(chunk)
-        if b"\n" not in chunk and b"\r" not in chunk:
-            continue
-        lines = b"".join(pending).splitlines(keepends=True)
-        # A carriage return at the end may be the first half of a line's end.
-        pending = [] if lines[-1].endswith(b"\n") else [lines.pop()]
-        for line in lines:
-            if is_first_line:
-                line, is_first_line = line.removeprefix(codecs.BOM_UTF8), False
-            name, _, value = line.rstrip(b"\r\n").partition(b":")
-            if name == b"data":
-                data.append(value.removeprefix(b" "))
-            elif not name and not line.startswith(b":"):
-                since_event = 0
-                text = b"\n".join(data).decode(errors="replace")
-                data.clear()
-                if text:
-                    yield text
-    if data and b"".join(pending) == b"\r" and (text := b"\n".join(data).decode(errors="replace")):
-        yield text
-
-
-class AnswerCutError(Exception):
-    """The answer was cut off in the middle of a tool call, not by the token limit; the message says by what.
-
-    What the token limit cuts is a response with ``cut_calls``.
-    """
-
-
-class AnswerFailedError(Exception):
-    """The service gave up in the middle of its answer.
-
-    Attributes:
-        error: its error object.
-    """
-
-    def __init__(self, error: object) -> None:
-        super().__init__("the service gave up")
-        self.error = error
-
-
-class AnswerGarbledError(Exception):
-    """A part of the answer cannot follow those before it."""
-
-
-class Answer(Protocol):
-    """Takes the chunks of an answer one by one.
-
-    It may have one more attribute, ``may_end``: True if the answer is complete in case that nothing more comes.
-    """
-
-    @property
-    def has_begun(self) -> bool:
-        """Whether anything of the answer has come."""
-        ...
-
-    @property
-    def usage(self) -> TokenUsage:
-        """Tokens that the service has counted so far; the same object until it counts more."""
-        ...
-
-    @property
-    def is_complete(self) -> bool:
-        """Whether the service has said that the model is done."""
-        ...
-
-    @property
-    def is_final(self) -> bool:
-        """Whether nothing more is expected of a complete answer, not even token counts."""
-        ...
-
-    def add(self, chunk: Mapping[str, Any]) -> Iterable[ModelEvent]:
-        """Take the JSON object of an event, and give what is to be shown now.
-
-        Raises:
-            AnswerFailedError: the event says that the service gave up.
-            AnswerGarbledError: the event cannot follow those before it.
-        """
-        ...
-
-    def response(self) -> ModelResponse:
-        """Put the response together.
-
-        Raises:
-            AnswerCutError: the service stopped the model in the middle of a call, not for the token limit.
-        """
-        ...
 
 
 class HttpProvider(ABC):
@@ -227,6 +104,11 @@ class HttpProvider(ABC):
         self._told: set[str] = set()  # of images that are not sent
         self._clients = ClientPool(self._connect, config.concurrency)
         self._endpoint_urls: dict[str, httpx.URL] = {}
+
+    @property
+    def _reader(self) -> ResponseReader:
+        # A wire format may put errors into words of its own.
+        return ResponseReader(self._errors)
 
     @abstractmethod
     def _endpoint(self, request: ModelRequest) -> str:
@@ -391,8 +273,8 @@ class HttpProvider(ABC):
                 self._clients.acquired() as client,
                 client.stream("GET" if body is None else "POST", url, content=content, headers=headers) as response,
             ):
-                await self._check(response, None)
-                return await self._whole_json(response)
+                await self._reader.check(response, None)
+                return await self._reader.whole_json(response)
         except httpx.HTTPError as error:
             raise self._errors.of_transport(error) from error
         except (httpx.InvalidURL, UnicodeError) as error:
@@ -450,11 +332,11 @@ class HttpProvider(ABC):
         try:
             async with (
                 self._clients.acquired() as client,
-                self._answering(
-                    request,
+                self._reader.answering(
                     client.stream("POST", self._endpoint_url(self._endpoint(request)), content=body, headers=headers),
+                    request.first_byte_seconds,
                 ) as (response, pieces),
-                aclosing(self._chunks(response, pieces, request.model)) as chunks,
+                aclosing(self._reader.chunks(response, pieces, request.model)) as chunks,
             ):
                 async for chunk in chunks:
                     parts = answer.add(chunk)
@@ -466,7 +348,7 @@ class HttpProvider(ABC):
                         yield event
                     if answer.is_complete:
                         break
-                await _take_rest(answer, chunks)
+                await take_rest(answer, chunks)
         except httpx.HTTPError as error:
             if not answer.is_complete:
                 raise self._errors.of_transport(error, has_begun=answer.has_begun) from error
@@ -474,7 +356,7 @@ class HttpProvider(ABC):
             raise self._errors.unusable_url() from error
         except (AnswerFailedError, AttemptFailed) as failed:
             if answer.has_begun:
-                yield UsageSoFar(_usage_of_failed(answer, has_output=has_output))
+                yield UsageSoFar(usage_of_failed(answer, has_output=has_output))
             if isinstance(failed, AttemptFailed):
                 raise
             raise self._errors.of_error_object(failed.error, request.model) from None
@@ -485,7 +367,7 @@ class HttpProvider(ABC):
         try:
             complete = answer.response()
         except (AnswerCutError, AttemptFailed) as failed:
-            yield UsageSoFar(_usage_of_failed(answer, has_output=True))
+            yield UsageSoFar(usage_of_failed(answer, has_output=True))
             if isinstance(failed, AttemptFailed):
                 raise
             raise AttemptFailed(
@@ -495,136 +377,3 @@ class HttpProvider(ABC):
                 )
             ) from None
         yield complete
-
-    @asynccontextmanager
-    async def _answering(
-        self, request: ModelRequest, stream: AbstractAsyncContextManager[httpx.Response]
-    ) -> AsyncGenerator[tuple[httpx.Response, AsyncGenerator[bytes, None]], None]:
-        """Send a request and wait for its answer: the response, and the pieces of its body.
-
-        Raises:
-            AttemptFailed: the first byte did not come in time.
-        """
-        seconds = request.first_byte_seconds
-        until = None if seconds is None else asyncio.get_running_loop().time() + seconds
-        async with AsyncExitStack() as stack:
-            try:
-                async with asyncio.timeout_at(until):
-                    response = await stack.enter_async_context(stream)
-            except TimeoutError:
-                raise self._errors.silent(seconds or 0) from None
-            pieces = cast("AsyncGenerator[bytes, None]", body_pieces(response))
-            yield response, pieces if until is None else self._begun_by(pieces, until, seconds or 0)
-
-    async def _begun_by(
-        self, pieces: AsyncGenerator[bytes, None], until: float, seconds: float
-    ) -> AsyncGenerator[bytes, None]:
-        """Yield the pieces of a body, the first of which has to come in time."""
-        async with aclosing(pieces):
-            try:
-                async with asyncio.timeout_at(until):
-                    first = await anext(pieces, b"")
-            except TimeoutError:
-                raise self._errors.silent(seconds) from None
-            yield first
-            async for piece in pieces:
-                yield piece
-
-    async def _chunks(
-        self, response: httpx.Response, pieces: AsyncGenerator[bytes, None], model: str
-    ) -> AsyncGenerator[dict[str, Any], None]:
-        """Yield the chunks of a stream; of a server that does not stream, its one body, or what that lists."""
-        import httpx
-
-        await self._check(response, model)
-        content_type = response.headers.get("content-type", "").partition(";")[0].strip().lower()
-        if content_type == "application/json" or content_type.endswith("+json"):
-            body = await self._whole_json(response)
-            for chunk in body if isinstance(body, list) and body else [body]:
-                yield self._checked(chunk, model)
-            return
-        async with (
-            aclosing(pieces) as content,
-            aclosing(event_data(content)) as events,
-        ):
-            try:
-                async for data in events:
-                    if data.strip() == "[DONE]":
-                        yield END_OF_STREAM
-                        break
-                    yield self._checked(self._parsed(data), model)
-                with suppress(TimeoutError, httpx.HTTPError):
-                    async with asyncio.timeout(_END_SECONDS):
-                        async for _ in events:
-                            pass
-            except StreamTooLargeError:
-                raise self._errors.no_answer("it sent more than any answer takes") from None
-
-    async def _check(self, response: httpx.Response, model: str | None) -> None:
-        """Raise what an answer that is none calls for."""
-        if not expands_boundedly(response.headers):
-            raise self._errors.no_answer("it is compressed in a way that was not asked for")
-        if not response.is_success:
-            body = await self._body(response, _MAX_ERROR_BYTES)
-            raise self._errors.of_status(response.status_code, response.headers, body, model)
-        if response.headers.get("content-type", "").lower().startswith("text/html"):
-            raise self._errors.no_answer("it sent a web page")
-
-    async def _whole_json(self, response: httpx.Response) -> object:
-        body = await self._body(response, _MAX_BODY_BYTES)
-        return self._parsed(body.decode("utf-8", "replace"))
-
-    async def _body(self, response: httpx.Response, limit: int) -> bytes:
-        body = bytearray()
-        async with aclosing(cast("AsyncGenerator[bytes, None]", body_pieces(response))) as content:
-            async for piece in content:
-                body += piece
-                if len(body) > limit:
-                    break
-        return bytes(body[:limit])
-
-    def _parsed(self, text: str) -> object:
-        try:
-            # Bytes that were no UTF-8 have become this character; in a key they would hide a part of the answer.
-            return json.loads(text, object_pairs_hook=_with_whole_keys if "\ufffd" in text else None)
-        except (ValueError, RecursionError):
-            raise self._errors.no_answer("it sent something that is not JSON") from None
-
-    def _checked(self, chunk: object, model: str) -> dict[str, Any]:
-        if not isinstance(chunk, dict):
-            raise self._errors.no_answer("it sent something that is no part of an answer")
-        if chunk.get("error"):
-            raise self._errors.of_error_object(chunk["error"], model)
-        return chunk
-
-
-async def _take_rest(answer: Answer, chunks: AsyncGenerator[dict[str, Any], None]) -> None:
-    """Take what comes after the model is done: token counts, and the end of the stream, neither of which must come.
-
-    An answer that is complete, and paid for, is not lost for what a server says behind it.
-    """
-    with suppress(TimeoutError, AttemptFailed):
-        if not answer.is_final:
-            async with asyncio.timeout(_COUNTS_SECONDS):
-                async for chunk in chunks:
-                    answer.add(chunk)
-                    if answer.is_final:
-                        break
-        async with asyncio.timeout(_END_SECONDS):
-            async for chunk in chunks:
-                answer.add(chunk)
-
-
-def _usage_of_failed(answer: Answer, *, has_output: bool) -> TokenUsage:
-    """Return the usage of an answer that the service gave up, final if it had counted everything."""
-    usage = answer.usage
-    if not has_output and usage == TokenUsage():
-        # The service refuses the request after the HTTP status has said that all is well.
-        return TokenUsage(input_tokens=0, output_tokens=0)
-    return replace(usage, is_at_least=not answer.is_complete)
-
-
-def _with_whole_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    if any("\ufffd" in key for key, _ in pairs):
-        raise ValueError("a key is garbled")
-    return dict(pairs)

@@ -14,7 +14,7 @@ from oneclaw_openai.responses import OpenAIResponsesProvider
 from provider_session import Service, hello
 
 from oneclaw_core.errors import ProviderAuthenticationError, SettingsError
-from oneclaw_core.providers import http_provider
+from oneclaw_core.providers import answer, http_provider
 from oneclaw_core.providers.base import TextDelta, UsageSoFar
 
 pytestmark = [pytest.mark.every_python, pytest.mark.lowest_versions]
@@ -103,7 +103,7 @@ whole_answer = pytest.mark.parametrize(
 def test_a_connection_kept_open_after_the_last_event_does_not_keep_the_answer_back(
     service, stream, output_tokens, monkeypatch
 ):
-    monkeypatch.setattr(http_provider, "_COUNTS_SECONDS", 3600)
+    monkeypatch.setattr(answer, "_COUNTS_SECONDS", 3600)
     [response] = [event for event in service.answer(silence(stream))[0] if not isinstance(event, TextDelta)]
     assert response.text == "Hello"
     assert response.usage.output_tokens == output_tokens
@@ -126,7 +126,7 @@ def test_the_connection_is_used_again(service, stream, output_tokens):
     ],
 )
 def test_counts_that_never_come_do_not_keep_the_answer_back_for_long(service, end, monkeypatch):
-    monkeypatch.setattr(http_provider, "_COUNTS_SECONDS", 0.05)
+    monkeypatch.setattr(answer, "_COUNTS_SECONDS", 0.05)
     assert service.answer(silence(end))[0][-1].text == "Hello"
 
 

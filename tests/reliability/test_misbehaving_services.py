@@ -53,7 +53,7 @@ def _no_waiting(monkeypatch, is_long):
 
         monkeypatch.setattr("oneclaw_core.providers.http_provider.RetryPolicy", policy)
     monkeypatch.setattr("oneclaw_core.providers.retry.RetryPolicy.delay_seconds", lambda self, attempt: 0.0)
-    monkeypatch.setattr("oneclaw_core.providers.http_provider._COUNTS_SECONDS", 0.2)
+    monkeypatch.setattr("oneclaw_core.providers.answer._COUNTS_SECONDS", 0.2)
 
 
 class Trial:

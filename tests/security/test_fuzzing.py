@@ -38,13 +38,8 @@ from responses_stream import stream as responses_stream
 from terminals import what_steers
 
 from oneclaw_core.errors import OneClawError
-from oneclaw_core.providers.http_provider import (
-    AnswerCutError,
-    AnswerFailedError,
-    AnswerGarbledError,
-    StreamTooLargeError,
-    event_data,
-)
+from oneclaw_core.providers.answer import AnswerCutError, AnswerFailedError, AnswerGarbledError
+from oneclaw_core.providers.event_stream import StreamTooLargeError, event_data
 from oneclaw_core.providers.retry import AttemptFailed
 from oneclaw_core.tools import permission_rules
 from oneclaw_core.tools.arguments import ArgumentsError, parse_arguments

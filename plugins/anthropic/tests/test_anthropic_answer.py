@@ -9,12 +9,12 @@ from hypothesis import strategies as st
 from messages_stream import call, events, redacted, text, thinking
 from oneclaw_anthropic.answer import MessagesAnswer
 
-from oneclaw_core.providers.base import ReasoningDelta, TextDelta
-from oneclaw_core.providers.http_provider import (
+from oneclaw_core.providers.answer import (
     END_OF_STREAM,
     AnswerFailedError,
     AnswerGarbledError,
 )
+from oneclaw_core.providers.base import ReasoningDelta, TextDelta
 from oneclaw_core.tools.definition import ToolDefinition
 from oneclaw_core.types.messages import TokenUsage, ToolCall
 

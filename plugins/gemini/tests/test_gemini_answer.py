@@ -9,8 +9,8 @@ from oneclaw_gemini.answer import GeminiAnswer
 from oneclaw_gemini.contents import is_acceptable
 
 from oneclaw_core.errors import ProviderRequestError, ProviderUnavailableError
+from oneclaw_core.providers.answer import AnswerCutError, AnswerGarbledError
 from oneclaw_core.providers.base import ReasoningDelta, TextDelta
-from oneclaw_core.providers.http_provider import AnswerCutError, AnswerGarbledError
 from oneclaw_core.providers.retry import AttemptFailed
 from oneclaw_core.types.messages import TokenUsage
 

@@ -16,7 +16,9 @@ from oneclaw_core.errors import (
     ProviderQuotaError,
     ProviderRateLimitError,
     ProviderRequestError,
+    ProviderSilentError,
     ProviderUnavailableError,
+    ProviderUnreachableError,
     SettingsError,
     UnknownModelError,
     UsageError,
@@ -184,10 +186,10 @@ def test_a_call_cut_by_a_content_filter_is_an_error():
 
 
 def test_no_answer_at_all_is_tried_again_and_then_an_error():
-    message, asked = refusal(*[hang_up_after()] * 3, kind=ProviderUnavailableError, max_retries=2)
+    message, asked = refusal(*[hang_up_after()] * 3, kind=ProviderUnreachableError, max_retries=2)
     assert "closed the connection without an answer" in message
     assert asked == 3
-    message, asked = refusal(*[raw(b"")] * 2, kind=ProviderUnavailableError, max_retries=1)
+    message, asked = refusal(*[raw(b"")] * 2, kind=ProviderUnreachableError, max_retries=1)
     assert "closed the connection without an answer" in message
     assert asked == 2
 
@@ -435,7 +437,7 @@ def test_an_unknown_host_is_said_to_be_one(monkeypatch):
 
 @pytest.mark.parametrize("begin", [(), (sse([chunk({"content": "Hi"})], done=False),)])
 def test_a_silent_server_is_left_after_the_read_timeout(begin):
-    message, asked = refusal(silence(*begin), kind=ProviderUnavailableError, read_timeout_seconds=0.1)
+    message, asked = refusal(silence(*begin), kind=ProviderSilentError, read_timeout_seconds=0.1)
     assert "stayed silent for 0.1 seconds" in message
     assert asked == 1
 

@@ -9,8 +9,9 @@ from hypothesis import strategies as st
 from model_server import chunk, sse
 from oneclaw_openai.chat_answer import ChatAnswer
 
+from oneclaw_core.providers.answer import END_OF_STREAM, AnswerCutError
 from oneclaw_core.providers.base import ReasoningDelta, TextDelta
-from oneclaw_core.providers.http_provider import END_OF_STREAM, AnswerCutError, StreamTooLargeError, event_data
+from oneclaw_core.providers.event_stream import StreamTooLargeError, event_data
 from oneclaw_core.types.messages import TokenUsage, ToolCall
 
 
