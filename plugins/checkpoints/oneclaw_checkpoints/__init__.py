@@ -51,9 +51,12 @@ def register_checks(register: CheckRegistrar) -> None:
 @hookimpl
 async def plugin_started(context: PluginContext) -> None:
     """Finish an undo whose process was killed."""
-    from oneclaw_checkpoints.undoing import finish_interrupted
+    from oneclaw_checkpoints.recorder import recorder_of
 
-    await finish_interrupted(context)
+    if context.once(recorder_of).has_unfinished_undo:
+        from oneclaw_checkpoints.undoing import finish_interrupted
+
+        await finish_interrupted(context)
 
 
 @hookimpl

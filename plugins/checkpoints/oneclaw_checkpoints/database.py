@@ -51,6 +51,9 @@ CREATE TABLE undone_files (
 """
 
 _CALLS = "SELECT id, session, call, tool, root, ended IS NULL, process, gap FROM calls"
+_OLDEST_CALLS = """
+    SELECT id FROM calls WHERE ended IS NOT NULL ORDER BY id
+    LIMIT (SELECT count(*) / 10 + 1 FROM calls)"""
 _REMOVE_OLD_UNDOS = """
     DELETE FROM undos
     WHERE status = 'done' AND id NOT IN (SELECT undone_by FROM calls WHERE undone_by IS NOT NULL)"""
@@ -205,6 +208,11 @@ class CheckpointDatabase:
         return zlib.decompress(rows[0][0])
 
     # Directories
+
+    @property
+    def version(self) -> int:
+        """Changes when another process has changed the database."""
+        return int(self._rows("PRAGMA data_version")[0][0])
 
     def known_files(self, root: str) -> Known:
         """Read what is known of the files below a directory."""
@@ -368,6 +376,10 @@ class CheckpointDatabase:
             it.execute("UPDATE calls SET undone_by = NULL WHERE undone_by = ?", (undo_id,))
             it.execute("DELETE FROM undos WHERE id = ?", (undo_id,))
 
+    def has_unfinished_undo(self) -> bool:
+        """Return True if an undo was begun and not finished."""
+        return bool(self._rows("SELECT 1 FROM undos WHERE status <> 'done' LIMIT 1"))
+
     def undos(self, session: str | None = None) -> list[Undo]:
         """Return the undos of a session, the last one first; those of all sessions without one."""
         rows = self._rows("SELECT id, session, first, status, shown FROM undos ORDER BY at DESC")
@@ -403,7 +415,7 @@ class CheckpointDatabase:
                 return
             _remove_unused(it)
             while _room(it) > max_bytes * _KEPT_SHARE:
-                oldest = it.execute("SELECT id FROM calls WHERE ended IS NOT NULL ORDER BY id LIMIT 20").fetchall()
+                oldest = it.execute(_OLDEST_CALLS).fetchall()
                 if oldest:
                     it.executemany("DELETE FROM calls WHERE id = ?", oldest)
                     it.execute(_REMOVE_OLD_UNDOS)

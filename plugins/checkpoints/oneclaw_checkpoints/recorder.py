@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from oneclaw_checkpoints.database import Change, CheckpointDatabase, Known
 from oneclaw_checkpoints.paths import may_change_files, named_paths, resolved, with_new_parents
 from oneclaw_checkpoints.states import NOTHING, FileState, Kind, read_state
+from oneclaw_core import OneClawError
 
 if TYPE_CHECKING:
     from oneclaw_checkpoints.database import RecordedCall
@@ -61,6 +62,8 @@ class Recorder:
     _parents: dict[str, tuple[str, str]] = field(default_factory=dict)
     _using: threading.RLock = field(default_factory=threading.RLock)
     _finished: int = 0
+    # By directory, the version of the database and what is known then.
+    _known: dict[str, tuple[int, Known]] = field(default_factory=dict)
 
     @property
     def database(self) -> CheckpointDatabase:
@@ -78,6 +81,15 @@ class Recorder:
     def exists(self) -> bool:
         """True if there is a database."""
         return (self.context.folder / DATABASE).exists()
+
+    @property
+    def has_unfinished_undo(self) -> bool:
+        """True if an undo was cut off."""
+        try:
+            return self.exists and self.database.has_unfinished_undo()
+        except OneClawError as error:
+            self.context.logger.warning("%s", error)
+            return False
 
     @property
     def settings(self) -> CheckpointSettings:
@@ -183,7 +195,10 @@ class Recorder:
         from oneclaw_checkpoints.tree import scan
 
         settings = self.settings
-        known = known or self.database.known_files(root)
+        if not known:
+            version, known = self._known.get(root, (-1, {}))
+            if version != self.database.version:
+                known = self.database.known_files(root)
 
         def flush(found: Scan) -> None:
             self.database.learn(root, found.learned, found.contents)
@@ -200,6 +215,8 @@ class Recorder:
         )
         if stores and (found.learned or found.contents):
             flush(found)
+        if stores:
+            self._known[root] = self.database.version, found.files
         return found
 
     def _finish(self, opened: _Open, *, is_certain: bool = True) -> None:
@@ -209,9 +226,10 @@ class Recorder:
             for path, before in opened.named.items()
             if (after := read_state(path, self.max_file_bytes, contents.__setitem__)) != before
         }
-        gap, learned = opened.gap, None
+        gap, learned, found = opened.gap, None, None
         if opened.root is not None and Path(opened.root).is_dir():
             found = self._scanned(opened.root, opened.files, stores=False)
+            self._known.pop(opened.root, None)
             gap, learned, contents = gap or found.gap, found.learned, contents | found.contents
             is_whole = len(opened.files) < self.settings.max_files and len(found.files) < self.settings.max_files
             for path, before, after in _differences(opened.files, found.files) if is_whole else ():
@@ -224,12 +242,15 @@ class Recorder:
             contents=contents,
             learned=learned,
         )
+        if opened.root is not None and found is not None:
+            self._known[opened.root] = self.database.version, found.files
         if self._finished % _PRUNED_EVERY == 0:
             self.prune()
         self._finished += 1
 
     def prune(self) -> None:
         """Remove checkpoints for which there is no room, or that are too old."""
+        self._known.clear()
         self.database.prune(self.settings.max_megabytes * _MEGABYTE, self.settings.max_days)
 
     def close_dead(self, root: str | None = None, session_id: str | None = None) -> None:

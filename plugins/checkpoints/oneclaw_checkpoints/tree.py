@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import stat
 import time
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 
 # What version control keeps is not undone file by file.
 _LEFT_OUT = ["!.git", "!.hg", "!.svn"]
+_IGNORE_FILES = ("/.gitignore", "/.ignore")
 _BATCH_BYTES = 16_000_000
 _KINDS = (stat.S_ISREG, stat.S_ISDIR, stat.S_ISLNK)
 
@@ -66,18 +68,16 @@ def scan(
     read_bytes = room = 0
     late = large = 0
     now_ns = time.time_ns()
-    for name in _walk(root):
+    before = _as_before(known, now_ns) if known else None
+    for name, state in before.items() if before is not None else _walk(root):
         if len(found.files) >= max_files:
             found.gap = f"changes of commands, since {root} has more than {max_files:,} files"
+            _walk_next_time(found, root)
             return found
-        if name is None:
+        if state is None:
             large += 1
             continue
-        try:
-            state = os.lstat(name)
-        except OSError:
-            continue
-        if name == root or not any(is_kind(state.st_mode) for is_kind in _KINDS):
+        if not any(is_kind(state.st_mode) for is_kind in _KINDS):
             continue
         stamp = stamp_of(state, now_ns)
         earlier = known.get(name)
@@ -100,6 +100,8 @@ def scan(
             flush(found)
             read_bytes = 0
     found.learned.update(dict.fromkeys(known.keys() - found.files.keys()))
+    if late or large:
+        _walk_next_time(found, root)
     if late:
         found.gap = f"{late:,} files of {root} that there was no time to read"
     elif large:
@@ -107,8 +109,29 @@ def scan(
     return found
 
 
-def _walk(root: str) -> Iterator[str | None]:
-    """Yield the paths of all files; ``None`` for one that cannot be named, as its name is no UTF-8."""
+def _as_before(known: Known, now_ns: int) -> dict[str, os.stat_result] | None:
+    """Look at the known files alone; ``None`` if there may be others, since a directory or an ignore file changed."""
+    found: dict[str, os.stat_result] = {}
+    for name, (stamp, state) in known.items():
+        try:
+            now = os.lstat(name)
+        except OSError:
+            return None
+        decides = state.kind is Kind.DIRECTORY or name.endswith(_IGNORE_FILES)
+        if decides and (not stamp or stamp_of(now, now_ns) != stamp):
+            return None
+        found[name] = now
+    return found
+
+
+def _walk_next_time(found: Scan, root: str) -> None:
+    """Have the next look find all files anew, so that it reports the gap again."""
+    if root in found.files:
+        found.files[root] = found.learned[root] = ("", found.files[root][1])
+
+
+def _walk(root: str) -> Iterator[tuple[str, os.stat_result | None]]:
+    """Yield all files, the directory itself first; without a state if the name is no UTF-8."""
     walker = rignore.walk(
         Path(root),
         ignore_hidden=False,
@@ -123,8 +146,11 @@ def _walk(root: str) -> Iterator[str | None]:
     )
     while True:
         try:
-            yield str(next(walker))
+            name = str(next(walker))
         except StopIteration:
             return
         except ValueError:
-            yield None
+            yield "", None
+            continue
+        with suppress(OSError):
+            yield name, os.lstat(name)
