@@ -47,6 +47,18 @@ class Candidate:
         return replace(self, model=model)
 
 
+async def check(service: Service) -> None:
+    """Refuse a service that could not be stored.
+
+    Raises:
+        UsageError: its name or address does not fit.
+    """
+    async with OneClaw.open() as claw:
+        await claw.configuration.providers.check_new(
+            service.name, service.type_name, service.base_url, may_replace=True
+        )
+
+
 async def list_models(candidate: Candidate) -> tuple[list[str], str | None]:
     """Ask the service for its models.
 

@@ -11,7 +11,7 @@ import click
 from oneclaw_core import OneClaw, OneClawError, UsageError, redact, remember_secret
 from oneclaw_core.cli import print_text, printable, printable_line, run_async, warn
 from oneclaw_setup.asking import ask_key, choose, choose_model, confirm
-from oneclaw_setup.candidate import Candidate, ask_model, list_models, store, undisturbed
+from oneclaw_setup.candidate import Candidate, ask_model, check, list_models, store, undisturbed
 from oneclaw_setup.local_servers import KNOWN_PORTS, find_servers
 from oneclaw_setup.services import own_service, services
 
@@ -148,9 +148,16 @@ def _named_service(given: Given, around: Surroundings) -> Service:
 
 
 def _another_service() -> Service:
-    address: str = click.prompt("Its address, such as http://localhost:8000/v1", err=True)
-    name: str = click.prompt("A name for it", default="own", err=True)
-    return own_service(name.strip(), address.strip())
+    while True:
+        address: str = click.prompt("Its address, such as http://localhost:8000/v1", err=True)
+        name: str = click.prompt("A name for it", default="own", err=True)
+        service = own_service(name.strip(), address.strip())
+        try:
+            run_async(check(service))
+        except UsageError as error:
+            warn(str(error))
+        else:
+            return service
 
 
 def _offer(service: Service, *, is_local: bool) -> str:
@@ -257,10 +264,22 @@ def _tested(candidate: Candidate, given: Given, *, may_ask: bool) -> Candidate:
 def _corrected(candidate: Candidate) -> Candidate:
     service = candidate.service
     if service.base_url is not None:
-        address: str = click.prompt("Address", default=service.base_url, err=True)
-        service = service.at(address.strip())
+        service = _at_another_address(service)
     key = ask_key(f"{service.title}, Enter for the one before")
     return Candidate(service, candidate.key if key is None else _remembered(key), candidate.model)
+
+
+def _at_another_address(service: Service) -> Service:
+    while True:
+        address: str = click.prompt("Address", default=service.base_url, err=True)
+        moved = service.at(address.strip())
+        try:
+            if not moved.is_configured:
+                run_async(check(moved))
+        except UsageError as error:
+            warn(str(error))
+        else:
+            return moved
 
 
 def _about_key(candidate: Candidate) -> str:
