@@ -31,29 +31,9 @@ else:
     except ImportError:
         import signal
 if TYPE_CHECKING or __package__:
-    from oneclaw_core.process.python_worker import (
-        adopt_orphans,
-        call_target,
-        enter_sandbox,
-        kill_descendants,
-        kill_group,
-        read_exactly,
-        send_signal,
-        set_process_option,
-        write_all,
-    )
+    from oneclaw_core.process import python_worker
 else:  # it runs without site packages
-    from python_worker import (
-        adopt_orphans,
-        call_target,
-        enter_sandbox,
-        kill_descendants,
-        kill_group,
-        read_exactly,
-        send_signal,
-        set_process_option,
-        write_all,
-    )
+    import python_worker
 
 NUMBER_BYTES = 4
 LENGTH_BYTES = 8
@@ -87,9 +67,9 @@ class Worker:
 
     def kill(self) -> None:
         """End it with everything that it has started."""
-        kill_descendants(self.pid)
-        send_signal(self.pid, signal.SIGKILL)  # it may have no group yet
-        kill_group(self.pid)
+        python_worker.kill_descendants(self.pid)
+        python_worker.send_signal(self.pid, signal.SIGKILL)  # it may have no group yet
+        python_worker.kill_group(self.pid)
 
 
 class ForkServer:
@@ -158,7 +138,7 @@ class ForkServer:
         if pid == 0:
             try:
                 if not ends_itself:
-                    set_process_option(_PR_SET_PDEATHSIG, signal.SIGKILL)
+                    python_worker.set_process_option(_PR_SET_PDEATHSIG, signal.SIGKILL)
                     if os.getppid() != server:
                         os._exit(1)
                 self._leave()
@@ -227,7 +207,7 @@ def main() -> None:
         os._exit(_CANNOT_FORK)
     handlers: dict[int, Any] = {number: signal.signal(number, lambda *_: None) or signal.SIG_DFL for number in _IGNORED}
     # No other process of the user may read it or its workers.
-    set_process_option(_PR_SET_DUMPABLE, 0)
+    python_worker.set_process_option(_PR_SET_DUMPABLE, 0)
     gc.collect()
     gc.freeze()  # or the garbage collection of each worker would copy all of it
     ForkServer(control, caller_descriptor, handlers).serve()
@@ -249,8 +229,8 @@ def request_of(target: str, arguments: Sequence[str], environ: dict[str, str], s
 
 def _work() -> NoReturn:
     """Read the request, call the function that it names, and end."""
-    length = int.from_bytes(read_exactly(0, LENGTH_BYTES), "big")
-    target, arguments, environ, sandbox = marshal.loads(read_exactly(0, length))  # noqa: S302  # comes from the caller
+    length = int.from_bytes(python_worker.read_exactly(0, LENGTH_BYTES), "big")
+    target, arguments, environ, sandbox = marshal.loads(python_worker.read_exactly(0, length))  # noqa: S302  # comes from the caller
     if environ != dict(os.environ):
         os.environ.clear()
         os.environ.update(environ)
@@ -258,12 +238,12 @@ def _work() -> NoReturn:
             sys.modules["tempfile"].tempdir = None  # type: ignore[attr-defined]  # looked up again
     sys.argv = ["-c", *arguments]
     if __package__:
-        adopt_orphans()
+        python_worker.adopt_orphans()
     if sandbox:
-        enter_sandbox(sandbox)
+        python_worker.enter_sandbox(sandbox)
     status = 0
     try:
-        call_target(target)
+        python_worker.call_target(target)
     except SystemExit as error:
         status = 0 if error.code is None else error.code if isinstance(error.code, int) else 1
     except BaseException:  # noqa: BLE001  # as at the end of any program
@@ -305,7 +285,7 @@ def _take_descriptors(descriptors: list[int], targets: list[int], top: int) -> N
 
 def _tell(connection: int, number: int) -> None:
     try:
-        write_all(connection, number.to_bytes(NUMBER_BYTES, sys.byteorder, signed=True))
+        python_worker.write_all(connection, number.to_bytes(NUMBER_BYTES, sys.byteorder, signed=True))
     except OSError:  # the caller has gone
         return
 
