@@ -37,7 +37,7 @@ async def chat_on_screen(conversation: Conversation, view: ChatView) -> None:
         await talk.do(line)
         if talk.has_left:
             screen.leave()
-        await update_status()
+        refresh_status()
 
     async def update_status() -> None:
         try:
@@ -47,6 +47,13 @@ async def chat_on_screen(conversation: Conversation, view: ChatView) -> None:
             return  # the next message says it
         screen.refresh()
 
+    def refresh_status() -> None:
+        # Beside the work, which Ctrl-C would stop.
+        task = asyncio.get_running_loop().create_task(update_status())
+        refreshing.add(task)
+        task.add_done_callback(refreshing.discard)
+
+    refreshing: set[asyncio.Task[None]] = set()
     queue = TurnQueue(conversation, work, talk.commands.is_immediate, lambda: screen.refresh())
     conversation.stop = queue.stop
     screen = ChatScreen(
@@ -58,7 +65,7 @@ async def chat_on_screen(conversation: Conversation, view: ChatView) -> None:
     )
     view.screen = screen
     async with screen.running():
-        beginning = asyncio.create_task(update_status())
+        refresh_status()
         # Before the first answer needs it, and after the line to type in is there.
         asyncio.get_running_loop().run_in_executor(None, import_module, "oneclaw_core.cli.markdown")
         try:
@@ -66,8 +73,10 @@ async def chat_on_screen(conversation: Conversation, view: ChatView) -> None:
                 if not queue.put(line):
                     print_text(f"{MOST_WAITING} lines wait already; /queue lists them, /queue clear drops them")
         finally:
-            beginning.cancel()
             await queue.close()
+            for task in refreshing:
+                task.cancel()
+            await asyncio.gather(*refreshing, return_exceptions=True)
 
 
 def _places(conversation: Conversation) -> tuple[str, ...]:

@@ -80,9 +80,6 @@ def test_a_conversation_in_a_terminal(serve, home):
         say(terminal, "hello again", "New here?")
         assert roles(server.bodies[4]) == ["system", "user"]
 
-        terminal.type(CTRL_C)
-        terminal.expect("(Ctrl-C again, /exit or Ctrl-D leaves)")
-        terminal.expect(">")
         terminal.type(CTRL_D)
         assert terminal.exit_status() == 0
     assert "Traceback" not in terminal.shown
@@ -94,6 +91,8 @@ def test_a_conversation_in_a_terminal(serve, home):
 def test_a_message_of_two_lines_and_completion(serve):
     server = serve(text("Two lines."))
     with start_chat(*MODEL) as terminal:
+        terminal.type(CTRL_C)
+        terminal.expect("(Ctrl-C again, /exit or Ctrl-D leaves)")
         terminal.type("first\x1b\rsecond\r")
         terminal.expect("Two lines.")
         terminal.expect(">")
