@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import pytest
 from oneclaw_checkpoints.undoing import carry_out, found_session, planned
 
-from oneclaw_core import hookimpl, tool
+from oneclaw_core import ToolContext, hookimpl, tool
 
 
 class Program:
@@ -24,7 +24,15 @@ class Program:
             self.work()
             return "done"
 
+        @tool
+        async def delegate(context: ToolContext) -> str:
+            """Have a sub-agent do it."""
+            async for _ in context.send_message("do it"):
+                pass
+            return "done"
+
         register(run_program)
+        register(delegate)
 
 
 @pytest.fixture

@@ -73,6 +73,17 @@ def test_a_written_file_goes_with_its_new_directories(home, project, undoing):
     assert tree(project) == {}
 
 
+def test_what_a_sub_agent_changed_goes_with_the_message_that_it_worked_for(home, project, undoing):
+    home.model.calls("delegate").calls("delegate").calls("write_file", path="a.txt", content="new")
+    home.model.says("written").says("delegated").says("done")
+    home.send("have it written")
+    assert (project / "a.txt").read_text() == "new"
+
+    assert undoing.do().changed == [str(project / "a.txt")]
+
+    assert tree(project) == {}
+
+
 def test_several_messages_are_taken_back_to_what_was_before_the_first(home, project, undoing):
     for number in (1, 2, 3):
         home.model.calls("write_file", path="n.txt", content=str(number)).says(f"answer {number}")
