@@ -107,17 +107,26 @@ async def store(candidate: Candidate) -> str | None:
     """
     service, place = candidate.service, None
     async with OneClaw.open() as claw:
-        providers = claw.configuration.providers
-        is_new = service.name not in {each.name for each in await providers.list()}
+        providers, models = claw.configuration.providers, claw.configuration.models
+        is_enabled = {each.name: each.is_enabled for each in await providers.list()}
+        is_new = service.name not in is_enabled
+        before, source = await models.default()
+        if not is_enabled.get(service.name, True):
+            await providers.change(service.name, is_enabled=True)
+        if not is_new:
+            await models.check_model(candidate.full_model)
         if not service.is_configured:
             await providers.add(service.name, service.type_name, service.base_url, service.title, may_replace=True)
-        elif not (await providers.get(service.name)).is_enabled:
-            await providers.change(service.name, is_enabled=True)
         try:
+            await models.set_default(candidate.full_model)
+            # Last, for a key that was stored cannot be taken back.
             if candidate.key is not None:
                 place = str(await providers.set_key(service.name, candidate.key))
-            await claw.configuration.models.set_default(candidate.full_model)
         except OneClawError:
+            if source == "stored":
+                await models.set_default(before)
+            else:
+                await claw.configuration.settings.unset("model")
             if is_new:
                 await providers.remove(service.name)
             raise

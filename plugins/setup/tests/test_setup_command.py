@@ -84,6 +84,29 @@ def test_failed_test_stores_nothing(oneclaw, ok):
     assert ok("models", "default").startswith("offline/rules")
 
 
+@pytest.mark.parametrize(("model", "key"), [("", KEY), ("m", "no key, with spaces")])
+def test_what_cannot_be_stored_as_a_whole_is_not_stored_in_part(oneclaw, ok, home, monkeypatch, model, key):
+    oneclaw("models", "default", "openai/before")
+    monkeypatch.setenv("MY_KEY", key)
+
+    arguments = (
+        "--base-url",
+        "http://localhost/v1",
+        "--model",
+        model,
+        "--key-from-env",
+        "MY_KEY",
+        "--no-test",
+        "--yes",
+    )
+    outcome = oneclaw("setup", "--provider", "own", *arguments)
+
+    assert outcome.status != 0
+    assert "own" not in ok("providers", "list")
+    assert ok("models", "default") == "openai/before (stored)\n"
+    assert not (home / "keys.json").exists()
+
+
 def test_mistakes_are_corrected_at_the_terminal(home, server):
     arguments = ("setup", "--provider", "own", "--base-url", "http://127.0.0.1:1/v1")
     with PseudoTerminal(*arguments, environ=os.environ) as terminal:
