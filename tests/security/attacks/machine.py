@@ -59,6 +59,8 @@ _TABLES_OF_CONVERSATIONS = (
     "written_files",
     "task_schema_version",
 )
+# Copies of what tools change, for taking it back; what commands in the background write.
+_OF_CALLS = ("oneclaw/plugins/checkpoints", "oneclaw/plugins/shell/output")
 
 # What is no change at Google, though it is no GET.
 _READING = ("token", "batch", "calendar.freebusy.query")
@@ -280,8 +282,7 @@ class Machine:
             if place == "oneclaw":
                 folders[:] = [each for each in folders if not each.startswith(_PASSING)]
                 names = [each for each in names if not each.startswith(_PASSING)]
-            # Copies of what tools change, for taking it back.
-            folders[:] = [each for each in folders if f"{place}/{each}" != "oneclaw/plugins/checkpoints"]
+            folders[:] = [each for each in folders if f"{place}/{each}" not in _OF_CALLS]
             if self._trusts_project and place == "project":
                 # There the user lets programs work, but not on what programs and agents obey.
                 folders[:] = [each for each in folders if each.startswith(".")]
@@ -311,5 +312,13 @@ class Machine:
             for name in names:
                 if not name.startswith(_TABLES_OF_CONVERSATIONS) and "search" not in name:
                     for row in connection.execute(f'SELECT * FROM "{name}"'):
-                        rows.append(f"table {name}: {row!r:.300}")
+                        if not _is_of_a_conversation(name, row):
+                            rows.append(f"table {name}: {row!r:.300}")
         return rows
+
+
+def _is_of_a_conversation(table: str, row: tuple[Any, ...]) -> bool:
+    """Return True for a value of one conversation, and for the record of what it does in the background."""
+    if table == "plugin_values":
+        return bool(row[1])
+    return table == "settings" and str(row[0]).startswith("background:")
