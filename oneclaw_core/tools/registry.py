@@ -76,6 +76,7 @@ class ToolRegistry:
         self._definitions: dict[str | None, tuple[ToolDefinition, ...]] = {}
         self._available_groups: tuple[ToolGroupDefinition, ...] | None = None
         self._credible_meanings: dict[str, tuple[PermissionMeaning, ...]] = {}
+        self._owners: dict[tuple[str, str], set[str | None]] | None = None
         self._toolsets: dict[ToolSelection, Toolset] = {}
         self.foreign_core_tools: dict[str, Mark] = {}
         self.version = 0
@@ -305,16 +306,28 @@ class ToolRegistry:
         """What those say of a permission whose own it is, and the program that embeds OneClaw."""
         credible = self._credible_meanings.get(permission)
         if credible is None:
-            path = permission.replace(".", "_")
+            owners_of = self._owners_now()
+            words = permission.replace(".", "_").split("_")
+            groups = ("_".join(words[:count]) for count in range(1, len(words)))
+            named = (("permission", permission), *(("group", group) for group in groups))
             owners: set[str | None] = {None}
-            for _, definition, source in self._tools.values():
-                is_named_alike = source.group_name is not None and path.startswith(f"{source.group_name}_")
-                if is_named_alike or permission in definition.required_permissions:
-                    owners.add(source.plugin)
+            for each in named:
+                owners |= owners_of.get(each, set())
             said = self._meanings.get(permission, {})
             credible = tuple(meaning for plugin, (meaning, _) in said.items() if plugin in owners)
             self._credible_meanings[permission] = credible
         return credible
+
+    def _owners_now(self) -> dict[tuple[str, str], set[str | None]]:
+        """Return the plugins whose tools need each permission, and those with tools in each group."""
+        if self._owners is None:
+            self._owners = {}
+            for _, definition, source in self._tools.values():
+                keys = [("permission", each) for each in definition.required_permissions]
+                keys += [("group", source.group_name)] if source.group_name is not None else []
+                for key in keys:
+                    self._owners.setdefault(key, set()).add(source.plugin)
+        return self._owners
 
     def get_all_tool_definitions(self) -> list[ToolDefinition]:
         """The definitions of all enabled tools."""
@@ -362,5 +375,6 @@ class ToolRegistry:
         self._definitions.clear()
         self._available_groups = None
         self._credible_meanings.clear()
+        self._owners = None
         self._toolsets.clear()
         self.version += 1
