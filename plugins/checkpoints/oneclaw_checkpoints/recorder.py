@@ -194,7 +194,7 @@ class Recorder:
         """Look at a directory, and store what is new as it goes."""
         from oneclaw_checkpoints.tree import scan
 
-        settings = self.settings
+        settings, home = self.settings, os.path.realpath(self.context.services.home.path)
         if not known:
             version, known = self._known.get(root, (-1, {}))
             if version != self.database.version:
@@ -211,6 +211,8 @@ class Recorder:
             max_bytes=self.max_file_bytes,
             max_room=round(settings.max_megabytes * _MEGABYTE * _SHARE_OF_ONE_DIRECTORY),
             deadline=time.monotonic() + _SCAN_SECONDS,
+            # To open and close a database of this process would drop its locks; and no undo may put it back.
+            left_out=None if _is_in(root, home) else home,
             flush=flush if stores else None,
         )
         if stores and (found.learned or found.contents):

@@ -51,6 +51,7 @@ def scan(
     max_bytes: int,
     max_room: int,
     deadline: float,
+    left_out: str | None = None,
     flush: Callable[[Scan], None] | None = None,
 ) -> Scan:
     """Look at all files of a directory by ripgrep's rules, hidden ones included.
@@ -62,6 +63,7 @@ def scan(
         max_bytes: the largest file whose content is kept.
         max_room: the most bytes of contents that are kept for the directory.
         deadline: by ``time.monotonic()``; files that are not read by then are unknown.
+        left_out: a directory that is not followed, without symbolic links.
         flush: takes over what is learned, from time to time; it empties ``learned`` and ``contents``.
     """
     found = Scan()
@@ -70,6 +72,8 @@ def scan(
     now_ns = time.time_ns()
     before = _as_before(known, now_ns) if known else None
     for name, state in before.items() if before is not None else _walk(root):
+        if left_out is not None and (name == left_out or name.startswith(left_out + "/")):
+            continue
         if len(found.files) >= max_files:
             found.gap = f"changes of commands, since {root} has more than {max_files:,} files"
             _walk_next_time(found, root)

@@ -6,6 +6,7 @@ import shutil
 
 import pytest
 from file_trees import tree
+from oneclaw_checkpoints.undoing import found_session, planned
 
 from oneclaw_core import NotFoundError, UsageError
 
@@ -184,3 +185,19 @@ def test_a_turn_of_the_session_keeps_an_undo_away(home, project, undoing, progra
     home.run(during_a_turn())
     assert (project / "a.txt").read_text() == "new"
     assert undoing.do().changed == [str(project / "a.txt")]
+
+
+def test_the_home_of_the_user_inside_a_project_is_left_alone(oneclaw_factory, program, project):
+    """Its database changes with every message, and would be put back with the project's files."""
+    allowed = ["directory.trust", "shell.execute"]
+    home = oneclaw_factory(plugins=["checkpoints", program], home=project / "home", allow=allowed)
+    program.work = lambda: (project / "a.txt").write_text("new")
+    home.model.calls("run_program").says("ran")
+    home.send("run it")
+
+    async def changed():
+        context = await home.app.plugins.context_of("checkpoints")
+        plan = await planned(context, await found_session(context, "test"))
+        return [each.path for each in plan.files]
+
+    assert home.run(changed()) == [str(project / "a.txt")]
