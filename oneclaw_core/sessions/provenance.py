@@ -76,9 +76,12 @@ def link_sources(connection: Connection, session_id: str, after: int) -> list[Li
         pages = [each.origin for each in kinds if each.kind is MarkKind.PAGE]
         if pages:
             found.append((sequence, content, pages[0]))
-        elif any(each.kind is MarkKind.COMPOSED for each in kinds):
             continue
-        elif type_ == MessageType.USER or any(each.kind is MarkKind.USER for each in kinds):
+        if any(each.kind is MarkKind.COMPOSED for each in kinds):
+            continue
+        # What a tool adds to an answer of the user may be from outside, such as that of an MCP server.
+        is_answer = any(each.kind is MarkKind.USER for each in kinds) and not any(each.is_outside for each in kinds)
+        if type_ == MessageType.USER or is_answer:
             found.append((sequence, content, None))
     return found
 

@@ -57,6 +57,7 @@ class _Prepared:
         title: of a session that it begins.
         groups: tool groups to load first.
         attachments: checked.
+        outside: where the text comes from if it is not the user's own.
     """
 
     message: NewMessage
@@ -68,6 +69,7 @@ class _Prepared:
     title: str
     groups: tuple[str, ...]
     attachments: tuple[Attachment, ...]
+    outside: str
 
     @property
     def parent_id(self) -> str | None:
@@ -159,6 +161,7 @@ class Turns:
         self._parts.registry.set_disabled(setup.tool_states.disabled_tools, setup.tool_states.disabled_groups)
         text = title = message.text
         groups: tuple[str, ...] = ()
+        outside = ""
         if message.command is not None or message.tool_groups is not None:
             # Else the turn does so, before its first request.
             await self._parts.refresh_tools()
@@ -170,7 +173,7 @@ class Turns:
         if message.command is not None:
             title = f"/{message.command} {text.strip()}".rstrip()
             expanded = await self._expanded(message.command, text, agent)
-            text, groups = expanded.text, (*groups, *expanded.groups)
+            text, groups, outside = expanded.text, (*groups, *expanded.groups), expanded.outside
         if attachments:
             if model.fallback is not None:
                 model = await model.fallback.first(attachments)
@@ -185,6 +188,7 @@ class Turns:
             title=title,
             groups=groups,
             attachments=attachments,
+            outside=outside,
         )
 
     async def _expanded(self, command: str, text: str, agent: Agent) -> ExpandedMessage:
@@ -241,7 +245,7 @@ class Turns:
                 if news:
                     content = f"{content}\n\n{marked_context('oneclaw', news)}"
             sent = prepared.message
-            is_marked = bool(prepared.attachments or sent.files) or sent.within is not None
+            is_marked = bool(prepared.attachments or sent.files or prepared.outside) or sent.within is not None
             marks = await self._marks_of(prepared) if is_marked else ()
             message = Message(type=MessageType.USER, content=content, attachments=prepared.attachments, marks=marks)
             if session is not None:
@@ -276,10 +280,12 @@ class Turns:
                     prepared.message.within.marks.extend(turn.provenance.marks())
 
     async def _marks_of(self, prepared: _Prepared) -> tuple[Mark, ...]:
-        """Return the marks of a message: of files that the user gives, or of the conversation of a model's own."""
+        """Return the marks of a message: of what the user gives from elsewhere, or of a model's conversation."""
         origins = [f"the attached file {each.name}" for each in prepared.attachments]
         marks = [Mark.of(kind, origin) for kind in (MarkKind.OUTSIDE, MarkKind.PRIVATE) for origin in origins]
         marks += await self._parts.executor.marks_of_attached(prepared.message.files)
+        if prepared.outside:
+            marks += [Mark(MarkKind.COMPOSED, ""), Mark.of(MarkKind.OUTSIDE, prepared.outside)]
         within = prepared.message.within
         if within is not None:
             own = (each.passed_on() for each in within.marks)

@@ -31,8 +31,8 @@ class MarkKind(StrEnum):
     """Kind of a mark.
 
     ``OUTSIDE``: text that somebody else wrote. ``PAGE``: the same, shown as the page at the URL that is its origin, so
-    that the links in it may be followed. ``PRIVATE``: data of the user. ``COMPOSED``: a message that a model wrote in
-    the user's place. ``USER``: a result in which the user answers in their own words.
+    that the links in it may be followed. ``PRIVATE``: data of the user. ``COMPOSED``: a message that a model or a
+    server wrote in the user's place. ``USER``: a result in which the user answers in their own words.
     """
 
     OUTSIDE = "outside"

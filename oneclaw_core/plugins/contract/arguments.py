@@ -284,10 +284,12 @@ class ExpandedMessage:
     Attributes:
         text: sent instead of the command.
         groups: tool groups to load before the model is asked.
+        outside: where the text comes from if it is not the user's own, such as ``the MCP server files``.
     """
 
     text: str
     groups: tuple[str, ...] = ()
+    outside: str = ""
 
 
 def frozen(value: Any) -> Any:

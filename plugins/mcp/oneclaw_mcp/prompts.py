@@ -43,7 +43,8 @@ async def expanded_prompt(context: PluginContext, command: CommandUse) -> Expand
     if source is None:
         raise UsageError("the MCP servers are disabled")
     text = await context.services.on_program_loop(_fetched(source, server, prompt, arguments))
-    return ExpandedMessage(f"[Prompt {prompt.wire} of the MCP server {server.name}]\n{text}", (server.group,))
+    origin = f"the MCP server {server.name}"
+    return ExpandedMessage(f"[Prompt {prompt.wire} of {origin}]\n{text}", (server.group,), outside=origin)
 
 
 async def _fetched(source: ServerSource, server: Server, prompt: KnownPrompt, arguments: dict[str, str]) -> str:

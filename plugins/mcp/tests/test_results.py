@@ -114,3 +114,26 @@ def test_questions_in_the_old_era_can_be_declined(servers: McpHome) -> None:
     assert "at the host pay.example.com" in user.questions[-1].question
     # Nobody can be asked.
     assert json.loads(str(servers.call("plain__ask", **form).result)) == {"action": "cancel"}
+
+
+def test_texts_of_a_server_do_not_count_as_the_users(servers: McpHome) -> None:
+    """Neither a prompt nor a result that holds an answer of the user lets links be followed without a question."""
+    model = servers.oneclaw.model
+    model.says("fine").calls("sdk__book").says("booked")
+    servers.oneclaw.user.replies("answer", "https://name.example/", "3", "yes")
+    servers.oneclaw.send("x = 'https://prompt.example/'", session="outside", command="sdk__review")
+    servers.oneclaw.send("book it at https://typed.example/", session="outside")
+
+    async def known() -> tuple[str, str]:
+        store = servers.oneclaw.app.store
+        session = await store.find_session("outside")
+        assert session is not None
+        history = await store.messages(session.id)
+        links = " ".join(content for _, content, _ in await store.link_sources(session.id, 0))
+        return links, " ".join(each.origin for each in history[0].marks)
+
+    links, marks = servers.oneclaw.run(known())
+    assert "typed.example" in links
+    assert "name.example" not in links
+    assert "prompt.example" not in links
+    assert "the MCP server sdk" in marks
