@@ -490,7 +490,7 @@ def _document(server: Server, manifests: ManifestFolder) -> dict[str, Any]:
     except OneClawError as error:
         problem = str(error)
     if manifest is not None and manifest.pending:
-        problem = f"its tools have changed; see: oneclaw mcp check {server.name}"
+        problem = f"it has changed; see: oneclaw mcp check {server.name}"
     state = "disabled" if not server.is_enabled else "blocked" if problem and manifest is None else ""
     return {
         "name": server.name,
@@ -542,3 +542,7 @@ def _show_difference(manifest: Manifest, difference: Difference) -> None:
             print_text(f"    + {line}")
     for name in difference.removed:
         print_text(f"  {name} is gone")
+    if difference.instructions is not None:
+        print_text("  it describes itself otherwise:")
+        for line in difference.instructions.splitlines():
+            print_text(f"    + {line}")

@@ -1,4 +1,4 @@
-"""What is known of a server: its tools as they were accepted, and how they differ from what it said last."""
+"""Manifests of servers: the accepted tools, and their differences from the last contact."""
 
 from __future__ import annotations
 
@@ -101,31 +101,33 @@ class KnownPrompt:
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """How a server's tools differ from those that were accepted.
+    """Differences of a server from what was accepted.
 
     Attributes:
         changed: the tools that are defined otherwise now; they are blocked.
         new: the tools that came; they are off.
         removed: the true names of tools that went.
+        instructions: what the server says of itself now; ``None`` if that is the same.
     """
 
     changed: tuple[KnownTool, ...] = ()
     new: tuple[KnownTool, ...] = ()
     removed: tuple[str, ...] = ()
+    instructions: str | None = None
 
     def __bool__(self) -> bool:
-        return bool(self.changed or self.new or self.removed)
+        return bool(self.changed or self.new or self.removed or self.instructions is not None)
 
 
 @dataclass(frozen=True, slots=True)
 class Manifest:
-    """What is known of a server.
+    """The known facts of a server.
 
     Attributes:
         era: the version of the protocol that it spoke.
         discovered: its answer to ``server/discover``, ``None`` in the old era.
         title: its own name and version, cleaned.
-        instructions: for models, cleaned.
+        instructions: for models, cleaned; as they were accepted.
         tools: as they were accepted.
         refused: the tools that cannot be used, with why.
         pending: what has changed since.
@@ -173,27 +175,35 @@ class Manifest:
                     for each in document.get("prompts", ())
                 ),
                 "refused": tuple((name, why) for name, why in document["refused"]),
-                "pending": Difference(_tools(pending["changed"]), _tools(pending["new"]), tuple(pending["removed"])),
+                "pending": Difference(
+                    _tools(pending["changed"]),
+                    _tools(pending["new"]),
+                    tuple(pending["removed"]),
+                    pending.get("instructions"),
+                ),
             }
         )
 
     def compared(self, found: Manifest) -> Manifest:
-        """Return what is known after another look: the tools stay as they were accepted."""
+        """Return what is known after another look: what models are shown stays as it was accepted."""
         accepted = {each.wire: each for each in self.tools}
         now = {each.wire: each for each in found.tools}
         pending = Difference(
             tuple(each for each in found.tools if each.wire in accepted and each.digest != accepted[each.wire].digest),
             tuple(each for each in found.tools if each.wire not in accepted),
             tuple(each.wire for each in self.tools if each.wire not in now),
+            found.instructions if found.instructions != self.instructions else None,
         )
-        return replace(found, tools=self.tools, pending=pending)
+        return replace(found, tools=self.tools, instructions=self.instructions, pending=pending)
 
     def accepted(self) -> Manifest:
         """Return what is known once the user has accepted the differences."""
         changed = {each.wire: each for each in self.pending.changed}
         kept = [changed.get(each.wire, each) for each in self.tools if each.wire not in self.pending.removed]
         tools = sorted([*kept, *self.pending.new], key=lambda each: each.name)
-        return replace(self, tools=tuple(tools), pending=Difference())
+        now = self.pending.instructions
+        instructions = self.instructions if now is None else now
+        return replace(self, tools=tuple(tools), instructions=instructions, pending=Difference())
 
 
 class ManifestFolder:
