@@ -29,7 +29,7 @@ BACKGROUND_SETTING = "background:"
 RUNNING, INTERRUPTED = "running", "interrupted"
 STOP_POLL_SECONDS = 0.3
 STOP_SECONDS = 10.0
-# Of conversations that nobody goes on with.
+# For records of conversations that are not continued.
 _KEPT_SECONDS = 7 * 86_400
 
 _log = logging.getLogger("oneclaw.background")
@@ -217,7 +217,7 @@ class Background:
         return sorted(found, key=lambda each: (each.began_at, each.id))
 
     async def _is_alive(self, process: str, host: str) -> bool:
-        if process == self._process or host != self._host:  # on another machine nobody can say
+        if process == self._process or host != self._host:  # another machine cannot be checked
             return True
         path = self._directory / f"{_lock_name(process)}.lock"
         if not await run_in_thread(path.exists):

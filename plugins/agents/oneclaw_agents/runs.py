@@ -33,7 +33,7 @@ _POLL_SECONDS = 1.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Task:
-    """What a sub-agent is to do, and what it may take.
+    """The task of a sub-agent, with its limits.
 
     Attributes:
         text: for the sub-agent.

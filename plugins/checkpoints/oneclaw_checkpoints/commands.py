@@ -101,7 +101,7 @@ def _asked(plan: Plan) -> Plan:
     """Ask the user for the plan, and for each file with a conflict.
 
     Raises:
-        UsageError: nobody can be asked.
+        UsageError: no person can be asked.
         OneClawError: the user says no.
     """
     if not is_terminal(sys.stdin):

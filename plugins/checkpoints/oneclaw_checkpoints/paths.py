@@ -1,4 +1,4 @@
-"""Which files a call may change: those that it names, or any of the directory that it works in."""
+"""Paths that a call may change: those that it names, or any of the directory that it works in."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What stands at a path: read, compared, and put back byte for byte."""
+"""The state of a path: read, compared, and put back byte for byte."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _UNSETTLED_NS = 50_000_000
 
 
 class Kind(StrEnum):
-    """What can stand at a path."""
+    """Kind of file at a path."""
 
     NOTHING = "nothing"
     FILE = "file"
@@ -37,7 +37,7 @@ class Kind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class FileState:
-    """What stands at a path.
+    """The state of a path.
 
     Attributes:
         kind: of the file; ``UNKNOWN`` for one whose content is not kept.

@@ -1,7 +1,7 @@
-"""Take back messages and files together, so that a crash leaves what was or is finished the next time.
+"""Take back messages and files together; after a crash, the next start finishes or drops the undo.
 
-First it is stored what is about to change. Then the history ends, in one transaction. From then on the undo counts, and
-the files are put back; whoever opens the home next does so if this process is killed before.
+The planned changes are stored first. Then the history ends, in one transaction, and the undo counts. The files are put
+back last; if this process is killed before, the next one that opens the home does so.
 """
 
 from __future__ import annotations

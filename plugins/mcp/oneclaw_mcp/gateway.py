@@ -27,7 +27,7 @@ _CORE_GROUP = "core"
 _OF_CONVERSATIONS = frozenset({LOAD_TOOL_GROUP, "ask_user", "update_todos"})
 
 CALLER: ContextVar[Any] = ContextVar("CALLER", default=None)
-"""What the SDK knows of the request that is being answered."""
+"""The SDK's context of the request that is being answered."""
 
 _TEXT = {"type": "string"}
 _CALL_SCHEMA = {
@@ -76,7 +76,7 @@ GATEWAY_TOOLS: tuple[dict[str, Any], ...] = (
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What a client is answered.
+    """An answer to a client.
 
     Attributes:
         blocks: of content, as on the wire.

@@ -25,7 +25,7 @@ _PACKAGE_FILES = ("package.json", "pyproject.toml")
 
 @dataclass(frozen=True, slots=True)
 class Sandbox:
-    """What a server may do beyond its own directory.
+    """Rights of a server beyond its own directory.
 
     Attributes:
         reads: directories and files that it reads, beside the system and programs.

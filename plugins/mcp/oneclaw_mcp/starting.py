@@ -1,4 +1,4 @@
-"""What a server is started with: its environment, its directory and the values that references stand for."""
+"""The environment and directory of a server, and the values of its references."""
 
 from __future__ import annotations
 
@@ -122,7 +122,7 @@ def minimal_environment(environ: Mapping[str, str]) -> dict[str, str]:
 
 
 def server_directory(folder: Path, server: Server) -> Path:
-    """Return where a server is started: the directory of its entry, else one of its own."""
+    """Return the directory that a server is started in: that of its entry, else its folder in the home."""
     from pathlib import Path
 
     if server.directory is not None:

@@ -35,7 +35,7 @@ _PIPE_BYTES = 65_536
 
 
 class ServerLog:
-    """What a server writes to standard error: in a file of limited length, and its end at hand.
+    """The standard error of a server, in a file of limited length and with its end in memory.
 
     Args:
         path: the file; a second one beside it holds what was before.
@@ -104,7 +104,7 @@ class ServerProgram:
 
     @property
     def end(self) -> str:
-        """How the program ended by itself, as the end of a sentence; ``""`` if it did not."""
+        """The way that the program ended by itself, as the end of a sentence; ``""`` if it did not."""
         if self._is_stopped or self._running is None or not self._running.done() or self._running.cancelled():
             return ""
         error = self._running.exception()

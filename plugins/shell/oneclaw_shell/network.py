@@ -50,7 +50,7 @@ class CommandNetwork:
         self._context = context
         self._directory = str(directory)
         self._named: set[str] = set()
-        # After its call has ended, nobody is asked on behalf of a command.
+        # After its call has ended, no question is asked on behalf of a command.
         self.is_in_background = False
         # A command may connect a hundred times; the log of permissions has each host once.
         self._allowed: set[str] = set()
