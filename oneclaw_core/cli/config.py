@@ -30,7 +30,7 @@ def list_settings(as_json: bool) -> None:
 
     states = with_configuration(lambda changes: changes.settings.list(), is_read_only=True)
     columns = ("setting", "value", "default", "source", "description")
-    print_listing(as_json, map(asdict, states), columns, map(_row, states))
+    print_listing(as_json, map(_record, states), columns, map(_row, states))
     for state in states:
         if state.problem is not None and not as_json:
             warn(state.problem)
@@ -45,7 +45,7 @@ def get(key: str, as_json: bool) -> None:
 
     state = with_configuration(lambda changes: changes.settings.get(key), is_read_only=True)
     if as_json:
-        print_json(asdict(state))
+        print_json(_record(state))
     else:
         print_text(_shown(state.value))
     if state.problem is not None:
@@ -84,6 +84,13 @@ def _warn_of_environment(key: str) -> None:
     variable = variable_of(key)
     if os.environ.get(variable):
         warn(f"the environment variable {variable} is set, and overrides the stored value as long as it is")
+
+
+def _record(state: SettingState) -> dict[str, Any]:
+    """Return a setting as a JSON object, without what only set-up needs to know."""
+    record = asdict(state)
+    del record["is_secret"], record["setup_condition"]
+    return record
 
 
 def _row(state: SettingState) -> tuple[str, ...]:

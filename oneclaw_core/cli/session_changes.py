@@ -36,7 +36,7 @@ _TITLE_CHARACTERS = 50
 @click.argument("name")
 @click.argument("new_name")
 def rename(name: str, new_name: str) -> None:
-    """Call the session NAME by NEW_NAME from now on; it need not have had a name."""
+    """Give the session NAME the name NEW_NAME."""
 
     async def work(store: Store) -> None:
         await store.rename_session((await find_stored(store, name)).id, new_name)

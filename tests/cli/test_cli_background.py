@@ -4,7 +4,7 @@ import asyncio
 import logging
 
 from oneclaw_core import hookimpl
-from oneclaw_core.cli import chat as background
+from oneclaw_core.cli import chat
 from oneclaw_core.cli.chat import services_running
 
 
@@ -49,11 +49,7 @@ def test_a_service_that_breaks_ends_nothing_and_is_told(oneclaw_factory, monkeyp
         context.show("so far")
         raise ValueError("broken")
 
-    async def show(texts):
-        while True:
-            shown.append(await texts.get())
-
-    monkeypatch.setattr(background, "_show", show)
+    monkeypatch.setattr(chat, "print_text", shown.append)
 
     chat_with(oneclaw_factory([Plugin(work, ("chat",))]), lambda: len(shown) == 2)
 

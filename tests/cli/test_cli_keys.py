@@ -184,7 +184,10 @@ def test_a_file_that_others_can_read_stops_what_needs_it_and_nothing_else(set_ke
         assert f"chmod 600 {home}/keys.json" in outcome.stderr
     assert oneclaw("run", "What time is it?").status == 0
     checks = {each["check"]: each for each in oneclaw("doctor", "--json").json["checks"]}
-    assert (checks["keys"]["status"], checks["keys"]["remedy"]) == ("problem", f"chmod 600 {home}/keys.json")
+    assert (checks["keys"]["status"], checks["keys"]["remedy"]) == (
+        "problem",
+        f"chmod 600 {home}/keys.json, and replace keys that others may have seen",
+    )
     (home / "keys.json").chmod(0o600)
     checks = {each["check"]: each for each in oneclaw("doctor", "--json").json["checks"]}
     assert checks["keys"]["message"] == "0 stored in the system keyring, 1 in keys.json"

@@ -133,7 +133,7 @@ def test_a_failed_load_leaves_no_trace_in_the_next_run(oneclaw):
         oneclaw(server.url, *message("hello", "--session", "s"))
     (result,) = [event for event in events(first) if event["event"] == "tool_result"]
     assert result["error_type"] == "not_found"
-    assert result["message"].endswith("Available groups: pdf")
+    assert result["message"].endswith("Available groups: background, pdf")
     assert tool_names(server.bodies[2]) == CORE
 
 
@@ -148,7 +148,7 @@ def test_a_group_whose_plugin_is_switched_off_is_gone_and_comes_back(oneclaw):
     # The system prompt stays, for the sake of the prompt cache; what has changed is told with the message.
     assert len({body["messages"][0]["content"] for body in server.bodies}) == 1
     _, gone, back = [each["content"] for each in server.bodies[3]["messages"] if each["role"] == "user"]
-    assert "There is no longer: Available Tool Groups" in gone
+    assert "No longer in Available Tool Groups: pdf" in gone
     assert "- pdf: Extract text" in back
 
 
@@ -206,7 +206,7 @@ def test_a_service_that_says_nothing_is_given_up_at_the_turns_deadline(oneclaw):
         (["call", "pdf_info", "{}"], 1, "'path' is a required property"),
         (["call", "read_file", '{"path": "/etc/passwd"}'], 1, "permission_denied"),
         (["call", "load_tool_group", "{}"], 1, "missing_parameter"),
-        (["call", "load_tool_group", '{"group_name": "nope"}'], 1, "Available groups: pdf"),
+        (["call", "load_tool_group", '{"group_name": "nope"}'], 1, "Available groups: background, pdf"),
         (["call", "http_request", '{"url": "http://127.0.0.1:9/"}'], 1, "oneclaw permissions grant network.private"),
         (["prompt", "--session", "nope"], 2, "there is no session"),
     ],

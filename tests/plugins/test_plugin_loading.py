@@ -420,7 +420,7 @@ def test_a_command_of_a_module_is_registered_by_its_name():
 
 
 def test_plugins_with_core_tools_and_providers_of_oneclaw_are_found_first():
-    early = sorted({*CORE_TOOLS.values(), "anthropic", "gemini", "offline", "openai"} - {"builtin"})
+    early = sorted({*CORE_TOOLS.values(), "anthropic", "chain", "gemini", "offline", "openai"} - {"builtin"})
     assert [point.name for point in discover()] == ["builtin", *early, *(name for name in OURS if name not in early)]
 
 
@@ -431,7 +431,7 @@ def test_everything_installed_here_loads_without_a_problem():
     assert core == list(CORE_TOOLS)
     assert catalog.registry.get_tool_groups()["pdf"] == ["pdf_info", "pdf_extract_text", "pdf_render_page"]
     assert set(catalog.provider_types) == {
-        *("offline", "openai", "openai_compatible", "ollama", "anthropic", "gemini"),
+        *("offline", "openai", "openai_compatible", "ollama", "anthropic", "gemini", "chain"),
     }
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 from dataclasses import dataclass
 from pathlib import Path
@@ -105,6 +104,8 @@ class ServerSource(ToolSource):
 
     async def stop(self) -> None:
         """Stop all servers, side by side."""
+        import asyncio
+
         await asyncio.gather(*(each.aclose() for each in self._connections.values()))
         self._connections.clear()
 
