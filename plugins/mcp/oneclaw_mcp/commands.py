@@ -129,7 +129,10 @@ def list_servers(as_json: bool) -> None:
 @click.argument("name")
 @json_option
 def show(name: str, as_json: bool) -> None:
-    """Show a server and its tools; values of variables and headers are never shown."""
+    """Show a server and its tools.
+
+    Values of variables and headers are never shown.
+    """
     book, manifests = _book()
     server = book.get(name)
     document = _document(server, manifests)
@@ -177,7 +180,10 @@ def disable(name: str) -> None:
 @mcp.command()
 @click.argument("name")
 def secret(name: str) -> None:
-    """Store the value of ${secret:NAME}, which is typed without being shown, or read from standard input."""
+    """Store the value of ${secret:NAME}.
+
+    It is typed without being shown, or read from standard input.
+    """
     import sys
 
     if is_terminal(sys.stdin):
@@ -230,9 +236,10 @@ def logout(name: str) -> None:
 @click.argument("source", metavar="[FILE|CLIENT]", default=PROJECT_FILE)
 @click.option("--yes", "is_agreed", is_flag=True, help="Add them without asking.")
 def import_servers(source: str, is_agreed: bool) -> None:
-    """Add the servers of another client: claude, vscode, codex, cursor, gemini, or those in a file.
+    """Add the servers of another client, or of a file.
 
-    They are shown first, and none is started. What the other client was allowed to do counts for nothing here.
+    The clients are claude, vscode, codex, cursor and gemini. The servers are shown first, and none is started. What the
+    other client was allowed to do counts for nothing here.
     """
     from oneclaw_mcp.importing import find_servers, variables_of
     from oneclaw_mcp.sandboxing import derived_sandbox
@@ -283,10 +290,10 @@ def import_servers(source: str, is_agreed: bool) -> None:
 @click.argument("name")
 @click.option("--revoke", is_flag=True, help="Trust it no longer.")
 def trust(name: str, revoke: bool) -> None:
-    """Believe what a server says of its tools, or let a server of this project be used.
+    """Trust a server, or a server of this project.
 
-    A tool that only reads, as the server says, then needs the permission mcp.NAME.read, and can be repeated. Without
-    that, each tool counts as one that changes things.
+    What a trusted server says of its tools is believed. A tool that only reads, as the server says, then needs the
+    permission mcp.NAME.read, and can be repeated. Without that, each tool counts as one that changes things.
 
     A server in .mcp.json of this directory is shown and asked about, and can be used here alone, as long as its entry
     stays as it is.
@@ -305,9 +312,10 @@ def trust(name: str, revoke: bool) -> None:
 @click.option("--accept", is_flag=True, help="Pin the tools as they are now.")
 @click.pass_context
 def check(context: click.Context, names: tuple[str, ...], accept: bool) -> None:
-    """Start servers, all by default, and show how their tools differ from those that you accepted.
+    """Show which tools of servers have changed.
 
-    The exit status is 1 if one does not start, or differs and --accept is not given.
+    The servers, all by default, are started and their tools compared with those that you accepted.
+        The exit status is 1 if one does not start, or differs and --accept is not given.
     """
     from oneclaw_mcp.adding import check_server
 
@@ -342,10 +350,10 @@ def check(context: click.Context, names: tuple[str, ...], accept: bool) -> None:
 @click.option("--allow", multiple=True, metavar="PERMISSION", help="Grant a permission while this runs.")
 @click.option("--read-only", is_flag=True, help="Call no tool that changes anything.")
 def serve(groups: tuple[str, ...], allow: tuple[str, ...], read_only: bool) -> None:
-    """Give OneClaw's tools to an MCP client, on standard input and output.
+    """Give OneClaw's tools to an MCP client.
 
-    The client sees four tools that never change, which find, describe and call all others. Configured MCP servers
-    are among them, and start when they are called.
+    It speaks the protocol on standard input and output. The client sees four tools that never change, which find,
+    describe and call all others. Configured MCP servers are among them, and start when they are called.
     """
     from oneclaw_core.cli import reserved_stdout
     from oneclaw_mcp.serving import serve_stdio

@@ -83,7 +83,9 @@ def _go_on() -> None:
 @click.option("--list", "only_lists", is_flag=True, help="Show what there is, and take nothing.")
 @click.option("--yes", "says_yes", is_flag=True, help="Take all of it without asking.")
 def import_from(source: str | None, path: str | None, only_lists: bool, says_yes: bool) -> None:
-    """Take over providers, keys, models, skills and notes from another assistant.
+    """Take over what another assistant has.
+
+    That is its providers, keys, models, skills and notes.
 
     SOURCE is hermes, nanobot, llm, claude or codex; without it, all that are found. What is found is shown first, never
     a key's text. Nothing that is there already is replaced, and nothing is run.
