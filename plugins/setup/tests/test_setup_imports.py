@@ -115,6 +115,20 @@ def test_llm_is_taken(oneclaw, llm):
     assert "the key 'unheard': no service of that name is known" in outcome.stderr
 
 
+def test_key_is_not_stored_for_a_provider_at_another_server(ok, nanobot, home):
+    providers = {"lab": {"apiBase": "https://lab.example/v1", "apiKey": KEYS["lab"]}}
+    providers["mistral"] = {"apiKey": KEYS["mistral"]}
+    (nanobot / "config.json").write_text(json.dumps({"providers": providers}))
+    for name in providers:
+        ok("providers", "add", name, "--type", "openai_compatible", "--base-url", "https://elsewhere.example/v1")
+
+    taken = ok("setup", "import", "nanobot", "--yes")
+
+    for name in providers:
+        assert f"not stored: the provider {name} is at https://elsewhere.example/v1" in taken
+    assert not (home / "keys.json").exists()
+
+
 def test_items_are_taken_one_by_one(nanobot, home):
     with PseudoTerminal("setup", "import", "nanobot", environ=os.environ) as terminal:
         terminal.expect("choose for [e]ach")
@@ -141,6 +155,7 @@ def test_items_are_taken_one_by_one(nanobot, home):
             b'{"providers": {"x": {"apiBase": "file:///etc", "apiKey": "k"}}}',
             "its address cannot be used",
         ),
+        ("config.json", b'{"providers": {"x": {"apiBase": "http://x:99999/v1"}}}', "its address cannot be used"),
         (
             "config.json",
             b'{"providers": {"x": 7, "openai": {"apiKey": ["a"]}}, "agents": []}',

@@ -25,11 +25,19 @@ class FoundProvider:
 
 @dataclass(frozen=True, slots=True)
 class FoundKey:
-    """A key of a provider; its text is never shown."""
+    """A key of a provider; its text is never shown.
+
+    Attributes:
+        provider: whose it is.
+        key: its text.
+        origin: where it was found.
+        base_url: the address that it was used at; ``None`` for the service's own.
+    """
 
     provider: str
     key: str = field(repr=False)
     origin: str = ""
+    base_url: str | None = None
 
     @property
     def line(self) -> str:
@@ -98,7 +106,7 @@ class Findings:
     items: list[Item] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
 
-    def add_key(self, provider: str, key: str, origin: str) -> None:
+    def add_key(self, provider: str, key: str, origin: str, base_url: str | None = None) -> None:
         """Note a key unless it is none."""
         if len(key) >= MIN_KEY_CHARACTERS and "${" not in key:
-            self.items.append(FoundKey(provider, key, origin))
+            self.items.append(FoundKey(provider, key, origin, base_url))

@@ -181,7 +181,7 @@ def _add_provider(found: Findings, name: str, url: str, key: str, origin: str) -
         name = f"{name}_own"  # those known from the start are at their own place
     if not any(isinstance(each, FoundProvider) and each.name == name for each in found.items):
         found.items.append(FoundProvider(name, url))
-        found.add_key(name, key, origin)
+        found.add_key(name, key, origin, url)
 
 
 def _add_model(found: Findings, service: str, model: str) -> None:
@@ -210,9 +210,10 @@ def http_host(url: str) -> str | None:
     """Return the host of an HTTP address, ``None`` if it is none."""
     try:
         parts = urlsplit(url)
+        is_http = parts.scheme in ("http", "https") and parts.port != 0  # which refuses what is no port
     except ValueError:
         return None
-    return parts.hostname if parts.scheme in ("http", "https") else None
+    return parts.hostname if is_http else None
 
 
 def _in_home(variable: str, name: str) -> Callable[[], Path]:

@@ -8,6 +8,7 @@ import stat
 import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
 
 import click
 
@@ -112,10 +113,24 @@ async def _take_key(claw: OneClaw, item: FoundKey) -> str:
     service = hosted_service(item.provider)
     if item.provider not in states and service is not None:
         await providers.add(service.name, service.type_name, service.base_url, service.title)
-    elif item.provider in states and states[item.provider].key_source is not None:
-        return "kept the key that there is"
+    elif item.provider in states:
+        state = states[item.provider]
+        if state.key_source is not None:
+            return "kept the key that there is"
+        own_url = None if service is None else service.base_url
+        if not _is_same_server(item.base_url or own_url, state.base_url):
+            place = state.base_url or "the service's own address"
+            return f"not stored: the provider {item.provider} is at {place}, and the key was used elsewhere"
     await providers.set_key(item.provider, item.key)
     return "stored"
+
+
+def _is_same_server(one: str | None, other: str | None) -> bool:
+    """Return True if two addresses name one server; ``None`` is a service's own."""
+    if one is None or other is None:
+        return one == other
+    first, second = urlsplit(one), urlsplit(other)
+    return (first.scheme, first.hostname, first.port) == (second.scheme, second.hostname, second.port)
 
 
 def _take_skill(directory: Path, item: FoundSkill) -> str:
