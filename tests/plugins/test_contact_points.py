@@ -91,6 +91,7 @@ def test_a_message_goes_out_through_a_channel(run):
         registration, channel = await host.channel("file")
         receipts = [await channel.send(OutMessage(to="anna", text=text)) for text in ("Good morning.", "Good night.")]
         folder = (await claw.plugins.context_of("Plugin")).folder
+        assert all(each.stat().st_mode & 0o777 == 0o700 for each in (folder, folder.parent))
         return registration.options, receipts, channel.max_characters, (folder / "sent.txt").read_text()
 
     assert run(work) == (

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar
 
 from oneclaw_core.errors import PluginError, describe_error
 from oneclaw_core.http.clients import create_guarded_client, create_guarded_sync_client, refuse_on_loop
+from oneclaw_core.private_files import make_private_directory
 from oneclaw_core.worker_loop import is_worker_thread, run_on
 
 if TYPE_CHECKING:
@@ -137,7 +138,7 @@ class PluginContext:
     @property
     def folder(self) -> Path:
         """A directory in the home for the plugin's files, made when it is first asked for."""
-        self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        make_private_directory(self._folder)
         return self._folder
 
     def oauth(self, service: OAuthService) -> OAuthClient:
