@@ -15,6 +15,7 @@ def port_of(server):
     return int(server.url.split(":")[2].partition("/")[0])
 
 
+@pytest.mark.one_python  # needs other plugins
 def test_options_set_up_a_model_without_a_terminal(oneclaw, ok, server):
     outcome = oneclaw("setup", "--provider", "own", "--base-url", server.url, "--yes")
 
@@ -24,6 +25,7 @@ def test_options_set_up_a_model_without_a_terminal(oneclaw, ok, server):
     assert ok("sessions", "list", "--json")[0]["title"] == "hello", "the test leaves no session"
 
 
+@pytest.mark.one_python  # needs other plugins
 def test_key_of_another_variable_is_stored_and_not_shown(oneclaw, ok, server, home, monkeypatch):
     monkeypatch.setenv("MY_KEY", KEY)
 
@@ -40,6 +42,7 @@ def test_key_of_another_variable_is_stored_and_not_shown(oneclaw, ok, server, ho
     assert ok("models", "default") == "own/other (stored)\n"
 
 
+@pytest.mark.one_python  # needs other plugins
 def test_key_of_the_services_own_variable_stays_there(oneclaw, serve_openai, home):
     outcome = oneclaw("setup", "--provider", "openai", "--model", "m", "--no-test", "--yes")
 
@@ -52,6 +55,7 @@ def serve_openai(monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
 
 
+@pytest.mark.one_python  # needs other plugins
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -74,6 +78,7 @@ def test_what_is_missing_is_said(oneclaw, arguments, message):
     assert message in outcome.stderr
 
 
+@pytest.mark.one_python  # needs other plugins
 def test_failed_test_stores_nothing(oneclaw, ok):
     with ModelServer([status(401)]) as refusing:
         outcome = oneclaw("setup", "--provider", "own", "--base-url", refusing.url, "--model", "m", "--yes")
@@ -84,6 +89,7 @@ def test_failed_test_stores_nothing(oneclaw, ok):
     assert ok("models", "default").startswith("offline/rules")
 
 
+@pytest.mark.one_python  # needs other plugins
 @pytest.mark.parametrize(("model", "key"), [("", KEY), ("m", "no key, with spaces")])
 def test_what_cannot_be_stored_as_a_whole_is_not_stored_in_part(oneclaw, ok, home, monkeypatch, model, key):
     oneclaw("models", "default", "openai/before")
@@ -107,6 +113,7 @@ def test_what_cannot_be_stored_as_a_whole_is_not_stored_in_part(oneclaw, ok, hom
     assert not (home / "keys.json").exists()
 
 
+@pytest.mark.one_python  # needs other plugins
 def test_mistakes_are_corrected_at_the_terminal(home, server):
     arguments = ("setup", "--provider", "own", "--base-url", "http://127.0.0.1:1/v1")
     with PseudoTerminal(*arguments, environ=os.environ) as terminal:
@@ -133,6 +140,7 @@ def test_mistakes_are_corrected_at_the_terminal(home, server):
     assert not (home / "keys.json").exists()
 
 
+@pytest.mark.one_python  # needs other plugins
 def test_first_start_without_a_command_offers_set_up(home):
     arguments = {**os.environ, "ONECLAW_PROFILE": "work"}
     with PseudoTerminal("--profile", "work", environ=arguments) as terminal:
@@ -197,6 +205,7 @@ def test_profiles_are_listed(ok, home):
     assert ok("config", "get", "turn_max_tool_rounds") == "200\n"
 
 
+@pytest.mark.one_python  # needs other plugins
 def test_settings_of_plugins_are_asked_by_condition(home, server):
     plugins = ",".join(["scheduled_tasks", "google_workspace"])
     environ = {**os.environ, "ONECLAW_DISABLED_PLUGINS": plugins, "SHELL": "/bin/none"}
@@ -221,6 +230,7 @@ def test_settings_of_plugins_are_asked_by_condition(home, server):
     assert KEY in (home / "keys.json").read_text()
 
 
+@pytest.mark.one_python  # needs other plugins
 def test_model_is_found_by_a_part_of_its_name(home):
     names = [{"id": f"model-{number}"} for number in range(30)]
     with ModelServer(lambda _: text("Hi."), models=names) as server:

@@ -37,6 +37,7 @@ def test_fish_needs_a_file_alone(ok, users_folder, oneclaw):
     assert "there is no terminal" in oneclaw("completion", "install", "bash").stderr
 
 
+@pytest.mark.one_python  # needs other plugins
 def test_names_are_completed_without_importing_a_plugin(home):
     program = "import sys; from oneclaw_core.cli.main import main\ntry: main([])\nfinally: print(*sorted(sys.modules))"
     environ = {**os.environ, "_ONECLAW_COMPLETE": "bash_complete", "COMP_WORDS": "oneclaw s", "COMP_CWORD": "1"}

@@ -68,6 +68,7 @@ def make_skill(folder):
     (folder / "run.sh").write_text("touch /tmp/never\n")
 
 
+@pytest.mark.one_python  # needs other plugins
 def test_all_of_hermes_is_shown_and_taken(oneclaw, ok, home, hermes):
     listed = ok("setup", "import", "hermes", "--list")
     outcome = oneclaw("setup", "import", "hermes", "--yes")
@@ -95,6 +96,7 @@ def test_all_of_hermes_is_shown_and_taken(oneclaw, ok, home, hermes):
     assert "kept the skill of that name" in again
 
 
+@pytest.mark.one_python  # needs other plugins
 def test_nanobot_is_taken(ok, nanobot, home):
     taken = ok("setup", "import", "nanobot", "--yes")
 
@@ -105,6 +107,7 @@ def test_nanobot_is_taken(ok, nanobot, home):
     assert (home / "skills" / "dogs" / "run.sh").stat().st_mode & 0o111 == 0
 
 
+@pytest.mark.one_python  # needs other plugins
 def test_llm_is_taken(oneclaw, llm):
     outcome = oneclaw("setup", "import", "llm", "--yes")
 
@@ -115,6 +118,7 @@ def test_llm_is_taken(oneclaw, llm):
     assert "the key 'unheard': no service of that name is known" in outcome.stderr
 
 
+@pytest.mark.one_python  # needs other plugins
 def test_key_is_not_stored_for_a_provider_at_another_server(ok, nanobot, home):
     providers = {"lab": {"apiBase": "https://lab.example/v1", "apiKey": KEYS["lab"]}}
     providers["mistral"] = {"apiKey": KEYS["mistral"]}
