@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 MAX_FIELDS = 20
 MAX_TRIES = 3
 _MESSAGE_CHARACTERS = 1_000
+_NAMES_CHARACTERS = 700
+_ADDRESS_CHARACTERS = 1_200
 _MOST_CHOICES = 10
 _ANSWER, _DECLINE = "answer", "do not answer"
 _SKIP, _DEFAULT = "leave it out", "default"
@@ -77,7 +79,7 @@ async def answered(server: str, parameters: dict[str, Any], context: ToolContext
     schema = schema if isinstance(schema, dict) else {}
     fields = schema.get("properties")
     fields = dict(list(fields.items())[:MAX_FIELDS]) if isinstance(fields, dict) else {}
-    named = ", ".join(cleaned(name, 60) for name in fields) or "nothing but your consent"
+    named = cleaned(", ".join(cleaned(name, 60) for name in fields), _NAMES_CHARACTERS) or "nothing but your consent"
     question = (
         f"The MCP server {server} asks (never give it a password or a key): {message}\nIt wants to know: {named}."
     )
@@ -97,14 +99,18 @@ async def answered(server: str, parameters: dict[str, Any], context: ToolContext
 
 async def _address(server: str, message: str, url: str, context: ToolContext) -> tuple[str, None]:
     """Show an address with its host; nothing is opened or fetched here."""
-    parts = urlsplit(url)
-    if parts.scheme not in ("https", "http") or not parts.hostname or cleaned(url) != url:
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        return "decline", None
+    if parts.scheme not in ("https", "http") or not parts.hostname or cleaned(url, _ADDRESS_CHARACTERS) != url:
         return "decline", None
     question = (
-        f"The MCP server {server} wants you to open an address at the host {parts.hostname}: {message}\n{url}\n"
+        f"The MCP server {server} wants you to open an address at the host {cleaned(parts.hostname, 100)}: "
+        f"{cleaned(message, 500)}\n{url}\n"
         "Open it in a browser only if you expect this."
     )
-    answer = await context.ask_user(question[:2_000], (_OPENED, _CANCEL), allows_text=False)
+    answer = await context.ask_user(question, (_OPENED, _CANCEL), allows_text=False)
     return ("accept" if answer == _OPENED else "decline"), None
 
 
@@ -117,11 +123,12 @@ async def _field(
     description = cleaned(field.get("description"), 300)
     default = field.get("default")
     kind = field.get("type")
-    lines = [f"{label} ({kind}), for the MCP server {server}{': ' + description if description else ''}"]
+    shown_kind = cleaned(kind, 20) or "text"
+    lines = [f"{label} ({shown_kind}), for the MCP server {server}{': ' + description if description else ''}"]
     if default is not None:
         lines.append(f"Its default is {cleaned(json.dumps(default, ensure_ascii=False), 200)}.")
     if len(choices) > _MOST_CHOICES - 1:
-        lines.append(cleaned(f"It takes: {', '.join(choices)}", 800))
+        lines.append(cleaned(f"It takes: {', '.join(choices)}", 600))
     shown = [cleaned(each, 200) for each in choices] if len(choices) < _MOST_CHOICES else []
     can_skip = not is_required or default is not None
     shown = [each for each in shown if each] + ([_skip(default)] if can_skip else [])

@@ -112,6 +112,11 @@ def test_questions_in_the_old_era_can_be_declined(servers: McpHome) -> None:
     user.replies("I have opened it")
     assert json.loads(str(servers.call("plain__ask", **address).result)) == {"action": "accept"}
     assert "at the host pay.example.com" in user.questions[-1].question
+    user.replies("do not answer")
+    names = {f"{number} {'n' * 200}": {"type": ["x" * 3_000]} for number in range(20)}
+    long = {"message": "m" * 5_000, "requestedSchema": {"type": "object", "properties": names}}
+    assert json.loads(str(servers.call("plain__ask", **long).result)) == {"action": "decline"}
+    assert json.loads(str(servers.call("plain__ask", **address | {"url": "https://["}).result)) == {"action": "decline"}
     # Nobody can be asked.
     assert json.loads(str(servers.call("plain__ask", **form).result)) == {"action": "cancel"}
 
