@@ -193,6 +193,8 @@ def _read_settings(repository: Path) -> bytes:
 def _places_in(settings: bytes, repository: Path, root: Path) -> Iterator[Path]:
     """Yield the hooks and settings below a root that the settings of a repository name."""
     for name, value in _PLACES.findall(settings):
+        if b"\0" in value:  # git refuses it, too
+            continue
         base = repository.parent if name.lower() == b"hookspath" else repository
         path = Path(os.path.realpath(base / os.fsdecode(value.strip().strip(b'"'))))
         if path.is_relative_to(root) and path not in (root, *root.parents, *repository.parents) and path.exists():

@@ -331,3 +331,12 @@ def test_no_folder_is_moved_so_that_hidden_files_in_it_can_be_read(run, oneclaw_
     (oneclaw_home.workspace / "a/b/.env").write_text("canary")
     run("mv a/b venv; mv a node_modules")
     assert "canary" not in run("cat venv/.env node_modules/b/.env a/b/.env").result
+
+
+def test_a_place_in_settings_of_git_that_no_path_can_name_is_left_aside(tmp_path):
+    guard = guard_for(tmp_path)
+    repository = guard.workspace / "a" / ".git"
+    repository.mkdir(parents=True)
+    (repository / "config").write_bytes(b"[core]\n  hooksPath = a\0b\n")
+
+    assert sandbox_policy(guard) is not None
