@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from oneclaw_core.config.providers import SET_ASIDE_SETTING
 from oneclaw_core.errors import NotFoundError, OneClawError, ProviderError, StoreError
-from oneclaw_core.providers.route import FailureKind, failure_kind
+from oneclaw_core.providers.route import MAX_COOL_DOWN_SECONDS, FailureKind, failure_kind
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
@@ -206,7 +206,7 @@ class Fallback:
 
     async def _note(self, name: str, kind: FailureKind, error: ProviderError, store: Store) -> None:
         self._faults[name] = str(error)
-        seconds = max(self._route.cool_down_seconds, error.retry_after_seconds or 0)
+        seconds = min(max(self._route.cool_down_seconds, error.retry_after_seconds or 0), MAX_COOL_DOWN_SECONDS)
         if seconds <= 0:
             return
         self._set_aside[name] = SetAside(self._now() + seconds, str(kind))
