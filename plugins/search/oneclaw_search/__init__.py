@@ -1,4 +1,4 @@
-"""Web search for OneClaw: without a key, or with SearXNG, Brave or Tavily."""
+"""Web search for OneClaw: without a key, with SearXNG, Brave or Tavily, or by a model that searches."""
 
 from __future__ import annotations
 

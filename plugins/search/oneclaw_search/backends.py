@@ -6,8 +6,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
-
     import httpx
 
     from oneclaw_search.settings import SearchSettings
@@ -98,7 +96,7 @@ async def search_searxng(query: Query, settings: SearchSettings, http: httpx.Asy
     response = await http.get(f"{settings.url.rstrip('/')}/search", params=parameters)
     if response.status_code == 403:
         raise SearchError(f"{settings.url} gives no JSON: its settings.yml must list json under search.formats.")
-    found = _list(_document(response), "results")
+    found = objects(read_document(response), "results")
     return [_result(each.get("title"), each.get("url"), each.get("content")) for each in found]
 
 
@@ -116,11 +114,10 @@ async def search_brave(query: Query, settings: SearchSettings, http: httpx.Async
             parameters["search_lang"] = language
     if query.period is not None:
         parameters["freshness"] = _BRAVE_PERIODS[query.period]
-    headers = {"X-Subscription-Token": _key(settings), "Accept": "application/json"}
+    headers = {"X-Subscription-Token": key_of(settings), "Accept": "application/json"}
     url = f"{(settings.url or BRAVE_URL).rstrip('/')}/res/v1/web/search"
-    document = _document(await http.get(url, params=parameters, headers=headers))
-    web = document.get("web")
-    found = _list(web, "results") if isinstance(web, dict) else []
+    document = read_document(await http.get(url, params=parameters, headers=headers))
+    found = objects(object_of(document, "web"), "results")
     return [_result(each.get("title"), each.get("url"), each.get("description")) for each in found]
 
 
@@ -134,25 +131,17 @@ async def search_tavily(query: Query, settings: SearchSettings, http: httpx.Asyn
     if query.period is not None:
         body["time_range"] = query.period
     url = f"{(settings.url or TAVILY_URL).rstrip('/')}/search"
-    response = await http.post(url, json=body, headers={"Authorization": f"Bearer {_key(settings)}"})
-    found = _list(_document(response), "results")
+    response = await http.post(url, json=body, headers={"Authorization": f"Bearer {key_of(settings)}"})
+    found = objects(read_document(response), "results")
     return [_result(each.get("title"), each.get("url"), each.get("content")) for each in found]
 
 
-HTTP_BACKENDS: dict[str, Callable[[Query, SearchSettings, httpx.AsyncClient], Awaitable[list[Result]]]] = {
-    "searxng": search_searxng,
-    "brave": search_brave,
-    "tavily": search_tavily,
-}
+def key_of(settings: SearchSettings) -> str:
+    """Return the key of the service.
 
-
-def service_url(settings: SearchSettings) -> str:
-    """Return the address of the service that is asked; for ``ddgs``, that of one of its engines."""
-    known = {"ddgs": "https://duckduckgo.com", "brave": BRAVE_URL, "tavily": TAVILY_URL}
-    return settings.url or known.get(settings.backend, "")
-
-
-def _key(settings: SearchSettings) -> str:
+    Raises:
+        SearchError: none is set.
+    """
     key = settings.api_key.get_secret_value()
     if not key:
         raise SearchError(
@@ -162,7 +151,12 @@ def _key(settings: SearchSettings) -> str:
     return key
 
 
-def _document(response: httpx.Response) -> dict[str, Any]:
+def read_document(response: httpx.Response) -> dict[str, Any]:
+    """Read the JSON object that a service answered.
+
+    Raises:
+        SearchError: it answered with an error, or something else.
+    """
     host = response.url.host
     if response.status_code in (401, 403):
         raise SearchError(f"{host} refuses the key. The user can set another with: oneclaw keys set search.api_key")
@@ -179,9 +173,16 @@ def _document(response: httpx.Response) -> dict[str, Any]:
     return document
 
 
-def _list(document: dict[str, Any], name: str) -> list[dict[str, Any]]:
+def objects(document: dict[str, Any], name: str) -> list[dict[str, Any]]:
+    """Return the objects of a list in an object; none if there is no such list."""
     found = document.get(name)
     return [each for each in found if isinstance(each, dict)] if isinstance(found, list) else []
+
+
+def object_of(document: dict[str, Any], name: str) -> dict[str, Any]:
+    """Return an object in an object; an empty one if there is none."""
+    found = document.get(name)
+    return found if isinstance(found, dict) else {}
 
 
 def _result(title: object, url: object, excerpt: object) -> Result:

@@ -6,7 +6,7 @@ from typing import Literal
 
 from pydantic import BaseModel, Field, SecretStr
 
-Backend = Literal["ddgs", "searxng", "brave", "tavily"]
+Backend = Literal["ddgs", "searxng", "brave", "tavily", "openai", "anthropic", "gemini"]
 
 
 class SearchSettings(BaseModel):
@@ -14,18 +14,23 @@ class SearchSettings(BaseModel):
 
     backend: Backend = Field(
         "ddgs",
-        description="the service that searches: ddgs, searxng, brave or tavily",
+        description="the service that searches: ddgs, searxng, brave, tavily, openai, anthropic or gemini",
         json_schema_extra={"setup": True},
     )
     url: str = Field(
         "",
-        description="the address of a SearXNG instance, or another one of brave or tavily",
+        description="the address of a SearXNG instance, or another one of a service with a key",
         json_schema_extra={"user_only": True, "setup": {"backend": ["searxng"]}},  # the key is sent there
     )
     api_key: SecretStr = Field(
         SecretStr(""),
-        description="for brave or tavily",
-        json_schema_extra={"setup": {"backend": ["brave", "tavily"]}},
+        description="of the service, for all but ddgs and searxng",
+        json_schema_extra={"setup": {"backend": ["brave", "tavily", "openai", "anthropic", "gemini"]}},
+    )
+    model: str = Field(
+        "",
+        description="a model that can search the web, for openai, anthropic or gemini",
+        json_schema_extra={"setup": {"backend": ["openai", "anthropic", "gemini"]}},
     )
     engines: str = Field("auto", description="the search engines that ddgs asks, such as duckduckgo,brave")
     region: str = Field("", description="the country and language of results, such as us-en or de-de")

@@ -7,7 +7,8 @@ from html import unescape
 from typing import TYPE_CHECKING
 
 from oneclaw_core import ToolContext, ToolResult, untrusted
-from oneclaw_search.backends import HTTP_BACKENDS, Query, SearchError, search_ddgs, service_url
+from oneclaw_search.backends import Query, SearchError, search_ddgs
+from oneclaw_search.services import HTTP_BACKENDS, service_url
 
 if TYPE_CHECKING:
     from oneclaw_search.backends import Result

@@ -8,38 +8,10 @@ from oneclaw_core.testing import assert_tool_error, assert_tool_succeeded
 
 
 @pytest.fixture
-def oneclaw_plugins():
-    return ["search"]
-
-
-@pytest.fixture
 def search(oneclaw_factory, oneclaw_plugins):
     """Search with the default service."""
     home = oneclaw_factory(plugins=oneclaw_plugins)
     return lambda **arguments: home.call_tool("web_search", **arguments)
-
-
-@pytest.fixture
-def home_with(oneclaw_factory, oneclaw_plugins, web_server):
-    """Make a home that searches with a service, at the address of the test's server."""
-
-    def make(backend, **settings):
-        given = {"backend": backend, "url": web_server.url_of().rstrip("/"), "api_key": "the-key-of-a-test", **settings}
-        environ = {f"ONECLAW_SEARCH_{name.upper()}": value for name, value in given.items()}
-        return oneclaw_factory(plugins=oneclaw_plugins, allow=["network.private"], environ=environ)
-
-    return make
-
-
-@pytest.fixture
-def search_with(home_with):
-    """Make a search with a service."""
-
-    def make(backend, **settings):
-        home = home_with(backend, **settings)
-        return lambda **arguments: home.call_tool("web_search", **arguments)
-
-    return make
 
 
 FOUND = "Otters &amp; rivers\nhttps://example.org/otters\nThey swim."
