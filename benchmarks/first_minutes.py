@@ -261,7 +261,7 @@ def at_terminal(command: list[str], home: Path, until: threading.Event | None = 
 
 @dataclass
 class Result:
-    """What was seen of one program."""
+    """Observations of one program."""
 
     commands: int = 0
     edits: int = 0

@@ -1,4 +1,4 @@
-"""What a person says while a turn runs: it waits for the turn's end, steers the turn, or stops it."""
+"""Messages that arrive while a turn runs: they wait for its end, steer it, or stop it."""
 
 from __future__ import annotations
 

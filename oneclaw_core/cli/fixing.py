@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class LineFix:
-    """What can be done about a line of the doctor.
+    """Fix for a line of the doctor.
 
     Attributes:
         summary: one line that says what.

@@ -54,7 +54,7 @@ class Answer(Protocol):
 
     @property
     def has_begun(self) -> bool:
-        """Whether anything of the answer has come."""
+        """True if part of the answer has arrived."""
         ...
 
     @property
@@ -64,12 +64,12 @@ class Answer(Protocol):
 
     @property
     def is_complete(self) -> bool:
-        """Whether the service has said that the model is done."""
+        """True if the service has said that the model is done."""
         ...
 
     @property
     def is_final(self) -> bool:
-        """Whether nothing more is expected of a complete answer, not even token counts."""
+        """True if the answer is complete, token counts included."""
         ...
 
     def add(self, chunk: Mapping[str, Any]) -> Iterable[ModelEvent]:

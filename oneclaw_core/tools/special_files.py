@@ -36,7 +36,7 @@ _PLACES = re.compile(rb"^\s*(hooksPath|path)\s*=\s*([^\r\n#;]+)", re.IGNORECASE 
 
 @dataclass(slots=True)
 class SpecialFiles:
-    """What is hidden or protected.
+    """Hidden and protected paths.
 
     Attributes:
         hidden_folders: whose names say that they hold secrets.

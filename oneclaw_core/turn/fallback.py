@@ -176,7 +176,7 @@ class Fallback:
 
     @property
     def silence_seconds(self) -> float | None:
-        """How long the model that is asked may be silent; ``None`` for the last one, which nothing is left after."""
+        """Longest silence of the model that is asked, in seconds; ``None`` for the last model of the chain."""
         return self._route.silence_seconds if FailureKind.SILENCE in self._route.after and self._waiting() else None
 
     async def _next(self) -> ChosenModel | None:

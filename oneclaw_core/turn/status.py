@@ -1,4 +1,4 @@
-"""Where a session stands: its model, how full the context is, and what it used."""
+"""State of a session: its model, the share of the context in use, and what it used."""
 
 from __future__ import annotations
 

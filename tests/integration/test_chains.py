@@ -31,7 +31,7 @@ QUICKLY = {"models": MODELS, "retries": 0}
 
 
 class Home:
-    """A home with the chain ``chain/daily``, each of whose models has a server of its own."""
+    """A home with the chain ``chain/daily``, each of whose models has a separate server."""
 
     def __init__(self, path, servers):
         self.path = path

@@ -1,4 +1,4 @@
-"""What a chat command of a plugin may do beyond showing a text."""
+"""Answer of a plugin's chat command that does more than show a text."""
 
 from __future__ import annotations
 

@@ -34,7 +34,7 @@ class Health(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class CheckFix:
-    """What ``oneclaw doctor --fix`` can do about a finding, after the user has agreed.
+    """Fix for a finding, which ``oneclaw doctor --fix`` carries out after the user has agreed.
 
     Attributes:
         summary: one line that says what is done, such as ``make FILE readable by you alone``.

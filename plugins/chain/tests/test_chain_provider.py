@@ -1,4 +1,4 @@
-"""What is stored of a chain, and what is made of it."""
+"""Chains as they are stored and read."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an undo, or taking one back, would change: computed and shown first."""
+"""Plan of an undo or a redo, computed and shown before anything changes."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class TakenBack:
 
     @property
     def text(self) -> str:
-        """What the user wrote, without what plugins sent with it."""
+        """Return the user's text without what plugins sent with it."""
         return self.message.content.split('\n\n<context plugin="', 1)[0]
 
 

@@ -28,7 +28,7 @@ BEGUN, DONE, REDOING = "begun", "done", "redoing"
 
 @dataclass(slots=True)
 class Outcome:
-    """What was done.
+    """Outcome of an undo or a redo.
 
     Attributes:
         changed: the files that were put back.

@@ -23,7 +23,7 @@ def written(home, project):
 
 @pytest.fixture
 def questions():
-    """What the user was asked in a chat."""
+    """Questions that the user was asked in a chat."""
     return []
 
 

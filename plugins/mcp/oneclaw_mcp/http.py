@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from oneclaw_mcp.servers import Server
 
 MAX_EVENT_BYTES = 16 * 1024 * 1024
-# A server may think for long before it answers; a call has a limit of its own.
+# A server may think for long before it answers; a call has another limit.
 _READ_SECONDS = 900.0
 _CONNECT_SECONDS = 30.0
 

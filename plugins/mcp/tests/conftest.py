@@ -1,4 +1,4 @@
-"""What the tests of MCP servers share."""
+"""Fixtures of the tests of MCP servers."""
 
 from __future__ import annotations
 

@@ -59,7 +59,7 @@ def call(name: str, arguments: dict) -> dict:
 
 
 def ask(parameters: dict) -> str:
-    """Ask the user, as a server of the old era does: by a request of its own."""
+    """Ask the user by a separate request, as a server of the old era does."""
     send({"id": "question", "method": "elicitation/create", "params": parameters})
     while (reply := json.loads(sys.stdin.readline())).get("id") != "question":
         pass

@@ -1,4 +1,4 @@
-"""What servers may do: permissions, trust, sandbox, and marks on what they say."""
+"""Permissions, trust, sandbox and marks of servers."""
 
 from __future__ import annotations
 

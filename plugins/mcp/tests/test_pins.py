@@ -1,4 +1,4 @@
-"""What a server says of its tools: pinned, cleaned, named, and split into groups."""
+"""Definitions of a server's tools: pinned, cleaned, named, and split into groups."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What comes back from servers: content of each kind, resources, prompts, and questions to the user."""
+"""Results of servers: content of each kind, resources, prompts, and questions to the user."""
 
 from __future__ import annotations
 

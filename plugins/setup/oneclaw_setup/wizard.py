@@ -24,7 +24,7 @@ _MAX_ANSWER_CHARACTERS = 400
 
 @dataclass(frozen=True, slots=True)
 class Given:
-    """What the command line says beforehand.
+    """Answers that the command line gives beforehand.
 
     Attributes:
         provider: the name of the service.
@@ -47,7 +47,7 @@ class Given:
 
 @dataclass(frozen=True, slots=True)
 class Surroundings:
-    """What there is already.
+    """Configuration that is there already.
 
     Attributes:
         services: that can be set up, by name; servers on this machine first.

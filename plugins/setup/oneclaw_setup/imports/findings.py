@@ -1,4 +1,4 @@
-"""What was found in the home of another assistant."""
+"""Findings in the home of another assistant."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class FoundProvider:
 
     @property
     def line(self) -> str:
-        """What is shown of it."""
+        """Text that is shown of it."""
         return f"provider {self.name} at {self.base_url}"
 
 
@@ -41,7 +41,7 @@ class FoundKey:
 
     @property
     def line(self) -> str:
-        """What is shown of it."""
+        """Text that is shown of it."""
         return f"key of {self.provider}, from {self.origin}"
 
 
@@ -53,7 +53,7 @@ class FoundModel:
 
     @property
     def line(self) -> str:
-        """What is shown of it."""
+        """Text that is shown of it."""
         return f"default model {self.name}"
 
 
@@ -66,7 +66,7 @@ class FoundSkill:
 
     @property
     def line(self) -> str:
-        """What is shown of it."""
+        """Text that is shown of it."""
         return f"skill {self.name}, from {self.folder}"
 
 
@@ -79,7 +79,7 @@ class FoundNote:
 
     @property
     def line(self) -> str:
-        """What is shown of it."""
+        """Text that is shown of it."""
         return f"note from {self.origin}: {self.text}"
 
 
