@@ -1,4 +1,4 @@
-"""HTTP for OneClaw and its plugins: clients, the network guard, OAuth."""
+"""HTTP for OneClaw and its plugins: clients, the network guard, OAuth, the guard and the tokens of servers."""
 
 from __future__ import annotations
 
@@ -31,6 +31,11 @@ if TYPE_CHECKING:
     from oneclaw_core.http.proxy import GuardedProxy as GuardedProxy
     from oneclaw_core.http.proxy import command_proxy as command_proxy
     from oneclaw_core.http.proxy import guarded_proxy as guarded_proxy
+    from oneclaw_core.http.server_guard import ServerGuard as ServerGuard
+    from oneclaw_core.http.server_guard import bearer_token as bearer_token
+    from oneclaw_core.http.server_guard import send_refusal as send_refusal
+    from oneclaw_core.http.server_tokens import ServerToken as ServerToken
+    from oneclaw_core.http.server_tokens import ServerTokens as ServerTokens
     from oneclaw_core.secrets.store import SecretPlace as SecretPlace
     from oneclaw_core.secrets.store import SecretStore as SecretStore
     from oneclaw_core.secrets.store import SecretWords as SecretWords
@@ -47,6 +52,8 @@ _NAMES = {
     "oauth.consent": "OAuthConsent RedirectListener",
     "oauth.service": "AccessToken OAuthGrant OAuthService",
     "proxy": "GuardedProxy command_proxy guarded_proxy",
+    "server_guard": "ServerGuard bearer_token send_refusal",
+    "server_tokens": "ServerToken ServerTokens",
 }
 
 __getattr__, __dir__, __all__ = lazy_names(__name__, _NAMES)

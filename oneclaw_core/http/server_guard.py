@@ -1,0 +1,214 @@
+"""The guard in front of the HTTP servers of OneClaw: ASGI middleware that refuses requests from other sites.
+
+A page in the user's browser can send requests to any address of this machine. With DNS rebinding it can read the
+answers, too, and its ``Origin`` then equals its ``Host``. So both are compared with a list, with their ports.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import time
+from http import HTTPStatus
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+from oneclaw_core.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Collection, MutableMapping
+
+    Scope = MutableMapping[str, Any]
+    Message = MutableMapping[str, Any]
+    Receive = Callable[[], Awaitable[Message]]
+    Send = Callable[[Message], Awaitable[None]]
+    App = Callable[[Scope, Receive, Send], Awaitable[None]]
+
+MAX_BODY_BYTES = 4 * 1024 * 1024
+SLOW_SECONDS = 30.0
+_PORTS = {"http": 80, "https": 443}
+_FORWARDED = (b"forwarded", b"x-forwarded-for", b"x-forwarded-host", b"x-forwarded-proto", b"x-real-ip")
+
+
+class ServerGuard:
+    """ASGI middleware that passes on requests to known addresses from known origins.
+
+    It answers a wrong ``Host`` with 421, a foreign ``Origin`` with 403, headers of a proxy that is not configured with
+    400, a body that is too long with 413 and one that comes too slowly with 408. It refuses WebSockets, and cuts off
+    clients that do not read their answers. It knows no users: the application checks tokens or cookies.
+
+    Args:
+        app: the application behind it.
+        origins: the addresses of this server as browsers write them, such as ``http://127.0.0.1:8311``.
+        max_body_bytes: the longest body of a request.
+        slow_seconds: how long a body may take to arrive, and the client to accept each piece of an answer.
+        is_behind_proxy: True if a proxy in front sets headers such as ``X-Forwarded-For``.
+
+    Raises:
+        UsageError: an origin is no address of a server.
+    """
+
+    def __init__(
+        self,
+        app: App,
+        origins: Collection[str],
+        *,
+        max_body_bytes: int = MAX_BODY_BYTES,
+        slow_seconds: float = SLOW_SECONDS,
+        is_behind_proxy: bool = False,
+    ) -> None:
+        self._app = app
+        self._origins = {_origin(each) for each in origins}
+        self._hosts = {each.partition("://")[2] for each in self._origins}
+        self._max_body_bytes = max_body_bytes
+        self._slow_seconds = slow_seconds
+        self._is_behind_proxy = is_behind_proxy
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Check a request and pass it on."""
+        if scope["type"] == "lifespan":
+            await self._app(scope, receive, send)
+            return
+        if scope["type"] != "http":
+            await send({"type": "websocket.close", "code": 1008})
+            return
+        refusal = self._refusal(scope)
+        if refusal is not None:
+            await send_refusal(send, *refusal)
+            return
+        exchange = _Exchange(receive, send, self._max_body_bytes, self._slow_seconds)
+        try:
+            await self._app(scope, exchange.receive, exchange.send)
+        except Exception:
+            # The application met the end of a request that was refused already.
+            if not exchange.is_refused:
+                raise
+
+    def _refusal(self, scope: Scope) -> tuple[HTTPStatus, str] | None:
+        hosts = _values(scope, b"host")
+        if len(hosts) != 1 or _host(hosts[0], scope["scheme"]) not in self._hosts:
+            return HTTPStatus.MISDIRECTED_REQUEST, "this server does not answer to that Host"
+        origins = _values(scope, b"origin")
+        if origins and (len(origins) != 1 or not self._is_known(origins[0])):
+            return HTTPStatus.FORBIDDEN, "requests of other sites are refused"
+        if not self._is_behind_proxy and any(_values(scope, name) for name in _FORWARDED):
+            return HTTPStatus.BAD_REQUEST, "no proxy is configured in front of this server"
+        lengths = _values(scope, b"content-length")
+        if lengths and (not lengths[0].isdecimal() or int(lengths[0][:20]) > self._max_body_bytes):
+            return HTTPStatus.REQUEST_ENTITY_TOO_LARGE, self._too_long()
+        return None
+
+    def _is_known(self, origin: str) -> bool:
+        try:
+            return _origin(origin) in self._origins
+        except UsageError:
+            return False
+
+    def _too_long(self) -> str:
+        return _too_long(self._max_body_bytes)
+
+
+class _Exchange:
+    """One request with limits on its body, and on a client that does not read the answer."""
+
+    def __init__(self, receive: Receive, send: Send, max_body_bytes: int, slow_seconds: float) -> None:
+        self.is_refused = False
+        self._receive = receive
+        self._send = send
+        self._max_body_bytes = max_body_bytes
+        self._left_bytes = max_body_bytes
+        self._slow_seconds = slow_seconds
+        self._deadline: float | None = None
+        self._has_body = False
+        self._is_answered = False
+
+    async def receive(self) -> Message:
+        """Receive the next piece of the body, then the end of the connection."""
+        if self.is_refused:
+            return {"type": "http.disconnect"}
+        if self._has_body:
+            return await self._receive()
+        if self._deadline is None:
+            self._deadline = time.monotonic() + self._slow_seconds
+        try:
+            async with asyncio.timeout(self._deadline - time.monotonic()):
+                message = await self._receive()
+        except TimeoutError:
+            return await self._refuse(HTTPStatus.REQUEST_TIMEOUT, "the body came too slowly")
+        self._left_bytes -= len(message.get("body", b""))
+        if self._left_bytes < 0:
+            return await self._refuse(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, _too_long(self._max_body_bytes))
+        self._has_body = not message.get("more_body", False)
+        return message
+
+    async def send(self, message: Message) -> None:
+        """Send a piece of the answer.
+
+        Raises:
+            OSError: the client accepts nothing.
+        """
+        if self.is_refused:
+            return
+        self._is_answered = True
+        try:
+            async with asyncio.timeout(self._slow_seconds):
+                await self._send(message)
+        except TimeoutError:
+            raise OSError("the client does not read the answer") from None
+
+    async def _refuse(self, status: HTTPStatus, text: str) -> Message:
+        self.is_refused = True
+        if not self._is_answered:
+            await send_refusal(self._send, status, text)
+        return {"type": "http.disconnect"}
+
+
+async def send_refusal(
+    send: Send, status: HTTPStatus, text: str, headers: Collection[tuple[bytes, bytes]] = ()
+) -> None:
+    """Answer a request with an error as JSON: ``{"error": {"type": ..., "message": ...}}``, and close the connection.
+
+    Args:
+        send: of the ASGI request.
+        status: of the answer.
+        text: the message; it must not repeat what the client sent.
+        headers: further ones, with lowercase names.
+    """
+    # Python's phrase for it differs between versions.
+    is_long = status == HTTPStatus.REQUEST_ENTITY_TOO_LARGE
+    kind = "content_too_large" if is_long else status.phrase.lower().replace(" ", "_")
+    body = json.dumps({"error": {"type": kind, "message": text}}).encode()
+    own = [(b"content-type", b"application/json"), (b"content-length", b"%d" % len(body)), (b"connection", b"close")]
+    await send({"type": "http.response.start", "status": int(status), "headers": [*own, *headers]})
+    await send({"type": "http.response.body", "body": body})
+
+
+def bearer_token(scope: Scope) -> str | None:
+    """Return the token in the ``Authorization`` header of an ASGI request; ``None`` if there is none."""
+    values = _values(scope, b"authorization")
+    kind, _, token = values[0].partition(" ") if len(values) == 1 else ("", "", "")
+    return token.strip() or None if kind.lower() == "bearer" else None
+
+
+def _values(scope: Scope, name: bytes) -> list[str]:
+    return [value.decode("latin-1") for key, value in scope["headers"] if key.lower() == name]
+
+
+def _origin(address: str) -> str:
+    try:
+        parts = urlsplit(address)
+        port = parts.port
+    except ValueError:
+        raise UsageError(f"{address!r} is no origin, such as http://127.0.0.1:8311") from None
+    if parts.scheme not in _PORTS or not parts.hostname or parts.path.strip("/") or parts.username is not None:
+        raise UsageError(f"{address!r} is no origin, such as http://127.0.0.1:8311")
+    host = f"[{parts.hostname}]" if ":" in parts.hostname else parts.hostname
+    return f"{parts.scheme}://{host}" + (f":{port}" if port not in (None, _PORTS[parts.scheme]) else "")
+
+
+def _host(value: str, scheme: str) -> str:
+    return value.lower().removesuffix(f":{_PORTS.get(scheme, 80)}")
+
+
+def _too_long(max_body_bytes: int) -> str:
+    return f"the body is longer than {max_body_bytes} bytes"
