@@ -167,9 +167,9 @@ class _Stop:
 
     @staticmethod
     def _end(text: str) -> None:
-        with suppress(OSError, ValueError):
-            sys.stderr.write(f"serve: {text}\n")
-            sys.stderr.flush()
+        # A signal may interrupt a write to sys.stderr, which then refuses another.
+        with suppress(OSError):
+            os.write(2, f"serve: {text}\n".encode())
         os._exit(1)
 
 

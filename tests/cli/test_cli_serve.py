@@ -1,6 +1,7 @@
 """``oneclaw serve``."""
 
 import asyncio
+import io
 import os
 import signal
 import subprocess
@@ -173,3 +174,30 @@ def test_a_signal_that_interrupts_the_handling_of_the_first_is_the_second(monkey
     stop.loop.close()
 
     assert ends == ["stopped at once"]
+
+
+def test_signals_in_the_middle_of_a_write_to_standard_error_end_the_program(monkeypatch, capfd):
+    from oneclaw_core.cli import serve
+
+    stop, ends = serve._Stop(), []
+    stop.loop = asyncio.new_event_loop()
+
+    class InterruptedTerminal(io.RawIOBase):
+        """Two signals come while a service writes."""
+
+        def writable(self):
+            return True
+
+        def write(self, data):
+            stop.ask(signal.SIGTERM, None)
+            stop.ask(signal.SIGINT, None)
+            return len(data)
+
+    monkeypatch.setattr(serve.os, "_exit", ends.append)
+    monkeypatch.setattr(sys, "stderr", io.TextIOWrapper(io.BufferedWriter(InterruptedTerminal()), line_buffering=True))
+    sys.stderr.write("ready\n")
+    stop.end()
+    stop.loop.close()
+
+    assert ends == [1]
+    assert capfd.readouterr().err == "serve: stopped at once\n"
