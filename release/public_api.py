@@ -20,6 +20,7 @@ LISTING = ROOT / "release" / "public-api.txt"
 MODULES = (
     "oneclaw_core",
     "oneclaw_core.cli",
+    "oneclaw_core.channels",
     "oneclaw_core.http",
     "oneclaw_core.plugins",
     "oneclaw_core.plugins.hookspecs",

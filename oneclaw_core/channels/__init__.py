@@ -1,1 +1,44 @@
-"""Code that all channels share."""
+"""Public names for plugins that let people talk to OneClaw: a page, a messenger.
+
+A plugin writes a :class:`ChatChannel`, and a service that opens a :class:`ChatRouter` and passes each message to it.
+The router does what all channels share: pairing, a durable inbox and outbox, sessions, commands, questions, streaming.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from oneclaw_core._lazy import lazy_names
+
+if TYPE_CHECKING:
+    from oneclaw_core.channels.chat_channel import ChatChannel as ChatChannel
+    from oneclaw_core.channels.chat_channel import ChatQuestion as ChatQuestion
+    from oneclaw_core.channels.chat_channel import Inbound as Inbound
+    from oneclaw_core.channels.chat_channel import InboundFile as InboundFile
+    from oneclaw_core.channels.chat_channel import RetryLaterError as RetryLaterError
+    from oneclaw_core.channels.chat_channel import UndeliverableError as UndeliverableError
+    from oneclaw_core.channels.conversation import Conversation as Conversation
+    from oneclaw_core.channels.conversation import TurnListener as TurnListener
+    from oneclaw_core.channels.mailbox import Mailbox as Mailbox
+    from oneclaw_core.channels.message_view import split_text as split_text
+    from oneclaw_core.channels.pairing import Pairing as Pairing
+    from oneclaw_core.channels.pairing import Person as Person
+    from oneclaw_core.channels.router import ChatRouter as ChatRouter
+    from oneclaw_core.channels.shared_commands import SlashCommand as SlashCommand
+    from oneclaw_core.channels.shared_commands import SlashCommands as SlashCommands
+    from oneclaw_core.channels.shared_commands import expandable_command as expandable_command
+    from oneclaw_core.channels.shared_commands import follow as follow
+    from oneclaw_core.channels.turn_queue import TurnQueue as TurnQueue
+
+_NAMES = {
+    "chat_channel": "ChatChannel ChatQuestion Inbound InboundFile RetryLaterError UndeliverableError",
+    "conversation": "Conversation TurnListener",
+    "mailbox": "Mailbox",
+    "message_view": "split_text",
+    "pairing": "Pairing Person",
+    "router": "ChatRouter",
+    "shared_commands": "expandable_command follow SlashCommand SlashCommands",
+    "turn_queue": "TurnQueue",
+}
+
+__getattr__, __dir__, __all__ = lazy_names(__name__, _NAMES)

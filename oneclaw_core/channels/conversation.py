@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from oneclaw_core.app import OneClaw
     from oneclaw_core.providers.base import ModelRequest
     from oneclaw_core.sessions.sessions import Session
+    from oneclaw_core.tools.permissions import Asker
+    from oneclaw_core.tools.user_question import UserAsker
     from oneclaw_core.turn.status import SessionStatus
     from oneclaw_core.types.agents import Agent, ReasoningLevel
     from oneclaw_core.types.events import TurnEvent
@@ -49,6 +51,8 @@ class Conversation:
         reasoning: how much the model is to think in it, ``None`` for what is set.
         channel: the name of the channel.
         confirm: asks the person a question of yes or no; ``None`` where nobody can be asked, which is a no.
+        ask: asks the person for permissions, instead of what the home was opened with.
+        ask_user: asks the person questions of tools; with either of the two, the home's are not used.
         stop: stops the turn under way; False if none is. ``None`` where lines are worked on one by one.
         steering: messages for the turn under way.
         waiting: messages and commands for when it has ended.
@@ -65,6 +69,8 @@ class Conversation:
     reasoning: ReasoningLevel | None = None
     channel: str = "terminal"
     confirm: Callable[[str], Awaitable[bool]] | None = None
+    ask: Asker | None = None
+    ask_user: UserAsker | None = None
     stop: Callable[[], bool] | None = None
     steering: list[str] = field(default_factory=list)
     waiting: list[str] = field(default_factory=list)
@@ -148,6 +154,8 @@ class Conversation:
             command=command,
             reasoning=self.reasoning,
             steering=self.steering,
+            ask=self.ask,
+            ask_user=self.ask_user,
         )
         try:
             await self._show(turn)
@@ -165,7 +173,12 @@ class Conversation:
         if self.session_name is None:
             raise UsageError("nothing was said yet: send a message")
         turn = self.claw.resume(
-            self.session_name, agent=self.agent, model=self.model, reasoning=self.reasoning, steering=self.steering
+            self.session_name,
+            agent=self.agent,
+            model=self.model,
+            reasoning=self.reasoning,
+            steering=self.steering,
+            ask=self.ask,
         )
         await self._show(turn)
 

@@ -197,7 +197,7 @@ class _Host:
     """The parts of the open home that a service gets."""
 
     def __init__(self, claw: OneClaw, tell: Callable[[ServiceChange, str], None]) -> None:
-        self._claw = claw
+        self.app = claw
         self._tell = tell
         self.sessions = claw.services.sessions
 
@@ -217,7 +217,7 @@ class _Host:
         ask: Asker | None,
         ask_user: UserAsker | None,
     ) -> AsyncGenerator[TurnEvent, None]:
-        sent = self._claw.send_message(
+        sent = self.app.send_message(
             text, session=session, agent=agent, attachments=attachments, ask=ask, ask_user=ask_user
         )
         async with aclosing(sent) as events:

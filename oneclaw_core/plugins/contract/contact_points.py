@@ -45,8 +45,7 @@ class Receipt:
 class Channel(ABC):
     """Sends messages to people. The registered target makes it from a ``PluginContext``.
 
-    A channel that receives messages too does so in a service of its plugin, which passes them on with
-    ``ServiceContext.send_message``.
+    A channel that receives messages too is a :class:`oneclaw_core.channels.ChatChannel`.
 
     Attributes:
         max_characters: how long a text may be, ``None`` for any length.

@@ -252,6 +252,11 @@ class ServiceHost(Protocol):
     """Duties of the program that runs a service."""
 
     @property
+    def app(self) -> Any:
+        """The open home."""
+        ...
+
+    @property
     def sessions(self) -> Sessions:
         """The conversations of the home."""
         ...
@@ -312,6 +317,11 @@ class ServiceContext(PluginContext):
         self._host = host
         self._ask: Asker | None = None
         self._ask_user: UserAsker | None = None
+
+    @property
+    def app(self) -> Any:
+        """The open home, a :class:`oneclaw_core.OneClaw`, such as for ``ChatRouter.open``."""
+        return self._host.app
 
     def show(self, text: str) -> None:
         """Show a text to the user as soon as that disturbs nothing: in the chat, or on the terminal of ``serve``."""

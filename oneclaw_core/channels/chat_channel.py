@@ -1,0 +1,187 @@
+"""The contract of a channel that people talk through: messages in, messages and questions out."""
+
+from __future__ import annotations
+
+import json
+from abc import abstractmethod
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+from oneclaw_core.errors import OneClawError
+from oneclaw_core.plugins.contract.contact_points import Channel
+from oneclaw_core.tools.permissions import PermissionAnswer
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
+    from oneclaw_core.channels.conversation import TurnListener
+    from oneclaw_core.plugins.contract.contact_points import Receipt
+    from oneclaw_core.tools.approval import ApprovalQuestion
+    from oneclaw_core.tools.user_question import UserQuestion
+    from oneclaw_core.types.messages import Attachment
+
+
+class RetryLaterError(OneClawError):
+    """The channel cannot send now.
+
+    Attributes:
+        seconds: the time to wait before the next try.
+    """
+
+    def __init__(self, message: str, seconds: float) -> None:
+        super().__init__(message)
+        self.seconds = seconds
+
+
+class UndeliverableError(OneClawError):
+    """A message can never be sent, such as to a person who has blocked the bot."""
+
+
+@dataclass(frozen=True, slots=True)
+class InboundFile:
+    """A file that a person sent, to be fetched when its message is worked on.
+
+    Attributes:
+        id: the channel's id of it.
+        name: of the file, as the person's program says.
+        media_type: likewise.
+        size: in bytes, ``None`` if unknown.
+    """
+
+    id: str
+    name: str
+    media_type: str = "application/octet-stream"
+    size: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Inbound:
+    """A message from a person.
+
+    Attributes:
+        id: of the message, unique within the channel; the same message has the same id each time it comes.
+        chat: where it was written and the answer goes, as for ``OutMessage.to``; each chat has its session.
+        person: the id of its sender, as the channel has authenticated it.
+        person_name: of the sender, as the sender writes it.
+        text: of the message, or below its files.
+        files: what comes with it.
+        is_private: True if only the sender reads the chat.
+        is_forwarded: True if others wrote the text; it is then no command.
+        message: the channel's id of the message to reply to.
+    """
+
+    id: str
+    chat: str
+    person: str
+    person_name: str = ""
+    text: str = ""
+    files: tuple[InboundFile, ...] = ()
+    is_private: bool = True
+    is_forwarded: bool = False
+    message: str | None = None
+
+    def to_json(self) -> str:
+        """Write it for the inbox."""
+        return json.dumps(asdict(self), ensure_ascii=True)
+
+    @classmethod
+    def from_json(cls, text: str) -> Inbound:
+        """Read what :meth:`to_json` wrote."""
+        values = json.loads(text)
+        return cls(**values | {"files": tuple(InboundFile(**each) for each in values["files"])})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChatQuestion:
+    """A question for one person.
+
+    Attributes:
+        id: random, for buttons: 16 characters of letters and digits.
+        person: who may answer.
+        text: the question, in lines of a fixed width.
+        choices: what can be chosen: the value to pass to :meth:`ChatRouter.answer`, and its label.
+        approval: the question as data, if it is for a permission.
+        user_question: likewise, if a tool asks it.
+    """
+
+    id: str
+    person: str
+    text: str
+    choices: tuple[tuple[str, str], ...] = ()
+    approval: ApprovalQuestion | None = None
+    user_question: UserQuestion | None = None
+
+
+class ChatChannel(Channel):
+    """Sends messages and questions to chats; a service of its plugin passes those of people to a ``ChatRouter``.
+
+    Methods that send raise ``RetryLaterError`` to be called again later, ``UndeliverableError`` if that is useless.
+
+    Attributes:
+        name: of the channel, such as ``telegram``.
+        edit_seconds: the least time between two edits of a message; ``None`` if messages cannot be edited.
+        answers: what people can answer to questions for permissions here.
+    """
+
+    name: ClassVar[str]
+    edit_seconds: ClassVar[float | None] = None
+    answers: ClassVar[Collection[PermissionAnswer]] = frozenset(
+        {PermissionAnswer.ONCE, PermissionAnswer.SESSION, PermissionAnswer.NO}
+    )
+
+    @abstractmethod
+    async def ask(self, chat: str, question: ChatQuestion) -> Receipt | None:
+        """Show a question with its choices.
+
+        Args:
+            chat: where the person reads it.
+            question: what is asked.
+        """
+
+    @abstractmethod
+    async def settle(self, chat: str, question: ChatQuestion, receipt: Receipt | None, outcome: str) -> None:
+        """Show that a question is closed, such as by taking its buttons away.
+
+        Args:
+            chat: as for :meth:`ask`.
+            question: what was asked.
+            receipt: what :meth:`ask` returned.
+            outcome: a sentence for people.
+        """
+
+    @abstractmethod
+    async def fetch(self, file: InboundFile) -> bytes:
+        """Return the bytes of a file that a person sent.
+
+        Raises:
+            OneClawError: it cannot be had; the message is for that person.
+        """
+
+    async def edit(self, chat: str, message_id: str, text: str) -> None:
+        """Replace the text of a message that was sent; needed with :attr:`edit_seconds`.
+
+        Args:
+            chat: where the message is.
+            message_id: of its receipt.
+            text: Markdown.
+        """
+        raise NotImplementedError
+
+    async def typing(self, chat: str) -> None:
+        """Show for some seconds that an answer is being written."""
+
+    def private_chat(self, person: str) -> str | None:
+        """Return the chat that only a person reads, for questions about a group's messages; ``None`` for none."""
+        return None
+
+    def length(self, text: str) -> int:
+        """Return the length of a text in the units of :attr:`max_characters`."""
+        return len(text)
+
+    def view(self, chat: str) -> TurnListener | None:
+        """Return what shows the events of turns in a chat; ``None`` to have answers sent as messages."""
+        return None
+
+    def attachment_limit(self, attachment: Attachment) -> int | None:
+        """Return how many bytes an attachment of its kind may have; ``None`` for any number."""
+        return None

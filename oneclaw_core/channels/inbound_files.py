@@ -1,0 +1,70 @@
+"""Files that people send: images and PDF files go with the message, all others into a folder of the home."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from oneclaw_core.errors import OneClawError
+from oneclaw_core.private_files import make_private_directory
+from oneclaw_core.threads import run_in_thread
+from oneclaw_core.turn.attachments import MAX_ATTACHMENT_BYTES, media_type_of
+from oneclaw_core.types.messages import Attachment
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from oneclaw_core.channels.chat_channel import ChatChannel, InboundFile
+
+_MAX_NAME_CHARACTERS = 100
+_UNSAFE = re.compile(r"[^\w.-]+")
+
+
+async def received_files(
+    channel: ChatChannel, files: Sequence[InboundFile], folder: Path, number: str
+) -> tuple[list[Attachment], list[str]]:
+    """Fetch files.
+
+    Args:
+        channel: that they came through.
+        files: what came.
+        folder: for those that no model looks at.
+        number: of the message; begins the names of its files, so that fetching again replaces them.
+
+    Returns:
+        Attachments for the model, and a line for each other file, or for one that could not be fetched.
+    """
+    attachments: list[Attachment] = []
+    notes: list[str] = []
+    for place, file in enumerate(files, 1):
+        name = _safe_name(file.name)
+        try:
+            data = await channel.fetch(file)
+        except OneClawError as error:
+            notes.append(f"[file {name}: {error}]")
+            continue
+        media_type = media_type_of(data)
+        if media_type is not None and len(data) <= MAX_ATTACHMENT_BYTES:
+            attachments.append(Attachment(name, media_type, data))
+            continue
+        path = folder / f"{number}-{place}-{name}"
+        await run_in_thread(lambda path=path, data=data: _write(path, data))  # type: ignore[misc]  # bound at once
+        kind = _UNSAFE_TYPE.sub("", file.media_type)[:_MAX_NAME_CHARACTERS]
+        notes.append(f"[file {name} ({kind}, {len(data):,} bytes) is stored as {path}]")
+    return attachments, notes
+
+
+_UNSAFE_TYPE = re.compile(r"[^a-z0-9.+/-]+")
+
+
+def _safe_name(name: str) -> str:
+    plain = _UNSAFE.sub("_", name.replace("\\", "/").rsplit("/", 1)[-1]).lstrip(".")
+    return plain[-_MAX_NAME_CHARACTERS:] or "file"
+
+
+def _write(path: Path, data: bytes) -> None:
+    make_private_directory(path.parent.parent)
+    make_private_directory(path.parent)
+    path.write_bytes(data)
+    path.chmod(0o600)

@@ -1,0 +1,333 @@
+"""Inbox and outbox of channels in the database: what came and what is to be sent, until it is done."""
+
+from __future__ import annotations
+
+import base64
+import json
+import time
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from oneclaw_core.channels.chat_channel import Inbound
+from oneclaw_core.types.messages import Attachment
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from oneclaw_core.app import OneClaw
+    from oneclaw_core.sessions.plugin_tables import PluginTables, StorageConnection
+
+STORAGE = "channels"
+KEPT_SECONDS = 30 * 24 * 3600
+"""The time for which a message is known, so that it is not taken twice."""
+_MOST_READ = 200
+
+
+def _first(connection: StorageConnection) -> None:
+    table, key = connection.table, connection.numbered_key
+    connection.execute(
+        f"""CREATE TABLE {table("inbox")} (
+            id {key}, channel TEXT NOT NULL, message TEXT NOT NULL, chat TEXT NOT NULL, body TEXT NOT NULL,
+            state TEXT NOT NULL, session_id TEXT, after_sequence BIGINT, came_at DOUBLE PRECISION NOT NULL,
+            UNIQUE (channel, message))"""
+    )
+    connection.execute(
+        f"""CREATE TABLE {table("outbox")} (
+            id {key}, channel TEXT NOT NULL, chat TEXT NOT NULL, body TEXT NOT NULL, state TEXT NOT NULL,
+            inbox_id BIGINT, receipt TEXT, tries BIGINT NOT NULL, not_before DOUBLE PRECISION NOT NULL,
+            made_at DOUBLE PRECISION NOT NULL)"""
+    )
+    for name in ("inbox", "outbox"):
+        connection.execute(f"CREATE INDEX {table(f'{name}_by_state')} ON {table(name)} (channel, state, id)")
+    connection.execute(
+        f"""CREATE TABLE {table("chats")} (
+            channel TEXT NOT NULL, chat TEXT NOT NULL, body TEXT NOT NULL, PRIMARY KEY (channel, chat))"""
+    )
+    connection.execute(
+        f"""CREATE TABLE {table("people")} (
+            channel TEXT NOT NULL, person TEXT NOT NULL, name TEXT NOT NULL, paired_at DOUBLE PRECISION NOT NULL,
+            PRIMARY KEY (channel, person))"""
+    )
+
+
+MIGRATIONS = (_first,)
+
+
+async def open_tables(claw: OneClaw) -> PluginTables:
+    """Open the tables that all channels share."""
+    return await claw.store.plugin_storage(STORAGE).tables(MIGRATIONS)
+
+
+@dataclass(frozen=True, slots=True)
+class InboxRow:
+    """A message in the inbox.
+
+    Attributes:
+        id: its number; messages of a chat are worked on in this order.
+        inbound: the message.
+        session_id: the session that it was being said in when the work ended early; ``None`` if it was not begun.
+        after_sequence: the end of that session's history before.
+    """
+
+    id: int
+    inbound: Inbound
+    session_id: str | None = None
+    after_sequence: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class OutboxRow:
+    """A message in the outbox.
+
+    Attributes:
+        id: its number; messages to a chat are sent in this order.
+        chat: where it goes.
+        text: Markdown.
+        attachments: files.
+        reply_to: the channel's id of the message that it answers.
+        receipt: the channel's id of it, if it was sent and its text is to be replaced.
+        is_repeated: True if the program ended while it was sent, so that it may be there already.
+        tries: how often it failed.
+        made_at: when it was put there, in seconds since 1970.
+        not_before: when it may be sent, likewise.
+    """
+
+    id: int
+    chat: str
+    text: str
+    attachments: tuple[Attachment, ...] = ()
+    reply_to: str | None = None
+    receipt: str | None = None
+    is_repeated: bool = False
+    tries: int = 0
+    made_at: float = 0.0
+    not_before: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class ChatState:
+    """What is kept about a chat.
+
+    Attributes:
+        session: the id of its session, ``None`` as long as none is begun.
+        agent: chosen in the chat.
+        model: chosen in the chat.
+    """
+
+    session: str | None = None
+    agent: str | None = None
+    model: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class OutgoingText:
+    """A message to put into the outbox."""
+
+    text: str
+    attachments: tuple[Attachment, ...] = field(default=())
+    receipt: str | None = None
+
+
+class Mailbox:
+    """The inbox, the outbox and the chats of one channel; each method is one transaction.
+
+    Args:
+        tables: see :func:`open_tables`.
+        channel: the name of the channel.
+    """
+
+    def __init__(self, tables: PluginTables, channel: str) -> None:
+        self._tables = tables
+        self._channel = {"channel": channel}
+
+    async def put(self, inbound: Inbound) -> bool:
+        """Store a message; return False if it was stored before."""
+        return await self._tables.write(self._put, inbound)
+
+    def _put(self, connection: StorageConnection, inbound: Inbound) -> bool:
+        inbox = connection.table("inbox")
+        connection.execute(
+            f"DELETE FROM {inbox} WHERE channel = :channel AND state = 'done' AND came_at < :old",
+            self._channel | {"old": time.time() - KEPT_SECONDS},
+        )
+        values = {"message": inbound.id, "chat": inbound.chat, "body": inbound.to_json(), "now": time.time()}
+        inserted = connection.execute(
+            f"""INSERT INTO {inbox} (channel, message, chat, body, state, came_at)
+                VALUES (:channel, :message, :chat, :body, 'waiting', :now)
+                ON CONFLICT (channel, message) DO NOTHING""",
+            self._channel | values,
+        )
+        return inserted.rowcount > 0
+
+    async def waiting(self, after: int = 0) -> list[InboxRow]:
+        """Return the messages that are not done, in order.
+
+        Args:
+            after: the number to begin behind.
+        """
+        return await self._tables.read(self._waiting, after)
+
+    def _waiting(self, connection: StorageConnection, after: int) -> list[InboxRow]:
+        rows = connection.execute(
+            f"""SELECT id, body, session_id, after_sequence FROM {connection.table("inbox")}
+                WHERE channel = :channel AND state = 'waiting' AND id > :after ORDER BY id""",
+            self._channel | {"after": after},
+        )
+        return [InboxRow(row, Inbound.from_json(body), session, seq or 0) for row, body, session, seq in rows]
+
+    async def begin(self, row: int, session_id: str, after_sequence: int) -> None:
+        """Note that a message is about to be said in a session."""
+        await self._tables.write(
+            lambda connection: connection.execute(
+                f"UPDATE {connection.table('inbox')} SET session_id = :session, after_sequence = :after WHERE id = :id",
+                {"session": session_id, "after": after_sequence, "id": row},
+            )
+        )
+
+    async def finish(
+        self, row: int | None, chat: str, texts: Sequence[OutgoingText] = (), reply_to: str | None = None
+    ) -> None:
+        """Mark a message as done and put what answers it into the outbox.
+
+        Args:
+            row: the number of the message; ``None`` for texts that answer none.
+            chat: where the texts go.
+            texts: what is to be sent; one with a receipt takes the place of what was streamed.
+            reply_to: the channel's id of the message that they answer.
+        """
+        await self._tables.write(self._finish, row, chat, list(texts), reply_to)
+
+    def _finish(
+        self, connection: StorageConnection, row: int | None, chat: str, texts: list[OutgoingText], reply_to: str | None
+    ) -> None:
+        outbox = connection.table("outbox")
+        if row is not None:
+            # The body goes: the history holds what was said.
+            connection.execute(
+                f"UPDATE {connection.table('inbox')} SET state = 'done', body = '' WHERE id = :id", {"id": row}
+            )
+            connection.execute(
+                f"DELETE FROM {outbox} WHERE inbox_id = :id AND state = 'streaming'",
+                {"id": row},
+            )
+        for each in texts:
+            body = json.dumps({"text": each.text, "files": [_file(one) for one in each.attachments], "to": reply_to})
+            values = {"chat": chat, "body": body, "receipt": each.receipt, "inbox": row, "now": time.time()}
+            connection.execute(
+                f"""INSERT INTO {outbox} (channel, chat, body, state, inbox_id, receipt, tries, not_before, made_at)
+                    VALUES (:channel, :chat, :body, 'waiting', :inbox, :receipt, 0, 0, :now)""",
+                self._channel | values,
+            )
+
+    async def note_streamed(self, row: int, chat: str, receipt: str) -> None:
+        """Note the message that the answer is being streamed into, so that it is completed after a crash."""
+        await self._tables.write(
+            lambda connection: connection.execute(
+                f"""INSERT INTO {connection.table("outbox")}
+                    (channel, chat, body, state, inbox_id, receipt, tries, not_before, made_at)
+                    VALUES (:channel, :chat, '', 'streaming', :inbox, :receipt, 0, 0, :now)""",
+                self._channel | {"chat": chat, "inbox": row, "receipt": receipt, "now": time.time()},
+            )
+        )
+
+    async def streamed(self, row: int) -> str | None:
+        """Return the message that the answer to a message was being streamed into."""
+
+        def read(connection: StorageConnection) -> str | None:
+            found = connection.execute(
+                f"""SELECT receipt FROM {connection.table("outbox")}
+                    WHERE inbox_id = :id AND state = 'streaming' ORDER BY id DESC""",
+                {"id": row},
+            ).fetchone()
+            return None if found is None else str(found[0])
+
+        return await self._tables.read(read)
+
+    async def to_send(self) -> list[OutboxRow]:
+        """Return the messages to send, in order, those that must wait included."""
+        return await self._tables.read(self._to_send)
+
+    def _to_send(self, connection: StorageConnection) -> list[OutboxRow]:
+        rows = connection.execute(
+            f"""SELECT id, chat, body, state, receipt, tries, made_at, not_before FROM {connection.table("outbox")}
+                WHERE channel = :channel AND state IN ('waiting', 'sending') ORDER BY id LIMIT {_MOST_READ}""",
+            self._channel,
+        )
+        return [_outbox_row(*row) for row in rows]
+
+    async def sending(self, row: int) -> None:
+        """Note that a message is about to be sent."""
+        await self._change(row, "state = 'sending'", {})
+
+    async def sent(self, row: int) -> None:
+        """Forget a message that was sent."""
+        await self._tables.write(
+            lambda connection: connection.execute(
+                f"DELETE FROM {connection.table('outbox')} WHERE id = :id", {"id": row}
+            )
+        )
+
+    async def send_later(self, row: int, seconds: float, *, is_failure: bool) -> None:
+        """Note that a message was not sent.
+
+        Args:
+            row: the number of the message.
+            seconds: the time to wait before the next try.
+            is_failure: True to count it as a failure after which it may be there all the same.
+        """
+        values = {
+            "then": time.time() + seconds,
+            "more": int(is_failure),
+            "state": "sending" if is_failure else "waiting",
+        }
+        await self._change(row, "state = :state, not_before = :then, tries = tries + :more", values)
+
+    async def give_up(self, row: int) -> None:
+        """Keep a message that cannot be sent, for people to look into; it is not tried again."""
+        await self._change(row, "state = 'failed'", {})
+
+    async def _change(self, row: int, what: str, values: dict[str, Any]) -> None:
+        await self._tables.write(
+            lambda connection: connection.execute(
+                f"UPDATE {connection.table('outbox')} SET {what} WHERE id = :id", {"id": row, **values}
+            )
+        )
+
+    async def chat(self, chat: str) -> ChatState:
+        """Return what is kept about a chat."""
+
+        def read(connection: StorageConnection) -> ChatState:
+            found = connection.execute(
+                f"SELECT body FROM {connection.table('chats')} WHERE channel = :channel AND chat = :chat",
+                self._channel | {"chat": chat},
+            ).fetchone()
+            return ChatState() if found is None else ChatState(**json.loads(found[0]))
+
+        return await self._tables.read(read)
+
+    async def keep_chat(self, chat: str, state: ChatState) -> None:
+        """Keep something about a chat."""
+        body = json.dumps({"session": state.session, "agent": state.agent, "model": state.model})
+        await self._tables.write(
+            lambda connection: connection.execute(
+                f"""INSERT INTO {connection.table("chats")} (channel, chat, body) VALUES (:channel, :chat, :body)
+                    ON CONFLICT (channel, chat) DO UPDATE SET body = excluded.body""",
+                self._channel | {"chat": chat, "body": body},
+            )
+        )
+
+
+def _file(attachment: Attachment) -> dict[str, str]:
+    data = base64.b64encode(attachment.data).decode()
+    return {"name": attachment.name, "media_type": attachment.media_type, "data": data}
+
+
+def _outbox_row(
+    row: int, chat: str, body: str, state: str, receipt: str | None, tries: int, made_at: float, not_before: float
+) -> OutboxRow:
+    values = json.loads(body)
+    files = tuple(
+        Attachment(each["name"], each["media_type"], base64.b64decode(each["data"])) for each in values["files"]
+    )
+    is_repeated = state == "sending" and receipt is None
+    return OutboxRow(row, chat, values["text"], files, values["to"], receipt, is_repeated, tries, made_at, not_before)

@@ -1,0 +1,194 @@
+"""A turn shown as one message that grows, and the parts that a long text is sent in."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from typing import TYPE_CHECKING
+
+from oneclaw_core.channels.chat_channel import RetryLaterError
+from oneclaw_core.errors import describe_error
+from oneclaw_core.plugins.contract.contact_points import OutMessage
+from oneclaw_core.types.events import (
+    CompactedEvent,
+    ModelSwitchedEvent,
+    TextEvent,
+    ToolCallEvent,
+    ToolResultEvent,
+    TurnFinishedEvent,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
+    from oneclaw_core.channels.chat_channel import ChatChannel
+    from oneclaw_core.types.events import TurnEvent
+    from oneclaw_core.types.messages import Attachment
+
+TYPING_SECONDS = 4.0
+_FENCE = "```"
+_log = logging.getLogger("oneclaw.channels")
+
+
+def split_text(text: str, limit: int | None, length: Callable[[str], int] = len) -> list[str]:
+    """Split Markdown into parts of a length, at the ends of paragraphs or lines where there are some.
+
+    A block of code that is split is closed in one part and opened again in the next.
+
+    Args:
+        text: Markdown.
+        limit: how long a part may be; ``None`` for any length.
+        length: measures a text.
+    """
+    parts: list[str] = []
+    rest = text.strip()
+    while limit is not None and length(rest) > limit:
+        room = limit - len(_FENCE) - 1
+        end = _longest(rest, room, length)
+        for mark in ("\n\n", "\n", " "):
+            found = rest.rfind(mark, end // 2, end)
+            if found > 0:
+                end = found
+                break
+        part, rest = rest[:end], rest[end:].lstrip("\n" if _is_in_code(rest[:end]) else None)
+        if _is_in_code(part):
+            opened = next(line for line in reversed(part.split("\n")) if line.lstrip().startswith(_FENCE)).strip()
+            # A line that is a whole part leaves no room for a long opening.
+            part, rest = f"{part}\n{_FENCE}", f"{opened[:20] if opened != _FENCE else _FENCE}\n{rest}"
+        parts.append(part.strip())
+    return [each for each in [*parts, rest.strip()] if each]
+
+
+def _longest(text: str, limit: int, length: Callable[[str], int]) -> int:
+    low, high = 1, min(len(text), limit)
+    while low < high:
+        middle = (low + high + 1) // 2
+        low, high = (middle, high) if length(text[:middle]) <= limit else (low, middle - 1)
+    return low
+
+
+def _is_in_code(text: str) -> bool:
+    return sum(line.lstrip().startswith(_FENCE) for line in text.split("\n")) % 2 == 1
+
+
+class MessageView:
+    """Shows one turn in a message: what the model says, and a line for each tool call with its duration.
+
+    Args:
+        channel: sends and edits the message.
+        chat: where it goes.
+        sent: called with the channel's id of the message once it is there.
+        receipt: a message that a turn which was cut off was shown in.
+
+    Attributes:
+        receipt: the channel's id of the message, ``None`` as long as none was sent.
+        attachments: files that tools returned.
+    """
+
+    def __init__(
+        self, channel: ChatChannel, chat: str, sent: Callable[[str], Awaitable[None]], receipt: str | None = None
+    ) -> None:
+        self.receipt = receipt
+        self.attachments: list[Attachment] = []
+        self._channel = channel
+        self._chat = chat
+        self._sent = sent
+        self._parts: list[str] = []
+        self._text = ""
+        self._calls: dict[str, str] = {}
+        self._notice: str | None = None
+        self._shown = ""
+        self._ended = asyncio.Event()
+
+    def show(self, event: TurnEvent) -> None:
+        """Show an event."""
+        match event:
+            case TextEvent():
+                self._text += event.text
+            case ToolCallEvent():
+                self._end_text()
+                self._calls[event.id] = f"`{_name(event.name)}` …"
+            case ToolResultEvent():
+                self._calls.pop(event.id, None)
+                seconds = f"{event.duration_ms / 1000:.1f} s"
+                outcome = seconds if event.result.is_success else f"failed after {seconds}"
+                self._parts.append(f"`{_name(event.name)}` {outcome}")
+                self.attachments += event.result.attachments
+            case CompactedEvent() | ModelSwitchedEvent():
+                self._parts.append(f"({event.notice})")
+            case TurnFinishedEvent():
+                self._text = event.text
+                self._notice = event.notice
+
+    def finish(self) -> None:
+        """End the turn."""
+        self._calls.clear()
+
+    @property
+    def text(self) -> str:
+        """What is to be seen now."""
+        parts = [*self._parts, *self._calls.values(), self._text.strip(), f"({self._notice})" if self._notice else ""]
+        return "\n\n".join(each for each in parts if each)
+
+    def _end_text(self) -> None:
+        if self._text.strip():
+            self._parts.append(self._text.strip())
+        self._text = ""
+
+    async def run(self) -> None:
+        """Keep the message up to date until :meth:`close`."""
+        typed_at = shown_at = 0.0
+        pause = self._channel.edit_seconds
+        begun = time.monotonic()
+        while not self._ended.is_set():
+            now = time.monotonic()
+            if now - typed_at >= TYPING_SECONDS:
+                typed_at = now
+                await self._try(self._channel.typing(self._chat))
+            # A quick answer is sent whole.
+            if pause is not None and now - max(shown_at, begun) >= pause and self.text:
+                shown_at = time.monotonic() + await self._try(self._update())
+            await self._sleep(min(pause or TYPING_SECONDS, 1.0))
+
+    def close(self) -> None:
+        """Stop updating; a message that is being sent still gets its receipt."""
+        self._ended.set()
+
+    async def _sleep(self, seconds: float) -> None:
+        try:
+            async with asyncio.timeout(seconds):
+                await self._ended.wait()
+        except TimeoutError:
+            pass
+
+    async def _try(self, work: Awaitable[None]) -> float:
+        """Do what may fail without harm; return for how many seconds not to do it again."""
+        try:
+            await work
+        except RetryLaterError as error:
+            return error.seconds
+        except Exception as error:  # noqa: BLE001  # the answer itself comes from the outbox
+            _log.warning("%s: a message was not updated: %s", self._channel.name, describe_error(error))
+            return TYPING_SECONDS
+        return 0.0
+
+    async def _update(self) -> None:
+        limit = self._channel.max_characters
+        # Dots say that more follows.
+        pieces = split_text(self.text, None if limit is None else limit - 4, self._channel.length)
+        text = pieces[0] + (" …" if len(pieces) > 1 else "")
+        if text == self._shown:
+            return
+        if self.receipt is not None:
+            await self._channel.edit(self._chat, self.receipt, text)
+        else:
+            receipt = await self._channel.send(OutMessage(to=self._chat, text=text))
+            if receipt is not None and receipt.id is not None:
+                self.receipt = receipt.id
+                await self._sent(receipt.id)
+        self._shown = text
+
+
+def _name(name: str) -> str:
+    return name.replace("`", "'")[:100]
