@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import os
 import re
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -100,6 +101,7 @@ def _is_own(name: str) -> bool:
     return name.upper().startswith(_OWN_PREFIX)
 
 
+@lru_cache(maxsize=512)
 def _is_secret(name: str, value: str) -> bool:
     if _SECRET_NAME.search(name) or _SECRET_VALUE.search(value):
         return True

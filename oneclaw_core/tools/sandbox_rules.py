@@ -46,6 +46,7 @@ _TOOL_FOLDERS = (
 )  # fmt: skip
 # Their home is another one inside.
 _TOOL_VARIABLES = {"NVM_DIR": ".nvm", "PYENV_ROOT": ".pyenv", "RUSTUP_HOME": ".rustup"}
+_GIT_SETTINGS = (".gitconfig", ".config/git/config")
 _VARIABLES = frozenset(
     {
         "CI", "COLUMNS", "CONDA_PREFIX", "GOROOT", "JAVA_HOME", "LANG", "LANGUAGE", "LOGNAME", "NODE_PATH", "NO_COLOR",
@@ -91,7 +92,7 @@ def sandbox_policy(
     home = user_directory()
     if workspace.parent == workspace or (home is not None and home.is_relative_to(workspace)):
         raise SandboxError(f"the workspace {workspace} holds your own directory")
-    is_private = is_private_directory(start)
+    is_private = _is_private_start(start, home, _identity(start))
     is_trusted = paths.is_trusted and not is_private
     named = {*scope.writable, *scope.readable}
     for each in named:
@@ -106,22 +107,23 @@ def sandbox_policy(
     environ = dict(os.environ if environ is None else environ)  # one of its own is faster
     machine = _machine(home, paths.home, environ.get("PATH", ""), os.stat("/").st_mtime_ns)  # noqa: PTH116
     special = find_special_files(written, read)
+    programs = [each for each in machine.programs if each not in written]
     denied_reads, denied_writes = (list(_denied(paths.denied, each)) for each in ("files.read", "files.write"))
     return SandboxPolicy(
         write_roots=tuple(written),
-        read_roots=(*read, *scope.readable, *(each for each in machine.programs if each not in written)),
+        read_roots=(*read, *scope.readable, *programs),
         hidden_folders=(
-            *filter(_may_hold_files, machine.hidden_folders),
+            *(each for each in machine.hidden_folders if _may_hold_files(str(each))),
             *special.hidden_folders,
             *filter(Path.is_dir, denied_reads),
         ),
         hidden_files=(
-            *filter(_has_content, machine.hidden_files),
+            *(each for each in machine.hidden_files if _has_content(str(each))),
             *(each for each in special.hidden_files if each not in named),
             *(each for each in denied_reads if not each.is_dir()),
         ),
         protected=(*(each for each in special.protected if each not in named), *denied_writes),
-        environment=tuple(_environment(home, environ).items()),
+        environment=_environment(home, environ),
         temporary=temporary_directory(paths.home or workspace),
     )
 
@@ -169,21 +171,36 @@ def _hidden_folders(home: Path | None, own_home: Path | None) -> Iterator[Path]:
     yield from dict.fromkeys(each.resolve() for each in found if each.is_dir() and not _is_system(each.resolve()))
 
 
-def _may_hold_files(path: Path) -> bool:
+def _may_hold_files(path: str) -> bool:
     """Return False for an empty directory, which needs no mount to hide it; each mount takes time."""
     try:
         with os.scandir(path) as entries:
-            return str(path) == "/tmp" or next(entries, None) is not None  # noqa: S108
+            return path == "/tmp" or next(entries, None) is not None  # noqa: S108
     except OSError:
         return True
 
 
-def _has_content(path: Path) -> bool:
+def _has_content(path: str) -> bool:
     """Return False for a file that is empty or not there, for the same reason."""
     try:
-        return path.stat().st_size > 0
+        return os.stat(path).st_size > 0  # noqa: PTH116  # pathlib is slow
     except OSError:
         return False
+
+
+def _identity(path: Path | str) -> tuple[int, ...]:
+    """Return numbers that change when a path leads to another file, or when the file is changed; none without one."""
+    try:
+        found = os.stat(path)  # noqa: PTH116
+    except OSError:
+        return ()
+    return found.st_dev, found.st_ino, found.st_ctime_ns, found.st_size
+
+
+@lru_cache(maxsize=16)
+def _is_private_start(start: Path, home: Path | None, identity: tuple[int, ...]) -> bool:
+    """Remember what the names of a start directory say, for as long as it and the user's directory are the same."""
+    return is_private_directory(start)
 
 
 def _is_system(path: Path) -> bool:
@@ -224,25 +241,32 @@ def _denied(denied: Iterable[str], permission: str) -> Iterator[Path]:
             yield Path(path).resolve()
 
 
-def _environment(home: Path | None, environ: Mapping[str, str]) -> dict[str, str]:
+def _environment(home: Path | None, environ: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
     clean = without_secrets(environ)
     found = {name: value for name, value in clean.items() if name in _VARIABLES or name.startswith("LC_")}
     if home is not None:
-        folders = {name: home / folder for name, folder in _TOOL_VARIABLES.items()}
-        found = {name: str(path) for name, path in folders.items() if path.is_dir()} | found
-    settings = {"safe.directory": "*", **_git_identity(home)}
-    numbered = enumerate(settings.items())
-    for number, (name, value) in numbered:
+        folders = {name: f"{home}/{folder}" for name, folder in _TOOL_VARIABLES.items()}
+        found = {name: path for name, path in folders.items() if os.path.isdir(path)} | found  # noqa: PTH112
+        files = [f"{home}/{each}" for each in _GIT_SETTINGS]
+        identity = _git_identity(tuple((each, _identity(each)) for each in files))
+    else:
+        identity = {}
+    settings = {"safe.directory": "*", **identity}
+    for number, (name, value) in enumerate(settings.items()):
         found |= {f"GIT_CONFIG_KEY_{number}": name, f"GIT_CONFIG_VALUE_{number}": value}
-    return found | {"GIT_CONFIG_COUNT": str(len(settings)), "LANG": found.get("LANG", "C.UTF-8")}
+    found |= {"GIT_CONFIG_COUNT": str(len(settings)), "LANG": found.get("LANG", "C.UTF-8")}
+    return tuple(found.items())
 
 
-def _git_identity(home: Path | None) -> dict[str, str]:
-    """Read who commits, from the settings of git, which are hidden as a whole."""
+@lru_cache(maxsize=4)
+def _git_identity(settings: tuple[tuple[str, tuple[int, ...]], ...]) -> dict[str, str]:
+    """Read who commits, from the settings of git, which are hidden as a whole; remembered until a file changes."""
     found: dict[str, str] = {}
-    for path in (home / ".gitconfig", home / ".config/git/config") if home is not None else ():
+    for path, identity in settings:
+        if not identity:
+            continue
         try:
-            text = path.read_text("utf-8", "replace")[:100_000]
+            text = Path(path).read_text("utf-8", "replace")[:100_000]
         except OSError:
             continue
         for section in re.findall(r"^\s*\[user\]([^\[]*)", text, re.MULTILINE | re.IGNORECASE):
