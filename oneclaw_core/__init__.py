@@ -82,6 +82,7 @@ if TYPE_CHECKING:
     from oneclaw_core.plugins.registration.registrars import ToolRegistrar as ToolRegistrar
     from oneclaw_core.secrets.redaction import redact as redact
     from oneclaw_core.secrets.redaction import remember_secret as remember_secret
+    from oneclaw_core.tools.client import ToolClient as ToolClient
     from oneclaw_core.tools.context import ToolContext as ToolContext
     from oneclaw_core.tools.definition import Tool as Tool
     from oneclaw_core.tools.definition import ToolDefinition as ToolDefinition
@@ -134,6 +135,7 @@ _NAMES = {
     "tools.permissions": "PermissionAnswer PermissionRequest",
     "tools.registry": "ToolRegistry",
     "tools.text_content": "untrusted",
+    "tools.client": "ToolClient",
     "tools.user_question": "UserQuestion",
     "tools.toolset": "ToolGroupDefinition build_system_prompt_with_tool_groups restore_loaded_groups",
     "types.tools": "ToolResult ToolResultStatus ToolSelection ToolSourceInfo ToolSourceType",

@@ -51,6 +51,7 @@ if TYPE_CHECKING:
     from oneclaw_core.process.sandbox.choice import ChosenSandbox
     from oneclaw_core.providers.base import ModelRequest
     from oneclaw_core.sessions.sessions import Session
+    from oneclaw_core.tools.client import ToolClient
     from oneclaw_core.tools.context import ToolContext
     from oneclaw_core.tools.definition import Tool
     from oneclaw_core.tools.executor import ToolOutcome
@@ -469,6 +470,7 @@ class OneClaw:
         arguments: str | Mapping[str, Any] = "{}",
         *,
         caller: Literal["program", "command line"] = "program",
+        client: ToolClient | None = None,
     ) -> ToolOutcome:
         """Run one tool through the executor, outside a conversation; tools of all groups are active.
 
@@ -476,9 +478,10 @@ class OneClaw:
             name: the tool's name.
             arguments: a JSON object, as text or as what JSON is read into.
             caller: what makes the call, for plugins.
+            client: the client of another program that the call is made for, with its tools and its user.
         """
         text = arguments if isinstance(arguments, str) else json.dumps(arguments)
-        return await self._turns.call_tool(name, text, caller)
+        return await self._turns.call_tool(name, text, caller, client)
 
     async def review_project(self) -> list[str]:
         """Ask the user about files of the start directory that models would follow, such as ``AGENTS.md``.

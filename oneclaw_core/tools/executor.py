@@ -103,6 +103,7 @@ class CallScope:
         shown_characters: how much of a result the model is shown, ``None`` for all of it.
         caller: what makes the calls: ``model``, ``command line`` or ``program``.
         conversation: where the text of the conversation comes from; the calls add to it.
+        asked_in: stands for a session in questions outside one; ``None`` for no such.
     """
 
     active: ActiveTools
@@ -113,10 +114,13 @@ class CallScope:
     shown_characters: int | None = None
     caller: Literal["model", "command line", "program"] = "model"
     conversation: Provenance = field(default_factory=Provenance)
+    asked_in: str | None = None
 
     @property
     def session_of_user(self) -> str | None:
         """The session that the user's answers are for."""
+        if self.asked_in is not None:
+            return self.asked_in
         return self.session_id if self.turn is None else self.turn.permission_session(self.session_id)
 
 

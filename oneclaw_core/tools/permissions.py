@@ -290,15 +290,18 @@ class PermissionPolicy:
         return decided_by
 
     @contextmanager
-    def answered_by(self, session_id: str, ask: Asker | None, ask_user: UserAsker | None = None) -> Iterator[None]:
+    def answered_by(
+        self, session_id: str, ask: Asker | None, ask_user: UserAsker | None = None, *, or_nobody: bool = False
+    ) -> Iterator[None]:
         """Ask somebody else in one session while the block runs.
 
         Args:
             session_id: the session.
             ask: asks for permissions; ``None``, with the other, to leave it as it is.
             ask_user: asks questions of tools.
+            or_nobody: True to ask nobody if both are ``None``.
         """
-        if ask is None and ask_user is None:
+        if ask is None and ask_user is None and not or_nobody:
             yield
             return
         before = self._askers.get(session_id)

@@ -12,7 +12,7 @@ from oneclaw_core.errors import NotFoundError, UsageError
 from oneclaw_core.plugins.contract.arguments import CommandUse, SessionInfo, TurnInfo
 from oneclaw_core.sessions.background import BACKGROUND_SETTING
 from oneclaw_core.sessions.sessions import new_id
-from oneclaw_core.tools.executor import CallScope
+from oneclaw_core.tools.executor import CallScope, ToolOutcome
 from oneclaw_core.turn.attachments import check_attachments, checked_attachments
 from oneclaw_core.turn.context import check_texts, session_info, turn_context
 from oneclaw_core.turn.conversations import no_session, shortened
@@ -32,8 +32,8 @@ if TYPE_CHECKING:
     from oneclaw_core.plugins.contract.arguments import ExpandedMessage
     from oneclaw_core.sessions.sessions import Session
     from oneclaw_core.sessions.turns import TurnSetup, TurnStart
+    from oneclaw_core.tools.client import ToolClient
     from oneclaw_core.tools.context import ToolContext
-    from oneclaw_core.tools.executor import ToolOutcome
     from oneclaw_core.turn.context import NewMessage, TurnParts
     from oneclaw_core.turn.conversations import Conversations
     from oneclaw_core.turn.model import ChosenModel
@@ -325,15 +325,48 @@ class Turns:
                     await Turn(self._parts, context, emit).compact(start)
         return compacted[-1] if compacted else None
 
-    async def call_tool(self, name: str, arguments: str, caller: Literal["program", "command line"]) -> ToolOutcome:
+    async def call_tool(
+        self,
+        name: str,
+        arguments: str,
+        caller: Literal["program", "command line"],
+        client: ToolClient | None = None,
+    ) -> ToolOutcome:
         """Run one tool outside a conversation; see :meth:`oneclaw_core.OneClaw.call_tool`."""
         parts = self._parts
         states = await parts.refresh_states()
         await parts.plugins.refresh_settings(states.settings)
         await parts.refresh_tools()
-        scope = CallScope(parts.registry.toolset().all_active, GENERAL_ASSISTANT.name, caller=caller)
+        call = ToolCall(new_id(), name, arguments)
         with self.tracker.of_this_task():
-            (outcome,) = await parts.executor.execute([ToolCall(new_id(), name, arguments)], scope)
+            if client is not None:
+                return await self._call_for(client, call, caller)
+            scope = CallScope(parts.registry.toolset().all_active, GENERAL_ASSISTANT.name, caller=caller)
+            (outcome,) = await parts.executor.execute([call], scope)
+        return outcome
+
+    async def _call_for(
+        self, client: ToolClient, call: ToolCall, caller: Literal["program", "command line"]
+    ) -> ToolOutcome:
+        parts = self._parts
+        asked_in = f"{client.name}/{call.id}"
+        scope = CallScope(
+            parts.registry.toolset(client.selection).all_active,
+            client.agent,
+            selection=client.selection,
+            caller=caller,
+            conversation=client.provenance,
+            # Each call asks for itself, so that no client waits for the answer of another.
+            asked_in=asked_in,
+        )
+        outcome: ToolOutcome | None = None
+        with parts.permissions.answered_by(asked_in, client.ask, client.ask_user, or_nobody=True):
+            async for item in parts.executor.execute_as_completed([call], scope):
+                if isinstance(item, ToolOutcome):
+                    outcome = item
+                elif client.progress is not None:
+                    await client.progress(item.message, item.fraction)
+        assert outcome is not None
         return outcome
 
     def _hooks(

@@ -14,6 +14,7 @@ from oneclaw_core import NotFoundError, OneClawError, UsageError, find_home
 from oneclaw_core.cli import is_terminal, json_option, print_json, print_table, print_text, run_async, warn
 from oneclaw_mcp.importing import PROJECT_FILE
 from oneclaw_mcp.manifest import ManifestFolder
+from oneclaw_mcp.serve_commands import serve, token
 from oneclaw_mcp.servers import HTTP, SSE, STDIO, Server, ServerBook, check_name
 
 if TYPE_CHECKING:
@@ -33,6 +34,10 @@ def mcp() -> None:
     A server is started when one of its tools is first called, and stopped when it is idle. Its tools are pinned when
     it is added: one that changes later is blocked until you accept it.
     """
+
+
+mcp.add_command(serve)
+mcp.add_command(token)
 
 
 @mcp.command()
@@ -343,23 +348,6 @@ def check(context: click.Context, names: tuple[str, ...], accept: bool) -> None:
 
     if not run_async(_with_source(run)):
         context.exit(1)
-
-
-@mcp.command()
-@click.option("--groups", "groups", multiple=True, metavar="GROUP", help="Show these groups alone; core for the rest.")
-@click.option("--allow", multiple=True, metavar="PERMISSION", help="Grant a permission while this runs.")
-@click.option("--read-only", is_flag=True, help="Call no tool that changes anything.")
-def serve(groups: tuple[str, ...], allow: tuple[str, ...], read_only: bool) -> None:
-    """Give OneClaw's tools to an MCP client.
-
-    It speaks the protocol on standard input and output. The client sees four tools that never change, which find,
-    describe and call all others. Configured MCP servers are among them, and start when they are called.
-    """
-    from oneclaw_core.cli import reserved_stdout
-    from oneclaw_mcp.serving import serve_stdio
-
-    with reserved_stdout() as stdout:
-        run_async(serve_stdio(groups, allow=allow, is_read_only=read_only, stdout=stdout))
 
 
 @mcp.command()

@@ -4,30 +4,24 @@ from __future__ import annotations
 
 import base64
 import json
-from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from oneclaw_core import PermissionAnswer, PermissionDeniedError
-from oneclaw_core.tools import LOAD_TOOL_GROUP, approval_question, one_line, question_text
+from oneclaw_core.tools import one_line
+from oneclaw_mcp.offer import Offer
 from oneclaw_mcp.tool_index import ToolIndex
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Awaitable, Callable
 
-    from oneclaw_core import OneClaw, PermissionRequest, ToolDefinition, ToolResult
+    from oneclaw_core import OneClaw, ToolDefinition, ToolResult
+
+    CallTool = Callable[[str, str], Awaitable[ToolResult]]
 
 MAX_FOUND = 20
 MAX_DESCRIBED = 20
 MAX_INSTRUCTIONS_CHARACTERS = 2_000
 _SUMMARY_CHARACTERS = 160
-_COLUMNS = 80
-_CORE_GROUP = "core"
-# They belong to a conversation of OneClaw, and mean nothing outside one.
-_OF_CONVERSATIONS = frozenset({LOAD_TOOL_GROUP, "ask_user", "update_todos"})
-
-CALLER: ContextVar[Any] = ContextVar("CALLER", default=None)
-"""The SDK's context of the request that is being answered."""
 
 _TEXT = {"type": "string"}
 _CALL_SCHEMA = {
@@ -92,27 +86,32 @@ class Gateway:
 
     Args:
         claw: the open home.
-        groups: the only groups that are shown, ``core`` for the tools in none; empty for all.
-        is_read_only: True to call no tool that changes anything.
+        offer: the tools that are shown.
     """
 
-    def __init__(self, claw: OneClaw, groups: frozenset[str] = frozenset(), *, is_read_only: bool = False) -> None:
+    def __init__(self, claw: OneClaw, offer: Offer | None = None) -> None:
         self._claw = claw
-        self._groups = groups
-        self._is_read_only = is_read_only
+        self._offer = offer or Offer()
         self._index: tuple[int, ToolIndex] | None = None
+        self._instructions: tuple[int, str] | None = None
 
     @property
     def tools(self) -> list[dict[str, Any]]:
-        """The tools of the gateway, always the same."""
-        return [each for each in GATEWAY_TOOLS if not self._is_read_only or each["name"] != "call_tool"]
+        """The tools of the gateway, always the same for an offer."""
+        return [each for each in GATEWAY_TOOLS if self._offer.calls_anything or each["name"] != "call_tool"]
 
     def instructions(self) -> str:
         """Name the groups, with what they are for."""
+        version = self._claw.services.registry.version
+        if self._instructions is None or self._instructions[0] != version:
+            self._instructions = version, self._group_list()
+        return self._instructions[1]
+
+    def _group_list(self) -> str:
         counts: dict[str, int] = {}
         for _, group in self._index_now().tools.values():
             counts[group] = counts.get(group, 0) + 1
-        registry = self._claw.catalog.registry
+        registry = self._claw.services.registry
         lines = ["Tools of OneClaw, in groups. Use find_tools, then describe_tools, then read_with_tool or call_tool."]
         for name, count in sorted(counts.items()):
             known = registry.get_group_definition(name)
@@ -123,8 +122,14 @@ class Gateway:
                 break
         return "\n".join(lines)
 
-    async def call(self, name: str, arguments: dict[str, Any]) -> Answer:
-        """Answer a call of one of the gateway's tools."""
+    async def call(self, name: str, arguments: dict[str, Any], call_tool: CallTool) -> ToolResult | Answer:
+        """Answer a call of one of the gateway's tools.
+
+        Args:
+            name: of that tool.
+            arguments: of the call.
+            call_tool: calls a tool of OneClaw, given its name and its arguments as JSON.
+        """
         if name == "find_tools":
             return self._found(arguments)
         if name == "describe_tools":
@@ -138,8 +143,7 @@ class Gateway:
         if name == "read_with_tool" and not found[0].read_only:
             return _failed(f"{wanted} may change something: call it with call_tool.")
         given = arguments.get("arguments", {})
-        outcome = await self._claw.call_tool(found[0].name, given if isinstance(given, str) else json.dumps(given))
-        return _answer(outcome.result)
+        return await call_tool(found[0].name, given if isinstance(given, str) else json.dumps(given))
 
     def _found(self, arguments: dict[str, Any]) -> Answer:
         query, group = arguments.get("query"), arguments.get("group")
@@ -179,61 +183,22 @@ class Gateway:
         return f"- {definition.name} ({group}): {one_line(definition.description, _SUMMARY_CHARACTERS)}"
 
     def _index_now(self) -> ToolIndex:
-        registry = self._claw.catalog.registry
-        if self._index is None or self._index[0] != registry.version:
-            self._index = registry.version, ToolIndex(self._shown())
+        version = self._claw.services.registry.version
+        if self._index is None or self._index[0] != version:
+            self._index = version, ToolIndex(self._offer.tools(self._claw))
         return self._index[1]
 
-    def _shown(self) -> Iterator[tuple[ToolDefinition, str]]:
-        registry = self._claw.catalog.registry
-        for definition in registry.get_all_tool_definitions():
-            source = registry.get_source_info(definition.name)
-            group = (source.group_name if source is not None else None) or _CORE_GROUP
-            if definition.name in _OF_CONVERSATIONS or (self._groups and group not in self._groups):
-                continue
-            if not self._is_read_only or definition.read_only:
-                yield definition, group
 
-
-async def ask_caller(request: PermissionRequest) -> PermissionAnswer:
-    """Ask the person at the client for a permission, where the client can ask.
-
-    Raises:
-        PermissionDeniedError: it cannot; the message says how to grant it.
-    """
-    caller = CALLER.get()
-    capabilities = getattr(getattr(caller, "session", None), "client_capabilities", None)
-    elicit = getattr(getattr(caller, "session", None), "elicit_form", None)
-    refusal = PermissionDeniedError(
-        f"Permission '{request.permission}' is not granted, and this client cannot ask. The user can grant it with: "
-        f"oneclaw permissions grant {request.permission}",
-        request.permission,
-        "default",
-    )
-    if elicit is None or getattr(capabilities, "elicitation", None) is None:
-        raise refusal
-    schema = {
-        "type": "object",
-        "properties": {"answer": {"type": "string", "enum": ["once", "no"], "description": "Whether to allow it"}},
-        "required": ["answer"],
-    }
-    question = question_text(approval_question(request), _COLUMNS)
-    try:
-        result = await elicit(question, schema, related_request_id=caller.request_id)
-    except Exception:  # noqa: BLE001  # the client, or a way of talking that has no way back
-        raise refusal from None
-    is_agreed = result.action == "accept" and (result.content or {}).get("answer") == "once"
-    return PermissionAnswer.ONCE if is_agreed else PermissionAnswer.NO
-
-
-def _answer(result: ToolResult) -> Answer:
+def answer_of(result: ToolResult) -> Answer:
+    """Put the result of a tool into blocks of content."""
     if not result.is_success:
         return _failed(f"{result.error_type}: {result.error_message}")
     blocks: list[dict[str, Any]] = [{"type": "text", "text": result.text()}]
     for each in result.attachments:
         data = base64.b64encode(each.data).decode()
-        if each.media_type.startswith("image/"):
-            blocks.append({"type": "image", "data": data, "mimeType": each.media_type})
+        kind = each.media_type.partition("/")[0]
+        if kind in ("image", "audio"):
+            blocks.append({"type": kind, "data": data, "mimeType": each.media_type})
         else:
             resource = {"uri": f"file:///{each.name}", "mimeType": each.media_type, "blob": data}
             blocks.append({"type": "resource", "resource": resource})

@@ -6,17 +6,24 @@ import os
 import sys
 from typing import TYPE_CHECKING
 
-from oneclaw_core import OneClaw, __version__
-from oneclaw_mcp.gateway import CALLER, Gateway, ask_caller
+from oneclaw_core import OneClaw
+from oneclaw_mcp.offer import Offer
+from oneclaw_mcp.served import ServedOffer, sdk_server
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from typing import IO, Any
 
-    from mcp.server.lowlevel import Server as SdkServer
 
-
-async def serve_stdio(groups: Iterable[str], *, allow: Iterable[str], is_read_only: bool, stdout: IO[Any]) -> None:
+async def serve_stdio(
+    groups: Iterable[str],
+    *,
+    allow: Iterable[str],
+    is_read_only: bool,
+    stdout: IO[Any],
+    agent: str | None = None,
+    is_direct: bool = False,
+) -> None:
     """Serve one client on standard input and output, until the input ends.
 
     No server of ``oneclaw mcp`` is started before a client calls one of its tools.
@@ -26,41 +33,38 @@ async def serve_stdio(groups: Iterable[str], *, allow: Iterable[str], is_read_on
         allow: permissions that are granted.
         is_read_only: call no tool that changes anything.
         stdout: where messages go; nothing else may be written there.
+        agent: the agent whose tools are shown; ``None`` for all tools.
+        is_direct: list the tools themselves instead of the gateway's.
     """
     import anyio
     from mcp.server.stdio import stdio_server
 
-    async with OneClaw.open(ask=ask_caller, allow=tuple(allow)) as claw:
-        server = gateway_server(Gateway(claw, frozenset(groups), is_read_only=is_read_only))
+    async with OneClaw.open(allow=tuple(allow)) as claw:
+        offer = await make_offer(claw, groups, agent=agent, is_read_only=is_read_only)
+        served = ServedOffer.make(claw, offer, is_direct=is_direct)
+        server = sdk_server(served)
         # Standard output belongs to the messages; what tools print goes to standard error.
         messages = anyio.wrap_file(os.fdopen(os.dup(stdout.fileno()), "w", encoding="utf-8"))
         received = anyio.wrap_file(os.fdopen(os.dup(sys.stdin.fileno()), encoding="utf-8", errors="replace"))
-        async with stdio_server(received, messages) as (reading, writing):
-            await server.run(reading, writing, server.create_initialization_options())
-
-
-def gateway_server(gateway: Gateway) -> SdkServer[Any]:
-    """Make the server of the SDK for a gateway."""
-    from mcp.server.lowlevel import Server as SdkServer
-    from mcp_types import CallToolResult, ListToolsResult
-
-    listed = ListToolsResult.model_validate({"tools": gateway.tools})
-
-    async def list_tools(context: Any, parameters: Any) -> ListToolsResult:
-        return listed
-
-    async def call_tool(context: Any, parameters: Any) -> CallToolResult:
-        token = CALLER.set(context)
         try:
-            answer = await gateway.call(parameters.name, parameters.arguments or {})
+            async with stdio_server(received, messages) as (reading, writing):
+                await server.run(reading, writing, server.create_initialization_options())
         finally:
-            CALLER.reset(token)
-        return CallToolResult.model_validate({"content": answer.blocks, "isError": answer.is_error})
+            await served.calls.aclose()
 
-    return SdkServer(
-        "oneclaw",
-        version=__version__,
-        instructions=gateway.instructions(),
-        on_list_tools=list_tools,
-        on_call_tool=call_tool,
-    )
+
+async def make_offer(claw: OneClaw, groups: Iterable[str], *, agent: str | None, is_read_only: bool) -> Offer:
+    """Check the options of the command.
+
+    Raises:
+        NotFoundError: there is no such agent or group.
+    """
+    from oneclaw_core import NotFoundError
+    from oneclaw_mcp.offer import CORE_GROUP
+
+    found = await claw.agents.get(agent) if agent is not None else None
+    chosen = frozenset(groups)
+    known = {each.name for each in claw.services.registry.get_all_group_definitions()} | {CORE_GROUP}
+    for name in sorted(chosen - known):
+        raise NotFoundError(f"there is no tool group {name!r}; see: oneclaw groups list")
+    return Offer(chosen, is_read_only, found)

@@ -11,9 +11,10 @@ from click.testing import CliRunner
 from mcp_homes import plain
 from oneclaw_mcp.commands import mcp
 from oneclaw_mcp.gateway import GATEWAY_TOOLS, Gateway
+from oneclaw_mcp.offer import Offer
 from oneclaw_mcp.tool_index import ToolIndex
 
-from oneclaw_core import ToolDefinition
+from oneclaw_core import ToolDefinition, ToolResult
 
 if TYPE_CHECKING:
     from oneclaw_core import Home
@@ -60,24 +61,30 @@ def test_client_of_the_sdk_finds_and_calls_a_tool_of_another_server(
                 True,
                 "plain__echo may change something: call it with call_tool.",
             )
-            denied = await c.call_tool("call_tool", {"name": "plain__variables", "arguments": {}})
-            if mode == "legacy":  # where a server can ask
-                assert not denied.is_error
-                assert "mcp.plain.variables" in asked[0]
-            else:
-                assert "oneclaw permissions grant mcp.plain.variables" in text_of(denied)
+            asked_for = await c.call_tool("call_tool", {"name": "plain__variables", "arguments": {}})
+            assert not asked_for.is_error
+            assert "mcp.plain.variables" in asked[0]
 
     oneclaw_factory(["mcp"]).run(use())
 
 
 def test_read_only_gateway_shows_reading_tools_alone(oneclaw_factory: HomeFactory) -> None:
     oneclaw = oneclaw_factory(["mcp"])
-    gateway = Gateway(oneclaw.app, is_read_only=True)
+    gateway = Gateway(oneclaw.app, Offer(is_read_only=True))
+    called: list[str] = []
+
+    async def call_tool(name: str, arguments: str) -> ToolResult:
+        called.append(name)
+        return ToolResult.success("done")
+
+    def use(name: str, tool: str) -> Any:
+        return oneclaw.run(gateway.call(name, {"name": tool}, call_tool))
+
     assert [each["name"] for each in gateway.tools] == ["find_tools", "describe_tools", "read_with_tool"]
-    answer = oneclaw.run(gateway.call("read_with_tool", {"name": "get_current_time"}))
-    assert not answer.is_error
-    assert oneclaw.run(gateway.call("read_with_tool", {"name": "write_file"})).is_error
-    assert oneclaw.run(gateway.call("call_tool", {"name": "get_current_time"})).is_error
+    assert use("read_with_tool", "get_current_time") == ToolResult.success("done")
+    assert use("read_with_tool", "write_file").is_error
+    assert use("call_tool", "get_current_time").is_error
+    assert called == ["get_current_time"]
 
 
 def test_best_tools_are_found_first() -> None:

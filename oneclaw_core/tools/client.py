@@ -1,0 +1,39 @@
+"""A program that calls tools outside a conversation on behalf of somebody, such as an MCP client."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from oneclaw_core.types.agents import GENERAL_ASSISTANT
+from oneclaw_core.types.provenance import Provenance
+from oneclaw_core.types.tools import ALL_TOOLS, ToolSelection
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
+    from oneclaw_core.tools.permissions import PermissionAnswer, PermissionRequest
+    from oneclaw_core.tools.user_question import UserAsker
+
+
+@dataclass(frozen=True, slots=True)
+class ToolClient:
+    """A client of tools, with who answers questions on its behalf.
+
+    Attributes:
+        name: in the log of permissions, such as ``mcp:laptop``.
+        agent: the name of the agent that the tools are called as.
+        selection: the tools that it may call.
+        ask: asks for permissions; ``None`` where nobody can be asked.
+        ask_user: asks questions of tools; ``None`` where nobody can be asked.
+        progress: called with the message of a running tool, and the fraction that is done if the tool says it.
+        provenance: where the text comes from that the client was given. Its calls add to it.
+    """
+
+    name: str
+    agent: str = GENERAL_ASSISTANT.name
+    selection: ToolSelection = ALL_TOOLS
+    ask: Callable[[PermissionRequest], Awaitable[PermissionAnswer]] | None = None
+    ask_user: UserAsker | None = None
+    progress: Callable[[str, float | None], Awaitable[None]] | None = None
+    provenance: Provenance = field(default_factory=Provenance)

@@ -1,0 +1,177 @@
+"""The server of the SDK for an offer: tools, prompts and resources, each call through OneClaw."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from oneclaw_core import NotFoundError, OneClawError, ToolClient, UsageError, __version__
+from oneclaw_mcp.asking import ClientUser, OpenCalls, is_modern
+from oneclaw_mcp.direct import DirectTools
+from oneclaw_mcp.gateway import Answer, Gateway, answer_of
+from oneclaw_mcp.served_prompts import ARGUMENTS, listed_prompts, prompt_text
+from oneclaw_mcp.workspace import READ_FILE, Workspace
+
+if TYPE_CHECKING:
+    from mcp.server.lowlevel import Server as SdkServer
+
+    from oneclaw_core import OneClaw, ToolResult
+    from oneclaw_mcp.offer import Offer
+
+_TTL_MS = 60_000
+_INVALID, _OLD_NOT_FOUND = -32602, -32002
+
+
+@dataclass(slots=True)
+class ServedOffer:
+    """One offer on the wire.
+
+    Attributes:
+        claw: the open home.
+        offer: the tools.
+        tools: of the server.
+        client: on whose behalf tools are called.
+        calls: those that are under way.
+    """
+
+    claw: OneClaw
+    offer: Offer
+    tools: Gateway | DirectTools
+    client: ToolClient
+    calls: OpenCalls
+
+    @classmethod
+    def make(cls, claw: OneClaw, offer: Offer, *, is_direct: bool) -> ServedOffer:
+        """Make what answers the requests for an offer."""
+        name = f"mcp:{offer.token.name}" if offer.token is not None else "mcp"
+        client = ToolClient(name, selection=offer.selection)
+        if offer.agent is not None:
+            client = replace(client, agent=offer.agent.name)
+        return cls(claw, offer, DirectTools(claw, offer) if is_direct else Gateway(claw, offer), client, OpenCalls())
+
+    async def list_tools(self, context: Any, parameters: Any) -> Any:
+        """Answer ``tools/list``."""
+        from mcp import MCPError
+        from mcp_types import ListToolsResult
+
+        cursor = parameters.cursor if parameters is not None else None
+        try:
+            if isinstance(self.tools, Gateway):
+                if cursor is not None:
+                    raise ValueError(cursor)
+                tools, following = self.tools.tools, None
+            else:
+                tools, following = self.tools.page(cursor)
+        except ValueError:
+            raise MCPError(_INVALID, "there is no such cursor") from None
+        return ListToolsResult.model_validate({"tools": tools, "nextCursor": following})
+
+    async def call_tool(self, context: Any, parameters: Any) -> Any:
+        """Answer ``tools/call``."""
+        from mcp_types import CallToolResult, InputRequiredResult
+
+        async def work(user: ClientUser) -> ToolResult | Answer:
+            async def call(name: str, arguments: str) -> ToolResult:
+                return await self._called(user, name, arguments)
+
+            return await self.tools.call(parameters.name, parameters.arguments or {}, call)
+
+        outcome = await self.calls.run(context, parameters, work)
+        if isinstance(outcome, InputRequiredResult):
+            return outcome
+        answer = outcome if isinstance(outcome, Answer) else answer_of(outcome)
+        return CallToolResult.model_validate({"content": answer.blocks, "isError": answer.is_error})
+
+    async def list_prompts(self, context: Any, parameters: Any) -> Any:
+        """Answer ``prompts/list``."""
+        from mcp_types import ListPromptsResult
+
+        return ListPromptsResult.model_validate({"prompts": await listed_prompts(self.claw)})
+
+    async def get_prompt(self, context: Any, parameters: Any) -> Any:
+        """Answer ``prompts/get``."""
+        from mcp import MCPError
+        from mcp_types import GetPromptResult
+
+        given = parameters.arguments or {}
+        try:
+            text = await prompt_text(self.claw, self.offer, parameters.name, str(given.get(ARGUMENTS) or ""))
+        except (NotFoundError, UsageError) as error:
+            raise MCPError(_INVALID, str(error)) from None
+        except OneClawError as error:
+            raise MCPError(-32603, str(error)) from None
+        message = {"role": "user", "content": {"type": "text", "text": text}}
+        return GetPromptResult.model_validate({"messages": [message]})
+
+    async def list_resources(self, context: Any, parameters: Any) -> Any:
+        """Answer ``resources/list``; clients that may not read files get none."""
+        from mcp_types import ListResourcesResult
+
+        found = await Workspace(self.claw.home.workspace).listed() if self._reads_files() else []
+        return ListResourcesResult.model_validate({"resources": found})
+
+    async def list_templates(self, context: Any, parameters: Any) -> Any:
+        """Answer ``resources/templates/list``."""
+        from mcp_types import ListResourceTemplatesResult
+
+        return ListResourceTemplatesResult(resource_templates=[])
+
+    async def read_resource(self, context: Any, parameters: Any) -> Any:
+        """Answer ``resources/read``."""
+        from mcp import MCPError
+        from mcp_types import InputRequiredResult, ReadResourceResult
+
+        missing = MCPError(
+            _INVALID if is_modern(context) else _OLD_NOT_FOUND, "there is no such resource", {"uri": parameters.uri}
+        )
+        if not self._reads_files():
+            raise missing
+        workspace = Workspace(self.claw.home.workspace)
+
+        async def work(user: ClientUser) -> ToolResult | dict[str, Any]:
+            async def call(name: str, arguments: str) -> ToolResult:
+                return await self._called(user, name, arguments)
+
+            return await workspace.read(parameters.uri, call)
+
+        try:
+            outcome = await self.calls.run(context, parameters, work)
+        except FileNotFoundError:
+            raise missing from None
+        except UsageError as error:
+            raise MCPError(_INVALID, str(error)) from None
+        if isinstance(outcome, InputRequiredResult):
+            return outcome
+        if not isinstance(outcome, dict):
+            raise MCPError(-32603, f"{outcome.error_type}: {outcome.error_message}")
+        return ReadResourceResult.model_validate({"contents": [outcome]})
+
+    def _reads_files(self) -> bool:
+        return any(definition.name == READ_FILE for definition, _ in self.offer.tools(self.claw))
+
+    async def _called(self, user: ClientUser, name: str, arguments: str) -> ToolResult:
+        client = replace(self.client, progress=user.report)
+        if self.offer.can_approve and user.can_be_asked:
+            client = replace(client, ask=user.ask, ask_user=user.ask_user)
+        return (await self.claw.call_tool(name, arguments, client=client)).result
+
+
+def sdk_server(served: ServedOffer) -> SdkServer[Any]:
+    """Make the server of the SDK."""
+    from mcp.server.caching import CacheHint
+    from mcp.server.lowlevel import Server as SdkServer
+
+    hint = CacheHint(ttl_ms=_TTL_MS, scope="private")
+    return SdkServer(
+        "oneclaw",
+        version=__version__,
+        instructions=served.tools.instructions(),
+        on_list_tools=served.list_tools,
+        on_call_tool=served.call_tool,
+        on_list_prompts=served.list_prompts,
+        on_get_prompt=served.get_prompt,
+        on_list_resources=served.list_resources,
+        on_list_resource_templates=served.list_templates,
+        on_read_resource=served.read_resource,
+        cache_hints={"tools/list": hint, "prompts/list": hint},
+    )

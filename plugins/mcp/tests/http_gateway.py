@@ -1,0 +1,60 @@
+"""The server over HTTP on loopback, as `oneclaw mcp serve --http` runs it."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING, Any
+
+from oneclaw_mcp.http_serving import PATH, HttpServer, guarded_server, listener
+from oneclaw_mcp.offer import Offer
+
+from oneclaw_core.http import ServerTokens
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+    from oneclaw_core import OneClaw
+
+SCOPES = ("mcp.call", "mcp.approve")
+
+
+class Served:
+    """A running server."""
+
+    def __init__(self, app: HttpServer, tokens: ServerTokens, port: int) -> None:
+        self.app = app
+        self.tokens = tokens
+        self.port = port
+        self.url = f"http://127.0.0.1:{port}{PATH}"
+
+    async def token(self, *scopes: str, name: str = "laptop") -> str:
+        return await self.tokens.create(name, scopes or SCOPES)
+
+    @asynccontextmanager
+    async def client(self, token: str, mode: str = "auto", **options: Any) -> AsyncIterator[Any]:
+        from mcp import Client
+        from mcp.client.streamable_http import streamable_http_client
+        from mcp.shared._httpx_utils import create_mcp_http_client
+
+        async with create_mcp_http_client(headers={"Authorization": f"Bearer {token}"}) as http:
+            transport = streamable_http_client(self.url, http_client=http)
+            async with Client(transport, mode=mode, read_timeout_seconds=30, **options) as client:
+                yield client
+
+
+@asynccontextmanager
+async def served(claw: OneClaw, offer: Offer | None = None, *, is_direct: bool = False) -> AsyncIterator[Served]:
+    source: Any = await claw.services.tool_source("mcp", "servers")
+    tokens = ServerTokens(source.context.storage)
+    app = HttpServer(claw, tokens, offer or Offer(), is_direct=is_direct)
+    sock = listener(0)
+    port = sock.getsockname()[1]
+    server = guarded_server(app, port)
+    running = asyncio.create_task(server.serve(sockets=[sock]))
+    try:
+        yield Served(app, tokens, port)
+    finally:
+        server.should_exit = True
+        await app.drain()
+        await running
