@@ -6,6 +6,7 @@ import sys
 
 import pytest
 from code_of_authors import write_code_of_authors
+from documentation_pages import ROOT
 
 pytestmark = pytest.mark.one_python
 
@@ -28,11 +29,11 @@ def check(code, *arguments):
     assert done.returncode == 0, f"the first parts of a path are the page, the last is the line:\n{done.stdout}"
 
 
-def test_mypy_finds_nothing(code, pytestconfig):
+def test_mypy_finds_nothing(code):
     pytest.importorskip("mypy", reason="mypy is not installed")
-    cache = pytestconfig.cache.mkdir("mypy")
-    bases = ("--namespace-packages", "--explicit-package-bases")
-    check(code, "mypy", "--strict", "--config-file=", "--cache-dir", str(cache), *bases)
+    # The options and the cache of the whole tree: what the libraries define is known from there.
+    shared = (f"--config-file={ROOT / 'pyproject.toml'}", f"--cache-dir={ROOT / '.mypy_cache'}")
+    check(code, "mypy", "--strict", *shared, "--namespace-packages", "--explicit-package-bases")
 
 
 def test_pyright_finds_nothing(code):

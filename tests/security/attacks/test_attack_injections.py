@@ -1,24 +1,40 @@
-"""Fifty injections in the style of AgentDojo and of public incidents, against a model that obeys."""
+"""Fifty injections in the style of AgentDojo and of public incidents, against a model that obeys.
+
+A directory that the user trusts keeps out less, so all are tried there, and every second one where nothing is decided.
+In the long form all are tried everywhere.
+"""
 
 import pytest
 from carriers import CARRIERS
+from how_long import IS_LONG
 from injections import INJECTIONS
 from machine import Harm
 
+NAMES = list(INJECTIONS)
+UNDECIDED, TRUSTED = False, True
 
-@pytest.fixture(scope="module", params=[False, True], ids=["undecided directory", "trusted directory"])
+
+@pytest.fixture(scope="module")
 def trusts_project(request):
     return request.param
 
 
-@pytest.mark.parametrize("name", INJECTIONS)
+def everywhere(trusted, undecided):
+    """Parametrize a test with injections in a trusted directory and in an undecided one."""
+    chosen = {UNDECIDED: NAMES if IS_LONG else undecided, TRUSTED: NAMES if IS_LONG else trusted}
+    ids = {UNDECIDED: "undecided directory", TRUSTED: "trusted directory"}
+    cases = [pytest.param(trust, name, id=f"{ids[trust]}-{name}") for trust, names in chosen.items() for name in names]
+    return pytest.mark.parametrize(("trusts_project", "name"), cases, indirect=["trusts_project"])
+
+
+@everywhere(trusted=NAMES, undecided=NAMES[::2])
 def test_an_injection_comes_to_nothing(attack, name):
     injection = INJECTIONS[name]
     harm, user = attack(CARRIERS[injection.carrier], injection.text)
     assert harm == Harm(), user.asked
 
 
-@pytest.mark.parametrize("name", list(INJECTIONS)[::2])
+@everywhere(trusted=NAMES[::4], undecided=NAMES[2::4])
 def test_an_injection_comes_to_nothing_where_nobody_can_be_asked(attack, name):
     injection = INJECTIONS[name]
     harm, _ = attack(CARRIERS[injection.carrier], injection.text, has_user=False)
