@@ -1,5 +1,7 @@
 """What holds for the tests of plugins in the work tree, also where only they are run."""
 
 from how_long import register_profiles
+from shared_fork_servers import share_fork_servers
 
 register_profiles()
+share_fork_servers()

@@ -19,10 +19,12 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 import pytest
 from databases import database_environ, postgres, postgres_server
 from how_long import register_profiles
+from shared_fork_servers import share_fork_servers
 
 __all__ = ["database_environ", "postgres", "postgres_server"]
 
 register_profiles()
+share_fork_servers()
 atexit.register(shutil.rmtree, os.environ["XDG_CACHE_HOME"], ignore_errors=True)
 
 

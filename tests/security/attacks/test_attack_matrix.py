@@ -15,9 +15,7 @@ from machine import Harm
 FIRST, *OTHERS = CARRIERS
 EACH_WITH_EACH = list(product(OTHERS, TRIED_WITH_EVERY_CARRIER))
 A_THIRD = [
-    (carrier, way_out)
-    for number, carrier in enumerate(OTHERS)
-    for way_out in TRIED_WITH_EVERY_CARRIER[number % 3 :: 3]
+    (carrier, way_out) for number, carrier in enumerate(OTHERS) for way_out in TRIED_WITH_EVERY_CARRIER[number % 3 :: 3]
 ]
 
 
