@@ -14,7 +14,7 @@ from oneclaw_core import NotFoundError, OneClawError, UsageError, find_home
 from oneclaw_core.cli import is_terminal, json_option, print_json, print_table, print_text, run_async, warn
 from oneclaw_mcp.importing import PROJECT_FILE
 from oneclaw_mcp.manifest import ManifestFolder
-from oneclaw_mcp.serve_commands import serve, token
+from oneclaw_mcp.serve_commands import calls, serve, token
 from oneclaw_mcp.servers import HTTP, SSE, STDIO, Server, ServerBook, check_name
 
 if TYPE_CHECKING:
@@ -38,6 +38,7 @@ def mcp() -> None:
 
 mcp.add_command(serve)
 mcp.add_command(token)
+mcp.add_command(calls)
 
 
 @mcp.command()

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 import anyio
 
-from oneclaw_core import OneClaw, OneClawError
-from oneclaw_core.http import ServerGuard, ServerTokens, bearer_token, send_refusal
+from oneclaw_core import OneClawError
+from oneclaw_core.http import ServerGuard, bearer_token, send_refusal
 from oneclaw_mcp.offer import CALL, READ
 from oneclaw_mcp.served import ServedOffer, sdk_server
 
@@ -25,7 +25,9 @@ if TYPE_CHECKING:
     from mcp.server.lowlevel import Server as SdkServer
     from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 
-    from oneclaw_core.http import ServerToken
+    from oneclaw_core import OneClaw
+    from oneclaw_core.http import ServerToken, ServerTokens
+    from oneclaw_mcp.journal import CallJournal
     from oneclaw_mcp.offer import Offer
 
 PATH = "/mcp"
@@ -101,13 +103,17 @@ class HttpServer:
         claw: the open home.
         tokens: that clients need.
         offer: the tools that are offered, before a token narrows them.
+        journal: of all calls.
         is_direct: list the tools themselves instead of the gateway's.
     """
 
-    def __init__(self, claw: OneClaw, tokens: ServerTokens, offer: Offer, *, is_direct: bool = False) -> None:
+    def __init__(
+        self, claw: OneClaw, tokens: ServerTokens, offer: Offer, journal: CallJournal, *, is_direct: bool = False
+    ) -> None:
         self._claw = claw
         self._tokens = tokens
         self._offer = offer
+        self._journal = journal
         self._is_direct = is_direct
         self._places: dict[str, _Place] = {}
         self._making = asyncio.Lock()
@@ -146,7 +152,8 @@ class HttpServer:
     def _made(self, token: ServerToken) -> _Place:
         from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 
-        served = ServedOffer.make(self._claw, replace(self._offer, token=token), is_direct=self._is_direct)
+        offer = replace(self._offer, token=token)
+        served = ServedOffer.make(self._claw, offer, self._journal, is_direct=self._is_direct)
         server = sdk_server(served)
         # The guard in front checks Host and Origin.
         manager = StreamableHTTPSessionManager(server, session_idle_timeout=SESSION_SECONDS, max_sessions=MAX_SESSIONS)
@@ -179,23 +186,17 @@ class HttpServer:
 
 
 async def serve_http(
-    claw: OneClaw,
-    tokens: ServerTokens,
-    offer: Offer,
+    app: HttpServer,
     port: int,
     *,
-    is_direct: bool,
     origins: Iterable[str] = (),
     say: Callable[[str], None],
 ) -> None:
     """Serve clients on 127.0.0.1 until SIGINT or SIGTERM.
 
     Args:
-        claw: the open home.
-        tokens: that clients need.
-        offer: the tools that are offered, before a token narrows them.
+        app: the application.
         port: where to listen; 0 for a free one.
-        is_direct: list the tools themselves instead of the gateway's.
         origins: addresses that a proxy in front of it has, such as ``https://tools.example``.
         say: shows a line to the user.
 
@@ -206,7 +207,6 @@ async def serve_http(
     logging.getLogger("mcp").setLevel(logging.CRITICAL)
     sock = listener(port)
     port = sock.getsockname()[1]
-    app = HttpServer(claw, tokens, offer, is_direct=is_direct)
     server = guarded_server(app, port, origins)
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()

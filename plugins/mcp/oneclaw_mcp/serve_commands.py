@@ -11,10 +11,10 @@ from oneclaw_core import UsageError
 from oneclaw_core.cli import json_option, print_json, print_table, print_text, run_async, warn
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Iterable
+    from collections.abc import AsyncIterator, Iterable, Sequence
 
-    from oneclaw_core import OneClaw
     from oneclaw_core.http import ServerTokens
+    from oneclaw_mcp.journal import JournalCall
 
 GATEWAY, DIRECT = "gateway", "direct"
 
@@ -77,15 +77,18 @@ async def _serve_http(
     is_read_only: bool,
     is_direct: bool,
 ) -> None:
-    from oneclaw_mcp.http_serving import serve_http
-    from oneclaw_mcp.serving import make_offer
+    from oneclaw_core.http import ServerTokens
+    from oneclaw_mcp.http_serving import HttpServer, serve_http
+    from oneclaw_mcp.serving import make_offer, open_journal, opened
 
-    async with _opened(allow) as (claw, tokens):
+    async with opened(allow) as (claw, storage):
+        tokens = ServerTokens(storage)
         offer = await make_offer(claw, groups, agent=agent, is_read_only=is_read_only)
         if not await tokens.list():
             warn("there is no token yet; make one with: oneclaw mcp token create NAME")
         say = lambda line: click.echo(line, err=True)  # noqa: E731
-        await serve_http(claw, tokens, offer, port, is_direct=is_direct, origins=origins, say=say)
+        app = HttpServer(claw, tokens, offer, await open_journal(storage), is_direct=is_direct)
+        await serve_http(app, port, origins=origins, say=say)
 
 
 @click.group()
@@ -111,7 +114,7 @@ def create(name: str, groups: tuple[str, ...], read_only: bool, unattended: bool
     scopes += [] if unattended else [APPROVE]
 
     async def make() -> str:
-        async with _opened() as (_, tokens):
+        async with _tokens() as tokens:
             return await tokens.create(name, scopes, lifetime_days=days)
 
     print_text(run_async(make()))
@@ -123,7 +126,7 @@ def list_tokens(as_json: bool) -> None:
     """List the tokens, without their secrets."""
 
     async def read() -> list[dict[str, Any]]:
-        async with _opened() as (_, tokens):
+        async with _tokens() as tokens:
             return [
                 {
                     "name": each.name,
@@ -148,20 +151,48 @@ def revoke(name: str) -> None:
     """Make a token invalid; what its clients have open ends within seconds."""
 
     async def remove() -> None:
-        async with _opened() as (_, tokens):
+        async with _tokens() as tokens:
             await tokens.revoke(name)
 
     run_async(remove())
     print_text(f"the token {name} is revoked")
 
 
-@asynccontextmanager
-async def _opened(allow: Iterable[str] = ()) -> AsyncIterator[tuple[OneClaw, ServerTokens]]:
-    from oneclaw_core import OneClaw
-    from oneclaw_core.http import ServerTokens
+@click.command()
+@click.option("--limit", type=click.IntRange(1, 10_000), default=50, show_default=True, help="How many at most.")
+@json_option
+def calls(limit: int, as_json: bool) -> None:
+    """List the last calls that MCP clients made, the newest first.
 
-    async with OneClaw.open(allow=tuple(allow)) as claw:
-        source: Any = await claw.services.tool_source("mcp", "servers")
-        if source is None:
-            raise UsageError("the plugin mcp is disabled: enable it with: oneclaw plugins enable mcp")
-        yield claw, ServerTokens(source.context.storage)
+    Each is noted before it runs. One without an outcome runs now, or was cut off when its process was killed.
+    """
+    from oneclaw_mcp.serving import open_journal, opened
+
+    async def read() -> Sequence[JournalCall]:
+        async with opened() as (_, storage):
+            return await (await open_journal(storage)).last(limit)
+
+    found = run_async(read())
+    if as_json:
+        print_json([each.to_dict() for each in found])
+        return
+    rows = (
+        (
+            each.at.astimezone().strftime("%Y-%m-%d %H:%M:%S"),
+            each.client,
+            each.tool,
+            each.outcome or "no outcome",
+            f"{each.duration_ms:.0f} ms" if each.duration_ms is not None else "",
+        )
+        for each in found
+    )
+    print_table(("time", "client", "tool", "outcome", "took"), rows)
+
+
+@asynccontextmanager
+async def _tokens() -> AsyncIterator[ServerTokens]:
+    from oneclaw_core.http import ServerTokens
+    from oneclaw_mcp.serving import opened
+
+    async with opened() as (_, storage):
+        yield ServerTokens(storage)

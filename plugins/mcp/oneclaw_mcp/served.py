@@ -5,7 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from oneclaw_core import NotFoundError, OneClawError, ToolClient, UsageError, __version__
+from anyio import CancelScope
+
+from oneclaw_core import NotFoundError, OneClawError, ToolClient, ToolResult, UsageError, __version__
 from oneclaw_mcp.asking import ClientUser, OpenCalls, is_modern
 from oneclaw_mcp.direct import DirectTools
 from oneclaw_mcp.gateway import Answer, Gateway, answer_of
@@ -15,7 +17,8 @@ from oneclaw_mcp.workspace import READ_FILE, Workspace
 if TYPE_CHECKING:
     from mcp.server.lowlevel import Server as SdkServer
 
-    from oneclaw_core import OneClaw, ToolResult
+    from oneclaw_core import OneClaw
+    from oneclaw_mcp.journal import CallJournal
     from oneclaw_mcp.offer import Offer
 
 _TTL_MS = 60_000
@@ -32,6 +35,7 @@ class ServedOffer:
         tools: of the server.
         client: on whose behalf tools are called.
         calls: those that are under way.
+        journal: of all calls.
     """
 
     claw: OneClaw
@@ -39,15 +43,17 @@ class ServedOffer:
     tools: Gateway | DirectTools
     client: ToolClient
     calls: OpenCalls
+    journal: CallJournal
 
     @classmethod
-    def make(cls, claw: OneClaw, offer: Offer, *, is_direct: bool) -> ServedOffer:
+    def make(cls, claw: OneClaw, offer: Offer, journal: CallJournal, *, is_direct: bool) -> ServedOffer:
         """Make what answers the requests for an offer."""
         name = f"mcp:{offer.token.name}" if offer.token is not None else "mcp"
         client = ToolClient(name, selection=offer.selection)
         if offer.agent is not None:
             client = replace(client, agent=offer.agent.name)
-        return cls(claw, offer, DirectTools(claw, offer) if is_direct else Gateway(claw, offer), client, OpenCalls())
+        tools = DirectTools(claw, offer) if is_direct else Gateway(claw, offer)
+        return cls(claw, offer, tools, client, OpenCalls(), journal)
 
     async def list_tools(self, context: Any, parameters: Any) -> Any:
         """Answer ``tools/list``."""
@@ -153,7 +159,15 @@ class ServedOffer:
         client = replace(self.client, progress=user.report)
         if self.offer.can_approve and user.can_be_asked:
             client = replace(client, ask=user.ask, ask_user=user.ask_user)
-        return (await self.claw.call_tool(name, arguments, client=client)).result
+        number = await self.journal.begin(client.name, name, arguments)
+        result, duration_ms = ToolResult.error("interrupted", "The call was interrupted."), 0.0
+        try:
+            outcome = await self.claw.call_tool(name, arguments, client=client)
+            result, duration_ms = outcome.result, outcome.duration_ms
+        finally:
+            with CancelScope(shield=True):
+                await self.journal.end(number, result, duration_ms)
+        return result
 
 
 def sdk_server(served: ServedOffer) -> SdkServer[Any]:

@@ -8,11 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 from oneclaw_mcp.http_serving import PATH, HttpServer, guarded_server, listener
 from oneclaw_mcp.offer import Offer
+from oneclaw_mcp.serving import open_journal
 
 from oneclaw_core.http import ServerTokens
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
+
+    from oneclaw_mcp.journal import CallJournal
 
     from oneclaw_core import OneClaw
 
@@ -22,8 +25,9 @@ SCOPES = ("mcp.call", "mcp.approve")
 class Served:
     """A running server."""
 
-    def __init__(self, app: HttpServer, tokens: ServerTokens, port: int) -> None:
+    def __init__(self, app: HttpServer, tokens: ServerTokens, journal: CallJournal, port: int) -> None:
         self.app = app
+        self.journal = journal
         self.tokens = tokens
         self.port = port
         self.url = f"http://127.0.0.1:{port}{PATH}"
@@ -47,13 +51,14 @@ class Served:
 async def served(claw: OneClaw, offer: Offer | None = None, *, is_direct: bool = False) -> AsyncIterator[Served]:
     source: Any = await claw.services.tool_source("mcp", "servers")
     tokens = ServerTokens(source.context.storage)
-    app = HttpServer(claw, tokens, offer or Offer(), is_direct=is_direct)
+    journal = await open_journal(source.context.storage)
+    app = HttpServer(claw, tokens, offer or Offer(), journal, is_direct=is_direct)
     sock = listener(0)
     port = sock.getsockname()[1]
     server = guarded_server(app, port)
     running = asyncio.create_task(server.serve(sockets=[sock]))
     try:
-        yield Served(app, tokens, port)
+        yield Served(app, tokens, journal, port)
     finally:
         server.should_exit = True
         await app.drain()

@@ -102,7 +102,11 @@ def test_questions_go_to_the_client(mode: str, painting: HomeUnderTest) -> None:
             painted = await client.call_tool("call_tool", call)
             assert text_of(painted) == "painted large in red"
             assert PAINTED == ["red"]  # the call went on, and did not run again
+            (noted,) = await server.journal.last(5)
+            assert (noted.client, noted.tool, noted.outcome) == ("mcp:laptop", "paint", "success")
+            assert noted.arguments == '{"color": "red"}'
             denied = await client.call_tool("call_tool", call)
+            assert (await server.journal.last(1))[0].outcome == "permission_denied"
             assert (denied.is_error, "denied by the user" in text_of(denied)) == (True, True)
 
     painting.run(use())
