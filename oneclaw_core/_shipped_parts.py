@@ -23,6 +23,7 @@ OUR_DISTRIBUTIONS = {
     "setup": "oneclaw-setup",
     "shell": "oneclaw-shell",
     "skills": "oneclaw-skills",
+    "telegram": "oneclaw-telegram",
     "web": "oneclaw-web",
 }
 """OneClaw's own plugins and their distributions."""
@@ -66,6 +67,7 @@ COMMANDS = {
     "setup": "setup",
     "skills": "skills",
     "tasks": "scheduled_tasks",
+    "telegram": "telegram",
     "undo": "checkpoints",
 }
 """Commands of OneClaw's own plugins, by what stands behind ``oneclaw``."""

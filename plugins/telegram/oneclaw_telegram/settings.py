@@ -1,0 +1,35 @@
+"""Settings of the plugin."""
+
+from __future__ import annotations
+
+from pydantic import BaseModel, Field, SecretStr
+
+
+class TelegramSettings(BaseModel):
+    """The bot and who may use it for what."""
+
+    token: SecretStr = Field(SecretStr(""), description="of the bot, as @BotFather shows it")
+    agents: str = Field(
+        "",
+        description="the only agents that can be chosen in Telegram, separated by commas, the first one by default",
+        json_schema_extra={"user_only": True},
+    )
+    groups: str = Field(
+        "",
+        description="the ids of groups in which paired people are heard, separated by commas",
+        json_schema_extra={"user_only": True},
+    )
+    api_root: str = Field(
+        "https://api.telegram.org",
+        description="the address of the Bot API, such as of a Bot API server of your own",
+        json_schema_extra={"user_only": True},  # the token is sent there
+    )
+    webhook_url: str = Field(
+        "",
+        description="the public https address of /telegram/webhook; without it the bot asks for messages itself",
+        json_schema_extra={"user_only": True},
+    )
+
+    def names(self, text: str) -> list[str]:
+        """Read a list separated by commas."""
+        return [each.strip() for each in text.split(",") if each.strip()]

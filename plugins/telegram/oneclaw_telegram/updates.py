@@ -1,0 +1,151 @@
+"""Updates of Telegram as messages and taps on buttons. What is malformed or for others is passed over."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from oneclaw_core.channels import Inbound, InboundFile
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
+ALLOWED_UPDATES = ["message", "callback_query"]
+_FILES = {
+    "document": ("file", "application/octet-stream"),
+    "voice": ("voice.ogg", "audio/ogg"),
+    "audio": ("audio", "audio/mpeg"),
+    "video": ("video.mp4", "video/mp4"),
+    "video_note": ("video.mp4", "video/mp4"),
+    "animation": ("animation.mp4", "video/mp4"),
+}
+_COMMAND = re.compile(r"(/[A-Za-z0-9_]{1,32})@(\w+)")
+
+
+@dataclass(frozen=True, slots=True)
+class Bot:
+    """The bot.
+
+    Attributes:
+        id: its number.
+        username: without the ``@``.
+        groups: the ids of groups in which it listens.
+    """
+
+    id: str
+    username: str
+    groups: Collection[str] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Tap:
+    """A tap on a button.
+
+    Attributes:
+        id: to answer it.
+        person: who tapped.
+        question: the id of the question.
+        value: of the choice.
+    """
+
+    id: str
+    person: str
+    question: str
+    value: str
+
+
+def read_update(update: object, bot: Bot) -> Inbound | Tap | None:
+    """Read an update.
+
+    Args:
+        update: as Telegram sent it.
+        bot: that it was sent to.
+
+    Returns:
+        A message or a tap; ``None`` for what is not for the bot.
+    """
+    if not isinstance(update, dict):
+        return None
+    tap, message = update.get("callback_query"), update.get("message")
+    if isinstance(tap, dict):
+        question, _, value = str(tap.get("data") or "").partition(":")
+        return Tap(str(tap.get("id")), _person(tap), question, value)
+    if not isinstance(message, dict) or not isinstance(message.get("chat"), dict):
+        return None
+    sender = message.get("from")
+    # A post in the name of a chat has no person behind it that could be known.
+    if not isinstance(sender, dict) or sender.get("is_bot") or "sender_chat" in message:
+        return None
+    return _inbound(str(update.get("update_id")), message, sender, bot)
+
+
+def _person(holder: dict[str, Any]) -> str:
+    sender = holder.get("from")
+    return str(sender.get("id")) if isinstance(sender, dict) else ""
+
+
+def _inbound(update_id: str, message: dict[str, Any], sender: dict[str, Any], bot: Bot) -> Inbound | None:
+    chat = message["chat"]
+    is_private = chat.get("type") == "private"
+    is_forwarded = "forward_origin" in message or "forward_date" in message
+    text = str(message.get("text") or message.get("caption") or "")
+    if not is_private:
+        if str(chat.get("id")) not in bot.groups or not _is_meant(message, text, bot):
+            return None
+        text = re.sub(rf"^\s*@{re.escape(bot.username)}\b[\s,:]*", "", text, flags=re.IGNORECASE)
+    found = _COMMAND.match(text)
+    if found is not None:
+        if found[2].lower() != bot.username.lower():
+            return None
+        text = found[1] + text[found.end() :]
+    topic = message.get("message_thread_id") if message.get("is_topic_message") else None
+    name = " ".join(str(sender.get(key)) for key in ("first_name", "last_name") if sender.get(key))
+    return Inbound(
+        id=f"{bot.id}:{update_id}",
+        chat=f"{chat.get('id')}:{topic}" if topic is not None else str(chat.get("id")),
+        person=str(sender.get("id")),
+        person_name=" ".join(name.split())[:100],
+        text=_with_quote(message, text),
+        files=tuple(_files(message)),
+        is_private=is_private,
+        is_forwarded=is_forwarded,
+        message=str(message.get("message_id")),
+    )
+
+
+def _is_meant(message: dict[str, Any], text: str, bot: Bot) -> bool:
+    """Return True for a message of a group that speaks to the bot: a command, a mention or a reply."""
+    replied = message.get("reply_to_message")
+    if isinstance(replied, dict) and _person(replied) == bot.id:
+        return True
+    return text.startswith("/") or re.search(rf"@{re.escape(bot.username)}\b", text, re.IGNORECASE) is not None
+
+
+def _with_quote(message: dict[str, Any], text: str) -> str:
+    quote = message.get("quote")
+    quoted = quote.get("text") if isinstance(quote, dict) else None
+    return f"> {' '.join(str(quoted).split())}\n\n{text}" if quoted and not text.startswith("/") else text
+
+
+def _files(message: dict[str, Any]) -> list[InboundFile]:
+    found: list[InboundFile] = []
+    photos = message.get("photo")
+    if isinstance(photos, list) and photos and isinstance(photos[-1], dict):
+        found.append(_file(photos[-1], "photo.jpg", "image/jpeg"))
+    # An animation comes as a document too.
+    kinds = [kind for kind in _FILES if isinstance(message.get(kind), dict)]
+    if "animation" in kinds and "document" in kinds:
+        kinds.remove("document")
+    found += [_file(message[kind], *_FILES[kind]) for kind in kinds]
+    return found
+
+
+def _file(value: dict[str, Any], name: str, media_type: str) -> InboundFile:
+    size = value.get("file_size")
+    return InboundFile(
+        str(value.get("file_id")),
+        str(value.get("file_name") or name),
+        str(value.get("mime_type") or media_type),
+        size if isinstance(size, int) else None,
+    )
