@@ -9,7 +9,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from oneclaw_core import OneClawError, UsageError
+from oneclaw_core import OneClawError
 from oneclaw_core.channels import ChatRouter, RetryLaterError, SlashCommands
 from oneclaw_core.plugins import WebResponse
 from oneclaw_telegram.bot_api import POLL_SECONDS, BotApi, BotApiError
@@ -97,8 +97,6 @@ async def serve_bot(context: ServiceContext) -> None:
 
 
 async def _set_webhook(api: BotApi, url: str, secret: str) -> None:
-    if not url.startswith("https://"):
-        raise UsageError("telegram.webhook_url must be an https address")
     await api.call("setWebhook", url=url, secret_token=secret, allowed_updates=ALLOWED_UPDATES)
 
 

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from pydantic import BaseModel, Field, SecretStr
+from urllib.parse import urlsplit
+
+from pydantic import BaseModel, Field, SecretStr, field_validator
+
+_LOOPBACK = ("127.0.0.1", "::1", "localhost")
 
 
 class TelegramSettings(BaseModel):
@@ -29,6 +33,21 @@ class TelegramSettings(BaseModel):
         description="the public https address of /telegram/webhook; without it the bot asks for messages itself",
         json_schema_extra={"user_only": True},
     )
+
+    @field_validator("api_root")
+    @classmethod
+    def _check_root(cls, value: str) -> str:
+        parts = urlsplit(value)
+        if parts.scheme != "https" and (parts.scheme != "http" or parts.hostname not in _LOOPBACK):
+            raise ValueError("must be an https address, since the bot's token is sent there")
+        return value
+
+    @field_validator("webhook_url")
+    @classmethod
+    def _check_webhook(cls, value: str) -> str:
+        if value and not value.startswith("https://"):
+            raise ValueError("must be an https address")
+        return value
 
     def names(self, text: str) -> list[str]:
         """Read a list separated by commas."""
