@@ -106,6 +106,8 @@ class RedirectListener:
     def expect(self, state: str) -> None:
         """Accept the answer that repeats this state from now on; before, nothing is accepted."""
         self._state = state
+        if self._answer.done():  # a sign-in can ask twice, such as where a server changes whom it trusts
+            self._answer = asyncio.get_running_loop().create_future()
 
     async def wait(self, seconds: float) -> dict[str, str]:
         """Wait for the answer.

@@ -165,7 +165,15 @@ def _error(connection: Connection, error: BaseException) -> ToolResult:
     name, code = connection.server.name, getattr(error, "code", None)
     if isinstance(error, ServerError):
         return ToolResult.error(error.error_type, str(error))
-    if code == _CONNECTION_CLOSED or (code is None and not connection.is_refused):
+    if type(error).__name__ == "ValidationError":  # of pydantic; the connection is whole
+        return ToolResult.error(
+            "execution_error",
+            f"The MCP server {name}: {describe(error)}. The call may have had its effect. Do not repeat it without "
+            "asking the user.",
+        )
+    if connection.is_refused and code in (_CONNECTION_CLOSED, None):
+        connection.disconnect()
+    elif code == _CONNECTION_CLOSED or code is None:
         said = connection.last_words()
         connection.note_death()
         return ToolResult.error(

@@ -203,14 +203,16 @@ def secret(name: str) -> None:
 @mcp.command()
 @click.argument("name")
 @click.option("--no-browser", is_flag=True, help="The browser is on another machine: show the address.")
-@click.option("--client-id", help="A client that is registered at the service already; its secret is asked for.")
+@click.option(
+    "--client-id", help="A client that is registered at the service already, or the https address of its document."
+)
 def login(name: str, no_browser: bool, client_id: str | None) -> None:
     """Sign in to a server that is reached over HTTP, in your browser."""
     from oneclaw_mcp.oauth import login as sign_in
 
     server = _book()[0].get(name)
     client_secret = None
-    if client_id:
+    if client_id and "://" not in client_id:
         client_secret = click.prompt("Client secret (empty for none)", default="", hide_input=True, err=True) or None
     run_async(
         _with_source(

@@ -7,10 +7,13 @@ era is known; it lists one page of tools; and it stays dead after a server has f
 from __future__ import annotations
 
 import asyncio
+import threading
 import time
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from contextvars import ContextVar
 from dataclasses import dataclass, field
 from functools import cache
+from http.client import UNAUTHORIZED
 from typing import TYPE_CHECKING, Any
 
 from oneclaw_core import OneClawError
@@ -34,9 +37,17 @@ MOST_CALLS = 8
 _DEATHS = 3
 _DEATH_SECONDS = 60.0
 _NEWS_SECONDS = 5.0
+_UNKNOWN_METHOD = -32601
 # Notices of changes come in bursts.
 _SETTLE_SECONDS = 0.5
 _LOWEST_NEW_ERA = "2026"
+# Modules of the SDK import each other, which can make two threads wait for each other.
+importing = threading.Lock()
+# Between two subscriptions to changes, where the first one broke.
+_SUBSCRIBE_SECONDS = 5.0
+_MOST_SUBSCRIBE_SECONDS = 300.0
+# Over HTTP the SDK hands it on from the request of a call to what the server sends in its answer.
+_current_call: ContextVar[ToolContext | None] = ContextVar("current_call", default=None)
 
 
 class ServerError(OneClawError):
@@ -58,12 +69,14 @@ class Transport:
     Attributes:
         streams: async context manager of the streams of messages.
         program: the running program, ``None`` for HTTP.
-        statuses: of the last answer over HTTP; the SDK does not tell it.
+        statuses: of the last answers over HTTP; the SDK does not tell them.
+        sign_ins: of the user that were wanted in vain; each breaks the connection.
     """
 
     streams: Any
     program: ServerProgram | None = None
     statuses: list[int] = field(default_factory=list)
+    sign_ins: list[str] = field(default_factory=list)
 
 
 @dataclass(slots=True)
@@ -100,6 +113,7 @@ class Connection:
     _list_changed: asyncio.Event = field(default_factory=asyncio.Event)
     _program: ServerProgram | None = None
     _statuses: list[int] = field(default_factory=list)
+    _sign_ins: list[str] = field(default_factory=list)
     _last_used: float = 0.0
     _deaths: list[float] = field(default_factory=list)
 
@@ -111,7 +125,7 @@ class Connection:
     @property
     def is_refused(self) -> bool:
         """True if an HTTP server wants its user to sign in."""
-        return self._statuses[-1:] in ([401], [403])
+        return bool(self._sign_ins) or self._statuses[-1:] in ([401], [403])
 
     @property
     def client(self) -> Client:
@@ -164,12 +178,26 @@ class Connection:
     async def in_call(self, context: ToolContext) -> AsyncIterator[None]:
         """Note that a call is under way."""
         self.calls.append(context)
+        token = _current_call.set(context)
         try:
             yield
         finally:
+            _current_call.reset(token)
             self.calls.remove(context)
             self.limits.pop(id(context), None)
             self._last_used = time.monotonic()
+
+    def asking_call(self) -> ToolContext | None:
+        """Return the call that a question of the server belongs to; ``None`` if that cannot be known.
+
+        Over HTTP a question comes in the answer to a call. Over standard input and output an old server does not say
+        which call it asks for, so calls of several conversations cannot be told apart.
+        """
+        current = _current_call.get()
+        if any(each is current for each in self.calls):
+            return current
+        conversations = {each.session_id or id(each) for each in self.calls}
+        return self.calls[-1] if len(conversations) == 1 else None
 
     async def answers(self, requests: Mapping[str, Any]) -> dict[str, Any]:
         """Answer what a server of the new era wants to know before it goes on.
@@ -229,7 +257,7 @@ class Connection:
             self._client = None
             if ready.done() and not ready.cancelled():
                 ready.exception()  # seen, also where nobody waits any more
-            if not self._ending.is_set():
+            if not self._ending.is_set() and not self.is_refused:
                 self._deaths.append(time.monotonic())
 
     async def _started_client(self, stack: AsyncExitStack, began: float) -> Client:
@@ -245,7 +273,8 @@ class Connection:
     async def _connect(self, stack: AsyncExitStack) -> Client:
         importing = asyncio.ensure_future(run_in_thread(_import_sdk))
         transport = await self.open_transport()
-        self._program, self._statuses = transport.program, transport.statuses
+        self._program = transport.program
+        self._statuses, self._sign_ins = transport.statuses, transport.sign_ins
         if transport.program is not None:
             transport.program.start()
             stack.push_async_callback(transport.program.close)
@@ -321,6 +350,7 @@ class Connection:
         """Stay until the server ends, is idle, or is not needed any more."""
         ended = asyncio.ensure_future(self._program.ended() if self._program is not None else asyncio.Event().wait())
         ending = asyncio.ensure_future(self._ending.wait())
+        subscription = asyncio.ensure_future(self._subscribe(client))
         try:
             while not ended.done() and not ending.done():
                 changed = asyncio.ensure_future(self._list_changed.wait())
@@ -338,8 +368,32 @@ class Connection:
                     self._ending.set()
                     break
         finally:
-            for each in (ended, ending):
+            for each in (ended, ending, subscription):
                 each.cancel()
+            await asyncio.wait({subscription})
+
+    async def _subscribe(self, client: Client) -> None:
+        """Listen for changes of the list of tools; a server of the old era sends them without that."""
+        from mcp import MCPError
+        from mcp.client.subscriptions import SubscriptionLost
+
+        tools = client.server_capabilities.tools
+        if client.protocol_version < _LOWEST_NEW_ERA or tools is None or not tools.list_changed:
+            return
+        seconds, is_first = _SUBSCRIBE_SECONDS, True
+        while True:
+            try:
+                async with client.listen(tools_list_changed=True) as changes:
+                    if not is_first:  # nothing is replayed
+                        self._list_changed.set()
+                    is_first = False
+                    async for _ in changes:
+                        self._list_changed.set()
+            except (MCPError, SubscriptionLost, TimeoutError) as error:
+                if getattr(error, "code", None) == _UNKNOWN_METHOD:
+                    return
+            await asyncio.sleep(seconds)
+            seconds = min(2 * seconds, _MOST_SUBSCRIBE_SECONDS)
 
     async def _notice(self, message: Any) -> None:
         from mcp_types import ToolListChangedNotification
@@ -355,7 +409,8 @@ class Connection:
             said = tail
         text = f"The MCP server {self.server.name} does not start: {reason}"
         kind = "not_available"
-        if self.is_refused:
+        # In the new era a refused probe is followed by an attempt in the old one, which fails otherwise.
+        if self.is_refused or UNAUTHORIZED in self._statuses:
             kind = "permission_denied"
             text += f"; sign in with: oneclaw mcp login {self.server.name}"
         return ServerError(f"{text}; {said}" if said else text, kind)
@@ -397,9 +452,10 @@ def first_error(error: BaseException) -> BaseException:
 
 def _import_sdk() -> None:
     """Import what takes most of a second, in a thread while the program starts."""
-    import mcp.client.streamable_http  # noqa: F401
+    with importing:
+        import mcp.client.streamable_http  # noqa: F401
 
-    answer_adapter()
+        answer_adapter()
 
 
 @cache

@@ -44,8 +44,9 @@ def elicitation_of(connection: Connection) -> Callable[[Any, Any], Awaitable[Eli
 
         if not connection.calls:
             return ErrorData(code=-32600, message="no call is under way, so there is nobody to ask")
-        # A server of the old era does not say which call it asks for.
-        context = connection.calls[-1]
+        context = connection.asking_call()
+        if context is None:
+            return ErrorData(code=-32600, message="calls of several conversations are under way; ask in one of them")
         set_running = connection.limits.get(id(context))
         if set_running is not None:
             set_running(False)

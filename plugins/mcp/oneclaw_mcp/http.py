@@ -25,6 +25,7 @@ MAX_EVENT_BYTES = 16 * 1024 * 1024
 # A server may think for long before it answers; a call has another limit.
 _READ_SECONDS = 900.0
 _CONNECT_SECONDS = 30.0
+_KEPT_STATUSES = 8
 
 
 class GuardedTransport(httpx2.AsyncBaseTransport):
@@ -32,7 +33,7 @@ class GuardedTransport(httpx2.AsyncBaseTransport):
 
     Args:
         client: the guarded client.
-        statuses: gets the status of the last answer.
+        statuses: gets the statuses of the last answers.
     """
 
     def __init__(self, client: httpx.AsyncClient, statuses: list[int]) -> None:
@@ -58,7 +59,8 @@ class GuardedTransport(httpx2.AsyncBaseTransport):
             raise httpx2.ReadTimeout(str(error), request=request) from None
         except httpx.TransportError as error:
             raise httpx2.ReadError(str(error), request=request) from None
-        self._statuses[:] = [response.status_code]
+        self._statuses.append(response.status_code)
+        del self._statuses[:-_KEPT_STATUSES]
         return httpx2.Response(
             response.status_code, headers=response.headers.raw, stream=_Body(response, request), request=request
         )
@@ -90,7 +92,7 @@ async def http_streams(
         url: its address, with all references resolved.
         headers: for each request, the same.
         auth: signs requests; ``None`` for no such.
-        statuses: gets the status of the last answer.
+        statuses: gets the statuses of the last answers.
     """
     place = (urlsplit(url).hostname or "").lower()
 

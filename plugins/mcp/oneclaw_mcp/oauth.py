@@ -12,6 +12,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from mcp.client.auth import OAuthClientProvider
+from mcp.client.auth.utils import is_valid_client_metadata_url, union_scopes
 from mcp.shared.auth import (
     AuthorizationCodeResult,
     OAuthClientInformationFull,
@@ -29,12 +30,13 @@ from oneclaw_mcp.connection import ServerError
 from oneclaw_mcp.servers import STDIO
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from oneclaw_mcp.servers import Server
     from oneclaw_mcp.source import ServerSource
 
 _SIGN_IN_SECONDS = 900.0
+_BASIC, _POST = "client_secret_basic", "client_secret_post"
 
 
 def secret_name(server: Server) -> str:
@@ -116,11 +118,31 @@ class Provider(OAuthClientProvider):
         if stored.get("resource"):
             self.context.protected_resource_metadata = ProtectedResourceMetadata.model_validate(stored["resource"])
 
+    async def _perform_authorization_code_grant(self) -> tuple[str, str]:
+        """Ask for all scopes that were wanted so far, and prove a given client the way that the service supports."""
+        storage, context = self.context.storage, self.context
+        assert isinstance(storage, SignIn)
+        wanted = (await storage.read()).get("scope")
+        context.client_metadata.scope = union_scopes(context.client_metadata.scope, wanted)
+        client = context.client_info
+        if client is not None and client.client_secret and client.token_endpoint_auth_method is None:
+            metadata = context.oauth_metadata
+            supported = metadata.token_endpoint_auth_methods_supported if metadata is not None else None
+            is_posted = supported is not None and _BASIC not in supported and _POST in supported
+            client.token_endpoint_auth_method = _POST if is_posted else _BASIC
+            await storage.set_client_info(client)
+        return await super()._perform_authorization_code_grant()
 
-async def stored_auth(source: ServerSource, server: Server) -> Provider | None:
+
+async def stored_auth(source: ServerSource, server: Server, sign_ins: list[str]) -> Provider | None:
     """Return what signs the requests to a server that the user has signed in to; ``None`` for no such.
 
-    A server that wants a new sign-in gets none: that takes ``oneclaw mcp login``.
+    A server that wants a new sign-in, or one for more, gets none: that takes ``oneclaw mcp login``.
+
+    Args:
+        source: of all servers.
+        server: the server.
+        sign_ins: gets the scope of each sign-in that the server asks for.
     """
     sign_in = SignIn(source, server)
     stored = await sign_in.read()
@@ -128,6 +150,9 @@ async def stored_auth(source: ServerSource, server: Server) -> Provider | None:
         return None
 
     async def redirect(url: str) -> None:
+        scope = provider.context.client_metadata.scope
+        await sign_in.change(scope=scope)  # the next sign-in asks for all of it
+        sign_ins.append(scope or "")
         raise ServerError(
             f"The MCP server {server.name} wants its user to sign in again: oneclaw mcp login {server.name}",
             "permission_denied",
@@ -136,7 +161,8 @@ async def stored_auth(source: ServerSource, server: Server) -> Provider | None:
     async def answer() -> AuthorizationCodeResult:
         raise AssertionError  # the redirect has raised
 
-    return _provider(server, sign_in, stored.get("port") or 0, redirect, answer)
+    provider = _provider(server, sign_in, stored, redirect, answer)
+    return provider
 
 
 async def login(
@@ -155,15 +181,19 @@ async def login(
         server: the server.
         open_browser: open a browser on this machine.
         show: writes a line for the user.
-        client_id: of a client that is registered already; ``None`` to register one.
+        client_id: of a client that is registered already, or the https address of a document that describes it, for
+            services that support that; ``None`` to register one.
         client_secret: of that client.
 
     Raises:
-        UsageError: the server is a program.
+        UsageError: the server is a program, or the address cannot be that of a client.
         OneClawError: the user said no, or the server does not start.
     """
     if server.transport == STDIO:
         raise UsageError(f"{server.name} is a program: it takes what it needs from its environment")
+    is_document = client_id is not None and "://" in client_id
+    if is_document and not is_valid_client_metadata_url(client_id):
+        raise UsageError(f"{client_id} is no address of a client: it begins with https:// and has a path")
     sign_in = SignIn(source, server)
     stored = await sign_in.read()
     listener = RedirectListener(port=stored.get("port"), path="/callback")
@@ -174,14 +204,17 @@ async def login(
         await listener.__aenter__()
     try:
         port = int(listener.redirect_uri.rpartition(":")[2].partition("/")[0])
+        scope = (await sign_in.read()).get("scope")
         if stored.get("port") != port or client_id:
             await sign_in.remove()
-        if client_id:
+        if is_document:
+            await sign_in.change(client_document=client_id)
+        elif client_id:
             client = OAuthClientInformationFull(
                 client_id=client_id, client_secret=client_secret, redirect_uris=[AnyUrl(listener.redirect_uri)]
             )
             await sign_in.set_client_info(client)
-        await sign_in.change(port=port, tokens=None)
+        await sign_in.change(port=port, tokens=None, scope=scope)
         consent = OAuthConsent(
             listener,
             f"the MCP server {server.name}",
@@ -197,19 +230,21 @@ async def login(
             return AuthorizationCodeResult(code=given["code"], state=given.get("state"), iss=given.get("iss"))
 
         await source.close(server.name)
-        provider = _provider(server, sign_in, port, consent.redirect, answer)
+        provider = _provider(server, sign_in, await sign_in.read(), consent.redirect, answer)
         await source.signed_in(replace(server, start_seconds=_SIGN_IN_SECONDS), provider)
     finally:
         await listener.__aexit__(None, None, None)
 
 
-def _provider(server: Server, sign_in: SignIn, port: int, redirect: Any, answer: Any) -> Provider:
+def _provider(server: Server, sign_in: SignIn, stored: Mapping[str, Any], redirect: Any, answer: Any) -> Provider:
     metadata = OAuthClientMetadata(
         client_name="OneClaw",
-        redirect_uris=[AnyUrl(f"http://127.0.0.1:{port}/callback")],
+        redirect_uris=[AnyUrl(f"http://127.0.0.1:{stored.get('port') or 0}/callback")],
         grant_types=["authorization_code", "refresh_token"],
         response_types=["code"],
     )
-    provider = Provider(server.url or "", metadata, sign_in, redirect, answer)
+    provider = Provider(
+        server.url or "", metadata, sign_in, redirect, answer, client_metadata_url=stored.get("client_document")
+    )
     sign_in.provider = provider
     return provider

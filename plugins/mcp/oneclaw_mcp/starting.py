@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from oneclaw_core import remember_secret
 from oneclaw_core.process import run_in_thread
-from oneclaw_mcp.connection import Connection, ServerError, Transport
+from oneclaw_mcp.connection import Connection, ServerError, Transport, importing
 from oneclaw_mcp.servers import STDIO
 from oneclaw_mcp.stdio import ServerLog, ServerProgram
 
@@ -71,9 +71,12 @@ async def open_transport(source: ServerSource, server: Server, log: ServerLog | 
         await run_in_thread(_import_oauth)
         from oneclaw_mcp.oauth import stored_auth
 
-        auth = source.signing_in.get(server.name) or await stored_auth(source, server)
         statuses: list[int] = []
-        return Transport(partial(http_streams, server, url, headers, auth, statuses), statuses=statuses)
+        sign_ins: list[str] = []
+        auth = source.signing_in.get(server.name) or await stored_auth(source, server, sign_ins)
+        return Transport(
+            partial(http_streams, server, url, headers, auth, statuses), statuses=statuses, sign_ins=sign_ins
+        )
     environ = minimal_environment(os.environ)
     for name, value in server.environment.items():
         environ[name] = await resolved(source, value)
@@ -91,7 +94,8 @@ async def open_transport(source: ServerSource, server: Server, log: ServerLog | 
 
 def _import_oauth() -> None:
     """Import the SDK in a thread; it takes most of a second."""
-    import oneclaw_mcp.oauth  # noqa: F401
+    with importing:
+        import oneclaw_mcp.oauth  # noqa: F401
 
 
 async def resolved(source: ServerSource, text: str) -> str:

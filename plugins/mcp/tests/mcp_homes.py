@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import socket
+import subprocess
 import sys
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -10,6 +13,8 @@ from oneclaw_mcp.adding import add_server
 from oneclaw_mcp.servers import Server
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from oneclaw_mcp.manifest import Manifest
     from oneclaw_mcp.source import ServerSource
 
@@ -39,3 +44,24 @@ class McpHome:
 def plain(*options: str) -> tuple[str, ...]:
     """The command of the server without a library."""
     return (sys.executable, "-S", "-E", str(HERE / "plain_server.py"), *options)
+
+
+def free_port() -> int:
+    """A port of 127.0.0.1 that nothing listens on."""
+    with socket.socket() as found:
+        found.bind(("127.0.0.1", 0))
+        port: int = found.getsockname()[1]
+        return port
+
+
+@contextmanager
+def running_server(*command: str, ready: str = "Uvicorn running") -> Iterator[None]:
+    """Run a server over HTTP; it is ready when it writes so to standard error."""
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as running:
+        assert running.stderr is not None
+        try:
+            while ready not in (line := running.stderr.readline()):
+                assert line, f"it ended with {running.wait()}"
+            yield
+        finally:
+            running.kill()

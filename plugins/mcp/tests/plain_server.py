@@ -63,7 +63,7 @@ def ask(parameters: dict) -> str:
     send({"id": "question", "method": "elicitation/create", "params": parameters})
     while (reply := json.loads(sys.stdin.readline())).get("id") != "question":
         pass
-    return json.dumps(reply["result"])
+    return json.dumps(reply.get("result", reply.get("error")))
 
 
 def answer(method: str, parameters: dict) -> dict | None:

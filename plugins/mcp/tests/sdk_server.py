@@ -61,6 +61,15 @@ def leave() -> str:
     os._exit(3)
 
 
+@server.tool(structured_output=False)
+async def grow(ctx: Context) -> str:
+    """Add a tool, and tell all clients."""
+    server.add_tool(lambda: "grown", name="grown", description="Came later.")
+    await ctx.notify_tools_changed()
+    await ctx.session.send_tool_list_changed()
+    return "grown"
+
+
 class Visit(BaseModel):
     """What a visitor is asked."""
 

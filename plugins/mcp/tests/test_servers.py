@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import signal
-import socket
 import subprocess
 import sys
 import time
@@ -14,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from click.testing import CliRunner, Result
-from mcp_homes import HERE, McpHome, plain
+from mcp_homes import HERE, McpHome, free_port, plain, running_server
 from oneclaw_mcp.commands import mcp
 from oneclaw_mcp.connection import ServerError
 from oneclaw_mcp.servers import Server, clean_name
@@ -27,7 +26,7 @@ if TYPE_CHECKING:
     from oneclaw_mcp.manifest import Manifest
 
 
-SDK_TOOLS = ["add", "book", "files", "greet", "leave", "picture", "slow", "variables"]
+SDK_TOOLS = ["add", "book", "files", "greet", "grow", "leave", "picture", "slow", "variables"]
 
 
 def command(*arguments: str) -> Result:
@@ -206,17 +205,11 @@ def test_server_of_the_sdk_is_called_over_each_transport(kind: str, oneclaw_fact
         _assert_works(home, manifest)
         return
     port = free_port()
-    with subprocess.Popen([*program, str(port)], stderr=subprocess.PIPE, text=True) as running:
-        assert running.stderr is not None
-        try:
-            while "Uvicorn running" not in running.stderr.readline():
-                assert running.poll() is None
-            path = "mcp" if kind == "http" else "sse"
-            manifest = home.add("sdk", transport=kind, url=f"http://127.0.0.1:{port}/{path}")
-            _assert_works(home, manifest)
-        finally:
-            home.oneclaw.close()
-            running.kill()
+    with running_server(*program, str(port)):
+        path = "mcp" if kind == "http" else "sse"
+        manifest = home.add("sdk", transport=kind, url=f"http://127.0.0.1:{port}/{path}")
+        _assert_works(home, manifest)
+        home.oneclaw.close()
 
 
 def _assert_works(home: McpHome, manifest: Manifest | None) -> None:
@@ -224,10 +217,3 @@ def _assert_works(home: McpHome, manifest: Manifest | None) -> None:
     assert [each.wire for each in manifest.tools] == SDK_TOOLS
     assert home.call("sdk__add", a=1, b=2).result == {"result": 3}
     assert home.call("sdk__slow", steps=2, seconds=0).result == "done"
-
-
-def free_port() -> int:
-    with socket.socket() as found:
-        found.bind(("127.0.0.1", 0))
-        port: int = found.getsockname()[1]
-        return port

@@ -12,6 +12,7 @@ import pytest
 from mcp_homes import McpHome
 from oneclaw_mcp.oauth import SignIn, login
 
+from oneclaw_core import UsageError
 from oneclaw_core.testing import WebServer
 
 if TYPE_CHECKING:
@@ -28,6 +29,9 @@ class ProtectedServer:
         self.token = "token-1"
         self.grants: list[dict[str, list[str]]] = []
         self.clients = 0
+        self.takes_documents = False
+        self.scope = self.scope_of_calls = ""
+        self.asked: list[dict[str, list[str]]] = []
 
     def answer(self, request: ReceivedRequest) -> bytes:
         path, url = request.path, self.web.url
@@ -42,6 +46,7 @@ class ProtectedServer:
                     "registration_endpoint": f"{url}/register",
                     "response_types_supported": ["code"],
                     "code_challenge_methods_supported": ["S256"],
+                    "client_id_metadata_document_supported": self.takes_documents,
                 }
             )
         if path == "/register":
@@ -49,6 +54,7 @@ class ProtectedServer:
             return reply({**request.json(), "client_id": f"client-{self.clients}"}, "201 Created")
         if path == "/token":
             self.grants.append(parse_qs(request.text))
+            self.scope = " ".join(self.asked[-1].get("scope", [])) if self.asked else ""
             self.token = f"token-{len(self.grants)}"
             tokens = {"access_token": self.token, "token_type": "Bearer", "expires_in": 3600, "refresh_token": "again"}
             return reply(tokens)
@@ -60,6 +66,9 @@ class ProtectedServer:
         if request.header("authorization") != f"Bearer {self.token}" or not self.grants:
             return reply({}, "401 Unauthorized")
         message = request.json() if request.method == "POST" else {}
+        if message.get("method") == "tools/call" and self.scope_of_calls not in self.scope.split(" "):
+            wanted = f'WWW-Authenticate: Bearer error="insufficient_scope", scope="{self.scope_of_calls}"'
+            return reply({}, f"403 Forbidden\r\n{wanted}")
         results = {
             "initialize": {
                 "protocolVersion": "2025-11-25",
@@ -128,3 +137,35 @@ def test_user_signs_in_once_and_tokens_are_renewed(
     again = home.call("web__who")
     assert again.error_type == "permission_denied"
     assert "oneclaw mcp login web" in str(again.error_message)
+
+
+def test_call_that_needs_more_scope_leads_to_a_sign_in_for_all_of_it(
+    oneclaw_factory: HomeFactory, protected: ProtectedServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def agree_and_note(url: str) -> bool:
+        protected.asked.append(parse_qs(urlsplit(url).query))
+        agree(url)
+        return True
+
+    monkeypatch.setenv("BROWSER", "true")
+    monkeypatch.setattr("webbrowser.open", agree_and_note)
+    protected.takes_documents = True
+    protected.scope_of_calls = "write"
+    home = McpHome(oneclaw_factory(["mcp"], allow=["mcp.web.*"]))
+    home.add("web", transport="http", url=f"{protected.web.url}/mcp")
+    server = home.source.book.get("web")
+    document = "https://clients.example/oneclaw.json"
+    with pytest.raises(UsageError, match="it begins with https:// and has a path"):
+        home.oneclaw.run(
+            login(home.source, server, open_browser=True, show=str, client_id="http://clients.example/x.json")
+        )
+    home.oneclaw.run(login(home.source, server, open_browser=True, show=str, client_id=document))
+    assert [each["client_id"] for each in protected.asked] == [[document]]
+    assert protected.clients == 0  # the address of its document identifies the client
+    for _ in range(4):  # a refusal is no death of the server
+        refused = home.call("web__who")
+        assert refused.error_type == "permission_denied"
+        assert "oneclaw mcp login web" in str(refused.error_message)
+    home.oneclaw.run(login(home.source, server, open_browser=True, show=str))
+    assert protected.asked[-1]["scope"] == ["write"]
+    assert home.call("web__who").result == "token-2"
