@@ -1,10 +1,12 @@
-"""Servers that others wrote: FastMCP, and the reference servers of npm where they are installed."""
+"""Servers and clients that others wrote: FastMCP, and programs of npm where they are installed."""
 
 from __future__ import annotations
 
+import json
 import shutil
+import subprocess
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from mcp_homes import McpHome
@@ -12,6 +14,7 @@ from mcp_homes import McpHome
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from oneclaw_core import Home
     from oneclaw_core.testing import HomeFactory
 
 FASTMCP = """
@@ -62,3 +65,15 @@ def test_reference_server_of_files(oneclaw_factory: HomeFactory, tmp_path: Path)
     result = home.call("files__read_text_file", path=str(tmp_path / "note")).result
     assert "content" in str(result)
     assert not home.call("files__read_text_file", path="/etc/hostname").is_success
+
+
+def test_command_line_of_the_inspector(oneclaw_home: Home) -> None:
+    server = [sys.executable, "-m", "oneclaw_core", "mcp", "serve", "-e", f"ONECLAW_HOME={oneclaw_home.path}"]
+
+    def inspect(*arguments: str) -> Any:
+        command = [installed("mcp-inspector"), "--cli", *server, *arguments]
+        return json.loads(subprocess.run(command, check=True, capture_output=True, timeout=60).stdout)
+
+    assert "find_tools" in [each["name"] for each in inspect("--method", "tools/list")["tools"]]
+    call = ("--method", "tools/call", "--tool-name", "find_tools", "--tool-arg", "query=what time is it")
+    assert "get_current_time" in inspect(*call)["content"][0]["text"]
