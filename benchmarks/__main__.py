@@ -2,7 +2,8 @@
 
 Each measurement runs in a process of its own. In each round all contestants take turns at all work, and the figure is
 the median of the rounds, so that what else the machine does strikes all alike. A whole run writes docs/benchmarks.md,
-its pictures and measured.json; with ``--only`` or ``--contestants`` the tables are only printed.
+its pictures and measured.json; with ``--only`` or ``--contestants`` the tables are only printed, and with ``--write``
+put into the page beside those of an earlier run.
 """
 
 from __future__ import annotations
@@ -17,9 +18,9 @@ from importlib.metadata import version
 
 from benchmarks.environments import REQUIREMENTS, version_of
 from benchmarks.measurement import Measurement
-from benchmarks.page import write
+from benchmarks.page import MEASURED, write
 from benchmarks.report import memory_table, report_text
-from benchmarks.results import SUBJECT, Report
+from benchmarks.results import SUBJECT, Report, merged
 from benchmarks.surroundings import ProcessState
 from benchmarks.work import CONTESTANTS, WORKS
 
@@ -34,6 +35,7 @@ def main() -> None:
     parser.add_argument(
         "--minutes", type=float, default=6, help="begin no round that would not end within this time; 6 by default"
     )
+    parser.add_argument("--write", action="store_true", help="with --only, put these tables into the page, too")
     chosen = parser.parse_args()
 
     started = time.perf_counter()
@@ -63,6 +65,8 @@ def main() -> None:
     print(report_text(report))
     if chosen.only == names and chosen.contestants == CONTESTANTS:
         write(report)
+    elif chosen.write:
+        write(merged(Report.load(MEASURED), report, names))
 
 
 def _machine() -> str:

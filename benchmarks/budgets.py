@@ -6,7 +6,21 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from benchmarks.results import SUBJECT
-from benchmarks.work import CACHED, FLOOR, LISTING, LOADED, PROCESSOR_TIME, SERVICES, UNCACHED
+from benchmarks.work import (
+    ABOVE_SDK,
+    CACHED,
+    FASTEST_START,
+    FLOOR,
+    LISTING,
+    LOADED,
+    MCP_CALL,
+    OVER_HTTP,
+    OVER_STDIO,
+    PROCESSOR_TIME,
+    SERVICES,
+    TOOL_TOKENS,
+    UNCACHED,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -114,6 +128,28 @@ def _saved(compared_with: str, least: float) -> Callable[[Report], tuple[str, bo
     return finding
 
 
+def _mcp_call(report: Report) -> tuple[str, bool] | None:
+    more = [(title, report.figures(MCP_CALL, f"{title}, {ABOVE_SDK}")) for title in (OVER_STDIO, OVER_HTTP)]
+    found = [(title, figures[0]) for title, figures in more if figures]
+    if not found:
+        return None
+    words = ", ".join(f"{_milliseconds(seconds)} more over {title}" for title, seconds in found)
+    return words, max(seconds for _, seconds in found) <= 0.0005
+
+
+def _mcp_start(report: Report) -> tuple[str, bool] | None:
+    figures = {row.size: row.figures()[SUBJECT] for row in report.rows("mcp_start", FASTEST_START)}
+    if not {0, 100} <= {*figures}:
+        return None
+    more = figures[100] - figures[0]
+    return f"{_milliseconds(more)} more with 100 servers", more <= 0.005
+
+
+def _mcp_tokens(report: Report) -> tuple[str, bool] | None:
+    figures = {row.size: row.figures()[SUBJECT] for row in report.rows("mcp_start", TOOL_TOKENS)}
+    return (f"{figures[100]:,.0f}", figures[100] <= 3_000) if 100 in figures else None
+
+
 def _none(report: Report) -> None:
     """No work of the benchmarks measures it."""
 
@@ -128,9 +164,11 @@ BUDGETS = (
     Budget("registering 10,000 tools", "500 ms", _largest("register", 0.5)),
     Budget("`oneclaw tools list`, the whole process", "a fifth of `llm tools list`", _listing),
     Budget("the executor's part of a tool call", "0.15 ms", _largest("call", 0.00015)),
-    Budget("a call of a tool of an MCP server", "the bare SDK and 0.5 ms", _none),
+    Budget("a call of a tool of an MCP server", "the bare SDK and 0.5 ms", _mcp_call),
     Budget("tokens of the tools in a first request, with all plugins (without MCP servers)", "3,000", _tokens),
-    Budget("start-up cost of MCP servers, channels and services that are not used", "5 ms", _none),
+    Budget("the same, with 100 MCP servers (5,000 tools) configured", "3,000", _mcp_tokens),
+    Budget("start-up cost of MCP servers that are not used", "5 ms", _mcp_start),
+    Budget("start-up cost of channels and services that are not used", "5 ms", _none),
     Budget("README's test command", "6 min", _none),
 )
 """The budgets of the design."""

@@ -7,6 +7,7 @@ packages. Who has no environment is left out of a run. OneClaw and the floor run
 from __future__ import annotations
 
 import argparse
+import re
 import shutil
 import subprocess
 import sys
@@ -18,7 +19,8 @@ COUNTS_TOKENS = "bpe-openai>=0.1.4"
 
 # The first requirement is the contestant itself.
 REQUIREMENTS = {
-    "pydantic-ai": ("pydantic-ai-slim>=2.68",),
+    "pydantic-ai": ("pydantic-ai-slim[mcp]>=2.68", COUNTS_TOKENS),
+    "fastmcp": ("fastmcp>=3", COUNTS_TOKENS),
     "openai-agents": ("openai-agents>=0.24",),
     "agno": ("agno>=3.1", "aiosqlite>=0.20", "openai>=2", "sqlalchemy[asyncio]>=2"),
     "llm": ("llm>=0.36",),
@@ -38,7 +40,7 @@ def program(contestant: str, name: str = "python") -> Path | None:
 
 def version_of(contestant: str) -> str | None:
     """Return the version of a contestant that has an environment, ``None`` if it is not installed."""
-    name = REQUIREMENTS[contestant][0].partition(">")[0].partition("=")[0]
+    name = re.split(r"[\[>=]", REQUIREMENTS[contestant][0])[0]
     packages = [str(path) for path in FOLDER.glob(f"{contestant}/lib/python*/site-packages")]
     # Without paths it would look into this environment.
     found = next(iter(metadata.distributions(name=name, path=packages)), None) if packages else None

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 
 from benchmarks.programs import PROGRAMS
 from benchmarks.results import SUBJECT, Row, Table
-from benchmarks.running import NOT_INSTALLED, Done, run_import, run_program, run_work, works_of
-from benchmarks.surroundings import UnavailableError
+from benchmarks.running import NOT_INSTALLED, Done, UnavailableError, run_import, run_program, run_work, works_of
 from benchmarks.work import COMMANDS, IMPORTING, IMPORTS, POSTGRESQL, START
 
 if TYPE_CHECKING:
@@ -75,6 +74,8 @@ class Measurement:
             environ = {}
             if contestant == POSTGRESQL:
                 environ["ONECLAW_DATABASE_URL"] = self._surroundings.new_database()
+            if work.name.startswith("mcp_"):
+                environ |= self._surroundings.mcp().environ(work.name, contestant, size)
             if work.name == "run":
                 found = self._surroundings.programs().run(contestant)
             else:

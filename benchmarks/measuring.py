@@ -4,17 +4,23 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import resource
 import statistics
 import sys
 import time
-from typing import TYPE_CHECKING
+from contextlib import suppress
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from benchmarks.work import PROCESSOR_TIME
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable
 
+STARTED = time.perf_counter()
+"""When the process has begun with its work; no framework is imported before."""
 # Of one contestant at one size in one round: as often as fits, but at least as often as a median needs.
 SECONDS = 0.5
 FEWEST = 3
@@ -70,6 +76,23 @@ def peak_megabytes() -> float:
     return peak / 1e6 if sys.platform == "darwin" else peak / 1e3
 
 
+def tree_megabytes() -> float | None:
+    """Return the memory of this process and all below it, shared pages by their share; ``None`` where it is unknown."""
+    parents: dict[int, int] = {}
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        with suppress(OSError):
+            parents[int(path.parent.name)] = int(path.read_text().rpartition(")")[2].split()[1])
+    tree = {os.getpid()}
+    while more := {child for child, parent in parents.items() if parent in tree} - tree:
+        tree |= more
+    kilobytes = 0
+    for process in tree:
+        with suppress(OSError):
+            lines = Path(f"/proc/{process}/smaps_rollup").read_text().splitlines()
+            kilobytes += next(int(line.split()[1]) for line in lines if line.startswith("Pss:"))
+    return kilobytes / 1e3 if kilobytes else None
+
+
 def tokens_of(definitions: Iterable[object]) -> int:
     """How many tokens tool definitions cost: of each, its name, description and parameters as compact JSON."""
     return sum(tokens_of_text(json.dumps(each, ensure_ascii=False, separators=(",", ":"))) for each in definitions)
@@ -77,7 +100,12 @@ def tokens_of(definitions: Iterable[object]) -> int:
 
 def tokens_of_text(text: str) -> int:
     """Count the tokens of a text."""
+    return len(_encoding().encode(text))
+
+
+@cache
+def _encoding() -> Any:
     # Unlike tiktoken, it brings the vocabulary along and needs no network.
     import bpe_openai
 
-    return len(bpe_openai.get_encoding("o200k_base").encode(text))
+    return bpe_openai.get_encoding("o200k_base")

@@ -23,7 +23,8 @@ def figure(value: float, unit: str) -> str:
 
 def table_text(table: Table) -> str:
     """A table in Markdown, with its note before it and the reasons of its empty cells after it."""
-    parts = [table.note, _grid(table.rows), _reasons(table.rows)]
+    when = f"Measured apart from the rest: {table.measured}." if table.measured else ""
+    parts = [table.note, when, _grid(table.rows), _reasons(table.rows)]
     return "\n\n".join(part for part in parts if part)
 
 

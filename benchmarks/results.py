@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import statistics
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -72,6 +72,7 @@ class Table:
         note: what a reader must know.
         rows: one for each size.
         seconds: how long measuring it took.
+        measured: when, if not with the rest of the report.
     """
 
     work: str
@@ -79,6 +80,7 @@ class Table:
     note: str
     rows: list[Row] = field(default_factory=list)
     seconds: float = 0.0
+    measured: str = ""
 
 
 @dataclass
@@ -126,6 +128,23 @@ class Report:
         data = json.loads(path.read_text(encoding="utf-8"))
         tables = [Table(**{**table, "rows": [Row(**row) for row in table["rows"]]}) for table in data.pop("tables")]
         return cls(**data, tables=tables)
+
+
+def merged(earlier: Report, newer: Report, order: Iterable[str]) -> Report:
+    """Put the tables of a run of some works beside those of an earlier run.
+
+    Args:
+        earlier: a whole run.
+        newer: a run of some works; its tables say when they were measured.
+        order: the names of all works.
+    """
+    for table in newer.tables:
+        table.measured = f"{newer.day}, {newer.rounds} {'round' if newer.rounds == 1 else 'rounds'}"
+    places = {name: place for place, name in enumerate(order)}
+    tables = {table.work: table for table in (*earlier.tables, *newer.tables) if table.work in places}
+    others = [table for table in earlier.tables if table.work not in places]
+    ordered = sorted(tables.values(), key=lambda table: places[table.work])
+    return replace(earlier, versions=earlier.versions | newer.versions, tables=[*ordered, *others])
 
 
 def contestants_of(rows: Iterable[Row], order: Iterable[str]) -> list[str]:

@@ -26,6 +26,10 @@ REPOSITORY = Path(__file__).parent.parent
 NOT_INSTALLED = "not installed"
 
 
+class UnavailableError(Exception):
+    """What a contestant needs cannot be had; says why."""
+
+
 @dataclass(frozen=True)
 class Measured:
     """What one process measured.

@@ -6,15 +6,13 @@ import sys
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Self
 
+from benchmarks.mcp_homes import McpHomes
 from benchmarks.postgresql import PostgresServer
 from benchmarks.programs import ProgramHomes
+from benchmarks.running import UnavailableError
 
 if TYPE_CHECKING:
     from types import TracebackType
-
-
-class UnavailableError(Exception):
-    """What a contestant needs cannot be had; says why."""
 
 
 class ProcessState:
@@ -29,6 +27,7 @@ class ProcessState:
         self._stack = ExitStack()
         self._server: PostgresServer | UnavailableError | None = None
         self._programs: ProgramHomes | None = None
+        self._mcp: McpHomes | None = None
 
     def __enter__(self) -> Self:
         """Nothing is made yet."""
@@ -62,3 +61,9 @@ class ProcessState:
         if self._programs is None:
             self._programs = self._stack.enter_context(ProgramHomes())
         return self._programs
+
+    def mcp(self) -> McpHomes:
+        """Make the homes that have MCP servers."""
+        if self._mcp is None:
+            self._mcp = self._stack.enter_context(McpHomes())
+        return self._mcp

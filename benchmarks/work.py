@@ -61,6 +61,14 @@ IMPORTING = "importing the framework"
 COMMAND = "`exec`"
 JAVASCRIPT = "`js_eval`"
 ISOLATED = "`pdf_info`"
+MCP_CALL = "mcp_call"
+FIRST_RESULT = "until the first result of a tool"
+ALL_MEMORY = "memory of all processes"
+FASTEST_START = "the fastest"
+OVER_STDIO = "standard input and output"
+OVER_HTTP = "HTTP"
+ABOVE_SDK = "above the bare SDK"
+ONE_CALL = "a call of a tool"
 
 SERVICES = ("OpenAI Responses", "Anthropic Messages", "Gemini", "Chat Completions")
 UNCACHED = "all tools always sent, without a cache"
@@ -233,6 +241,68 @@ WORKS = (
         ),
     ),
 )
+MCP_WORKS = (
+    Work(
+        "mcp_start",
+        "Starting with MCP servers",
+        (0, 1, 10, 100),
+        "servers",
+        measures=(
+            Measure(),
+            Measure(FASTEST_START, is_best=True),
+            Measure(FIRST_RESULT),
+            Measure(TOOL_TOKENS, "tokens"),
+            Measure(ALL_MEMORY, "MB"),
+        ),
+        own_repetitions=2,
+        note=(
+            "Programs that speak MCP on standard input and output, each with 50 tools, are configured; a process "
+            "imports its framework and sends one message to a model that answers at once in the same process. The time "
+            "is that until the first request of the model, and until the first result of a tool, which belongs to the "
+            "first server. OneClaw knows the servers from `oneclaw mcp import` and `check`, as a user does, and runs "
+            "them in its sandbox where the machine has one. pydantic-ai has a capability with `defer_loading` for each "
+            "server. FastMCP is a client of all servers, and the floor a client of the SDK for each, side by side: for "
+            "these, the first request would be made when all tools are listed. Tokens are those of definitions and "
+            "lists of groups (o200k). Memory is the share of all processes at the end, those of servers among them."
+        ),
+    ),
+    Work(
+        MCP_CALL,
+        "A call of a tool of a started MCP server",
+        (1,),
+        "",
+        measures=(
+            Measure(OVER_STDIO),
+            Measure(OVER_HTTP),
+            Measure(f"{OVER_STDIO}, {ABOVE_SDK}"),
+            Measure(f"{OVER_HTTP}, {ABOVE_SDK}"),
+        ),
+        note=(
+            "The same servers, which answer at once. The floor is the client of the SDK, without a check of arguments "
+            "or permission. Above the bare SDK: OneClaw and the SDK's client call in turns in one process, and the "
+            "medians are subtracted."
+        ),
+    ),
+    Work(
+        "mcp_gateway",
+        "All MCP servers behind one",
+        (1, 10, 100),
+        "servers",
+        measures=(
+            Measure(),
+            Measure(TOOL_TOKENS, "tokens"),
+            Measure(ONE_CALL),
+            Measure(ALL_MEMORY, "MB"),
+        ),
+        note=(
+            "A client of the SDK has one server, `oneclaw mcp serve` or FastMCP's proxy with `BM25SearchTransform`, "
+            "behind which are all others. The floor is that client with all servers themselves, side by side. The time "
+            "is that until the tools are listed; tokens are those of the listed tools and the instructions, as a "
+            "client sends them to its model; then the first server's first tool is called. Memory as above."
+        ),
+    ),
+)
+WORKS += MCP_WORKS
 COMMANDS = {
     "oneclaw": ("oneclaw", "tools", "list"),
     "llm": ("llm", "tools", "list"),
@@ -257,6 +327,7 @@ CONTESTANTS = (
     "agno",
     "llm",
     "langgraph-bigtool",
+    "fastmcp",
     "workspace-mcp",
     "hermes-agent",
     "nanobot-ai",

@@ -6,9 +6,12 @@ import json
 import time
 from typing import Any
 
+from benchmarks.contestants.bare_mcp import mcp_call, mcp_gateway, mcp_start
 from benchmarks.measuring import median_seconds
 from benchmarks.tool_set import ANSWER, FIRST_GROUP, FIRST_TOOL, LOAD_TURN, grouped, one_page, plain_tools
 from benchmarks.work import COMMAND, ISOLATED, JAVASCRIPT
+
+__all__ = ["mcp_call", "mcp_gateway", "mcp_start"]
 
 
 def _tool(count: int) -> dict[str, Any]:

@@ -10,6 +10,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from benchmarks.contestants.oneclaw_mcp import mcp_call, mcp_gateway, mcp_start
 from benchmarks.measuring import median_seconds, tokens_of, turns_per_second
 from benchmarks.model_service import MODEL_SECONDS, model_service
 from benchmarks.tool_set import (
@@ -45,6 +46,9 @@ if TYPE_CHECKING:
 
     from oneclaw_core import ToolContext
     from oneclaw_core.providers import ModelEvent, ModelInfo, ModelRequest
+
+
+__all__ = ["mcp_call", "mcp_gateway", "mcp_start"]
 
 
 class Model:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from typing import TYPE_CHECKING
 
@@ -10,7 +11,10 @@ from pydantic_ai.capabilities import Capability
 from pydantic_ai.messages import ModelRequest, ModelResponse, TextPart, ToolCallPart, ToolReturnPart, UserPromptPart
 from pydantic_ai.models.function import FunctionModel
 
-from benchmarks.measuring import median_seconds
+from benchmarks.contestants.bare_mcp import CALLS, configured, with_size
+from benchmarks.mcp_homes import HTTP_URL, server_name
+from benchmarks.mcp_server import FIRST_TOOL as FIRST_MCP_TOOL
+from benchmarks.measuring import STARTED, median_seconds
 from benchmarks.tool_set import (
     ANSWER,
     FIRST_GROUP,
@@ -21,6 +25,7 @@ from benchmarks.tool_set import (
     message_text,
     plain_tools,
 )
+from benchmarks.work import FASTEST_START, FIRST_RESULT, OVER_HTTP, OVER_STDIO
 
 if TYPE_CHECKING:
     from pydantic_ai.messages import ModelMessage
@@ -97,3 +102,66 @@ async def resume(size: int) -> float:
         for number in range(size)
     ]
     return await median_seconds(lambda: agent.run(LOAD_TURN, message_history=history))
+
+
+async def mcp_start(size: int) -> dict[str, float]:
+    """A capability for each server, whose tools the model loads."""
+    from fastmcp.client.transports import StdioTransport
+    from pydantic_ai.capabilities import MCP
+
+    values: dict[str, float] = {}
+    sent: list[object] = []
+    called = f"{server_name(0)}_{FIRST_MCP_TOOL}"
+
+    async def model(messages: list[ModelMessage], info: AgentInfo) -> ModelResponse:
+        part: TextPart | ToolCallPart = TextPart(ANSWER)
+        match _last_result(messages):
+            case None:
+                values[""] = values[FASTEST_START] = time.perf_counter() - STARTED
+                sent.extend(
+                    {"name": each.name, "description": each.description, "parameters": each.parameters_json_schema}
+                    for each in info.function_tools
+                )
+                sent.append(info.instructions or "")
+                if size:
+                    part = ToolCallPart("load_capability", {"id": server_name(0)})
+            case "load_capability":
+                part = ToolCallPart(called, {"text": LOAD_TURN})
+            case _:
+                values[FIRST_RESULT] = time.perf_counter() - STARTED
+        return ModelResponse(parts=[part])
+
+    capabilities = [
+        MCP[None](
+            local=StdioTransport(command=entry["command"], args=entry["args"]),
+            id=name,
+            description=f"Everything that {name} can do for a user.",
+            tool_prefix=True,
+            defer_loading=True,
+        )
+        for name, entry in configured().items()
+    ]
+    agent = Agent(FunctionModel(model), capabilities=capabilities)
+    async with agent:
+        assert (await agent.run(LOAD_TURN)).output == ANSWER
+        return with_size(values, sent)
+
+
+async def mcp_call(size: int) -> dict[str, float]:
+    """Call a tool of a toolset of each kind, as a program does."""
+    from fastmcp.client.transports import StdioTransport
+    from pydantic_ai.mcp import MCPToolset
+
+    values = {}
+    (entry,) = configured().values()
+    stdio = StdioTransport(command=entry["command"], args=entry["args"])
+    for title, target in ((OVER_STDIO, stdio), (OVER_HTTP, os.environ[HTTP_URL])):
+        async with MCPToolset[None](target) as toolset:
+            await toolset.list_tools()
+
+            async def calls(toolset: MCPToolset[None] = toolset) -> None:
+                for _ in range(CALLS):
+                    await toolset.direct_call_tool(FIRST_MCP_TOOL, {"text": LOAD_TURN})
+
+            values[title] = await median_seconds(calls) / CALLS
+    return values
