@@ -1,5 +1,6 @@
 """What holds for the tests of plugins in the work tree, also where only they are run."""
 
+import own_environment  # noqa: F401  # before keyring is imported
 from how_long import register_profiles
 from shared_fork_servers import share_fork_servers
 

@@ -1,16 +1,8 @@
 """What holds for all tests."""
 
-import atexit
-import os
-import shutil
 import signal
-import tempfile
 
-# No test, and no program that one starts, touches the keyring of whoever runs it; set before keyring is imported.
-os.environ["PYTHON_KEYRING_BACKEND"] = "keyring.backends.fail.Keyring"
-
-# Neither is the catalogue of plugins cached for whoever runs it; the tests of one process share what they describe.
-os.environ["XDG_CACHE_HOME"] = tempfile.mkdtemp(prefix="oneclaw-tests-")
+import own_environment  # noqa: F401  # before keyring is imported
 
 # A shell ignores Ctrl-C in what it starts in the background, and every process would inherit that from here.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
@@ -25,7 +17,6 @@ __all__ = ["database_environ", "postgres", "postgres_server"]
 
 register_profiles()
 share_fork_servers()
-atexit.register(shutil.rmtree, os.environ["XDG_CACHE_HOME"], ignore_errors=True)
 
 
 @pytest.fixture(autouse=True)

@@ -1,0 +1,13 @@
+"""Keep tests, and the programs that they start, away from what belongs to whoever runs them; done when imported."""
+
+import atexit
+import os
+import shutil
+import tempfile
+
+# Read when keyring is imported.
+os.environ["PYTHON_KEYRING_BACKEND"] = "keyring.backends.fail.Keyring"
+
+# The catalogue of plugins is cached here; the tests of one process share what they describe.
+os.environ["XDG_CACHE_HOME"] = tempfile.mkdtemp(prefix="oneclaw-tests-")
+atexit.register(shutil.rmtree, os.environ["XDG_CACHE_HOME"], ignore_errors=True)
