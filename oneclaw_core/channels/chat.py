@@ -155,6 +155,9 @@ class Chat:
             _log.error("%s: unexpected %s", self._channel.name, type(error).__name__, exc_info=error)
             await self._finish(row, [f"unexpected {type(error).__name__}; the log in OneClaw's home has the details"])
         finally:
+            if not self._is_immediate(line):
+                # What a model does not take must not go with the next message.
+                self._conversation.attachments.clear()
             if not self._is_closing:
                 await self._keep()
                 await self._drop_gone()
@@ -268,7 +271,7 @@ class Chat:
         return (answers[-1] if answers else ""), False
 
     async def _begin_view(self, row: InboxRow | None) -> _Shown:
-        shown = _Shown(self._channel.view(self._chat))
+        shown = _Shown(row, self._channel.view(self._chat))
         if shown.listener is None:
 
             async def sent(receipt: str) -> None:
@@ -296,8 +299,9 @@ class Chat:
 
     async def _finish(self, row: InboxRow | None, texts: list[str]) -> None:
         """Mark a message as done, and put what answers it into the outbox in the same transaction."""
-        shown, self._shown = self._shown, None
-        message = shown.message if shown is not None else None
+        message = None
+        if self._shown is not None and self._shown.row is row:
+            message, self._shown = self._shown.message, None
         receipt, attachments = None, []
         if message is not None:
             receipt, attachments = message.receipt, message.attachments
@@ -360,9 +364,10 @@ class Chat:
 
 
 class _Shown:
-    """What shows a turn: the channel itself, or a message."""
+    """What shows the turn of a message: the channel itself, or a message to the chat."""
 
-    def __init__(self, listener: TurnListener | None) -> None:
+    def __init__(self, row: InboxRow | None, listener: TurnListener | None) -> None:
+        self.row = row
         self.listener = listener
         self.message: MessageView | None = None
         self.task: asyncio.Task[None] | None = None

@@ -122,7 +122,8 @@ class MessageView:
                 self._notice = event.notice
 
     def finish(self) -> None:
-        """End the turn."""
+        """End the turn; calls without a result were stopped with it."""
+        self._parts += [call.replace("…", "stopped") for call in self._calls.values()]
         self._calls.clear()
 
     @property

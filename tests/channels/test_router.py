@@ -229,6 +229,30 @@ def test_stop_passes_what_waits(home):
     assert answer == "Never mind."
 
 
+def test_a_command_during_a_turn_leaves_its_message_alone(home):
+    home.model.calls("wait_long")
+
+    class Growing(Wire):
+        edit_seconds = 0.01
+
+    async def play():
+        wire = Growing()
+        async with home.opened() as claw, open_router(claw, wire) as router:
+            waiting.clear()
+            await router.accept(message(1, "Think"))
+            await _reached()
+            await wire.until(lambda: len(wire.sent) == 1)
+            await router.accept(message(2, "/usage"))
+            await wire.until(lambda: len(wire.sent) == 2)
+            await router.accept(message(3, "/stop"))
+            await wire.until(lambda: "stopped" in wire.sent[0][1])
+            return [text for _, text in wire.sent]
+
+    growing, usage = asyncio.run(play())
+    assert growing == "`wait_long` stopped\n\n(stopped; the session is kept)"
+    assert usage.startswith("model: ")
+
+
 def test_files_go_to_the_model_or_into_the_home(home):
     home.model.says("Seen.")
 

@@ -23,7 +23,14 @@ _TOKEN = re.compile(r"\d{1,20}:[A-Za-z0-9_-]{20,100}")
 _FILE_PATH = re.compile(r"(?!.*\.\.)[\w-][\w./-]{0,500}")
 _DEFAULT_WAIT_SECONDS = 5.0
 _MAX_SHOWN_CHARACTERS = 300
-_GONE = ("chat not found", "bot was blocked", "user is deactivated", "bot was kicked", "message to edit not found")
+_GONE = (
+    "chat not found",
+    "bot was blocked",
+    "user is deactivated",
+    "bot was kicked",
+    "message to edit not found",
+    "message can't be edited",
+)
 
 
 class BotApiError(OneClawError):
