@@ -76,7 +76,7 @@ def main() -> None:
     from fastmcp.server import create_proxy
     from fastmcp.server.transforms.search.bm25 import BM25SearchTransform
 
-    proxy = create_proxy({"mcpServers": configured()})
+    proxy = create_proxy({"mcpServers": configured()}, mode="auto")
     proxy.add_transform(BM25SearchTransform())
     proxy.run(show_banner=False)
 
