@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from oneclaw_core.sessions.plugin_tables import StorageConnection as StorageConnection
     from oneclaw_core.sessions.schema import Table as Table
     from oneclaw_core.sessions.search import SearchIndex as SearchIndex
+    from oneclaw_core.sessions.usage_report import UsageGrouping as UsageGrouping
 
 _NAMES = {
     ".errors": "ConstraintError StoreDamagedError StoreUnavailableError StoreVersionError",
@@ -40,6 +41,7 @@ _NAMES = {
     "plugin_tables": "PluginTables StorageConnection",
     "schema": "Table",
     "search": "SearchIndex",
+    "usage_report": "UsageGrouping",
 }
 
 __getattr__, __dir__, __all__ = lazy_names(__name__, _NAMES)

@@ -1,0 +1,31 @@
+"""A web page and an HTTP API for OneClaw, as a service of ``oneclaw serve``; imports its libraries when it runs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from oneclaw_core import hookimpl
+
+if TYPE_CHECKING:
+    from oneclaw_core import CommandRegistrar, ServiceRegistrar, SettingsRegistrar
+
+
+@hookimpl
+def register_settings(register: SettingsRegistrar) -> None:
+    """Register the settings of the server."""
+    register("oneclaw_serve.settings:ServeSettings")
+
+
+@hookimpl
+def register_services(register: ServiceRegistrar) -> None:
+    """Run the server in ``oneclaw serve``."""
+    register("web", "oneclaw_serve.service:run_web", help="serves the web page and the HTTP API", grace_seconds=5)
+
+
+@hookimpl
+def register_commands(register: CommandRegistrar) -> None:
+    """Add the options and commands of the server to ``oneclaw serve``."""
+    register.option("--host", help="Listen at this address of the machine.", default="127.0.0.1")
+    register.option("--port", help="Listen at this port; 0 for any free one.", type=int, default=8311)
+    register("link", "oneclaw_serve.commands:link", help="Print a link that logs one browser in.", parent="serve")
+    register("token", "oneclaw_serve.commands:token", help="Manage the tokens of programs.", parent="serve")

@@ -1,0 +1,211 @@
+"""Logins of browsers by one-time links, tokens of programs, and what each may do."""
+
+from __future__ import annotations
+
+import hashlib
+import secrets
+import time
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+from oneclaw_core.http import ServerTokens, bearer_token
+from oneclaw_serve.errors import Refusal
+
+if TYPE_CHECKING:
+    from starlette.requests import Request
+
+    from oneclaw_core.sessions import PluginStorage
+
+LINK_SECONDS = 120
+LOGIN_SECONDS = 30 * 86_400
+SCOPES = {
+    "chat": "use sessions and /v1; chat:AGENT for one agent alone, behind /v1",
+    "read": "list sessions, agents, tools, groups and usage",
+    "tools": "call tools",
+    "manage": "enable and disable tools and groups",
+}
+_LINK, _LOGIN = "link/", "login/"
+_UNSAFE = frozenset({"POST", "PUT", "PATCH", "DELETE"})
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """A client that has shown who it is.
+
+    Attributes:
+        name: of its token; ``browser`` for a person at the page.
+        is_person: True for a browser that is logged in: only a person answers questions for permissions.
+        scopes: of its token.
+        key: the credential's hash, for limits and for what belongs to this client alone.
+    """
+
+    name: str
+    is_person: bool
+    scopes: tuple[str, ...]
+    key: str
+
+    def may(self, scope: str) -> bool:
+        """Return True if it may do what the scope stands for."""
+        return self.is_person or scope in self.scopes or scope.partition(":")[0] in self.scopes
+
+    @property
+    def agents(self) -> frozenset[str] | None:
+        """The only agents that it may talk to; ``None`` for all."""
+        if self.may("chat"):
+            return None
+        return frozenset(each.partition(":")[2] for each in self.scopes if each.startswith("chat:"))
+
+
+class RateLimit:
+    """Counts events by key, and refuses those that are too many.
+
+    Args:
+        count: how many are allowed within the time.
+        seconds: the time.
+    """
+
+    def __init__(self, count: int, seconds: float) -> None:
+        self._count = count
+        self._seconds = seconds
+        self._times: dict[str, list[float]] = {}
+
+    def is_reached(self, key: str) -> bool:
+        """Return True if no more events of this key are allowed now."""
+        return len(self._recent(key)) >= self._count
+
+    def note(self, key: str) -> None:
+        """Count an event."""
+        if len(self._times) > 1_000:
+            self._times = {each: times for each in list(self._times) if (times := self._recent(each))}
+        self._times[key] = [*self._recent(key), time.monotonic()]
+
+    def check(self, key: str) -> None:
+        """Count an event.
+
+        Raises:
+            Refusal: there were too many.
+        """
+        if self.is_reached(key):
+            raise Refusal(429, "too_many_requests", "too many requests: wait a minute", {"Retry-After": "60"})
+        self.note(key)
+
+    def _recent(self, key: str) -> list[float]:
+        since = time.monotonic() - self._seconds
+        return [each for each in self._times.get(key, ()) if each > since]
+
+
+class Access:
+    """Finds out who sends a request.
+
+    Args:
+        storage: of the plugin; shared by all processes of a home.
+        cookie: the name of the cookie. Cookies ignore ports, so the port is part of the name.
+        is_secure: True if browsers come over TLS.
+    """
+
+    def __init__(self, storage: PluginStorage, cookie: str, *, is_secure: bool = False) -> None:
+        self._storage = storage
+        self._cookie = cookie
+        self._is_secure = is_secure
+        self.tokens = ServerTokens(storage)
+        # Failures of all clients together: every process of this machine has the same address.
+        self._failures = RateLimit(10, 60)
+        self._requests = RateLimit(600, 60)
+
+    async def caller(self, request: Request) -> Caller:
+        """Return the client of a request.
+
+        Raises:
+            Refusal: it has no valid credentials, or sends too many requests.
+        """
+        token = bearer_token(request.scope)
+        found = await self._of_token(token) if token is not None else await self._of_cookie(request)
+        if found is None:
+            raise Refusal(401, "unauthorized", "log in with the link of: oneclaw serve link; or send a token")
+        self._requests.check(found.key)
+        return found
+
+    async def _of_token(self, token: str) -> Caller | None:
+        found = await self.tokens.find(token)
+        if found is None:
+            self._failures.check("token")
+            return None
+        return Caller(found.name, is_person=False, scopes=found.scopes, key=f"token {found.name}")
+
+    async def _of_cookie(self, request: Request) -> Caller | None:
+        value = request.cookies.get(self._cookie)
+        if not value or len(value) > 200:
+            return None
+        digest = _digest(value)
+        if await self._storage.get(f"{_LOGIN}{digest}") is None:
+            return None
+        check_same_origin(request)
+        return Caller("browser", is_person=True, scopes=(), key=digest)
+
+    async def log_in(self, code: str) -> dict[str, Any]:
+        """Exchange the code of a link for a cookie; each code works once.
+
+        Returns:
+            The arguments of ``Response.set_cookie``.
+
+        Raises:
+            Refusal: the code is unknown, used or too old, or there were too many wrong ones.
+        """
+        if self._failures.is_reached("link"):
+            raise Refusal(429, "too_many_requests", "too many wrong links: wait a minute", {"Retry-After": "60"})
+        key = f"{_LINK}{_digest(code)}"
+        # A deletion tells one of several processes alone that there was something.
+        if not await self._storage.delete(key):
+            self._failures.note("link")
+            raise Refusal(
+                401, "unauthorized", "this link was used or is too old; make another with: oneclaw serve link"
+            )
+        value = secrets.token_urlsafe(32)
+        stored = {"created_at": datetime.now(UTC).isoformat()}
+        await self._storage.set(f"{_LOGIN}{_digest(value)}", stored, ttl_seconds=LOGIN_SECONDS)
+        return {**self._cookie_options(), "value": value, "max_age": LOGIN_SECONDS}
+
+    async def log_out(self, caller: Caller) -> dict[str, Any]:
+        """End a login; return the arguments of ``Response.set_cookie`` that remove the cookie."""
+        if caller.is_person:
+            await self._storage.delete(f"{_LOGIN}{caller.key}")
+        return {**self._cookie_options(), "value": "", "max_age": 0}
+
+    async def is_valid(self, caller: Caller) -> bool:
+        """Return True if the credentials of a client were not revoked since; for streams that stay open."""
+        if caller.is_person:
+            return await self._storage.get(f"{_LOGIN}{caller.key}") is not None
+        return any(each.name == caller.name for each in await self.tokens.list())
+
+    def _cookie_options(self) -> dict[str, Any]:
+        return {"key": self._cookie, "httponly": True, "samesite": "strict", "path": "/", "secure": self._is_secure}
+
+
+def check_same_origin(request: Request) -> None:
+    """Refuse a request with a cookie that our own page did not send.
+
+    ``SameSite`` lets requests from other ports of this machine pass with the cookie. They say where they come from.
+
+    Raises:
+        Refusal: the page of another origin sent it, or it is no JSON.
+    """
+    site = request.headers.get("sec-fetch-site")
+    # ``none``: typed by the user, which is harmless where nothing is changed.
+    is_ours = site in ((None, "same-origin") if request.method in _UNSAFE else (None, "same-origin", "none"))
+    if not is_ours or (request.method in _UNSAFE and site is None and "origin" not in request.headers):
+        raise Refusal(403, "forbidden", "requests of other sites are refused")
+    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if request.method in _UNSAFE and kind != "application/json":
+        raise Refusal(415, "unsupported_media_type", "send application/json")
+
+
+async def new_link_code(storage: PluginStorage) -> str:
+    """Make the code of a link that logs one browser in, once, within two minutes."""
+    code = secrets.token_urlsafe(32)
+    await storage.set(f"{_LINK}{_digest(code)}", True, ttl_seconds=LINK_SECONDS)
+    return code
+
+
+def _digest(value: str) -> str:
+    return hashlib.sha256(value.encode()).hexdigest()

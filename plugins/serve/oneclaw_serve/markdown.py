@@ -1,0 +1,102 @@
+"""Markdown as HTML that is safe to show: rendered, then sanitised."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+import nh3
+
+if TYPE_CHECKING:
+    from markdown_it import MarkdownIt
+
+_TAGS = {
+    "a",
+    "blockquote",
+    "br",
+    "code",
+    "del",
+    "em",
+    "h1",
+    "h2",
+    "h3",
+    "h4",
+    "h5",
+    "h6",
+    "hr",
+    "li",
+    "ol",
+    "p",
+    "pre",
+} | {"s", "strong", "table", "tbody", "td", "th", "thead", "tr", "ul"}
+_ATTRIBUTES = {"a": {"href", "title"}, "ol": {"start"}}
+_FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
+_BLOCK_START = re.compile(r"(?:[-*+]|\d{1,9}[.)]?)$|(?:[-*+]|\d{1,9}[.)])\s|[ \t]")
+
+
+@cache
+def _renderer() -> MarkdownIt:
+    from markdown_it import MarkdownIt
+
+    # Raw HTML is shown as text. An image would be loaded from anywhere, and tell its server what stands in the address.
+    made = MarkdownIt("js-default", {"html": False, "linkify": False})
+    made.add_render_rule("image", _image_as_link)
+    return made
+
+
+def _image_as_link(self: Any, tokens: Any, index: int, options: Any, env: Any) -> str:
+    from markdown_it.common.utils import escapeHtml
+
+    token = tokens[index]
+    text = escapeHtml(token.content or "image")
+    return f'<a href="{escapeHtml(str(token.attrGet("src") or ""))}">{text}</a>'
+
+
+def render(text: str) -> str:
+    """Return Markdown as HTML without scripts, styles, images and forms."""
+    return nh3.clean(
+        _renderer().render(text),
+        tags=set(_TAGS),
+        attributes={tag: set(names) for tag, names in _ATTRIBUTES.items()},
+        url_schemes={"http", "https", "mailto"},
+        link_rel="noopener noreferrer nofollow",
+        set_tag_attribute_values={"a": {"target": "_blank"}},
+    )
+
+
+class GrowingText:
+    """A text that grows; what is finished is rendered once."""
+
+    def __init__(self) -> None:
+        self._rest = ""
+
+    def add(self, piece: str) -> tuple[str, str]:
+        """Add a piece.
+
+        Returns:
+            HTML of blocks that are finished now, and HTML of the last one, which may change yet.
+        """
+        self._rest += piece
+        end = _finished(self._rest)
+        done, self._rest = self._rest[:end], self._rest[end:]
+        return render(done) if done.strip() else "", render(self._rest)
+
+
+def _finished(text: str) -> int:
+    """Return the end of what no further text can change: before the last block that follows a blank line."""
+    end = place = 0
+    fence: str | None = None
+    was_blank = False
+    for line in text.splitlines(keepends=True):
+        found = _FENCE.match(line)
+        # An item of a list, or an indented line, may belong to the block before.
+        if was_blank and fence is None and line.strip() and not _BLOCK_START.match(line):
+            end = place
+        if found and fence is None:
+            fence = found[1]
+        elif found and fence is not None and found[1].startswith(fence) and not line.strip().strip(fence[0]):
+            fence = None
+        was_blank = not line.strip()
+        place += len(line)
+    return end

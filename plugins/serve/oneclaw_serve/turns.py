@@ -1,0 +1,309 @@
+"""Turns on behalf of web clients: run beside the requests, their events published and logged."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from contextlib import aclosing, suppress
+from typing import TYPE_CHECKING, Any
+from weakref import WeakValueDictionary
+
+from oneclaw_core import OneClawError, TextEvent, TurnFinishedEvent, TurnStoppedError
+from oneclaw_serve.errors import Refusal
+from oneclaw_serve.event_log import HEARTBEAT_SECONDS, LoggedEvent
+from oneclaw_serve.markdown import GrowingText
+from oneclaw_serve.questions import Questions
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator, Callable, Iterable
+    from logging import Logger
+
+    from oneclaw_core import Attachment, OneClaw, TurnEvent
+    from oneclaw_serve.event_log import EventLog
+
+MERGE_SECONDS = 0.05
+"""The first piece of text is sent at once; later ones within this time are merged."""
+_LOOK_SECONDS = 1.0
+_PING_SECONDS = 10.0
+_MOST_TURNS = 32
+_MOST_WAITING = 20
+
+
+class LiveTurn:
+    """A turn of a session that this process works on, and messages that wait for its end.
+
+    Attributes:
+        task: runs it.
+        steering: messages for it.
+    """
+
+    def __init__(self, session: str, log: EventLog, pulse: _Pulse) -> None:
+        self.session = session
+        self.task: asyncio.Task[None] | None = None
+        self.steering: list[str] = []
+        self.questions = Questions(session, log, self.publish)
+        self.changed = asyncio.Event()
+        self._log = log
+        self._pulse = pulse
+        self._number = 0
+        self._unwritten: list[LoggedEvent] = []
+        self._writing = asyncio.Lock()
+        self._text = ""
+        self._growing = GrowingText()
+        self._timer: asyncio.TimerHandle | None = None
+
+    async def begin(self, after_message: int, text: str) -> None:
+        """Note that a turn begins."""
+        self._number = await self._log.begin_turn(self.session, after_message)
+        self._growing = GrowingText()
+        self._append("turn_started", {"text": text})
+        await self.write()
+
+    def publish(self, kind: str, data: dict[str, Any]) -> None:
+        """Add an event behind the text so far."""
+        self._flush_text()
+        self._append(kind, data)
+        if kind == "tool_call":
+            self._growing = GrowingText()
+
+    def add_text(self, text: str) -> None:
+        """Add a piece of the answer."""
+        self._text += text
+        if self._timer is None:
+            self._flush_text()
+            self._timer = asyncio.get_running_loop().call_later(MERGE_SECONDS, self._on_timer)
+
+    def _on_timer(self) -> None:
+        self._timer = None
+        if self._text:
+            self._flush_text()
+            self._timer = asyncio.get_running_loop().call_later(MERGE_SECONDS, self._on_timer)
+
+    def _flush_text(self) -> None:
+        if self._text:
+            done, rest = self._growing.add(self._text)
+            self._append("text", {"text": self._text, "html_done": done, "html_rest": rest})
+            self._text = ""
+
+    def _append(self, kind: str, data: dict[str, Any]) -> None:
+        self._unwritten.append(LoggedEvent(self._number, kind, data))
+        self._number += 1
+        self.changed.set()
+
+    async def keep_writing(self) -> None:
+        """Write events as they come, those that come meanwhile together; show the turn alive."""
+        while True:
+            with suppress(TimeoutError):
+                async with asyncio.timeout(HEARTBEAT_SECONDS):
+                    await self.changed.wait()
+            self.changed.clear()
+            await self.write()
+
+    async def write(self) -> None:
+        """Write what is not written yet."""
+        async with self._writing:
+            events, self._unwritten = self._unwritten, []
+            await self._log.add(self.session, events)
+        if events:
+            self._pulse.beat()
+
+
+class _Pulse:
+    """Wakes the streams of a session when its events are stored."""
+
+    def __init__(self) -> None:
+        self.next = asyncio.Event()
+
+    def beat(self) -> None:
+        """Wake those that wait."""
+        self.next.set()
+        self.next = asyncio.Event()
+
+
+class Turns:
+    """All turns that this process runs for web clients.
+
+    Args:
+        claw: the open home.
+        log: where events go.
+        logger: of the plugin.
+    """
+
+    def __init__(self, claw: OneClaw, log: EventLog, logger: Logger) -> None:
+        self._claw = claw
+        self._log = log
+        self._logger = logger
+        self._live: dict[str, LiveTurn] = {}
+        self._pulses: WeakValueDictionary[str, _Pulse] = WeakValueDictionary()
+        self._is_ending = False
+
+    async def send(
+        self, session: str, text: str, *, attachments: Iterable[Attachment] = (), options: dict[str, Any] | None = None
+    ) -> str:
+        """Begin a turn, or pass a message to the one that runs.
+
+        Returns:
+            ``started`` or ``steering``.
+
+        Raises:
+            Refusal: another process runs a turn of the session, or too many turns run.
+        """
+        live = self._live.get(session)
+        if live is not None:
+            if attachments or len(live.steering) >= _MOST_WAITING:
+                raise Refusal(409, "session_busy", "a turn of this session runs: wait for its end, or stop it")
+            live.steering.append(text)
+            return "steering"
+        await self._begin(session, text, attachments, options or {})
+        return "started"
+
+    async def resume(self, session: str) -> None:
+        """Finish the last turn of a session.
+
+        Raises:
+            Refusal: a turn of the session runs.
+        """
+        if session in self._live:
+            raise Refusal(409, "session_busy", "a turn of this session runs")
+        await self._begin(session, "", (), {"resume": True})
+
+    async def _begin(self, session: str, text: str, attachments: Iterable[Attachment], options: dict[str, Any]) -> None:
+        if len(self._live) >= _MOST_TURNS:
+            raise Refusal(503, "busy", f"{_MOST_TURNS} turns run already: wait for the end of one")
+        live = self._live[session] = LiveTurn(session, self._log, self._pulse_of(session))
+        try:
+            if await self._log.running_turn(session) is not None:
+                raise Refusal(409, "session_busy", "another process runs a turn of this session")
+            messages = await self._claw.services.sessions.messages(session)
+            last = messages[-1].sequence if messages else 0
+            await live.begin(last or 0, text)
+        except BaseException:
+            self._live.pop(session, None)
+            raise
+        live.task = asyncio.create_task(self._run(live, text, tuple(attachments), options), name=f"turn of {session}")
+
+    async def _run(
+        self, live: LiveTurn, text: str, attachments: tuple[Attachment, ...], options: dict[str, Any]
+    ) -> None:
+        writing = asyncio.create_task(live.keep_writing())
+        ended: dict[str, Any] = {"status": "interrupted", "error": None}
+        try:
+            async with aclosing(self._events(live, text, attachments, options)) as events:
+                async for event in events:
+                    if isinstance(event, TextEvent):
+                        live.add_text(event.text)
+                        continue
+                    document = event.to_dict()
+                    live.publish(document.pop("event"), document)
+                    if isinstance(event, TurnFinishedEvent):
+                        ended = {"status": "finished", "error": None}
+        except TurnStoppedError:
+            pass  # by another process: it is interrupted
+        except OneClawError as error:
+            ended = {"status": "failed", "error": str(error)}
+        except Exception:
+            self._logger.exception("a turn of session %s failed", live.session)
+            ended = {"status": "failed", "error": "an unexpected error; oneclaw log shows it"}
+        finally:
+            writing.cancel()
+            live.publish("turn_ended", ended)
+            await asyncio.shield(self._finish(live))
+
+    async def _finish(self, live: LiveTurn) -> None:
+        try:
+            await live.write()
+            await self._log.end_turn(live.session)
+        finally:
+            self._live.pop(live.session, None)
+        if live.steering and not self._is_ending:
+            # What no tool call took is said next.
+            await self.send(live.session, "\n\n".join(live.steering))
+
+    def _events(
+        self, live: LiveTurn, text: str, attachments: tuple[Attachment, ...], options: dict[str, Any]
+    ) -> AsyncGenerator[TurnEvent, None]:
+        if options.get("resume"):
+            return self._claw.resume(live.session, ask=live.questions.ask, steering=live.steering)
+        return self._claw.send_message(
+            text,
+            session=live.session,
+            attachments=attachments,
+            agent=options.get("agent"),
+            model=options.get("model"),
+            ask=live.questions.ask,
+            ask_user=live.questions.ask_user,
+            steering=live.steering,
+        )
+
+    async def stop(self, session: str) -> bool:
+        """Stop the turn of a session, in whatever process it runs; return False if none does."""
+        live = self._live.get(session)
+        if live is not None and live.task is not None:
+            live.task.cancel()
+            return True
+        if await self._log.running_turn(session) is None:
+            return False
+        await self._claw.store.request_stop(session)
+        return True
+
+    def answered(self, approval: str, session: str, answer: str) -> None:
+        """Pass an answer to the turn, if this process runs it; another process finds it in the database."""
+        live = self._live.get(session)
+        if live is not None:
+            live.questions.answered(approval, answer)
+
+    def is_live(self, session: str) -> bool:
+        """Return True if this process runs a turn of the session."""
+        return session in self._live
+
+    def end_streams(self) -> None:
+        """Have all streams of events end, before the server stops."""
+        self._is_ending = True
+        for pulse in list(self._pulses.values()):
+            pulse.beat()
+
+    def _pulse_of(self, session: str) -> _Pulse:
+        pulse = self._pulses.get(session)
+        if pulse is None:
+            pulse = self._pulses[session] = _Pulse()
+        return pulse
+
+    async def aclose(self) -> None:
+        """Stop all turns; what they have not finished is answered as interrupted."""
+        self._is_ending = True
+        tasks = [each.task for each in self._live.values() if each.task is not None]
+        for task in tasks:
+            task.cancel()
+        if tasks:
+            await asyncio.wait(tasks)
+
+    async def follow(
+        self, session: str, after: int, is_allowed: Callable[[], Any]
+    ) -> AsyncGenerator[LoggedEvent | None, None]:
+        """Yield the events of a session behind a number, as they come; ``None`` now and then to show life.
+
+        Events are read from the database also where this process runs the turn, so a client gets the same from all.
+
+        Args:
+            session: its id.
+            after: the number of the last event that the client has.
+            is_allowed: async function; when it returns False the stream ends.
+        """
+        pulse = self._pulse_of(session)
+        looked_at = time.monotonic()
+        while not self._is_ending:
+            next_beat = pulse.next
+            events = await self._log.after(session, after)
+            for event in events:
+                after = event.number
+                yield event
+            if not events:
+                # What other processes store is looked for now and then.
+                with suppress(TimeoutError):
+                    async with asyncio.timeout(_LOOK_SECONDS):
+                        await next_beat.wait()
+            if time.monotonic() - looked_at >= _PING_SECONDS:
+                looked_at = time.monotonic()
+                if not await is_allowed():
+                    return
+                yield None

@@ -1,0 +1,150 @@
+"""Sessions, turns and their events, approvals, and the clients of strangers."""
+
+from __future__ import annotations
+
+import asyncio
+
+import openai
+from conftest import read_events
+
+
+def test_a_turn_is_followed_by_its_events_and_ends_in_the_history(serving):
+    serving.model.says("Hello **there**.")
+
+    async def work(rig):
+        async with await rig.program() as client:
+            session = (await client.post("/api/sessions", json={"title": "Greeting"})).json()["id"]
+            sent = await client.post(f"/api/sessions/{session}/messages", json={"text": "Hi"})
+            events = await read_events(client, session)
+            history = (await client.get(f"/api/sessions/{session}/messages?html=1")).json()
+            return sent, events, history
+
+    sent, events, history = serving.run(work)
+    assert sent.status_code == 202
+    assert events[0][1]["event"] == "turn_started"
+    assert "".join(data["text"] for _, data in events if data["event"] == "text") == "Hello **there**."
+    assert events[-1][1]["status"] == "finished"
+    assert [each["type"] for each in history["messages"]] == ["user", "assistant"]
+    assert history["messages"][1]["html"] == "<p>Hello <strong>there</strong>.</p>\n"
+    assert history["cursor"] == events[-1][0]
+
+
+def test_a_client_that_comes_back_gets_each_event_once(serving):
+    serving.model.calls("forecast", city="Bern").says("Sun.")
+
+    async def work(rig):
+        async with await rig.browser() as client:
+            session = (await client.post("/api/sessions", json={})).json()["id"]
+            await client.post(f"/api/sessions/{session}/messages", json={"text": "Weather?"})
+            first = await read_events(client, session, until="approval")
+            # In the middle of the turn: a page that is loaded now begins before the turn.
+            reloaded = (await client.get(f"/api/sessions/{session}/messages")).json()
+            (question,) = (await client.get("/api/approvals")).json()["questions"]
+            wrong = await client.post(f"/api/approvals/{question['id']}", json={"answer": "maybe"})
+            await client.post(f"/api/approvals/{question['id']}", json={"answer": "once"})
+            again = await client.post(f"/api/approvals/{question['id']}", json={"answer": "no"})
+            rest = await read_events(client, session, after=first[-1][0])
+            whole = await read_events(client, session, after=reloaded["cursor"])
+            return first, reloaded, question, wrong, again, rest, whole
+
+    first, reloaded, question, wrong, again, rest, whole = serving.run(work)
+    assert reloaded["messages"] == []
+    assert reloaded["questions"][0]["id"] == question["id"]
+    assert question["choices"][0]["answer"] == "once"
+    assert (wrong.status_code, again.status_code) == (400, 409)
+    assert first + rest == whole
+    assert next(data for _, data in rest if data["event"] == "tool_result")["status"] == "success"
+    assert rest[-1][1]["status"] == "finished"
+
+
+def test_a_turn_that_waits_can_be_stopped(serving):
+    serving.model.calls("forecast", city="Bern")
+
+    async def work(rig):
+        async with await rig.browser() as client:
+            session = (await client.post("/api/sessions", json={})).json()["id"]
+            await client.post(f"/api/sessions/{session}/messages", json={"text": "Weather?"})
+            await read_events(client, session, until="approval")
+            stopped = (await client.post(f"/api/sessions/{session}/stop", json={})).json()
+            events = await read_events(client, session)
+            return stopped, events[-1][1], (await client.get("/api/approvals")).json()
+
+    stopped, last, approvals = serving.run(work)
+    assert stopped == {"stopped": True}
+    assert last["status"] == "interrupted"
+    assert approvals == {"questions": []}
+
+
+def test_a_repeated_request_is_done_once(serving):
+    serving.model.says("Once.")
+
+    async def work(rig):
+        async with await rig.program() as client:
+            session = (await client.post("/api/sessions", json={})).json()["id"]
+            place, headers = f"/api/sessions/{session}/messages", {"Idempotency-Key": "k1"}
+            answers = [await client.post(place, json={"text": "Hi"}, headers=headers) for _ in range(2)]
+            other = await client.post(place, json={"text": "Bye"}, headers=headers)
+            await read_events(client, session)
+            return answers, other, (await client.get(place)).json()["messages"]
+
+    answers, other, messages = serving.run(work)
+    assert answers[0].json() == answers[1].json()
+    assert answers[1].headers["idempotent-replay"] == "true"
+    assert other.status_code == 422
+    assert [each["text"] for each in messages] == ["Hi", "Once."]
+
+
+def test_the_openai_library_talks_to_an_agent_and_continues_its_session(serving):
+    serving.model.calls("forecast", city="Bern").says("I may not.").says("Bern.")
+
+    async def work(rig):
+        token = (await rig.program("chat")).headers["Authorization"].removeprefix("Bearer ")
+        async with openai.AsyncOpenAI(base_url=f"{rig.origin}/v1", api_key=token, max_retries=0) as client:
+            models = [each.id async for each in await client.models.list()]
+            talk = [{"role": "user", "content": "Weather in Bern?"}]
+            first = await client.chat.completions.create(model=models[0], messages=talk)
+            talk += [{"role": "assistant", "content": first.choices[0].message.content}]
+            talk += [{"role": "user", "content": "Which city?"}]
+            stream = await client.chat.completions.create(
+                model=models[0], messages=talk, stream=True, stream_options={"include_usage": True}
+            )
+            chunks = [each async for each in stream]
+            try:
+                await client.chat.completions.create(model="nobody", messages=talk)
+            except openai.NotFoundError as error:
+                missing = error
+            return models, first, chunks, missing, await rig.claw.store.list_sessions(None)
+
+    models, first, chunks, missing, sessions = serving.run(work)
+    assert models == ["General Assistant"]
+    assert first.choices[0].message.content == "I may not."
+    assert first.choices[0].message.tool_calls is None
+    assert "".join(each.choices[0].delta.content or "" for each in chunks if each.choices) == "Bern."
+    assert chunks[-1].usage.total_tokens > 0
+    assert "there is no agent" in str(missing)
+    assert len(sessions) == 1
+
+
+def test_the_description_names_every_route(serving):
+    async def work(rig):
+        async with await rig.program() as client:
+            return (await client.get("/openapi.json")).json()
+
+    document = serving.run(work)
+    assert document["paths"]["/api/approvals/{id}"]["post"]["security"] == [{"login": []}]
+    assert document["components"]["schemas"]["NewMessage"]["additionalProperties"] is False
+    assert {"/v1/chat/completions", "/api/sessions/{session}/events", "/api/usage"} <= set(document["paths"])
+
+
+def test_many_streams_of_one_session_get_the_same(serving):
+    serving.model.says("To all.")
+
+    async def work(rig):
+        async with await rig.program() as client:
+            session = (await client.post("/api/sessions", json={})).json()["id"]
+            streams = [asyncio.create_task(read_events(client, session)) for _ in range(20)]
+            await client.post(f"/api/sessions/{session}/messages", json={"text": "Hi"})
+            return await asyncio.gather(*streams)
+
+    first, *others = serving.run(work)
+    assert all(each == first for each in others)

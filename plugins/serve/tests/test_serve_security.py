@@ -1,0 +1,162 @@
+"""Attacks on the server: all are refused."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from oneclaw_serve.application import endpoints
+from oneclaw_serve.markdown import GrowingText, render
+from oneclaw_serve.service import check_exposure
+from oneclaw_serve.settings import ServeSettings
+
+from oneclaw_core import SettingsError
+
+ROUTES = [(each.method, re.sub(r"\{[^}]*\}", "1", each.path), each.scope) for each in endpoints()]
+
+
+def test_no_route_answers_a_stranger(serving):
+    async def work(rig):
+        found = {}
+        async with rig.client() as client:
+            for method, path, _ in ROUTES:
+                found[method, path] = (await client.request(method, path)).status_code
+        return found
+
+    assert set(serving.run(work).values()) == {401}
+
+
+@pytest.mark.parametrize(
+    ("changed", "statuses"),
+    [
+        ({"Host": "evil.example"}, {421}),
+        ({"Host": "evil.example:8311", "Origin": "http://evil.example:8311"}, {421}),  # DNS rebinding
+        ({"Origin": "https://evil.example", "Sec-Fetch-Site": "cross-site"}, {403}),
+        ({"Sec-Fetch-Site": "cross-site"}, {403}),
+        ({"Sec-Fetch-Site": "same-site"}, {403}),  # the page of another port, with our cookie
+        ({"X-Forwarded-For": "127.0.0.1"}, {400}),
+    ],
+)
+def test_a_cookie_does_not_help_other_sites(serving, changed, statuses):
+    async def work(rig):
+        found = set()
+        async with await rig.browser() as client:
+            for method, path, _ in ROUTES:
+                found.add((await client.request(method, path, headers=changed)).status_code)
+        return found
+
+    assert serving.run(work) == statuses
+
+
+def test_a_form_of_another_site_begins_nothing(serving):
+    async def work(rig):
+        async with await rig.browser() as client:
+            plain = {"Content-Type": "text/plain"}
+            sent = await client.post("/api/sessions", content="{}", headers=plain)
+            client.headers.pop("Sec-Fetch-Site")
+            client.headers.pop("Origin")
+            bare = await client.post("/api/sessions", json={})
+            return sent.status_code, bare.status_code
+
+    assert serving.run(work) == (415, 403)
+
+
+def test_a_link_works_once_and_wrong_ones_are_counted(serving):
+    async def work(rig):
+        async with rig.client(Origin=rig.origin) as client:
+            first = await client.post("/login", json={"code": rig.code})
+            stolen = await client.post("/login", json={"code": rig.code})
+            wrong = [(await client.post("/login", json={"code": f"x{n}"})).status_code for n in range(10)]
+            return first, stolen.status_code, wrong
+
+    first, stolen, wrong = serving.run(work)
+    cookie = first.headers["set-cookie"]
+    assert all(each in cookie for each in ("HttpOnly", "SameSite=strict", "oneclaw_"))
+    assert (stolen, wrong[:9], wrong[9]) == (401, [401] * 9, 429)
+
+
+def test_a_token_does_what_its_scopes_allow_and_never_approves(serving):
+    async def work(rig):
+        found = {}
+        async with await rig.program("read") as client:
+            for method, path, scope in ROUTES:
+                status = (await client.request(method, path)).status_code
+                found.setdefault(scope, set()).add(status == 403)
+        async with await rig.program("chat", "read", "tools", "manage", name="all") as client:
+            approving = await client.post("/api/approvals/1", json={"answer": "once"})
+        async with await rig.program("chat:Nobody", name="one") as client:
+            other = await client.post(
+                "/v1/chat/completions",
+                json={"model": "General Assistant", "messages": [{"role": "user", "content": "x"}]},
+            )
+            listed = (await client.get("/v1/models")).json()["data"]
+        return found, approving.status_code, other.status_code, listed
+
+    found, approving, other, listed = serving.run(work)
+    assert found == {"read": {False}, "chat": {True}, "tools": {True}, "manage": {True}, "person": {True}}
+    assert (approving, other, listed) == (403, 404, [])
+
+
+def test_a_revoked_token_and_a_logged_out_browser_are_strangers(serving):
+    async def work(rig):
+        from oneclaw_core.http import ServerTokens
+
+        async with await rig.program() as client:
+            await ServerTokens(rig.storage).revoke("script")
+            revoked = await client.get("/api/sessions")
+        async with await rig.browser() as client:
+            cookies = dict(client.cookies)
+            await client.post("/logout", json={})
+            client.cookies.update(cookies)
+            return revoked.status_code, (await client.get("/api/sessions")).status_code
+
+    assert serving.run(work) == (401, 401)
+
+
+def test_routes_of_plugins_are_behind_the_guard_and_cannot_weaken_it(serving):
+    async def work(rig):
+        async with rig.client(Cookie="x=y") as client:
+            return (await client.get("/Weather/page")).status_code, await client.get("/Weather/hook/bell")
+
+    private, public = serving.run(work)
+    assert private == 401
+    assert public.text.startswith("bell")
+    assert "cookie" not in public.text
+    assert "set-cookie" not in public.headers
+    assert "sandbox" in public.headers["content-security-policy"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "<script>alert(1)</script>",
+        "<img src=x onerror=alert(1)>",
+        "[x](javascript:alert(1))",
+        "![a](https://evil.example/?q=secret)",
+        '[x](https://a.example "onclick=alert(1)")',
+        "```<script>\nalert(1)\n```",
+        "|a|\n|:-:|\n|<svg onload=alert(1)>|",
+    ],
+)
+def test_markdown_brings_no_script_and_loads_nothing(text):
+    shown = render(text) + "".join(GrowingText().add(text))
+    assert not re.search(r"<(script|img|svg|style)|href=.javascript|style=|<[^>]* on\w+=", shown)
+
+
+def test_a_growing_text_ends_as_the_whole():
+    text = "# Title\n\nOne *two*.\n\n```py\na = 1\n\n\nb = 2\n```\n\n- x\n\n- y\n\nEnd."
+    growing, done = GrowingText(), ""
+    for character in text:
+        finished, rest = growing.add(character)
+        done += finished
+    assert done + rest == render(text)
+
+
+def test_it_listens_to_other_machines_only_with_a_named_host_and_proxy():
+    check_exposure("127.0.0.1", ServeSettings())
+    with pytest.raises(SettingsError, match="public_hosts"):
+        check_exposure("0.0.0.0", ServeSettings())  # this is what is refused
+    with pytest.raises(SettingsError, match="proxies"):
+        check_exposure("0.0.0.0", ServeSettings(public_hosts=("claw.example.org",)))
+    with pytest.raises(ValueError, match="no host name"):
+        ServeSettings(public_hosts=("https://claw",))
