@@ -226,6 +226,8 @@ async def serve_http(
         stopping.cancel()
         say("stopping")
         server.should_exit = True
+        # Streams that are ended now would each be logged as a fault.
+        logging.getLogger("uvicorn.error").setLevel(logging.CRITICAL)
         await app.drain()
         await serving
     finally:
