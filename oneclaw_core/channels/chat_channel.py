@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from oneclaw_core.plugins.contract.contact_points import Receipt
     from oneclaw_core.tools.approval import ApprovalQuestion
     from oneclaw_core.tools.user_question import UserQuestion
-    from oneclaw_core.types.messages import Attachment
 
 
 class RetryLaterError(OneClawError):
@@ -180,8 +179,4 @@ class ChatChannel(Channel):
 
     def view(self, chat: str) -> TurnListener | None:
         """Return what shows the events of turns in a chat; ``None`` to have answers sent as messages."""
-        return None
-
-    def attachment_limit(self, attachment: Attachment) -> int | None:
-        """Return how many bytes an attachment of its kind may have; ``None`` for any number."""
         return None

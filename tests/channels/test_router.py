@@ -96,6 +96,11 @@ def home(oneclaw_factory):
     return oneclaw_factory([Plugin()], environ={"ONECLAW_MODEL": "scripted/model"})
 
 
+@pytest.fixture
+def home_on_each_database(oneclaw_factory, database_environ):
+    return oneclaw_factory([Plugin()], environ={"ONECLAW_MODEL": "scripted/model"} | database_environ)
+
+
 @asynccontextmanager
 async def open_router(claw, wire, **options):
     router = await ChatRouter.open(claw, wire, **options)
@@ -282,8 +287,9 @@ def test_an_agent_that_is_not_of_the_channel_is_refused(home):
     assert "this channel has the agents General Assistant only" in run(home, scene, agents=["General Assistant"])
 
 
-def test_a_turn_that_was_cut_off_is_finished_after_a_restart(home):
+def test_a_turn_that_was_cut_off_is_finished_after_a_restart(home_on_each_database):
     """The program ends at each step of a message; it is said once, and answered once."""
+    home = home_on_each_database
 
     async def first(claw, wire, router, stop_at):
         mailbox = router._mailbox
