@@ -11,9 +11,10 @@ import threading
 import time
 import zlib
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from oneclaw_checkpoints.processes import Process, this_process
 from oneclaw_checkpoints.states import FileState, Kind, as_bytes, as_path
 from oneclaw_core import OneClawError
 
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 _BUSY_SECONDS = 10.0
 # After the oldest checkpoints were removed, there is room for some.
 _KEPT_SHARE = 0.8
-_VERSION = 1
+_VERSION = 2
 _TABLES = """
 CREATE TABLE contents (digest TEXT PRIMARY KEY, data BLOB NOT NULL, room INTEGER NOT NULL);
 CREATE TABLE known_files (
@@ -32,7 +33,8 @@ CREATE TABLE known_files (
 ) WITHOUT ROWID;
 CREATE TABLE calls (
     id INTEGER PRIMARY KEY AUTOINCREMENT, session TEXT NOT NULL, call TEXT NOT NULL, tool TEXT NOT NULL, root BLOB,
-    began REAL NOT NULL, ended REAL, process INTEGER NOT NULL, gap TEXT NOT NULL DEFAULT '', undone_by TEXT
+    began REAL NOT NULL, ended REAL, process INTEGER NOT NULL, gap TEXT NOT NULL DEFAULT '', undone_by TEXT,
+    process_began TEXT NOT NULL DEFAULT ''
 );
 CREATE INDEX calls_by_session ON calls (session, call);
 CREATE TABLE changes (
@@ -42,7 +44,7 @@ CREATE TABLE changes (
 CREATE INDEX changes_by_path ON changes (path);
 CREATE TABLE undos (
     id TEXT PRIMARY KEY, session TEXT NOT NULL, first INTEGER NOT NULL, at REAL NOT NULL, status TEXT NOT NULL,
-    shown TEXT NOT NULL
+    shown TEXT NOT NULL, process INTEGER NOT NULL DEFAULT 0, process_began TEXT NOT NULL DEFAULT ''
 );
 CREATE TABLE undone_files (
     undo TEXT NOT NULL REFERENCES undos (id) ON DELETE CASCADE, path BLOB NOT NULL,
@@ -50,7 +52,14 @@ CREATE TABLE undone_files (
 ) WITHOUT ROWID;
 """
 
-_CALLS = "SELECT id, session, call, tool, root, ended IS NULL, process, gap FROM calls"
+# Of version 1.
+_UPGRADE = """
+ALTER TABLE calls ADD COLUMN process_began TEXT NOT NULL DEFAULT '';
+ALTER TABLE undos ADD COLUMN process INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE undos ADD COLUMN process_began TEXT NOT NULL DEFAULT '';
+"""
+
+_CALLS = "SELECT id, session, call, tool, root, ended IS NULL, process, process_began, gap FROM calls"
 _OLDEST_CALLS = """
     SELECT id FROM calls WHERE ended IS NOT NULL ORDER BY id
     LIMIT (SELECT count(*) / 10 + 1 FROM calls)"""
@@ -80,7 +89,7 @@ class RecordedCall:
     tool: str
     root: str | None
     is_open: bool
-    process: int
+    process: Process
     gap: str
 
 
@@ -113,6 +122,7 @@ class Undo:
         first: the ``sequence`` of the first message that was taken back.
         status: ``begun``, ``done``, or ``redoing`` while it is taken back itself.
         shown: the messages of the user, a line each.
+        process: that carries it out.
     """
 
     id: str
@@ -120,6 +130,7 @@ class Undo:
     first: int
     status: str
     shown: str = ""
+    process: Process = field(default_factory=Process)
 
 
 Known = dict[str, tuple[str, FileState]]
@@ -150,8 +161,8 @@ class CheckpointDatabase:
             self._connection.execute("PRAGMA synchronous = NORMAL")
             with self._changing():
                 version = self._connection.execute("PRAGMA user_version").fetchone()[0]
-                if version == 0:
-                    for statement in filter(str.strip, _TABLES.split(";")):
+                if version < _VERSION:
+                    for statement in filter(str.strip, (_UPGRADE if version else _TABLES).split(";")):
                         self._connection.execute(statement)
                     self._connection.execute(f"PRAGMA user_version = {_VERSION}")
         except sqlite3.Error as error:
@@ -258,11 +269,13 @@ class CheckpointDatabase:
         Returns:
             The number of the call.
         """
+        own = this_process()
         with self._changing() as it:
             _store_contents(it, contents)
             number = it.execute(
-                "INSERT INTO calls (session, call, tool, root, began, process, gap) VALUES (?, ?, ?, ?, ?, ?, ?)",
-                (session, call, tool, root and as_bytes(root), time.time(), os.getpid(), gap),
+                "INSERT INTO calls (session, call, tool, root, began, process, process_began, gap)"
+                " VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+                (session, call, tool, root and as_bytes(root), time.time(), own.number, own.began, gap),
             ).lastrowid
             it.executemany(
                 "INSERT INTO changes (call, path, before) VALUES (?, ?, ?)",
@@ -346,11 +359,13 @@ class CheckpointDatabase:
             contents: new contents, by digest.
             numbers: of the calls whose changes are taken back.
         """
+        own = this_process()
         with self._changing() as it:
             _store_contents(it, contents)
             it.execute(
-                "INSERT INTO undos (id, session, first, at, status, shown) VALUES (?, ?, ?, ?, ?, ?)",
-                (undo.id, undo.session, undo.first, time.time(), undo.status, undo.shown),
+                "INSERT INTO undos (id, session, first, at, status, shown, process, process_began)"
+                " VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+                (undo.id, undo.session, undo.first, time.time(), undo.status, undo.shown, own.number, own.began),
             )
             it.executemany(
                 "INSERT INTO undone_files (undo, path, was, target) VALUES (?, ?, ?, ?)",
@@ -359,9 +374,13 @@ class CheckpointDatabase:
             it.executemany("UPDATE calls SET undone_by = ? WHERE id = ?", [(undo.id, number) for number in numbers])
 
     def set_status(self, undo_id: str, status: str) -> None:
-        """Store how far an undo has come."""
+        """Store how far an undo has come, and that it is carried out by this process."""
+        own = this_process()
         with self._changing() as it:
-            it.execute("UPDATE undos SET status = ? WHERE id = ?", (status, undo_id))
+            it.execute(
+                "UPDATE undos SET status = ?, process = ?, process_began = ? WHERE id = ?",
+                (status, own.number, own.began, undo_id),
+            )
 
     def leave_files(self, undo_id: str, paths: Collection[str]) -> None:
         """Take files out of an undo that were not changed after all."""
@@ -382,8 +401,14 @@ class CheckpointDatabase:
 
     def undos(self, session: str | None = None) -> list[Undo]:
         """Return the undos of a session, the last one first; those of all sessions without one."""
-        rows = self._rows("SELECT id, session, first, status, shown FROM undos ORDER BY at DESC")
-        return [undo for undo in (Undo(*row) for row in rows) if session in (None, undo.session)]
+        rows = self._rows(
+            "SELECT id, session, first, status, shown, process, process_began FROM undos ORDER BY at DESC"
+        )
+        undos = (
+            Undo(name, of, first, status, shown, Process(number, began))
+            for name, of, first, status, shown, number, began in rows
+        )
+        return [undo for undo in undos if session in (None, undo.session)]
 
     def undone_files(self, undo_id: str) -> dict[str, tuple[FileState, FileState]]:
         """Return the files of an undo: by path, what stood there and what stands there since."""
@@ -426,8 +451,8 @@ class CheckpointDatabase:
 
 def _as_calls(rows: Iterable[tuple[Any, ...]]) -> list[RecordedCall]:
     return [
-        RecordedCall(number, session, call, tool, root and as_path(root), bool(is_open), process, gap)
-        for number, session, call, tool, root, is_open, process, gap in rows
+        RecordedCall(number, session, call, tool, root and as_path(root), bool(is_open), Process(process, began), gap)
+        for number, session, call, tool, root, is_open, process, began, gap in rows
     ]
 
 

@@ -15,7 +15,6 @@ from oneclaw_checkpoints.states import NOTHING, FileState, Kind, read_state
 from oneclaw_core import OneClawError
 
 if TYPE_CHECKING:
-    from oneclaw_checkpoints.database import RecordedCall
     from oneclaw_checkpoints.settings import CheckpointSettings
     from oneclaw_checkpoints.tree import Scan
     from oneclaw_core import CallInfo, PluginContext
@@ -267,7 +266,7 @@ class Recorder:
             for call in self.database.open_calls():
                 if (call.root != root or root is None) and call.session != session_id:
                     continue
-                if call.id not in running and not _is_running(call):
+                if call.id not in running and not call.process.is_other_and_runs:
                     files = self.database.known_files(call.root) if call.root is not None else {}
                     named = {each.path: each.before for each in self.database.changes_of(call.id)}
                     self._finish(_Open(call.id, call.root, files, named, call.gap), is_certain=False)
@@ -280,19 +279,6 @@ def recorder_of(context: PluginContext) -> Recorder:
 
 def _key(call: CallInfo) -> tuple[str, str]:
     return (call.turn.session.id if call.turn is not None else "", call.id)
-
-
-def _is_running(call: RecordedCall) -> bool:
-    """Return True if the process of a call may still run it: another process that lives."""
-    if call.process == os.getpid():
-        return False
-    try:
-        os.kill(call.process, 0)
-    except ProcessLookupError:
-        return False
-    except PermissionError:
-        return True
-    return True
 
 
 def _is_in(path: str, directory: str) -> bool:

@@ -115,14 +115,14 @@ async def carry_out(context: PluginContext, plan: Plan) -> Outcome:
 
 
 async def finish_interrupted(context: PluginContext) -> None:
-    """Finish or drop what a killed process had begun."""
+    """Finish or drop what a killed process began; one that runs still carries out its undo itself."""
     import asyncio
 
     recorder = context.once(recorder_of)
     if not recorder.exists:
         return
     for undo in await asyncio.to_thread(recorder.database.undos):
-        if undo.status == DONE:
+        if undo.status == DONE or undo.process.is_other_and_runs:
             continue
         is_ended = undo.id in await context.services.sessions.ended_parts(undo.session)
         if is_ended == (undo.status == BEGUN):

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import sqlite3
 import subprocess
 
 import oneclaw_checkpoints.undoing
 import pytest
 from file_trees import tree
+from oneclaw_checkpoints.database import CheckpointDatabase
+from oneclaw_checkpoints.processes import Process, _began, this_process
 from oneclaw_checkpoints.recorder import DATABASE, Recorder, recorder_of
 from oneclaw_checkpoints.states import put_back
+from oneclaw_checkpoints.undoing import BEGUN, finish_interrupted
 
 
 class Killed(BaseException):
@@ -129,3 +133,57 @@ def test_a_damaged_database_keeps_no_call_from_running(home, project, undoing):
 
     assert (project / "a.txt").read_text() == "new"
     assert turn.text == "written"
+
+
+@pytest.fixture
+def living():
+    """Another process that runs."""
+    with subprocess.Popen(["sleep", "60"]) as process:
+        yield Process(process.pid, _began(process.pid))
+        process.kill()
+
+
+def owned_by(home, process):
+    recorder = home.run(home.app.plugins.context_of("checkpoints")).once(recorder_of)
+    with recorder.database._changing() as it:
+        it.execute("UPDATE undos SET process = ?, process_began = ?", (process.number, process.began))
+        it.execute("UPDATE calls SET process = ?, process_began = ?", (process.number, process.began))
+    return recorder
+
+
+def test_an_undo_that_another_process_carries_out_is_left_to_it(home, changed, undoing, monkeypatch, living):
+    async def killed(*_):
+        raise Killed
+
+    monkeypatch.setattr(type(home.app.services.sessions), "end_history", killed)
+    with pytest.raises(Killed):
+        undoing.do()
+    recorder = owned_by(home, living)
+
+    home.run(finish_interrupted(recorder.context))
+
+    assert [each.status for each in recorder.database.undos()] == [BEGUN]
+    owned_by(home, Process(living.number, "an earlier time"))
+    home.run(finish_interrupted(recorder.context))
+    assert recorder.database.undos() == []
+
+
+def test_a_process_with_the_number_of_another_that_has_ended_is_another_one(living):
+    assert living.is_other_and_runs
+    assert not Process(living.number, "an earlier time").is_other_and_runs
+    assert not this_process().is_other_and_runs
+
+
+def test_a_database_of_version_1_is_used_further(tmp_path):
+    path = tmp_path / DATABASE
+    CheckpointDatabase(path).close()
+    with sqlite3.connect(path) as it:
+        for table, column in (("calls", "process_began"), ("undos", "process_began"), ("undos", "process")):
+            it.execute(f"ALTER TABLE {table} DROP COLUMN {column}")
+        it.execute("INSERT INTO undos (id, session, first, at, status, shown) VALUES ('a', 's', 1, 2, 'begun', '')")
+        it.execute("PRAGMA user_version = 1")
+    it.close()
+
+    (undo,) = CheckpointDatabase(path).undos()
+
+    assert (undo.id, undo.process) == ("a", Process())
