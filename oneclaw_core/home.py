@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from oneclaw_core.errors import OneClawError, UsageError
+from oneclaw_core.private_files import make_private_directory
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -90,7 +91,7 @@ class Home:
         """
         try:
             for directory in (self.path, self.workspace, self.locks, self.log_file.parent):
-                directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+                make_private_directory(directory)
         except (OSError, ValueError) as error:
             reason = getattr(error, "strerror", None) or error
             raise OneClawError(

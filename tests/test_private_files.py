@@ -6,6 +6,7 @@ import time
 import pytest
 
 from oneclaw_core import OneClawError
+from oneclaw_core.home import find_home
 from oneclaw_core.private_files import KeptFiles, read_private, write_private
 
 pytestmark = pytest.mark.every_python
@@ -97,3 +98,10 @@ def test_a_missing_file_is_looked_for_each_time(tmp_path, monkeypatch):
     assert files.get(path, lambda it: read_private(it, 100)) is None
     write_private(path, b"there")
     assert files.get(path, lambda it: read_private(it, 100)) == b"there"
+
+
+def test_all_directories_above_a_new_home_belong_to_its_owner_alone(tmp_path):
+    home = find_home({}, tmp_path / "homes" / "ada")
+    home.create()
+    modes = {each: each.stat().st_mode & 0o777 for each in (home.path.parent, home.path, home.locks)}
+    assert set(modes.values()) == {0o700}, modes

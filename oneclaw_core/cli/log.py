@@ -14,6 +14,7 @@ from typing import IO, TYPE_CHECKING
 from oneclaw_core.cli.output import warn
 from oneclaw_core.errors import OneClawError
 from oneclaw_core.home import find_home
+from oneclaw_core.private_files import make_private_directory
 from oneclaw_core.secrets.redaction import SecretFilter
 
 if TYPE_CHECKING:
@@ -88,8 +89,7 @@ class HomeLog(logging.Handler):
             def handleError(self, record: logging.LogRecord) -> None:  # noqa: N802  # the base class's name
                 log.works = False
 
-        for directory in (path.parent.parent, path.parent):  # the home itself, if it is not there yet
-            directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+        make_private_directory(path.parent)  # and the home itself, if it is not there yet
         file = LogFile(path, maxBytes=MAX_FILE_BYTES, backupCount=OLD_FILES, encoding="utf-8")
         file.setFormatter(logging.Formatter(_FORMAT))
         return file

@@ -152,10 +152,11 @@ class CrashGuard:
         try:
             self._descriptor = os.open(self._path, flags, 0o600)
         except FileNotFoundError:
+            from oneclaw_core.private_files import make_private_directory
+
             home = directory.parent
             self._is_home_made = not home.exists()
-            home.mkdir(mode=0o700, parents=True, exist_ok=True)
-            directory.mkdir(mode=0o700, exist_ok=True)
+            make_private_directory(directory)
             self._descriptor = os.open(self._path, flags, 0o600)
         fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
