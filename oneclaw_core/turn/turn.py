@@ -374,8 +374,17 @@ class Turn:
             for text in texts:
                 await hooks.check(text)
         messages = [Message(type=MessageType.USER, content=text) for text in texts]
-        self._history += await self._store.append(self._session_id, messages)
-        del steering[: len(texts)]
+
+        async def keep() -> None:
+            self._history += await self._store.append(self._session_id, messages)
+            del steering[: len(texts)]
+
+        keeping = asyncio.ensure_future(keep())
+        try:
+            await asyncio.shield(keeping)
+        except asyncio.CancelledError:
+            await asyncio.wait({keeping})  # what is stored must not be sent again
+            raise
         self._progress = ProgressGuard()
         for text in texts:
             await self._emit(SteeredEvent(text))

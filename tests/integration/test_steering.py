@@ -81,3 +81,43 @@ def test_a_gate_that_refuses_a_message_refuses_it_during_a_turn_too(tmp_path):
         turn = Steered(tmp_path, server, plugins=["openai", Gate()])
     assert "no French" in str(turn.error)
     assert [each.type for each in turn.history][-1] is MessageType.TOOL_RESULT
+
+
+def test_what_is_stored_while_a_turn_is_cancelled_is_not_sent_again(tmp_path):
+    steering, history = [], []
+
+    @tool
+    def look() -> str:
+        """Look at it."""
+        steering.append("In French, please.")
+        return "It is green."
+
+    async def story(server):
+        async with OneClaw.open(tmp_path, environ=addresses(server), start_directory=tmp_path) as claw:
+            claw.add_tools(look)
+            append, stores = claw.store.append, type(claw.store)
+
+            async def slowly(store, session, messages):
+                stored = await append(session, messages)
+                if messages[0].content == "In French, please.":
+                    turn.cancel()
+                    await asyncio.sleep(0.01)
+                return stored
+
+            async def send():
+                async for _ in claw.send_message("Go.", session="s", model=CHAT.full_model, steering=steering):
+                    pass
+
+            stores.append, original = slowly, stores.append
+            try:
+                turn = asyncio.create_task(send())
+                await asyncio.wait({turn})
+            finally:
+                stores.append = original
+            history.extend(await claw.store.messages((await claw.store.find_session("s")).id))
+
+    with ModelServer([CHAT.calls(("look", {}))]) as server:
+        asyncio.run(story(server))
+
+    assert "In French, please." in [each.content for each in history]
+    assert steering == []
