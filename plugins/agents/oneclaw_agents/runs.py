@@ -63,6 +63,7 @@ class Run:
         storage: of the conversation that started it.
         document: what is stored of it.
         task: does the work.
+        has_begun: True once the task runs.
         is_stopped: True if it was asked to stop.
     """
 
@@ -70,6 +71,7 @@ class Run:
     storage: PluginStorage
     document: dict[str, Any]
     task: asyncio.Task[None] | None = None
+    has_begun: bool = False
     is_stopped: bool = False
 
 
@@ -168,8 +170,8 @@ class Runs:
         await self.plugin.services.background.told(documents)
 
     def _stop(self, run: Run) -> None:
-        if run.task is not None and not run.task.done():
-            run.is_stopped = True
+        run.is_stopped = True
+        if run.has_begun and run.task is not None and not run.task.done():
             run.task.cancel()
 
     async def _work(self, run: Run, task: Task, context: ToolContext) -> None:
@@ -178,6 +180,9 @@ class Runs:
         document = run.document
         services = self.plugin.services
         try:
+            run.has_begun = True
+            if run.is_stopped:  # a task that is cancelled before it begins would leave its record as it is
+                raise asyncio.CancelledError
             async with asyncio.timeout(task.max_seconds):
                 events = services.send_message(
                     task.text,

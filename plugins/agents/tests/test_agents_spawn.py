@@ -250,3 +250,19 @@ def test_they_run_one_another_two_deep(oneclaw, script):
         return [each.content for each in messages if each.error_type == "validation_error"]
 
     assert oneclaw.run(refusals()) == ["Agents run one another at most 2 deep: do the task yourself."]
+
+
+def test_one_that_is_stopped_as_it_begins_does_not_work(oneclaw, script, monkeypatch):
+    begin = Background.begin
+
+    async def stopped(self, work, stop):
+        await begin(self, work, stop)
+        stop()
+
+    monkeypatch.setattr(Background, "begin", stopped)
+    script.of_task["count"] = []
+    script.main = [LOAD, calls(spawn("count")), WAIT, says("Stopped.")]
+
+    record = oneclaw.send("Begin.", model=MODEL)
+
+    assert "Without an answer: it was stopped." in results(record, "wait_for_agents")[0].result

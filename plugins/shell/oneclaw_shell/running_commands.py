@@ -38,6 +38,7 @@ class Running:
         document: what is stored of it.
         output: what it has written.
         task: runs it.
+        has_begun: True once the task runs.
         is_stopped: True if it was asked to stop.
     """
 
@@ -45,6 +46,7 @@ class Running:
     document: dict[str, Any]
     output: OutputFile
     task: asyncio.Task[None] | None = None
+    has_begun: bool = False
     is_stopped: bool = False
 
 
@@ -150,8 +152,8 @@ class Commands:
             await self.plugin.services.background.told([command_id])
 
     def _stop(self, running: Running) -> None:
-        if running.task is not None and not running.task.done():
-            running.is_stopped = True
+        running.is_stopped = True
+        if running.has_begun and running.task is not None and not running.task.done():
             running.task.cancel()
 
     async def _run(
@@ -166,6 +168,9 @@ class Commands:
         """Run a command; if the program ends before, its record is left as it is."""
         document, outcome = running.document, ""
         try:
+            running.has_begun = True
+            if running.is_stopped:  # a task that is cancelled before it begins would leave its record as it is
+                raise asyncio.CancelledError
             end, ran_in, refused = await run_in_place(
                 document["command"], directory, place, max_seconds, running.output.feed, None
             )
