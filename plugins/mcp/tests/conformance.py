@@ -4,7 +4,8 @@ The suite is the npm package ``@modelcontextprotocol/conformance``. It needs Nod
 
     npm install --prefix DIR node@22 @modelcontextprotocol/conformance@0.1.16
     python plugins/mcp/tests/conformance.py client DIR
-    python plugins/mcp/tests/conformance.py server DIR --url URL --header 'Authorization: Bearer TOKEN'
+    python plugins/mcp/tests/conformance_server.py 8765 &
+    python plugins/mcp/tests/conformance.py server DIR --url http://127.0.0.1:8765/mcp
 
 It ends with 1 if a scenario fails that ``conformance.json`` does not name, or if one passes that it names. A
 name there can begin with the only version of the suite that it is for.
@@ -46,7 +47,7 @@ class Suite:
         """Return the scenarios of a side, each with the versions of the protocol that it is for."""
         listed = subprocess.run([*self._command, "list"], text=True, capture_output=True, check=True).stdout
         _, _, text = listed.partition(f"{side.capitalize()} scenarios")
-        found = []
+        found: list[tuple[str, list[str]]] = []
         for line in text.splitlines()[1:]:
             match = re.match(r"\s+- (\S+) \[(.*)\]", line)
             if match is None and found:
@@ -76,13 +77,13 @@ class Suite:
         return done.returncode == 0, text
 
 
-def arguments_of(side: str, scenario: str, version: str, url: str | None, headers: list[str]) -> list[str]:
+def arguments_of(side: str, scenario: str, version: str, url: str | None) -> list[str]:
     """Return the arguments of the suite for one scenario."""
     if side == "client":
         program = f"{sys.executable} {HERE / 'conformance_client.py'}"
         given = ["client", "--command", program, "--timeout", str(SECONDS * 900)]
     else:
-        given = ["server", "--url", str(url), *(part for each in headers for part in ("--header", each))]
+        given = ["server", "--url", str(url)]
     return [*given, "--scenario", scenario, *(["--spec-version", version] if version else [])]
 
 
@@ -92,7 +93,6 @@ def main() -> int:
     parser.add_argument("side", choices=("client", "server"))
     parser.add_argument("folder", type=Path, help="where the suite is installed")
     parser.add_argument("--url", help="of a running server")
-    parser.add_argument("--header", action="append", default=[], help="for each request to it")
     parser.add_argument("--only", help="a pattern of names of scenarios")
     parser.add_argument("--verbose", action="store_true", help="show what failed")
     options = parser.parse_args()
@@ -104,9 +104,7 @@ def main() -> int:
             continue
         for version in [versions[-1]] if suite.version.startswith("0.1.") else versions:
             is_dated = version[:2] == "20" and not suite.version.startswith("0.1.")
-            is_fine, text = suite.run(
-                arguments_of(options.side, scenario, version if is_dated else "", options.url, options.header)
-            )
+            is_fine, text = suite.run(arguments_of(options.side, scenario, version if is_dated else "", options.url))
             is_expected = is_fine != (scenario in known)
             surprises += not is_expected
             passed += is_fine
