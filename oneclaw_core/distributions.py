@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 CORE_TOOLS = {
     "load_tool_group": "builtin",
+    "find_tool_groups": "builtin",
     "get_current_time": "builtin",
     "read_file": "builtin",
     "write_file": "builtin",

@@ -22,8 +22,10 @@ MANIFESTS = (
 @hookimpl
 def register_tools(register: ToolRegistrar) -> None:
     """Register the core tools, the way to load all others among them."""
+    from oneclaw_core.tools.find_tool_groups import FindToolGroupsTool
     from oneclaw_core.tools.load_tool_group import LoadToolGroupTool
 
     register(LoadToolGroupTool(register.registry))
+    register(FindToolGroupsTool(register.registry))
     for name in MANIFESTS:
         register.manifest(resources.files(__name__) / "manifests" / f"{name}.json")

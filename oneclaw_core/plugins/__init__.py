@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from oneclaw_core.plugins.contract.contact_points import WebRequest as WebRequest
     from oneclaw_core.plugins.contract.contact_points import WebResponse as WebResponse
     from oneclaw_core.plugins.contract.home_services import HomeServices as HomeServices
+    from oneclaw_core.plugins.contract.tool_source import GroupTools as GroupTools
     from oneclaw_core.plugins.contract.tool_source import KnownTool as KnownTool
     from oneclaw_core.plugins.contract.tool_source import ListingContext as ListingContext
     from oneclaw_core.plugins.contract.tool_source import SourceGroup as SourceGroup
@@ -50,7 +51,7 @@ _NAMES = {
     ".project.instructions": "SKILL_DIRECTORIES",
     ".project.trust": "Project",
     "contract.home_services": "HomeServices",
-    "contract.tool_source": "KnownTool ListingContext SourceGroup",
+    "contract.tool_source": "GroupTools KnownTool ListingContext SourceGroup",
     "hookspecs": "CONTRACT_VERSION HOOK_KINDS HookKind",
     "loading.load_plugins": "discover load_plugins",
     "loading.origins": "accept_plugins",

@@ -114,10 +114,18 @@ def bm25(counts: Sequence[float], weights: Sequence[float], length: float) -> fl
         weights: by term, how rare it is.
         length: of the document, as a share of the average.
     """
-    norm = _K1 * (1 - _B + _B * length)
-    return sum(
-        weight * count * (_K1 + 1) / (count + norm) for count, weight in zip(counts, weights, strict=True) if count
-    )
+    norm = bm25_norm(length)
+    return sum(weight * bm25_share(count, norm) for count, weight in zip(counts, weights, strict=True) if count)
+
+
+def bm25_norm(length: float) -> float:
+    """Return what the length of a document, as a share of the average, takes from its terms in BM25."""
+    return _K1 * (1 - _B + _B * length)
+
+
+def bm25_share(count: float, norm: float) -> float:
+    """Return the score of one term of weight 1 in a document of a norm that has it so often."""
+    return count * (_K1 + 1) / (count + norm)
 
 
 def rank(

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from oneclaw_core.distributions import missing_part
 from oneclaw_core.tools.definition import ToolDefinition
-from oneclaw_core.tools.toolset import LOAD_TOOL_GROUP, one_line
+from oneclaw_core.tools.toolset import FIND_TOOL_GROUPS, LOAD_TOOL_GROUP, one_line
 from oneclaw_core.types.tools import ALL_TOOLS, ToolResult
 
 if TYPE_CHECKING:
@@ -57,7 +57,11 @@ class LoadToolGroupTool:
         tools = self._registry.toolset(selection)
         if group is None or not tools.has_group(name):
             known = self._known_groups(tools) if selection.is_everything else tools.groups
+            if tools.finds_groups:
+                known = [each for each in known if not each.may_be_unlisted]
             available = ", ".join(each.name for each in known) or "none"
+            if tools.finds_groups:
+                available += f", and others, which {FIND_TOOL_GROUPS} finds"
             text = f"Tool group '{name}' not found. Available groups: {available}"
             missing = missing_part("tool group", name, self._registry.absent_plugins) if group is None else None
             return ToolResult.error("not_found", text if missing is None else f"{text}; {missing}")

@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, NamedTuple
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 from oneclaw_core.errors import DuplicateToolError, ToolDefinitionError
 from oneclaw_core.tools.definition import ToolDefinition, check_name
 from oneclaw_core.tools.permission_meanings import KNOWN_PERMISSIONS, PermissionMeaning
-from oneclaw_core.tools.toolset import Toolset
+from oneclaw_core.tools.toolset import FIND_TOOL_GROUPS, Toolset
 from oneclaw_core.types.provenance import Mark, MarkKind
 from oneclaw_core.types.tools import ALL_TOOLS, ToolSelection, ToolSourceInfo
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Iterable, Mapping
+    from collections.abc import Awaitable, Callable, Iterable, KeysView, Mapping
 
+    from oneclaw_core.tools.context import ToolContext
     from oneclaw_core.tools.definition import Tool
+    from oneclaw_core.tools.tool_search import ToolSearch
     from oneclaw_core.tools.toolset import ToolGroupDefinition
 
 _MAX_TOOLSETS = 256
@@ -33,6 +36,32 @@ class RegisteredTool(NamedTuple):
     tool: Tool
     definition: ToolDefinition
     source: ToolSourceInfo
+
+
+class UnreadGroup(NamedTuple):
+    """A tool group whose tools are registered by their names alone.
+
+    Attributes:
+        names: of its tools.
+        source: where they come from.
+        read: returns the tools by their names, which were registered; called when one of them is first needed.
+    """
+
+    names: tuple[str, ...]
+    source: ToolSourceInfo
+    read: Callable[[], Mapping[str, RegisteredTool]]
+
+
+class _UnreadTool:
+    """Holds the place of a tool until its group is read."""
+
+    definition = ToolDefinition("unread", "It is read when it is needed.")
+
+    def execute(self, arguments: dict[str, Any], context: ToolContext) -> NoReturn:
+        raise AssertionError("a tool is read before it is called")
+
+
+_UNREAD: Tool = _UnreadTool()
 
 
 def definition_of(tool: object) -> ToolDefinition:
@@ -67,6 +96,7 @@ class ToolRegistry:
         self._names_by_group: dict[str | None, dict[str, None]] = {}
         self._groups: dict[str, ToolGroupDefinition] = {}
         self._group_openers: dict[str, Callable[[], Awaitable[None]]] = {}
+        self._unread: dict[str, UnreadGroup] = {}
         # By permission and the plugin that says it, with the name of its group.
         self._meanings: dict[str, dict[str | None, tuple[PermissionMeaning, str]]] = {}
         self._disabled_tools: frozenset[str] = frozenset()
@@ -110,6 +140,60 @@ class ToolRegistry:
             self.foreign_core_tools[name] = Mark.of(MarkKind.OUTSIDE, f"the description of the tool {name}")
         self._names_by_group.setdefault(source_info.group_name, {})[name] = None
         self._changed()
+
+    def register_unread(self, name: str, group: UnreadGroup) -> list[str]:
+        """Add the tools of a group by their names; they are read when one is first needed.
+
+        Args:
+            name: of the tool group.
+            group: its tools.
+
+        Returns:
+            The names that were taken already, and were left out.
+        """
+        is_free = self._tools.keys().isdisjoint(group.names)
+        free = group.names if is_free else [each for each in group.names if each not in self._tools]
+        place = RegisteredTool(_UNREAD, _UNREAD.definition, group.source)
+        self._tools.update(dict.fromkeys(free, place))
+        self._names_by_group.setdefault(name, {}).update(dict.fromkeys(free))
+        self._unread[name] = group
+        self._changed()
+        return [] if is_free else [each for each in group.names if each not in set(free)]
+
+    def unregister_unread(self, name: str) -> None:
+        """Take out the tools of a group that was never read."""
+        group = self._unread.pop(name, None)
+        for each in group.names if group is not None else ():
+            if self.is_unread(each, name):
+                self.unregister(each)
+
+    def unread_groups(self) -> KeysView[str]:
+        """Return the names of the groups whose tools were not needed so far."""
+        return self._unread.keys()
+
+    def read_group(self, name: str) -> None:
+        """Read the tools of a group, unless that was done; it takes the place of their names."""
+        group = self._unread.pop(name, None)
+        if group is None:
+            return
+        found = group.read()
+        self._tools.update(found)
+        gone = [each for each in group.names if self.is_unread(each, name)]
+        for each in gone:
+            self.unregister(each)
+        # The registry has the same tools as before: nothing that was computed from their names is out of date.
+        self._definitions.pop(name, None)
+        self._credible_meanings.clear()
+        self._owners = None
+
+    def is_unread(self, tool: str, group: str) -> bool:
+        """Return True if a name holds the place of a tool of this group, which was not read so far."""
+        found = self._tools.get(tool)
+        return found is not None and found.tool is _UNREAD and found.source.group_name == group
+
+    def _read_all(self) -> None:
+        for name in list(self._unread):
+            self.read_group(name)
 
     def move_to_front(self, names: Iterable[str]) -> None:
         """Put core tools before all other tools, in this order; names that are not registered are skipped."""
@@ -230,16 +314,20 @@ class ToolRegistry:
 
     def find(self, name: str) -> RegisteredTool | None:
         """Return the tool of that name with its definition and source, also when it is disabled."""
-        return self._tools.get(name)
+        found = self._tools.get(name)
+        if found is not None and found.tool is _UNREAD:
+            self.read_group(found.source.group_name or "")
+            found = self._tools.get(name)
+        return found
 
     def get_tool(self, name: str) -> Tool | None:
         """Return the tool of that name, also when it is disabled."""
-        found = self._tools.get(name)
+        found = self.find(name)
         return found.tool if found is not None else None
 
     def get_definition(self, name: str) -> ToolDefinition | None:
         """Return the definition with which the tool of that name was registered, also when it is disabled."""
-        found = self._tools.get(name)
+        found = self.find(name)
         return found.definition if found is not None else None
 
     def get_source_info(self, name: str) -> ToolSourceInfo | None:
@@ -287,6 +375,7 @@ class ToolRegistry:
 
     def get_permission_meanings(self) -> dict[str, PermissionMeaning]:
         """What permissions allow, by their names: OneClaw's own, then those that groups explain, in that order."""
+        self._read_all()
         meanings = {name: PermissionMeaning(text) for name, text in KNOWN_PERMISSIONS.items()}
         return meanings | {name: credible[0] for name in self._meanings if (credible := self._credible(name))}
 
@@ -331,11 +420,29 @@ class ToolRegistry:
 
     def get_all_tool_definitions(self) -> list[ToolDefinition]:
         """The definitions of all enabled tools."""
-        return [each.definition for name, each in self._tools.items() if self.is_enabled(name)]
+        self._read_all()
+        return [self._tools[name].definition for name in self.get_all_tool_names() if self.is_enabled(name)]
 
-    def get_core_tool_definitions(self) -> list[ToolDefinition]:
-        """The definitions of the tools in no group."""
-        return list(self._enabled_definitions(None))
+    @cached_property
+    def search(self) -> ToolSearch:
+        """The search for tools, whose index is kept until the registry changes."""
+        from oneclaw_core.tools.tool_search import ToolSearch
+
+        return ToolSearch(self)
+
+    def all_tools(self) -> list[tuple[ToolDefinition, str | None]]:
+        """Return the definitions of all tools, disabled ones included, each with its group."""
+        self._read_all()
+        return [(each.definition, each.source.group_name) for each in self._tools.values()]
+
+    def get_core_tool_definitions(self, *, finds_groups: bool | None = None) -> list[ToolDefinition]:
+        """The definitions of the tools in no group.
+
+        Args:
+            finds_groups: True for ``find_tool_groups`` too; ``None`` for what holds for an agent with all tools.
+        """
+        finds = self.toolset().finds_groups if finds_groups is None else finds_groups
+        return [each for each in self._enabled_definitions(None) if finds or each.name != FIND_TOOL_GROUPS]
 
     def get_group_tool_definitions(self, name: str) -> list[ToolDefinition]:
         """The definitions of a group's tools; none for an unknown group."""
@@ -346,8 +453,9 @@ class ToolRegistry:
         return {group: list(names) for group, names in self._names_by_group.items() if group is not None}
 
     def get_all_tool_names(self) -> list[str]:
-        """The names of all tools, disabled ones included."""
-        return list(self._tools)
+        """The names of all tools, disabled ones included; ``find_tool_groups`` only if the list of groups is long."""
+        finds = FIND_TOOL_GROUPS in self._tools and self.toolset().finds_groups
+        return [name for name in self._tools if finds or name != FIND_TOOL_GROUPS]
 
     def toolset(self, selection: ToolSelection = ALL_TOOLS) -> Toolset:
         """Return the toolset of an agent, the same object until the registry changes.
@@ -366,6 +474,8 @@ class ToolRegistry:
     def _enabled_definitions(self, group_name: str | None) -> tuple[ToolDefinition, ...]:
         definitions = self._definitions.get(group_name)
         if definitions is None:
+            if group_name is not None:
+                self.read_group(group_name)
             names = self._names_by_group.get(group_name, ())
             definitions = tuple(self._tools[name].definition for name in names if self.is_enabled(name))
             self._definitions[group_name] = definitions

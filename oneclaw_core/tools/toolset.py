@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 
 
 LOAD_TOOL_GROUP = "load_tool_group"
+FIND_TOOL_GROUPS = "find_tool_groups"
+MAX_LISTED_GROUPS = 40
+"""The number of groups above which those that may be unlisted are found with ``find_tool_groups``."""
 LISTED_DESCRIPTION_CHARACTERS = 240
 
 
@@ -34,6 +37,8 @@ class ToolGroupDefinition:
         description: one line that says what the group can do; how a model decides to load it.
         permissions: what permissions of the plugin's own mean, by their names: one line of plain text each, at most 120
             characters, which users are shown and models are not. Of OneClaw's own it counts for nothing.
+        may_be_unlisted: True to leave the group out of long lists of groups; models find it with ``find_tool_groups``.
+            Its tools are never declared before it is loaded.
 
     Raises:
         ToolDefinitionError: a value is not acceptable.
@@ -43,6 +48,7 @@ class ToolGroupDefinition:
     display_name: str
     description: str
     permissions: Mapping[str, str] = field(default_factory=dict, hash=False)
+    may_be_unlisted: bool = False
 
     def __post_init__(self) -> None:
         check_name(self.name, "tool group")
@@ -108,6 +114,25 @@ class ActiveTools:
             yield from group.tools
 
 
+@dataclass(frozen=True, kw_only=True)
+class EveryTool(ActiveTools):
+    """All tools of a toolset, as if every group were loaded; definitions are read when they are gone through.
+
+    Attributes:
+        toolset: whose tools.
+    """
+
+    toolset: Toolset
+
+    @cached_property
+    def names(self) -> frozenset[str]:
+        """The names of all tools."""
+        return self.toolset.all_names()
+
+    def __iter__(self) -> Iterator[ToolDefinition]:
+        return iter(self.toolset.all_definitions())
+
+
 def restore_loaded_groups(messages: Iterable[Message]) -> list[str]:
     """Find the groups that a conversation has loaded, from its history alone (RFC-044).
 
@@ -147,15 +172,20 @@ def requested_group(tool_input: str | None) -> str | None:
     return name if isinstance(name, str) else None
 
 
-def build_system_prompt_with_tool_groups(base_prompt: str, groups: Sequence[ToolGroupDefinition]) -> str:
+def build_system_prompt_with_tool_groups(
+    base_prompt: str, groups: Sequence[ToolGroupDefinition], *, finds_groups: bool = False
+) -> str:
     """Append the list of tool groups to a system prompt (RFC-040, step 4d and "System Prompt Format").
 
     Args:
         base_prompt: what comes before, may be blank.
         groups: the groups to list; with none the prompt stays as it is.
+        finds_groups: True to leave out the groups that may be unlisted, and name ``find_tool_groups`` instead.
     """
     if not groups:
         return base_prompt
+    if finds_groups:
+        groups = [each for each in groups if not each.may_be_unlisted]
     lines = [
         "## Available Tool Groups",
         "",
@@ -163,6 +193,8 @@ def build_system_prompt_with_tool_groups(base_prompt: str, groups: Sequence[Tool
         "",
         *(f"- {group.name}: {_listed_description(group.description)}" for group in groups),
     ]
+    if finds_groups:
+        lines += ["", f"There are more groups, which are not listed. Find them with `{FIND_TOOL_GROUPS}`."]
     listing = "\n".join(lines)
     return f"{base_prompt}\n\n---\n\n{listing}" if base_prompt.strip() else listing
 
@@ -183,7 +215,8 @@ def one_line(text: str, limit: int | None = None) -> str:
 class Toolset:
     """The tools of a registry that an agent may use, until the registry changes.
 
-    ``load_tool_group`` is in every selection for which there is a group to load, and in no other but everything.
+    ``load_tool_group`` is in every selection for which there is a group to load, and in no other but everything. So is
+    ``find_tool_groups`` if the list of groups is long, and groups may be left out of it.
 
     Args:
         registry: all tools there are.
@@ -198,7 +231,19 @@ class Toolset:
     @cached_property
     def core_tools(self) -> tuple[ToolDefinition, ...]:
         """The definitions of its enabled core tools."""
-        return tuple(each for each in self._registry.get_core_tool_definitions() if self._allows_core(each.name))
+        core = self._registry.get_core_tool_definitions(finds_groups=self.finds_groups)
+        return tuple(each for each in core if self._allows_core(each.name))
+
+    @cached_property
+    def finds_groups(self) -> bool:
+        """True if a new conversation lists only a part of the groups, and finds the others."""
+        if not self._registry.is_enabled(FIND_TOOL_GROUPS) or len(self.groups) <= MAX_LISTED_GROUPS:
+            return False
+        return any(each.may_be_unlisted for each in self.groups)
+
+    def keeps_finding(self, core_names: Container[str]) -> bool:
+        """Return True if a conversation that began with these core tools finds the groups that are not listed."""
+        return FIND_TOOL_GROUPS in core_names and self._registry.is_enabled(FIND_TOOL_GROUPS)
 
     @cached_property
     def groups(self) -> tuple[ToolGroupDefinition, ...]:
@@ -211,7 +256,16 @@ class Toolset:
     @cached_property
     def all_active(self) -> ActiveTools:
         """All its enabled tools, those of groups too, as if every group were loaded."""
-        return ActiveTools(tuple(each for each in self._registry.get_all_tool_definitions() if self.allows(each.name)))
+        return EveryTool((), toolset=self)
+
+    def all_definitions(self) -> list[ToolDefinition]:
+        """Return the definitions of all its enabled tools, those of groups too."""
+        return [each for each in self._registry.get_all_tool_definitions() if self.allows(each.name)]
+
+    def all_names(self) -> frozenset[str]:
+        """Return the names of all its enabled tools, those of groups too, whose definitions need not be read."""
+        names = self._registry.get_all_tool_names()
+        return frozenset(each for each in names if self._registry.is_enabled(each) and self.allows(each))
 
     def active(self, group_names: Iterable[str], began_with: Container[str] | None = None) -> ActiveTools:
         """Return the active tools of a conversation.
@@ -223,6 +277,13 @@ class Toolset:
         """
         groups = {name: self.tools_of(name) for name in group_names}
         core = self.core_tools
+        if began_with is not None and self.finds_groups != (FIND_TOOL_GROUPS in began_with):
+            core = tuple(each for each in core if each.name != FIND_TOOL_GROUPS)
+            found = self._registry.get_definition(FIND_TOOL_GROUPS)
+            if found is not None and self.keeps_finding(began_with):
+                # Where it stands among the core tools while the list is long.
+                place = next((at for at, each in enumerate(core) if each.name == LOAD_TOOL_GROUP), -1) + 1
+                core = (*core[:place], found, *core[place:])
         if began_with is not None and groups:
             late = {each.name: (each,) for each in core if each.name not in began_with and groups.get(each.name) == ()}
             if late:
@@ -242,12 +303,12 @@ class Toolset:
 
     def allows(self, tool_name: str) -> bool:
         """Return True if a registered tool is in the selection, enabled or not."""
-        found = self._registry.find(tool_name)
-        if found is None:
+        source = self._registry.get_source_info(tool_name)
+        if source is None:
             return False
-        if found.source.group_name is None:
+        if source.group_name is None:
             return self._allows_core(tool_name)
-        return self._selection.allows(tool_name, found.source.group_name)
+        return self._selection.allows(tool_name, source.group_name)
 
     def has_group(self, name: str) -> bool:
         """Return True if a registered group is in the selection, as a whole or in part; a whole one may be disabled."""
@@ -257,9 +318,11 @@ class Toolset:
         return self._selection.allows_whole_group(name) or bool(self.tools_of(name))
 
     def _allows_core(self, name: str) -> bool:
-        if name == LOAD_TOOL_GROUP:
+        if name in (LOAD_TOOL_GROUP, FIND_TOOL_GROUPS):
             return self._selection.is_everything or bool(self.groups)
         return self._selection.allows(name, None)
 
     def _loadable(self) -> tuple[LoadedGroup, ...]:
-        return tuple(LoadedGroup(each.name, self.tools_of(each.name)) for each in self.groups)
+        return tuple(
+            LoadedGroup(each.name, self.tools_of(each.name)) for each in self.groups if not each.may_be_unlisted
+        )

@@ -11,7 +11,7 @@ from oneclaw_core.plugins.contract.arguments import SessionInfo
 from oneclaw_core.tools.context import MAX_TURN_DEPTH, depth_within
 from oneclaw_core.turn.compaction import ContextLimits
 from oneclaw_core.turn.estimate import ToolSizes
-from oneclaw_core.turn.request import TOOL_GROUPS, TOOLS, CachePrefixes, prompt_lists
+from oneclaw_core.turn.request import TOOL_GROUPS, TOOLS, CachePrefixes, prompt_lists, tool_names
 from oneclaw_core.turn.stream import Deadline
 from oneclaw_core.types.agents import REASONING_LEVELS
 from oneclaw_core.types.budget import SpendingLimits, TurnBudget
@@ -149,13 +149,16 @@ class TurnParts:
             is_cached: True if the model's service may have the session's prompt in a cache.
         """
         await self.refresh_tools()
-        lists = prompt_lists(agent, self.registry, await self.plugins.current_sections(session))
+        sections = await self.plugins.current_sections(session)
         toolset = "" if agent.selection.is_everything else _selection_text(agent.selection)
         kept = None if is_new else await self.store.kept_sections(session.id)
+        known = None if kept is None or kept.lists is None else _read_prompt(kept.text, kept.lists)
+        is_same = known is not None and known.toolset == toolset
+        began_with = tool_names(known.shown) if known is not None and is_same else None
+        lists = prompt_lists(agent, self.registry, sections, began_with)
         if kept is None:
             return TurnPrompt(await self.plugins.prompt_sections(session), toolset, lists, lists)
-        known = None if kept.lists is None or not is_cached else _read_prompt(kept.text, kept.lists)
-        if known is None or known.toolset != toolset:
+        if known is None or not is_same or not is_cached:
             return TurnPrompt(kept.text, toolset, lists, lists)
         news = "" if known.told == lists else news_of(known.told, lists)
         return replace(known, told=lists, news=news)

@@ -16,7 +16,13 @@ from oneclaw_core.sessions.history import sent_files
 from oneclaw_core.sessions.usage import PrefixFingerprint
 from oneclaw_core.tools.arguments import ArgumentsError, parse_arguments
 from oneclaw_core.tools.definition import ToolDefinition
-from oneclaw_core.tools.toolset import LOAD_TOOL_GROUP, ActiveTools, build_system_prompt_with_tool_groups, one_line
+from oneclaw_core.tools.toolset import (
+    FIND_TOOL_GROUPS,
+    LOAD_TOOL_GROUP,
+    ActiveTools,
+    build_system_prompt_with_tool_groups,
+    one_line,
+)
 from oneclaw_core.types.messages import Message, MessageType, ToolCall
 from oneclaw_core.types.text import shown_part
 
@@ -36,7 +42,10 @@ TOOLS = "tools"
 
 
 def prompt_lists(
-    agent: Agent, registry: ToolRegistry, current_sections: Sequence[PromptSection] = ()
+    agent: Agent,
+    registry: ToolRegistry,
+    current_sections: Sequence[PromptSection] = (),
+    began_with: Container[str] | None = None,
 ) -> dict[str, str]:
     """Write the current lists of skills and groups for a model.
 
@@ -44,19 +53,23 @@ def prompt_lists(
         agent: with its toolset for this turn.
         registry: whose tools and groups; one without an enabled tool for the agent is not listed.
         current_sections: of plugins; left out if they are about a core tool that the agent lacks.
+        began_with: the core tools that the session began with, which keeps its way of listing groups; ``None`` for a
+            new one.
 
     Returns:
         The sections of plugins, the list of tool groups (``TOOL_GROUPS``) and the names of the core tools (``TOOLS``),
         which stands in no system prompt, since the request has the tools themselves.
     """
     selected = registry.toolset(agent.selection)
-    core = {each.name: None for each in selected.core_tools}
+    core = {each.name: None for each in selected.active((), began_with).core}
     lists: dict[str, str] = {}
     for each in current_sections:
         if each.core_tool is None or each.core_tool in core:
             name = f"section {each.id}"
             lists[name] = f"{lists[name]}\n\n{each.text}" if name in lists else each.text
-    lists[TOOL_GROUPS] = build_system_prompt_with_tool_groups("", selected.groups)
+    lists[TOOL_GROUPS] = build_system_prompt_with_tool_groups(
+        "", selected.groups, finds_groups=FIND_TOOL_GROUPS in core
+    )
     lists[TOOLS] = "\n".join(["## Tools", *(f"- {name}" for name in core)])
     return lists
 

@@ -3,6 +3,8 @@
 import asyncio
 import itertools
 import json
+from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 from histories import change
@@ -234,3 +236,40 @@ def test_what_appears_within_a_turn_is_told_with_the_next_message(tmp_path):
     assert len(set(sessions.prompts())) == 1
     assert sessions.users(1) == ["What time is it?"]
     assert "page-count" in sessions.users()[-1]
+
+
+def unlisted(count):
+    return [ToolGroupDefinition(f"far_{at}", f"Far {at}", "Knows things", may_be_unlisted=True) for at in range(count)]
+
+
+def test_a_session_keeps_its_way_of_listing_groups(sessions, server):
+    """A session that began with a long list goes on with it, and one that finds groups goes on finding them."""
+
+    def say(session, count):
+        async def story(claw):
+            for each in unlisted(count):
+                claw.add_tools(SimpleNamespace(definition=named(each.name), execute=forecast.execute), group=each)
+            async for _ in claw.send_message("Hello.", session=session, model="openai_compatible/small"):
+                pass
+
+        sessions.play(story)
+
+    def named(group):
+        return replace(forecast.definition, name=f"{group}_tool")
+
+    say("short", 3)
+    say("short", 60)
+    say("long", 60)
+    say("long", 3)
+    short, grown, long, shrunk = server.bodies
+    names = [[each["function"]["name"] for each in body["tools"]] for body in server.bodies]
+    assert names[0] == names[1]
+    assert names[2] == names[3]
+    assert ("find_tool_groups" in names[0], "find_tool_groups" in names[2]) == (False, True)
+    assert short["messages"][0] == grown["messages"][0]
+    assert long["messages"][0] == shrunk["messages"][0]
+    assert "far_2" in short["messages"][0]["content"]
+    assert "far_" not in long["messages"][0]["content"]
+    assert "Find them with `find_tool_groups`" in long["messages"][0]["content"]
+    assert "- far_59: Knows things" in grown["messages"][-1]["content"]
+    assert shrunk["messages"][-1]["content"] == "Hello."

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
@@ -37,6 +37,19 @@ class SourceTool:
 
 
 @dataclass(frozen=True, slots=True)
+class GroupTools:
+    """The tools of a group that are read when one of them is first needed.
+
+    Attributes:
+        tools: of the group, whatever they say of their group.
+        permissions: their meanings, as for :class:`~oneclaw_core.ToolGroupDefinition`.
+    """
+
+    tools: tuple[SourceTool, ...]
+    permissions: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
 class SourceGroup:
     """A tool group that a source publishes.
 
@@ -45,11 +58,17 @@ class SourceGroup:
         open: finds the group's tools and publishes them, for a group that is listed before its tools are known;
             awaited when a model loads the group.
         origin: where the group comes from, such as a file or a server, for messages.
+        tool_names: of the tools that ``read`` returns.
+        read: returns the group's tools, which are not published by themselves. It is called on the event loop of the
+            program when one of them is first needed, so it may read a file, and wait for nothing else. Its source has a
+            ``listing``; what is kept of one without it holds all tools, which are read for that.
     """
 
     definition: ToolGroupDefinition
     open: Callable[[], Awaitable[None]] | None = None
     origin: str = ""
+    tool_names: tuple[str, ...] = ()
+    read: Callable[[], GroupTools] | None = None
 
 
 @dataclass(frozen=True, slots=True)

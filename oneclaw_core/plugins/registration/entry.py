@@ -294,6 +294,7 @@ class PluginEntry:
                     "display_name": each.display_name,
                     "description": each.description,
                     "permissions": dict(each.permissions),
+                    **({"may_be_unlisted": True} if each.may_be_unlisted else {}),
                 }
                 for each in self.groups
             ],

@@ -78,6 +78,7 @@ class Known:
                     "display_name": each.definition.display_name,
                     "description": each.definition.description,
                     "permissions": dict(each.definition.permissions),
+                    "may_be_unlisted": each.definition.may_be_unlisted,
                     "is_open": each.is_open,
                     "origin": each.origin,
                 }
@@ -96,7 +97,11 @@ class Known:
         groups = (
             KnownGroup(
                 ToolGroupDefinition(
-                    stored["name"], stored["display_name"], stored["description"], stored["permissions"]
+                    stored["name"],
+                    stored["display_name"],
+                    stored["description"],
+                    stored["permissions"],
+                    stored.get("may_be_unlisted") is True,
                 ),
                 stored["is_open"],
                 stored["origin"],

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
-from oneclaw_core.errors import DuplicateToolError, PluginError, ToolDefinitionError
-from oneclaw_core.plugins.contract.tool_source import KnownTool, SourceGroup, SourceTool
+from oneclaw_core.errors import DuplicateToolError, PluginError, ToolDefinitionError, describe_error
+from oneclaw_core.plugins.contract.tool_source import GroupTools, KnownTool, SourceGroup, SourceTool
 from oneclaw_core.plugins.registration.entry import SOURCE_HOOK, PluginProblem
 from oneclaw_core.plugins.registration.record import PluginRecord
 from oneclaw_core.secrets.redaction import redact
 from oneclaw_core.tools.definition import ToolDefinition, check_name
+from oneclaw_core.tools.registry import RegisteredTool, UnreadGroup, definition_of
 from oneclaw_core.tools.toolset import ToolGroupDefinition, generated_group_definition
 from oneclaw_core.types.tools import ToolSourceInfo, ToolSourceType
 
@@ -110,6 +112,7 @@ class PublishedBySource:
         self.where = where
         self.tools: dict[str, SourceTool] = {}
         self.groups: list[str] = []
+        self._unread: dict[str, SourceGroup] = {}
         self.run: Callable[[Callable[[], None]], None] = lambda function: function()
         self.changed: Callable[[], None] = lambda: None
         self._published = published
@@ -153,7 +156,8 @@ class PublishedBySource:
 
     def known(self) -> tuple[KnownTool, ...]:
         """Return the tools that the source published last, possibly in an earlier process."""
-        found = ((each, _definition_of(each)) for each in self._wanted)
+        read = (replace(each, group=of.definition.name) for of in self._wanted_groups for each in _read(of).tools)
+        found = ((each, _definition_of(each)) for each in (*self._wanted, *read))
         return tuple(
             KnownTool(definition, _group_of(each), each.origin) for each, definition in found if definition is not None
         )
@@ -184,14 +188,17 @@ class PublishedBySource:
 
     def withdraw(self) -> None:
         """Take the tools and groups out of the registry."""
+        names = {*self.tools, *(name for group in self._unread.values() for name in group.tool_names)}
         for name in self.tools:
             self._registry.unregister(name)
+        for group in self._unread:
+            self._registry.unregister_unread(group)
         for group in self.groups:
             self._registry.unregister_group(group)
         record = self.record
-        record.tools = [name for name in record.tools if name not in self.tools]
+        record.tools = [name for name in record.tools if name not in names]
         record.groups = [name for name in record.groups if name not in self.groups]
-        self.tools, self.groups = {}, []
+        self.tools, self.groups, self._unread = {}, [], {}
 
     def register(self) -> None:
         """Put what was published into the registry, and report what is left out."""
@@ -199,9 +206,10 @@ class PublishedBySource:
             self._left_out = ()
             self._report()
             return
-        self._left_out = (*self._register_tools(), *self._register_groups())
+        self._left_out = (*self._register_tools(), *self._register_unread(), *self._register_groups())
         self._generate_groups()
         self.record.tools += self.tools
+        self.record.tools += (name for group in self._unread.values() for name in group.tool_names)
         self.record.groups += self.groups
         self._report()
 
@@ -224,15 +232,11 @@ class PublishedBySource:
         for each in self._wanted:
             group, definition = _group_of(each), _definition_of(each)
             name = definition.name if definition is not None else ""
-            kind = each.type or (ToolSourceType.TOOL_GROUP if group is not None else ToolSourceType.PLUGIN)
             prefix = f"{each.origin}: " if each.origin else ""
             try:
                 if group is not None:
                     check_name(group, "tool group")
-                source = ToolSourceInfo(
-                    kind, group, self.record.name, self.record.package, each.is_bound, is_supplied=True
-                )
-                self._registry.register(each.tool, source)
+                self._registry.register(each.tool, self._source_of(each, group))
             except DuplicateToolError:
                 cause = f"{prefix}there is a tool {name!r} already, from {self._holder(name)}; this one is left out"
                 yield PluginProblem(self.where, cause, "give one of the two another name")
@@ -243,8 +247,59 @@ class PublishedBySource:
             else:
                 self.tools[name] = each
 
+    def _source_of(self, each: SourceTool | None, group: str | None) -> ToolSourceInfo:
+        kind = each.type if each is not None else None
+        return ToolSourceInfo(
+            kind or (ToolSourceType.TOOL_GROUP if group is not None else ToolSourceType.PLUGIN),
+            group,
+            self.record.name,
+            self.record.package,
+            each is None or each.is_bound,
+            is_supplied=True,
+        )
+
+    def _register_unread(self) -> Iterator[PluginProblem]:
+        """Register the groups that are read when they are needed."""
+        for group in self._wanted_groups:
+            if group.read is None or not group.tool_names:
+                continue
+            name, prefix = group.definition.name, f"{group.origin}: " if group.origin else ""
+            if name in self._unread or name in self._registry.unread_groups():
+                yield PluginProblem(
+                    self.where, f"{prefix}the tools of the group {name!r} are left out", "give it another name"
+                )
+                continue
+            unread = UnreadGroup(group.tool_names, self._source_of(None, name), partial(self._read_group, group))
+            taken = self._registry.register_unread(name, unread)
+            self._unread[name] = group
+            if taken:
+                cause = f"{prefix}there are tools of these names already, these are left out: {', '.join(taken[:10])}"
+                yield PluginProblem(self.where, cause, "give them other names")
+
+    def _read_group(self, group: SourceGroup) -> dict[str, RegisteredTool]:
+        """Read the tools of a group, which take the place of their names."""
+        name = group.definition.name
+        self._unread.pop(name, None)
+        try:
+            contents = _read(group)
+            tools = {definition_of(each.tool).name: replace(each, group=name) for each in contents.tools}
+            self._registry.register_group(replace(group.definition, permissions=contents.permissions), self.record.name)
+        except Exception as error:  # noqa: BLE001  # foreign code; the group has no tools then
+            prefix = f"{group.origin}: " if group.origin else ""
+            cause = f"{prefix}the tools of the group {name!r} cannot be read: {describe_error(error)}"
+            self._left_out = (*self._left_out, PluginProblem(self.where, cause, "see the log"))
+            self._report()
+            return {}
+        # A name can belong to another tool, and a tool can have come since the names were published.
+        tools = {tool: each for tool, each in tools.items() if self._registry.is_unread(tool, name)}
+        self.tools |= tools
+        return {
+            tool: RegisteredTool(each.tool, definition_of(each.tool), self._source_of(each, name))
+            for tool, each in tools.items()
+        }
+
     def _register_groups(self) -> Iterator[PluginProblem]:
-        with_tools = {_group_of(each) for each in self.tools.values()}
+        with_tools = {_group_of(each) for each in self.tools.values()} | self._unread.keys()
         for group in self._wanted_groups:
             definition = group.definition
             name, prefix = definition.name, f"{group.origin}: " if group.origin else ""
@@ -294,6 +349,10 @@ class PublishedBySource:
 def source_label(registration: Registration) -> str:
     """Name a source in messages."""
     return f"tool source {registration.name!r}"
+
+
+def _read(group: SourceGroup) -> GroupTools:
+    return GroupTools(()) if group.read is None else group.read()
 
 
 def _group_of(each: SourceTool) -> str | None:

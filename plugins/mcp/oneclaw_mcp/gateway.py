@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import base64
 import json
+from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from oneclaw_core.tools import one_line
-from oneclaw_mcp.offer import Offer
-from oneclaw_mcp.tool_index import ToolIndex
+from oneclaw_mcp.offer import Offer, group_of
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -92,7 +92,7 @@ class Gateway:
     def __init__(self, claw: OneClaw, offer: Offer | None = None) -> None:
         self._claw = claw
         self._offer = offer or Offer()
-        self._index: tuple[int, ToolIndex] | None = None
+        self._registry = claw.services.registry
         self._instructions: tuple[int, str] | None = None
 
     @property
@@ -102,19 +102,16 @@ class Gateway:
 
     def instructions(self) -> str:
         """Name the groups, with what they are for."""
-        version = self._claw.services.registry.version
+        version = self._registry.version
         if self._instructions is None or self._instructions[0] != version:
             self._instructions = version, self._group_list()
         return self._instructions[1]
 
     def _group_list(self) -> str:
-        counts: dict[str, int] = {}
-        for _, group in self._index_now().tools.values():
-            counts[group] = counts.get(group, 0) + 1
-        registry = self._claw.services.registry
+        counts = Counter(group_of(self._registry, name) for name in self._offer.names(self._registry))
         lines = ["Tools of OneClaw, in groups. Use find_tools, then describe_tools, then read_with_tool or call_tool."]
         for name, count in sorted(counts.items()):
-            known = registry.get_group_definition(name)
+            known = self._registry.get_group_definition(name)
             text = f": {one_line(known.description, 80)}" if known is not None else ""
             lines.append(f"- {name} ({count}){text}")
             if len("\n".join(lines)) > MAX_INSTRUCTIONS_CHARACTERS:
@@ -131,47 +128,49 @@ class Gateway:
             call_tool: calls a tool of OneClaw, given its name and its arguments as JSON.
         """
         if name == "find_tools":
-            return self._found(arguments)
+            return await self._found(arguments)
         if name == "describe_tools":
             return self._described(arguments)
         if name not in {each["name"] for each in self.tools}:
             return _failed(f"There is no tool {name!r}; there are: {', '.join(each['name'] for each in self.tools)}")
         wanted = arguments.get("name")
-        found = self._index_now().tools.get(wanted) if isinstance(wanted, str) else None
+        found = self._shown(wanted)
         if found is None:
             return _failed(f"There is no tool {wanted!r}. Find tools with find_tools.")
-        if name == "read_with_tool" and not found[0].read_only:
+        if name == "read_with_tool" and not found.read_only:
             return _failed(f"{wanted} may change something: call it with call_tool.")
         given = arguments.get("arguments", {})
-        return await call_tool(found[0].name, given if isinstance(given, str) else json.dumps(given))
+        return await call_tool(found.name, given if isinstance(given, str) else json.dumps(given))
 
-    def _found(self, arguments: dict[str, Any]) -> Answer:
+    async def _found(self, arguments: dict[str, Any]) -> Answer:
         query, group = arguments.get("query"), arguments.get("group")
-        index = self._index_now()
+
+        def accepts(name: str) -> bool:
+            is_in_group = not isinstance(group, str) or group_of(self._registry, name) == group
+            return is_in_group and self._offer.shows(self._registry, name)
+
         if isinstance(query, str) and query.strip():
-            names = index.find(query, group if isinstance(group, str) else None, MAX_FOUND)
+            names = (await self._registry.search.index()).find(query, MAX_FOUND, accepts)
         else:
-            names = sorted(name for name, (_, of) in index.tools.items() if of == group)
+            names = sorted(filter(accepts, self._registry.get_all_tool_names())) if isinstance(group, str) else []
         if not names:
             return _text(f"No tool fits.\n{self.instructions()}")
-        return _text("\n".join(self._line(*index.tools[name]) for name in names))
+        return _text("\n".join(map(self._line, names)))
 
     def _described(self, arguments: dict[str, Any]) -> Answer:
         names = arguments.get("names")
         if not isinstance(names, list) or not names or not all(isinstance(each, str) for each in names):
             return _failed("names must be a list of names of tools.")
-        index = self._index_now()
         documents = []
         for name in names[:MAX_DESCRIBED]:
-            found = index.tools.get(name)
-            if found is None:
+            definition = self._shown(name)
+            if definition is None:
                 documents.append({"name": name, "error": "there is no such tool"})
                 continue
-            definition, group = found
             documents.append(
                 {
                     "name": name,
-                    "group": group,
+                    "group": group_of(self._registry, name),
                     "description": definition.description,
                     "arguments": dict(definition.parameters),
                     "call_with": "read_with_tool" if definition.read_only else "call_tool",
@@ -179,14 +178,14 @@ class Gateway:
             )
         return _text(json.dumps(documents, ensure_ascii=False))
 
-    def _line(self, definition: ToolDefinition, group: str) -> str:
-        return f"- {definition.name} ({group}): {one_line(definition.description, _SUMMARY_CHARACTERS)}"
+    def _line(self, name: str) -> str:
+        definition = self._registry.get_definition(name)
+        text = one_line(definition.description, _SUMMARY_CHARACTERS) if definition is not None else ""
+        return f"- {name} ({group_of(self._registry, name)}): {text}"
 
-    def _index_now(self) -> ToolIndex:
-        version = self._claw.services.registry.version
-        if self._index is None or self._index[0] != version:
-            self._index = version, ToolIndex(self._offer.tools(self._claw))
-        return self._index[1]
+    def _shown(self, name: object) -> ToolDefinition | None:
+        is_shown = isinstance(name, str) and self._offer.shows(self._registry, name)
+        return self._registry.get_definition(name) if isinstance(name, str) and is_shown else None
 
 
 def answer_of(result: ToolResult) -> Answer:

@@ -211,19 +211,22 @@ class ManifestFolder:
 
     Args:
         folder: of the plugin, in the home.
+
+    Attributes:
+        folder: of the files.
     """
 
     def __init__(self, folder: Path) -> None:
-        self._folder = folder / "manifests"
+        self.folder = folder / "manifests"
 
     def path(self, name: str) -> Path:
         """Return the file of a server."""
-        return self._folder / f"{name}.json"
+        return self.folder / f"{name}.json"
 
     def stamp(self) -> object:
         """Return what changes with the files; each is written anew as a whole."""
         try:
-            return self._folder.stat().st_mtime_ns
+            return self.folder.stat().st_mtime_ns
         except OSError:
             return None
 

@@ -10,7 +10,7 @@ from oneclaw_core import ToolSelection
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from oneclaw_core import Agent, OneClaw, ToolDefinition
+    from oneclaw_core import Agent, OneClaw, ToolDefinition, ToolRegistry
     from oneclaw_core.http import ServerToken
 
 CORE_GROUP = "core"
@@ -70,14 +70,33 @@ class Offer:
             return True
         return definition.read_only and self.token.allows(f"{READ}:{group}")
 
+    def shows(self, registry: ToolRegistry, name: str) -> bool:
+        """Return True if the tool of a name is offered now; its definition is read only if that depends on it."""
+        if not registry.is_enabled(name) or not registry.toolset(self.selection).allows(name):
+            return False
+        group = group_of(registry, name)
+        if not self.is_read_only and (self.token is None or self.token.allows(f"{CALL}:{group}")):
+            return name not in _OF_CONVERSATIONS
+        definition = registry.get_definition(name)
+        return definition is not None and self.allows(definition, group)
+
+    def names(self, registry: ToolRegistry) -> list[str]:
+        """Return the names of the tools that are offered now."""
+        return [name for name in registry.get_all_tool_names() if self.shows(registry, name)]
+
     def tools(self, claw: OneClaw) -> Iterator[tuple[ToolDefinition, str]]:
         """Return the tools that are offered now, each with its group."""
         registry = claw.services.registry
         for definition in registry.toolset(self.selection).all_active:
-            source = registry.get_source_info(definition.name)
-            group = (source.group_name if source is not None else None) or CORE_GROUP
+            group = group_of(registry, definition.name)
             if self.allows(definition, group):
                 yield definition, group
+
+
+def group_of(registry: ToolRegistry, name: str) -> str:
+    """Return the group of a registered tool, ``core`` for none."""
+    source = registry.get_source_info(name)
+    return (source.group_name if source is not None else None) or CORE_GROUP
 
 
 def _selection(groups: frozenset[str], *, is_open: bool = True) -> ToolSelection:

@@ -7,8 +7,7 @@ import shlex
 from typing import TYPE_CHECKING
 
 from oneclaw_core import ExpandedMessage, MessageCommand, OneClawError, UsageError
-from oneclaw_mcp.manifest import ManifestFolder
-from oneclaw_mcp.servers import ServerBook
+from oneclaw_mcp.index import ServerIndex
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -93,14 +92,14 @@ def read_arguments(prompt: KnownPrompt, text: str) -> dict[str, str]:
 
 
 def _prompts(context: PluginContext) -> Iterator[tuple[Server, KnownPrompt]]:
-    book, manifests = ServerBook(context.folder), ManifestFolder(context.folder)
+    index = ServerIndex(context.folder)
     try:
-        servers = book.read()
+        servers = [index.servers()[name] for name, each in index.read().items() if each.has_prompts]
     except OneClawError:
         return
-    for server in servers.values():
+    for server in servers:
         try:
-            manifest = manifests.read(server) if server.is_enabled else None
+            manifest = index.manifest(server)
         except OneClawError:
             continue
         for prompt in manifest.prompts if manifest is not None else ():

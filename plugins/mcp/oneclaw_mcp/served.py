@@ -153,7 +153,7 @@ class ServedOffer:
         return ReadResourceResult.model_validate({"contents": [outcome]})
 
     def _reads_files(self) -> bool:
-        return any(definition.name == READ_FILE for definition, _ in self.offer.tools(self.claw))
+        return self.offer.shows(self.claw.services.registry, READ_FILE)
 
     async def _called(self, user: ClientUser, name: str, arguments: str) -> ToolResult:
         client = replace(self.client, progress=user.report)

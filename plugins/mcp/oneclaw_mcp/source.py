@@ -4,27 +4,28 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from oneclaw_core import OneClawError, SourceTool, ToolGroupDefinition, ToolSource
-from oneclaw_core.plugins import PluginProblem, SourceGroup
-from oneclaw_mcp.cleaning import cleaned
-from oneclaw_mcp.manifest import READ_RESOURCE, ManifestFolder, read_resource_tool
+from oneclaw_core import OneClawError, SourceTool, ToolSource
+from oneclaw_core.plugins import GroupTools, PluginProblem, SourceGroup
+from oneclaw_mcp.index import ServerIndex, tools_by_group
+from oneclaw_mcp.manifest import READ_RESOURCE, ManifestFolder
 from oneclaw_mcp.servers import ServerBook
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Iterator
+    from collections.abc import Awaitable, Callable
 
     from oneclaw_core import PluginContext, SourceTools, ToolContext, ToolDefinition, ToolResult
     from oneclaw_core.plugins import ListingContext
     from oneclaw_mcp.connection import Connection
+    from oneclaw_mcp.index import IndexedGroup
     from oneclaw_mcp.manifest import KnownTool, Manifest
     from oneclaw_mcp.servers import Server
 
 # The longest that a call can take, with its progress; its server's own limit comes before.
 TIMEOUT_SECONDS = 630.0
-_DESCRIPTION_CHARACTERS = 200
 
 
 def open_servers(context: PluginContext) -> ServerSource:
@@ -154,6 +155,8 @@ class ServerSource(ToolSource):
         return manifest
 
     async def _close_changed(self) -> None:
+        if not self._connections:
+            return
         try:
             servers = self.book.read()
         except OneClawError:
@@ -168,7 +171,7 @@ class ServerSource(ToolSource):
 
 
 class _Published:
-    """Reads the files of the servers, and makes tools and groups of them.
+    """Makes groups of the index of the servers; their tools are read from manifests when they are needed.
 
     Args:
         folder: of the plugin.
@@ -178,6 +181,7 @@ class _Published:
     def __init__(self, folder: Path, source: ServerSource | None) -> None:
         self._book = ServerBook(folder)
         self._manifests = ManifestFolder(folder)
+        self._index = ServerIndex(folder)
         self._source = source
 
     def stamp(self) -> object:
@@ -189,45 +193,41 @@ class _Published:
             return None
 
     def publish(self, tools: SourceTools) -> None:
-        """Publish all tools and groups of servers that are enabled."""
-        try:
-            servers = self._book.read()
-        except OneClawError as error:
-            tools.publish([], [], [PluginProblem("MCP servers", str(error), "correct the file")])
-            return
-        found: list[SourceTool] = []
+        """Publish all groups of servers that are enabled."""
         groups: list[SourceGroup] = []
         problems: list[PluginProblem] = []
-        for server in servers.values():
-            if not server.is_enabled or not is_usable_here(server):
-                continue
-            where = f"MCP server {server.name}"
-            try:
-                manifest = self._manifests.read(server)
-            except OneClawError as error:
-                problems.append(PluginProblem(where, str(error), f"oneclaw mcp check {server.name} --accept"))
-                continue
-            if manifest is None:
-                groups.append(self._unknown_group(server, where))
-                continue
-            problems += _problems(server, manifest, where)
-            resources = read_resource_tool(server, manifest)
-            tools_of = [*manifest.tools, *([resources] if resources is not None else [])]
-            found += (
-                SourceTool(
-                    McpTool(each.definition(server, TIMEOUT_SECONDS), server.name, each, self._source),
-                    each.group,
-                    where,
+        try:
+            for name, indexed in self._index.read().items():
+                if indexed.is_of_project and not is_usable_here(self._index.servers()[name]):
+                    continue
+                where = f"MCP server {name}"
+                problems += (
+                    PluginProblem(where, cause, remedy, is_error=is_error)
+                    for cause, remedy, is_error in indexed.problems
                 )
-                for each in tools_of
-            )
-            groups += _groups(server, manifest, where)
-        tools.publish(found, groups, problems)
+                groups += (self._group(name, each, where) for each in indexed.groups)
+        except OneClawError as error:
+            groups, problems = [], [PluginProblem("MCP servers", str(error), "correct the file")]
+        tools.publish([], groups, problems)
 
-    def _unknown_group(self, server: Server, where: str) -> SourceGroup:
-        description = server.description or "An MCP server whose tools are found when it is first loaded"
-        definition = ToolGroupDefinition(server.group, f"MCP {server.name}", description)
-        return SourceGroup(definition, self._opener(server.name), where)
+    def _group(self, server: str, group: IndexedGroup, where: str) -> SourceGroup:
+        if not group.tools:
+            return SourceGroup(group.definition, self._opener(server), where)
+        read = partial(self._read, server, group.definition.name, where)
+        return SourceGroup(group.definition, None, where, group.tools, read)
+
+    def _read(self, name: str, group: str, where: str) -> GroupTools:
+        """Read the tools of a group from the manifest of its server, which says what was accepted."""
+        server = self._index.servers().get(name)
+        manifest = None if server is None else self._index.manifest(server)
+        if server is None or manifest is None:
+            return GroupTools(())
+        known = tools_by_group(server, manifest).get(group, ())
+        tools = (McpTool(each.definition(server, TIMEOUT_SECONDS), name, each, self._source) for each in known)
+        return GroupTools(
+            tuple(SourceTool(each, group, where) for each in tools),
+            {each.permission: f"use {each.name[:60]} of the MCP server {name}" for each in known},
+        )
 
     def _opener(self, name: str) -> Callable[[], Awaitable[None]]:
         async def open_group() -> None:
@@ -254,53 +254,3 @@ def is_usable_here(server: Server) -> bool:
         return bool(names) and project_digest(path, names[0]) == server.project_digest
     except OneClawError:
         return False
-
-
-def _groups(server: Server, manifest: Manifest, where: str) -> Iterator[SourceGroup]:
-    by_group: dict[str, list[KnownTool]] = {}
-    for each in manifest.tools:
-        by_group.setdefault(each.group, []).append(each)
-    for name, tools in sorted(by_group.items()):
-        part = name.removeprefix(server.group).strip("_")
-        text = server.description or _sentence(manifest.instructions) or _named(tools)
-        if part and not server.description:
-            text = _named(tools)
-        of_part = f", {part}" if part else ""
-        yield SourceGroup(
-            ToolGroupDefinition(
-                name,
-                f"MCP {server.name}{of_part}",
-                f"{text} (MCP server {server.name})",
-                {each.permission: f"use {each.name[:60]} of the MCP server {server.name}" for each in tools},
-            ),
-            None,
-            where,
-        )
-
-
-def _sentence(text: str) -> str:
-    line = " ".join(text.split())
-    return cleaned(line.partition(". ")[0], _DESCRIPTION_CHARACTERS)
-
-
-def _named(tools: list[KnownTool]) -> str:
-    return cleaned("Tools " + ", ".join(each.wire for each in tools), _DESCRIPTION_CHARACTERS)
-
-
-def _problems(server: Server, manifest: Manifest, where: str) -> Iterator[PluginProblem]:
-    remedy = f"look at it with: oneclaw mcp check {server.name}"
-    for name, why in manifest.refused[:10]:
-        yield PluginProblem(
-            where, f"its tool {name} is left out: {why}", "tell the author of the server", is_error=False
-        )
-    if manifest.pending.changed:
-        names = ", ".join(each.wire for each in manifest.pending.changed[:10])
-        yield PluginProblem(where, f"it has changed tools, which are blocked: {names}", remedy)
-    if manifest.pending.new:
-        count = len(manifest.pending.new)
-        yield PluginProblem(where, f"it has {count} new tools, which are off", remedy, is_error=False)
-    if manifest.pending.instructions is not None:
-        yield PluginProblem(where, "it describes itself otherwise, which models are not shown", remedy, is_error=False)
-    if manifest.pending.removed:
-        names = ", ".join(manifest.pending.removed[:10])
-        yield PluginProblem(where, f"it does not have these tools any more: {names}", remedy, is_error=False)

@@ -12,9 +12,8 @@ from mcp_homes import plain
 from oneclaw_mcp.commands import mcp
 from oneclaw_mcp.gateway import GATEWAY_TOOLS, Gateway
 from oneclaw_mcp.offer import Offer
-from oneclaw_mcp.tool_index import ToolIndex
 
-from oneclaw_core import ToolDefinition, ToolResult
+from oneclaw_core import ToolResult
 
 if TYPE_CHECKING:
     from oneclaw_core import Home
@@ -85,22 +84,3 @@ def test_read_only_gateway_shows_reading_tools_alone(oneclaw_factory: HomeFactor
     assert use("read_with_tool", "write_file").is_error
     assert use("call_tool", "get_current_time").is_error
     assert called == ["get_current_time"]
-
-
-def test_best_tools_are_found_first() -> None:
-    def tool(name: str, description: str, *parameters: str) -> tuple[ToolDefinition, str]:
-        schema = {"type": "object", "properties": {each: {"type": "string"} for each in parameters}}
-        return ToolDefinition(name, description, schema), name.partition("__")[0]
-
-    index = ToolIndex(
-        [
-            tool("github__create_issue", "Open a new issue in a repository.", "title", "body"),
-            tool("github__list_pulls", "List pull requests.", "state"),
-            tool("mail__send", "Send a message to somebody.", "recipient"),
-            tool("files__searchFiles", "Look for files by their names.", "pattern"),
-        ]
-    )
-    assert index.find("creating issues", None, 1) == ["github__create_issue"]
-    assert index.find("search file", None, 1) == ["files__searchFiles"]
-    assert index.find("recipients", None, 5) == ["mail__send"]
-    assert index.find("list issue", "mail", 5) == []
