@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 from oneclaw_core._lazy import lazy_names
 
 if TYPE_CHECKING:
-    from oneclaw_core.search.index import TermIndex as TermIndex
     from oneclaw_core.search.ranking import Findings as Findings
     from oneclaw_core.search.ranking import Hit as Hit
     from oneclaw_core.search.ranking import Passage as Passage
@@ -19,7 +18,6 @@ if TYPE_CHECKING:
     from oneclaw_core.search.words import parts as parts
 
 _NAMES = {
-    "index": "TermIndex",
     "ranking": "bm25 Findings Hit Passage Source",
     "words": "folded is_unspaced pairs parts",
 }

@@ -47,12 +47,8 @@ if TYPE_CHECKING:
     from oneclaw_core.tools.text_content import NotReadableError as NotReadableError
     from oneclaw_core.tools.text_content import is_text_encoding as is_text_encoding
     from oneclaw_core.tools.text_content import read_all as read_all
-    from oneclaw_core.tools.tool_search import ToolIndex as ToolIndex
-    from oneclaw_core.tools.tool_search import ToolSearch as ToolSearch
-    from oneclaw_core.tools.toolset import FIND_TOOL_GROUPS as FIND_TOOL_GROUPS
     from oneclaw_core.tools.toolset import LISTED_DESCRIPTION_CHARACTERS as LISTED_DESCRIPTION_CHARACTERS
     from oneclaw_core.tools.toolset import LOAD_TOOL_GROUP as LOAD_TOOL_GROUP
-    from oneclaw_core.tools.toolset import MAX_LISTED_GROUPS as MAX_LISTED_GROUPS
     from oneclaw_core.tools.toolset import ActiveTools as ActiveTools
     from oneclaw_core.tools.toolset import LoadedGroup as LoadedGroup
     from oneclaw_core.tools.toolset import generated_group_definition as generated_group_definition
@@ -82,11 +78,9 @@ _NAMES = {
     "paths": "PathGuard",
     "permission_meanings": "KNOWN_PERMISSIONS",
     "sandbox_rules": "SandboxScope sandbox_policy",
-    "tool_search": "ToolIndex ToolSearch",
     "text_content": "FileStamp NotReadableError is_text_encoding read_all",
     "toolset": (
-        "ActiveTools FIND_TOOL_GROUPS LISTED_DESCRIPTION_CHARACTERS LOAD_TOOL_GROUP LoadedGroup MAX_LISTED_GROUPS "
-        "generated_group_definition one_line"
+        "ActiveTools LISTED_DESCRIPTION_CHARACTERS LOAD_TOOL_GROUP LoadedGroup generated_group_definition one_line"
     ),
 }
 
