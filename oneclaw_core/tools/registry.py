@@ -312,10 +312,15 @@ class ToolRegistry:
         """Return True if a plugin was disabled while the program runs."""
         return name in self._disabled_plugins
 
-    def find(self, name: str) -> RegisteredTool | None:
-        """Return the tool of that name with its definition and source, also when it is disabled."""
+    def find(self, name: str, *, reads: bool = True) -> RegisteredTool | None:
+        """Return the tool of that name with its definition and source, also when it is disabled.
+
+        Args:
+            name: of the tool.
+            reads: False if its source is enough, so that its group need not be read.
+        """
         found = self._tools.get(name)
-        if found is not None and found.tool is _UNREAD:
+        if reads and found is not None and found.tool is _UNREAD:
             self.read_group(found.source.group_name or "")
             found = self._tools.get(name)
         return found
@@ -474,7 +479,7 @@ class ToolRegistry:
     def _enabled_definitions(self, group_name: str | None) -> tuple[ToolDefinition, ...]:
         definitions = self._definitions.get(group_name)
         if definitions is None:
-            if group_name is not None:
+            if group_name is not None and group_name in self._unread:
                 self.read_group(group_name)
             names = self._names_by_group.get(group_name, ())
             definitions = tuple(self._tools[name].definition for name in names if self.is_enabled(name))

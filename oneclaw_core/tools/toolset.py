@@ -303,12 +303,12 @@ class Toolset:
 
     def allows(self, tool_name: str) -> bool:
         """Return True if a registered tool is in the selection, enabled or not."""
-        source = self._registry.get_source_info(tool_name)
-        if source is None:
+        found = self._registry.find(tool_name, reads=False)
+        if found is None:
             return False
-        if source.group_name is None:
+        if found.source.group_name is None:
             return self._allows_core(tool_name)
-        return self._selection.allows(tool_name, source.group_name)
+        return self._selection.allows(tool_name, found.source.group_name)
 
     def has_group(self, name: str) -> bool:
         """Return True if a registered group is in the selection, as a whole or in part; a whole one may be disabled."""
