@@ -108,14 +108,17 @@ class ChatRouter:
         self._came.set()
         return is_new
 
-    def answer(self, question_id: str, value: str, person: str) -> str:
+    async def answer(self, question_id: str, value: str, person: str) -> str:
         """Take an answer to a question; return a sentence for the person.
 
         Args:
             question_id: of the ``ChatQuestion``.
             value: of the choice.
-            person: who chose, as the channel has authenticated it. Only the person who was asked can answer.
+            person: who chose, as the channel has authenticated it. Only the person who was asked can answer, while
+                they are paired.
         """
+        if not await self.pairing.is_paired(person):
+            return "Only the person who was asked can answer."
         return self._questions.answer(question_id, value, person)
 
     async def tell(self, chat: str, text: str) -> None:

@@ -36,6 +36,9 @@ class ServeCommand(CommandGroup):
 
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:
         """Return the options, those of plugins behind OneClaw's own."""
+        if ctx.command is not self and ctx.parent is not None:
+            # Of a subcommand, whose usage begins with our arguments.
+            ctx = ctx.parent
         own = super().get_params(ctx)
         return [*own[:-1], *(make_option(each) for each in _options(ctx)), *own[-1:]]
 

@@ -16,7 +16,6 @@ from oneclaw_core.types.tools import ALL_TOOLS, ToolSelection, ToolSourceInfo
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable, KeysView, Mapping
 
-    from oneclaw_core.tools.context import ToolContext
     from oneclaw_core.tools.definition import Tool
     from oneclaw_core.tools.tool_search import ToolSearch
     from oneclaw_core.tools.toolset import ToolGroupDefinition
@@ -57,7 +56,7 @@ class _UnreadTool:
 
     definition = ToolDefinition("unread", "It is read when it is needed.")
 
-    def execute(self, arguments: dict[str, Any], context: ToolContext) -> NoReturn:
+    def execute(self, arguments: dict[str, Any], context: Any) -> NoReturn:
         raise AssertionError("a tool is read before it is called")
 
 

@@ -201,10 +201,10 @@ def test_only_the_person_who_was_asked_decides(home):
         await router.accept(message(1, "Ring", chat="group", is_private=False, person_name="Anna"))
         await wire.until(lambda: wire.asked)
         chat, question = wire.asked[0]
-        refused = router.answer(question.id, "once", "ben")
-        taken = router.answer(question.id, "once", "anna")
+        refused = await router.answer(question.id, "once", "ben")
+        taken = await router.answer(question.id, "once", "anna")
         await wire.until(lambda: wire.sent)
-        return chat, question, refused, taken, router.answer(question.id, "no", "anna"), wire
+        return chat, question, refused, taken, await router.answer(question.id, "no", "anna"), wire
 
     chat, question, refused, taken, again, wire = run(home, scene)
     assert chat == "private-anna"
@@ -215,6 +215,22 @@ def test_only_the_person_who_was_asked_decides(home):
     assert wire.settled == ["Answer: Allow once"]
     assert wire.sent[0][1].endswith("It rang.")
     assert wire.sent[0][1].startswith("`ring` ")
+
+
+def test_who_was_removed_decides_nothing(home):
+    home.model.calls("ring").says("Denied.")
+
+    async def scene(claw, wire, router):
+        await router.accept(message(1, "Ring"))
+        await wire.until(lambda: wire.asked)
+        await router.pairing.remove("anna")
+        answers = [await router.answer(wire.asked[0][1].id, "once", "anna")]
+        await router.pairing.add("anna", "Anna")
+        answers.append(await router.answer(wire.asked[0][1].id, "no", "anna"))
+        await wire.until(lambda: wire.sent)
+        return answers
+
+    assert run(home, scene) == ["Only the person who was asked can answer.", "Your answer: Deny"]
 
 
 def test_stop_passes_what_waits(home):

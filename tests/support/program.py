@@ -13,7 +13,7 @@ from forked_python import fork_probes
 from oneclaw_core.cli.main import main
 
 # Other plugins that may be installed beside the core; each start of the program would read all of their manifests.
-PLUGINS_OF_OTHERS = "checkpoints,config,google_workspace,js_tool_management,pdf,scheduled_tasks"
+PLUGINS_OF_OTHERS = "checkpoints,config,google_workspace,js_tool_management,pdf,scheduled_tasks,serve,telegram"
 VARIABLES_OF_OTHERS = re.compile(r"(ONECLAW|OPENAI|ANTHROPIC|GEMINI|GOOGLE|OLLAMA)_\w+|\w+_API_KEY|NO_COLOR")
 
 

@@ -93,7 +93,7 @@ async def _serve_http(
 
 @click.group()
 def token() -> None:
-    """Make, list and revoke the tokens of clients of `oneclaw mcp serve --http`."""
+    """Manage the tokens of clients that come over HTTP."""
 
 
 @token.command()

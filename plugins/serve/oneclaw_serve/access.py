@@ -15,6 +15,7 @@ from oneclaw_serve.errors import Refusal
 if TYPE_CHECKING:
     from starlette.requests import Request
 
+    from oneclaw_core.http import ServerToken
     from oneclaw_core.sessions import PluginStorage
 
 LINK_SECONDS = 120
@@ -131,7 +132,7 @@ class Access:
         if found is None:
             self._failures.check("token")
             return None
-        return Caller(found.name, is_person=False, scopes=found.scopes, key=f"token {found.name}")
+        return Caller(found.name, is_person=False, scopes=found.scopes, key=_key_of(found))
 
     async def _of_cookie(self, request: Request) -> Caller | None:
         value = request.cookies.get(self._cookie)
@@ -176,10 +177,15 @@ class Access:
         """Return True if the credentials of a client were not revoked since; for streams that stay open."""
         if caller.is_person:
             return await self._storage.get(f"{_LOGIN}{caller.key}") is not None
-        return any(each.name == caller.name for each in await self.tokens.list())
+        return any(_key_of(each) == caller.key for each in await self.tokens.list())
 
     def _cookie_options(self) -> dict[str, Any]:
         return {"key": self._cookie, "httponly": True, "samesite": "strict", "path": "/", "secure": self._is_secure}
+
+
+def _key_of(token: ServerToken) -> str:
+    """Return a key that a later token of the same name does not have."""
+    return f"token {token.name} {token.created_at.isoformat()}"
 
 
 def check_same_origin(request: Request) -> None:

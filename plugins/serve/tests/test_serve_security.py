@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
+from oneclaw_serve.access import Access
 from oneclaw_serve.application import endpoints
 from oneclaw_serve.markdown import GrowingText, render
 from oneclaw_serve.service import check_exposure
@@ -111,6 +112,20 @@ def test_a_revoked_token_and_a_logged_out_browser_are_strangers(serving):
             return revoked.status_code, (await client.get("/api/sessions")).status_code
 
     assert serving.run(work) == (401, 401)
+
+
+def test_a_new_token_inherits_nothing_of_a_revoked_one_of_its_name(serving):
+    async def work(rig):
+        from oneclaw_core.http import ServerTokens
+
+        tokens = ServerTokens(rig.storage)
+        access = Access(rig.storage, "cookie")
+        before = await access._of_token(await tokens.create("twice", ["sessions.read"]))
+        await tokens.revoke("twice")
+        after = await access._of_token(await tokens.create("twice", ["sessions.read"]))
+        return before.key == after.key, await access.is_valid(before), await access.is_valid(after)
+
+    assert serving.run(work) == (False, False, True)
 
 
 def test_routes_of_plugins_are_behind_the_guard_and_cannot_weaken_it(serving):

@@ -137,7 +137,7 @@ class BotApi:
         """Fetch a file that a person sent.
 
         Raises:
-            OneClawError: it is too large, or was not had.
+            OneClawError: it is too large, or cannot be downloaded.
         """
         try:
             found = await self.call("getFile", file_id=file_id)

@@ -31,7 +31,9 @@ def telegram() -> None:
 
 @telegram.command()
 def pair() -> None:
-    """Show a code that pairs the person who sends it to the bot, once, within ten minutes.
+    """Show a code that pairs who sends it to the bot.
+
+    It is valid once, and for ten minutes.
 
     A paired person can have the agent do what you can. An earlier code is void.
     """
@@ -59,7 +61,10 @@ def people(as_json: bool) -> None:
 @telegram.command()
 @click.argument("person")
 def unpair(person: str) -> None:
-    """Stop listening to a person, given the id that 'oneclaw telegram people' lists."""
+    """Stop listening to a person.
+
+    The id is one that 'oneclaw telegram people' lists.
+    """
     if not _with_pairing(lambda pairing: pairing.remove(person)):
         raise NotFoundError(f"no person {person[:50]!r} is paired: oneclaw telegram people")
     print_text(f"{printable(person)} is not heard any more")

@@ -46,7 +46,7 @@ class Listener:
         """Take an update: once this returns, a message is stored."""
         found = read_update(update, self.bot)
         if isinstance(found, Tap):
-            text = self.router.answer(found.question, found.value, found.person)
+            text = await self.router.answer(found.question, found.value, found.person)
             with suppress(OneClawError):  # the answer counts; the button only stops spinning later
                 await self.api.call("answerCallbackQuery", callback_query_id=found.id, text=text[:200])
         elif found is not None:
