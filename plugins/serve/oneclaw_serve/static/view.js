@@ -50,6 +50,13 @@ export function toolCall(name, input) {
 
 const LABELS = { once: "Allow once", session: "Allow in this session", always: "Always allow", no: "No", never: "Never" };
 
+/** Leave one line of a question that was answered or withdrawn. */
+function shrink(element, given) {
+  const title = element.querySelector("h2").textContent;
+  element.className = "notice";
+  element.replaceChildren(`${title} ${given || "Withdrawn"}`);
+}
+
 export function approval(question, decide) {
   const facts = make("dl");
   for (const fact of question.facts) facts.append(make("dt", {}, fact.label), make("dd", {}, fact.text));
@@ -67,9 +74,7 @@ export function approval(question, decide) {
       onclick: () => decide(question.id, choice.answer) }, LABELS[choice.answer] ?? choice.answer));
   }
   element.append(actions);
-  element.decided = (given) => {
-    actions.replaceChildren(make("p", { className: "notice" }, given ? `Answered: ${LABELS[given] ?? given}` : "Withdrawn"));
-  };
+  element.decided = (given) => shrink(element, LABELS[given] ?? given);
   return element;
 }
 
@@ -84,9 +89,7 @@ export function userQuestion(question, decide) {
     actions.append(input, make("button", { type: "button", onclick: () => decide(question.id, input.value) }, "Answer"));
   }
   element.append(actions);
-  element.decided = (given) => {
-    actions.replaceChildren(make("p", { className: "notice" }, given ? `Answered: ${given}` : "Withdrawn"));
-  };
+  element.decided = (given) => shrink(element, given);
   return element;
 }
 
