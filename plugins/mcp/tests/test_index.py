@@ -41,6 +41,7 @@ def names(index: ServerIndex) -> list[str]:
     return [tool for server in index.read().values() for group in server.groups for tool in group.tools]
 
 
+@pytest.mark.one_python
 def test_home_with_many_servers_is_opened_without_their_manifests(
     folder: Path, oneclaw_factory: HomeFactory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
