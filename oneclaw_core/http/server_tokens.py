@@ -106,6 +106,13 @@ class ServerTokens:
             raise DuplicateError(f"there is a token {name!r} already: revoke it first, or choose another name")
         return f"{_PREFIX}_{name}_{secret}"
 
+    @staticmethod
+    def is_token(text: str) -> bool:
+        """Return True if a text has the form of a token, whether it is valid or not."""
+        prefix, _, rest = text.partition("_")
+        name, _, secret = rest.partition("_")
+        return prefix == _PREFIX and bool(secret) and _NAME.fullmatch(name) is not None
+
     async def list(self) -> Sequence[ServerToken]:
         """Return all valid tokens in the order of their names."""
         stored = await self._storage.list(_KEY)
@@ -122,12 +129,9 @@ class ServerTokens:
 
     async def find(self, token: str | None) -> ServerToken | None:
         """Return the token that a client has sent; ``None`` if it is invalid."""
-        if token is None or len(token) > _MAX_CHARACTERS or not token.isascii():
+        if token is None or len(token) > _MAX_CHARACTERS or not token.isascii() or not self.is_token(token):
             return None
-        prefix, _, rest = token.partition("_")
-        name, _, secret = rest.partition("_")
-        if prefix != _PREFIX or not secret or not _NAME.fullmatch(name):
-            return None
+        _, name, secret = token.split("_", 2)
         stored = await self._storage.get(f"{_KEY}{name}")
         if stored is None or not hmac.compare_digest(str(stored["digest"]), _digest(secret)):
             return None

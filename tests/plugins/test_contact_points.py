@@ -111,7 +111,7 @@ def test_a_route_answers_requests(run):
 
     options, created, plain = run(work)
 
-    assert options == {"methods": ["GET", "POST"], "is_public": True}
+    assert options == {"methods": ["GET", "POST"], "is_public": True, "max_body_bytes": 1_048_576}
     assert (created.status, created.body) == (201, '{"name": "bell", "got": {"rings": 2}}')
     assert created.media_type == "application/json"
     assert (plain.status, plain.body, plain.headers) == (200, "Plugin: x", {"x-kind": "plain"})

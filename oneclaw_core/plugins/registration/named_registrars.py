@@ -36,6 +36,8 @@ _OPTION = re.compile(r"--[a-z][a-z0-9-]{0,61}")
 _OPTION_TYPES: dict[type, str] = {str: "string", int: "integer", float: "number", bool: "boolean", Path: "path"}
 _MAX_GRACE_SECONDS = 60
 _METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
+ROUTE_BODY_BYTES = 1024 * 1024
+MAX_ROUTE_BODY_BYTES = 32 * 1024 * 1024
 
 
 @dataclass(slots=True)
@@ -186,7 +188,13 @@ class RouteRegistrar(_NamedRegistrar):
     hook: ClassVar = "register_routes"
 
     def __call__(
-        self, path: str, target: Target, *, methods: Collection[str] = ("GET",), is_public: bool = False
+        self,
+        path: str,
+        target: Target,
+        *,
+        methods: Collection[str] = ("GET",),
+        is_public: bool = False,
+        max_body_bytes: int = ROUTE_BODY_BYTES,
     ) -> None:
         """Register an HTTP route of ``oneclaw serve``.
 
@@ -195,11 +203,17 @@ class RouteRegistrar(_NamedRegistrar):
             target: async function of a ``PluginContext`` and a ``WebRequest`` that returns a ``WebResponse``.
             methods: the HTTP methods it answers.
             is_public: True if the route checks its callers itself, such as a webhook with a signature.
+            max_body_bytes: the longest body of a request, 32 MiB at most; longer ones are refused.
         """
+        if type(max_body_bytes) is not int or not 0 <= max_body_bytes <= MAX_ROUTE_BODY_BYTES:
+            cause = f"max_body_bytes of {path!r} must be 0 to {MAX_ROUTE_BODY_BYTES}"
+            self._report(cause, "correct it", "hooks.options")
+            return
         if isinstance(methods, str) or not set(methods) <= set(_METHODS) or not methods:
             self._report(f"methods of {path!r} must be some of {', '.join(_METHODS)}", "correct them", "hooks.options")
             return
-        self._add(path.lstrip("/"), target, pattern=_PATH, methods=sorted(methods), is_public=is_public)
+        options = {"methods": sorted(methods), "is_public": is_public, "max_body_bytes": max_body_bytes}
+        self._add(path.lstrip("/"), target, pattern=_PATH, **options)
 
 
 class TriggerRegistrar(_NamedRegistrar):

@@ -29,6 +29,10 @@ async def hook(context, request):
     return WebResponse(body=f"{request.path_parameters['name']} {sorted(request.headers)}", headers=headers)
 
 
+async def upload(context, request):
+    return WebResponse(body=f"{len(request.body)} {request.headers.get('authorization')}")
+
+
 class Weather:
     """A plugin with a tool and a route."""
 
@@ -39,6 +43,7 @@ class Weather:
     @hookimpl
     def register_routes(self, register):
         register("hook/{name}", hook, is_public=True)
+        register("upload", upload, methods=("POST",), is_public=True, max_body_bytes=100)
         register("page", lambda context, request: WebResponse(body="secret"))
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
+from oneclaw_serve import plugin_routes
 from oneclaw_serve.access import Access
 from oneclaw_serve.application import endpoints
 from oneclaw_serve.markdown import GrowingText, render
@@ -139,6 +140,33 @@ def test_routes_of_plugins_are_behind_the_guard_and_cannot_weaken_it(serving):
     assert "cookie" not in public.text
     assert "set-cookie" not in public.headers
     assert "sandbox" in public.headers["content-security-policy"]
+
+
+def test_public_routes_see_no_token_of_ours_and_no_long_body(serving):
+    async def pieces():
+        for _ in range(11):
+            yield b"0123456789"
+
+    async def work(rig):
+        async with await rig.program("chat") as client:
+            ours = await client.post("/Weather/upload", content=b"0" * 100)
+            chunked = await client.post("/Weather/upload", content=pieces())
+        async with rig.client(Authorization="Bearer theirs") as client:
+            theirs = await client.post("/Weather/upload")
+            long = await client.post("/Weather/upload", content=b"0" * 101)
+        return ours.text, theirs.text, chunked.status_code, long.status_code
+
+    assert serving.run(work) == ("100 None", "0 Bearer theirs", 413, 413)
+
+
+def test_public_routes_have_a_rate_limit(serving, monkeypatch):
+    monkeypatch.setattr(plugin_routes, "PUBLIC_REQUESTS_PER_MINUTE", 2)
+
+    async def work(rig):
+        async with rig.client() as client:
+            return [(await client.get("/Weather/hook/bell")).status_code for _ in range(3)]
+
+    assert serving.run(work) == [200, 200, 429]
 
 
 @pytest.mark.parametrize(
