@@ -41,6 +41,20 @@ def cleaned_schema(schema: object) -> dict[str, Any]:
     return made
 
 
+def foreign_faults(schema: dict[str, Any], value: Any) -> list[str]:
+    """Check a value by a schema of a server; ``compile_schema`` takes for granted that it is a harmless one.
+
+    Raises:
+        ToolDefinitionError: it is no valid schema, or could take forever.
+    """
+    from oneclaw_core import ToolDefinition
+    from oneclaw_core.tools import argument_faults, compile_schema
+
+    # As one of arguments; what is wrong with such a schema is said when it is made.
+    ToolDefinition("checked", "Takes a value.", {"type": "object", "properties": {"value": schema}})
+    return argument_faults(compile_schema(schema), value)
+
+
 def _cleaned_part(part: Any, levels: int) -> Any:
     if isinstance(part, str):
         return _UNSEEN_IN_VALUES.sub("", clean_text(part))

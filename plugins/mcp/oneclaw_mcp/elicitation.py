@@ -9,8 +9,7 @@ from urllib.parse import urlsplit
 
 from oneclaw_core import NobodyToAskError
 from oneclaw_core.process import run_in_thread
-from oneclaw_core.tools import argument_faults, compile_schema
-from oneclaw_mcp.cleaning import cleaned
+from oneclaw_mcp.cleaning import cleaned, foreign_faults
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -155,7 +154,7 @@ async def _field(
 
 def _faults(schema: dict[str, Any], value: Any) -> list[str]:
     try:
-        return argument_faults(compile_schema(schema), {"value": value})
+        return foreign_faults(schema, {"value": value})
     except Exception as error:  # noqa: BLE001  # a foreign schema
         return [f"the server's schema cannot be used: {type(error).__name__}"]
 

@@ -5,6 +5,7 @@ The SDK uses httpx2, whose connections the guard does not see. So each of its re
 
 from __future__ import annotations
 
+import ipaddress
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
@@ -26,6 +27,7 @@ MAX_EVENT_BYTES = 16 * 1024 * 1024
 _READ_SECONDS = 900.0
 _CONNECT_SECONDS = 30.0
 _KEPT_STATUSES = 8
+_OWN_HEADERS = (b"host", b"accept-encoding")
 
 
 class GuardedTransport(httpx2.AsyncBaseTransport):
@@ -43,7 +45,8 @@ class GuardedTransport(httpx2.AsyncBaseTransport):
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
         """Send a request; no redirect is followed."""
         content = await request.aread()
-        headers = [(name, value) for name, value in request.headers.raw if name.lower() != b"host"]
+        headers = [(name, value) for name, value in request.headers.raw if name.lower() not in _OWN_HEADERS]
+        headers.append((b"Accept-Encoding", b"identity"))
         outgoing = httpx.Request(
             request.method,
             str(request.url),
@@ -61,24 +64,53 @@ class GuardedTransport(httpx2.AsyncBaseTransport):
             raise httpx2.ReadError(str(error), request=request) from None
         self._statuses.append(response.status_code)
         del self._statuses[:-_KEPT_STATUSES]
+        if response.headers.get("content-encoding", "identity").lower() != "identity":
+            await response.aclose()
+            raise httpx2.ReadError("it compresses its answer, which it was asked not to do", request=request)
         return httpx2.Response(
             response.status_code, headers=response.headers.raw, stream=_Body(response, request), request=request
         )
 
 
 class _Body(httpx2.AsyncByteStream):
+    """The body of an answer; one that is no stream of events is read as a whole, and so has a limit."""
+
     def __init__(self, response: httpx.Response, request: httpx2.Request) -> None:
         self._response, self._request = response, request
+        is_stream = response.headers.get("content-type", "").lower().startswith("text/event-stream")
+        self._left_bytes = None if is_stream else MAX_EVENT_BYTES
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
         try:
             async for piece in self._response.aiter_raw():
+                if self._left_bytes is not None:
+                    self._left_bytes -= len(piece)
+                    if self._left_bytes < 0:
+                        text = f"its answer is longer than {MAX_EVENT_BYTES // 1024**2} MiB"
+                        raise httpx2.ReadError(text, request=self._request)
                 yield piece
         except httpx.TransportError as error:
             raise httpx2.ReadError(str(error), request=self._request) from None
 
     async def aclose(self) -> None:
         await self._response.aclose()
+
+
+def is_named_place(url: str, host: str, port: int) -> bool:
+    """Return True if the user has named a place with the URL of a server; another one is the server's idea.
+
+    What stands for this machine, such as ``localhost``, is all of its ports, where authorization servers are tried out.
+    Another name can come to stand for an address that the user knows nothing of, so it is one port.
+    """
+    parts = urlsplit(url)
+    named = (parts.hostname or "").lower()
+    if host.lower() != named:
+        return False
+    try:
+        is_here = ipaddress.ip_address(named).is_loopback
+    except ValueError:
+        is_here = named == "localhost"
+    return is_here or port == (parts.port or (443 if parts.scheme == "https" else 80))
 
 
 @asynccontextmanager
@@ -94,13 +126,12 @@ async def http_streams(
         auth: signs requests; ``None`` for no such.
         statuses: gets the statuses of the last answers.
     """
-    place = (urlsplit(url).hostname or "").lower()
 
     async def allow_private(host: str, address: str, port: int) -> None:
-        # The user has named this place; another one is the server's idea.
-        if host != place:
+        if not is_named_place(url, host, port):
             raise PermissionDeniedError(
-                f"the MCP server {server.name} leads to {host} at the private address {address}", "network.private"
+                f"the MCP server {server.name} leads to port {port} of {host} at the private address {address}",
+                "network.private",
             )
 
     async with create_guarded_client(allow_private) as guarded:

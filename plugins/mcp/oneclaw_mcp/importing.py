@@ -39,8 +39,9 @@ _REFERENCE = re.compile(
     r"\$\{(?P<kind>env|secret|input):(?P<named>[\w.@+-]+)\}|\$\{(?P<braced>\w+)(?::-(?P<default>[^}]*))?\}"
     r"|\$(?P<plain>[A-Za-z_]\w*)|%(?P<percent>[A-Za-z_]\w*)%"
 )
-_COMMENT = re.compile(r'("(?:[^"\\]|\\.)*")|//[^\n]*|/\*.*?\*/', re.DOTALL)
-_TRAILING_COMMA = re.compile(r'("(?:[^"\\]|\\.)*")|,(?=\s*[}\]])', re.DOTALL)
+# What has no end goes to the end of the text, so that each part of it is looked at once.
+_COMMENT = re.compile(r'("(?:[^"\\]|\\.)*(?:"|\\?\Z))|//[^\n]*|/\*(?:.*?\*/|.*\Z)', re.DOTALL)
+_TRAILING_COMMA = re.compile(r'("(?:[^"\\]|\\.)*(?:"|\\?\Z))|,(?=\s*[}\]])', re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,6 +168,8 @@ def _referred(text: str, name: str, directory: Path) -> str:
     def replaced(match: re.Match[str]) -> str:
         if match["kind"] == "input":
             return f"${{secret:{name}.{match['named']}}}"
+        if match["kind"] == "secret":  # which may be that of another server
+            raise UsageError(f"it refers to a stored secret, {match['named'][:100]}; add it with: oneclaw mcp add")
         if match["kind"]:
             return match[0]
         variable = match["braced"] or match["plain"] or match["percent"]
@@ -185,7 +188,8 @@ def _referred(text: str, name: str, directory: Path) -> str:
 
 def _document(path: Path) -> Any:
     try:
-        data = path.read_bytes()[: MAX_FILE_BYTES + 1]
+        with path.open("rb") as file:
+            data = file.read(MAX_FILE_BYTES + 1)
         if len(data) > MAX_FILE_BYTES:
             raise UsageError(f"{path} is too long")
         text = data.decode("utf-8-sig")

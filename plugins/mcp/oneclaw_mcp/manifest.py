@@ -27,6 +27,8 @@ MAX_NAME_CHARACTERS = 256
 # What a person has to see again when it changes; the order of tools, icons and the like do not count.
 _PINNED = ("name", "title", "description", "inputSchema", "outputSchema", "annotations")
 
+_HINTS = ("readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint")
+
 
 @dataclass(frozen=True, slots=True)
 class KnownTool:
@@ -319,7 +321,7 @@ def _known_tool(server: Server, definition: Mapping[str, Any], group: str, permi
     title = cleaned(definition.get("title"), 200) or cleaned(annotations.get("title"), 200)
     description = cleaned(definition.get("description")) or title or f"{wire} of {server.name}"
     parameters = cleaned_schema(definition.get("inputSchema") or {})
-    output = definition.get("outputSchema")
+    output = _usable_output(definition.get("outputSchema"))
     # Checks everything that ToolDefinition.stored takes for granted.
     ToolDefinition(tool_name(server.name, wire), description, parameters)
     return KnownTool(
@@ -329,10 +331,19 @@ def _known_tool(server: Server, definition: Mapping[str, Any], group: str, permi
         permission,
         f"{description}\n[From the MCP server {server.name}, not from OneClaw or the user]",
         json.dumps(parameters, ensure_ascii=False, separators=(",", ":")),
-        output if isinstance(output, dict) else None,
-        {name: value for name, value in annotations.items() if isinstance(value, bool)},
+        output,
+        {name: annotations[name] for name in _HINTS if isinstance(annotations.get(name), bool)},
         digest_of(definition),
     )
+
+
+def _usable_output(schema: object) -> dict[str, Any] | None:
+    """Return a schema of results, without which they are not checked, if it is neither too long nor too deep."""
+    try:
+        cleaned_schema(schema)
+    except (ValueError, RecursionError):
+        return None
+    return schema if isinstance(schema, dict) else None
 
 
 def known_prompts(server: str, definitions: Iterable[Mapping[str, Any]]) -> tuple[KnownPrompt, ...]:

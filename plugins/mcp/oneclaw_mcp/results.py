@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from oneclaw_core import Attachment, PermissionDeniedError, ToolResult
 from oneclaw_core.process import run_in_thread
 from oneclaw_core.tools import replace_content
-from oneclaw_mcp.cleaning import cleaned
+from oneclaw_mcp.cleaning import cleaned, foreign_faults
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -112,10 +112,8 @@ def _misfit(tool: KnownTool, structured: Any) -> list[str]:
     """Say that a structured result does not fit the schema that the server gave for it."""
     if tool.output_schema is None:
         return []
-    from oneclaw_core.tools import argument_faults, compile_schema
-
     try:
-        faults = argument_faults(compile_schema({"type": "object", **tool.output_schema}), structured)
+        faults = foreign_faults({"type": "object", **tool.output_schema}, structured)
     except Exception as error:  # noqa: BLE001  # a foreign schema; the result counts nevertheless
         return [f"[the server's schema of results cannot be used: {cleaned(str(error), 200)}]"]
     return [f"[the result does not fit the server's own schema: {cleaned(' '.join(faults), 500)}]"] if faults else []

@@ -27,6 +27,7 @@ _TAIL_BYTES = 8_192
 _TAIL_LINES = 20
 # What waits to be read by the SDK; a server that sends more does not read answers either.
 _MOST_WAITING = 10_000
+MAX_WAITING_BYTES = 4 * MAX_LINE_BYTES
 # Longer ones are parsed in a thread.
 _LONG_LINE_BYTES = 262_144
 # How long a server may take to end by itself.
@@ -98,6 +99,7 @@ class ServerProgram:
         self.fault = ""
         self._buffer = bytearray()
         self._lines: asyncio.Queue[bytes | None] = asyncio.Queue()
+        self._waiting_bytes = 0
         self._running: asyncio.Task[ProgramEnd] | None = None
         self._input = -1
         self._is_stopped = False
@@ -143,12 +145,15 @@ class ServerProgram:
         first, *others = piece.split(b"\n")
         self._buffer += first
         for each in others:
+            self._waiting_bytes += len(self._buffer)
             self._lines.put_nowait(bytes(self._buffer))
             self._buffer[:] = each
         if len(self._buffer) > MAX_LINE_BYTES:
             self._fail(f"it sent a line of more than {MAX_LINE_BYTES // 1024**2} MiB")
-        elif self._lines.qsize() > _MOST_WAITING:
-            self._fail(f"it sent more than {_MOST_WAITING:,} messages that could not be read in time")
+        elif self._lines.qsize() > _MOST_WAITING or self._waiting_bytes > MAX_WAITING_BYTES:
+            self._fail(
+                f"it sent more than {_MOST_WAITING:,} messages that could not be read in time, or very long ones"
+            )
 
     def _fail(self, fault: str) -> None:
         self.fault = fault
@@ -178,6 +183,7 @@ class ServerProgram:
         async def read() -> None:
             async with received:
                 while (line := await self._lines.get()) is not None:
+                    self._waiting_bytes -= len(line)
                     is_long = len(line) > _LONG_LINE_BYTES
                     message = await run_in_thread(lambda line=line: parse(line)) if is_long else parse(line)  # type: ignore[misc]  # a loop variable
                     if message is not None:

@@ -13,7 +13,7 @@ from urllib.parse import quote, unquote, urlsplit
 
 from oneclaw_core import OneClawError, UsageError
 from oneclaw_core.process import run_in_thread
-from oneclaw_core.tools import PathGuard, open_for_reading
+from oneclaw_core.tools import NotReadableError, PathGuard, open_for_reading, read_all
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -64,17 +64,25 @@ class Workspace:
             return {"uri": uri, "mimeType": kind or _TEXT, "text": result.text()}
         if result.error_type != "execution_error":
             return result
-        # The permissions and the hooks let it through, but it holds no text.
         try:
-            content = await run_in_thread(lambda: self._content(path))
+            content = await run_in_thread(lambda: self._content(path, result.error_message or ""))
         except (OSError, OneClawError):
+            return result
+        if content is None:
             return result
         return {"uri": uri, "mimeType": kind or _BYTES, "blob": base64.b64encode(content).decode()}
 
-    def _content(self, path: Path) -> bytes:
+    def _content(self, path: Path, said: str) -> bytes | None:
+        """Return what a file holds if the tool itself said that it holds no text; not if the call ended otherwise."""
         guard = PathGuard(self.folder, self.folder)
         with open_for_reading(path, guard) as stream:
-            return stream.read(MAX_FILE_BYTES)
+            try:
+                read_all(stream, "UTF-8")
+            except NotReadableError as error:
+                if str(error) in said:
+                    stream.seek(0)
+                    return stream.read(MAX_FILE_BYTES)
+        return None
 
     def _located(self, uri: str) -> Path:
         parts = urlsplit(uri)
