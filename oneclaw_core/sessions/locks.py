@@ -17,6 +17,7 @@ from functools import partial, wraps
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Protocol, TypeVar
 
 from oneclaw_core.errors import StoreError
+from oneclaw_core.private_files import make_private_directory
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -109,7 +110,7 @@ def _try(path: Path) -> int | None:
     try:
         descriptor = os.open(path, _FLAGS, 0o600)
     except FileNotFoundError:
-        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        make_private_directory(path.parent)
         descriptor = os.open(path, _FLAGS, 0o600)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)

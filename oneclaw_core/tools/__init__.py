@@ -9,6 +9,7 @@ from oneclaw_core._lazy import lazy_names
 if TYPE_CHECKING:
     from oneclaw_core.errors import DuplicateToolError as DuplicateToolError
     from oneclaw_core.errors import ToolDefinitionError as ToolDefinitionError
+    from oneclaw_core.private_files import make_private_directory as make_private_directory
     from oneclaw_core.private_files import read_private as read_private
     from oneclaw_core.private_files import write_private as write_private
     from oneclaw_core.secrets.redaction import SHORTEST_KEY_CHARACTERS as SHORTEST_KEY_CHARACTERS
@@ -61,7 +62,7 @@ if TYPE_CHECKING:
 
 _NAMES = {
     ".errors": "DuplicateToolError ToolDefinitionError",
-    ".private_files": "read_private write_private",
+    ".private_files": "make_private_directory read_private write_private",
     ".secrets.redaction": "SHORTEST_KEY_CHARACTERS",
     ".types.permissions": "Decision Fact Grant",
     ".types.text": "INVISIBLE_CHARACTERS clean_text",

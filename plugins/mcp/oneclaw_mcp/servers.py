@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Self
 
 from oneclaw_core import DuplicateError, NotFoundError, OneClawError, UsageError
-from oneclaw_core.tools import read_private, write_private
+from oneclaw_core.tools import make_private_directory, read_private, write_private
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -234,8 +234,8 @@ class ServerBook:
     def _changing(self) -> Iterator[dict[str, Server]]:
         from filelock import FileLock, Timeout
 
-        self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         try:
+            make_private_directory(self.folder)
             with FileLock(self.path.with_name(".servers.lock"), timeout=_LOCK_SECONDS, mode=0o600):
                 servers = self.read()
                 yield servers

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from oneclaw_core import remember_secret
 from oneclaw_core.process import run_in_thread
+from oneclaw_core.tools import make_private_directory
 from oneclaw_mcp.connection import Connection, ServerError, Transport, importing
 from oneclaw_mcp.servers import STDIO
 from oneclaw_mcp.stdio import ServerLog, ServerProgram
@@ -132,7 +133,7 @@ def server_directory(folder: Path, server: Server) -> Path:
     if server.directory is not None:
         return Path(server.directory).expanduser()
     directory = folder / "servers" / server.name
-    directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+    make_private_directory(directory)
     return directory
 
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from oneclaw_core import OneClawError
 from oneclaw_core.process import describe_end, run_in_thread, run_program
+from oneclaw_core.tools import make_private_directory
 from oneclaw_mcp.cleaning import cleaned
 
 if TYPE_CHECKING:
@@ -47,7 +48,7 @@ class ServerLog:
         self._tail = bytearray()
         self._written = 0
         with suppress(OSError):
-            path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            make_private_directory(path.parent)
             self._written = path.stat().st_size if path.exists() else 0
 
     def feed(self, piece: bytes) -> None:

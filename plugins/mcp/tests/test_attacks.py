@@ -14,7 +14,7 @@ from oneclaw_mcp.connection import ServerError
 from oneclaw_mcp.http import is_named_place
 from oneclaw_mcp.importing import read_servers
 from oneclaw_mcp.manifest import known_tools
-from oneclaw_mcp.servers import Server
+from oneclaw_mcp.servers import Server, ServerBook
 from oneclaw_mcp.stdio import ServerLog, ServerProgram
 
 from oneclaw_core import hookimpl
@@ -143,3 +143,11 @@ def test_answer_without_an_end_is_cut_off(
 )
 def test_private_addresses_are_those_that_the_user_named(url: str, host: str, port: int, is_named: bool) -> None:
     assert is_named_place(url, host, port) == is_named
+
+
+def test_no_directory_of_a_new_home_is_open_to_others(tmp_path: Path) -> None:
+    folder = tmp_path / "home" / "plugins" / "mcp"
+    ServerBook(folder).add(Server("plain", command=("plain",)))
+    modes = {each.name: each.stat().st_mode & 0o077 for each in (tmp_path / "home").rglob("*")}
+    assert modes == dict.fromkeys(modes, 0)
+    assert (tmp_path / "home").stat().st_mode & 0o077 == 0

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from oneclaw_core import OneClawError
-from oneclaw_core.tools import write_private
+from oneclaw_core.tools import make_private_directory, write_private
 from oneclaw_memory.document import NOTES, SECTIONS, Section, category_of, headings, section_of, sections, skeleton
 from oneclaw_memory.editing import as_stored, is_known, list_items, normal_text, places_of, replaced, with_items
 from oneclaw_memory.encoded_text import TextForm, decoded, encoded
@@ -168,7 +168,7 @@ class MemoryFile:
         from filelock import FileLock, Timeout
 
         try:
-            self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            make_private_directory(self.path.parent)
             with FileLock(self.path.with_name(f"{self.path.name}.lock"), timeout=_LOCK_SECONDS, mode=0o600):
                 yield self._load()
         except Timeout:

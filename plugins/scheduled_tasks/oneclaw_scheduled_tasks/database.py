@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Concatenate, ParamSpec, TypeVar
 
 from oneclaw_core import StoreError
+from oneclaw_core.tools import make_private_directory
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -139,7 +140,7 @@ def _engine(url: str) -> Engine:
         return create_engine(
             url, pool_size=4, max_overflow=4, pool_pre_ping=True, hide_parameters=True, execution_options=options
         )
-    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    make_private_directory(path.parent)
     os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
     engine = create_engine(
         url, connect_args={"timeout": _BUSY_SECONDS, "check_same_thread": False}, hide_parameters=True

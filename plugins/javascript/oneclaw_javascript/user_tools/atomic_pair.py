@@ -13,7 +13,7 @@ from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
 from oneclaw_core import OneClawError
-from oneclaw_core.tools import write_private
+from oneclaw_core.tools import make_private_directory, write_private
 from oneclaw_javascript.user_tools.files import COMMIT_SUFFIX, UnreadableFileError, list_files, read_file
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ class ToolFiles:
         from filelock import FileLock, Timeout
 
         try:
-            self._lock_file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            make_private_directory(self._lock_file.parent)
             with FileLock(self._lock_file, timeout=timeout_seconds, mode=0o600):
                 self._finish_commits()
                 yield

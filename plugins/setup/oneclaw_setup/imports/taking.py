@@ -14,6 +14,7 @@ import click
 
 from oneclaw_core import OneClaw, OneClawError, UsageError, redact, remember_secret
 from oneclaw_core.cli import print_text, printable_line, run_async, warn
+from oneclaw_core.tools import make_private_directory
 from oneclaw_setup.asking import confirm
 from oneclaw_setup.candidate import undisturbed
 from oneclaw_setup.imports.findings import FoundKey, FoundModel, FoundNote, FoundProvider, FoundSkill
@@ -139,7 +140,7 @@ def _take_skill(directory: Path, item: FoundSkill) -> str:
     if target.exists():
         return "kept the skill of that name that there is"
     try:
-        directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+        make_private_directory(directory)
         with tempfile.TemporaryDirectory(dir=directory, prefix=".import-") as staging:
             copy = Path(staging) / item.name
             left_out = _copy_folder(item.folder, copy)
