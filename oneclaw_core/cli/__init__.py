@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from oneclaw_core.cli.output import styled as styled
     from oneclaw_core.cli.output import table_text as table_text
     from oneclaw_core.cli.output import warn as warn
+    from oneclaw_core.cli.prompt import request_document as request_document
     from oneclaw_core.cli.run import read_stdin as read_stdin
     from oneclaw_core.cli.running import run_async as run_async
     from oneclaw_core.cli.trust import forget_trust as forget_trust
@@ -44,6 +45,7 @@ _NAMES = {
         "is_terminal json_option print_json print_table print_text printable printable_line reserved_stdout styled "
         "table_text warn"
     ),
+    "prompt": "request_document",
     "run": "read_stdin",
     "running": "run_async",
     "trust": "forget_trust trust_directory",

@@ -16,10 +16,10 @@ from oneclaw_core.cli.output import is_terminal, json_option, print_json, print_
 from oneclaw_core.config.keys import MAX_KEY_CHARACTERS, KeySource, KeyStore, check_key
 from oneclaw_core.config.provider_options import place_of
 from oneclaw_core.config.providers import no_provider, provider_configs
-from oneclaw_core.config.setting_fields import variable_of
+from oneclaw_core.config.setting_fields import secret_key, variable_of
 from oneclaw_core.distributions import OUR_DISTRIBUTIONS, PROVIDER_PLUGINS, plugin_of, why_missing
 from oneclaw_core.errors import NotFoundError, UsageError
-from oneclaw_core.plugins.contract.secrets import MAX_SECRET_CHARACTERS, secret_key
+from oneclaw_core.plugins.contract.secrets import MAX_SECRET_CHARACTERS
 from oneclaw_core.plugins.registration.settings import registered_settings
 
 if TYPE_CHECKING:

@@ -159,7 +159,7 @@ class Configuration:
             providers=ProviderService(store, provider_types, known_providers, keys, environ),
             compositions=CompositionService(store, provider_types, known_providers, environ),
             models=ModelService(store, provider_types, known_providers, keys, lists, environ),
-            settings=SettingService(store, environ, plugin_settings, plugin_names),
+            settings=SettingService(store, environ, plugin_settings, plugin_names, keys.stored),
             tools=ToolSwitches(store, registry),
             environment=EnvironmentVariables(home),
         )

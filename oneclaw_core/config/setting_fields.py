@@ -107,6 +107,11 @@ def variable_of(key: str) -> str:
     return ENVIRONMENT_PREFIX + re.sub(r"[^A-Z0-9]", "_", key.upper())
 
 
+def secret_key(plugin: str, name: str) -> str:
+    """Return the name under which a plugin's secret is stored; no two plugins share one."""
+    return f"{plugin.replace('.', '%2E')}.{name}"
+
+
 def schema_of(model: type[BaseModel]) -> dict[str, Any]:
     """Describe a model's fields as JSON data.
 

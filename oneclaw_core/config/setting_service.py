@@ -6,12 +6,14 @@ from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
+from oneclaw_core.config.setting_fields import secret_key
 from oneclaw_core.config.settings import check_value, faults_of, given_values, missing
 from oneclaw_core.distributions import how_to_install, plugin_of
 from oneclaw_core.errors import NotFoundError, UsageError
+from oneclaw_core.threads import run_in_thread
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
     from pydantic import BaseModel
 
@@ -124,6 +126,7 @@ class SettingService:
         environ: the environment, which goes before what is stored.
         models_of_plugins: returns the settings of plugins.
         installed: the names of the installed plugins.
+        stored_secrets: returns the names in the secret store.
     """
 
     def __init__(
@@ -132,11 +135,13 @@ class SettingService:
         environ: Mapping[str, str],
         models_of_plugins: Callable[[], Iterable[SettingsModel]] = tuple,
         installed: Iterable[str] = (),
+        stored_secrets: Callable[[], Collection[str]] = tuple,
     ) -> None:
         self._store = store
         self._environ = environ
         self._models_of_plugins = models_of_plugins
         self._installed = frozenset(installed)
+        self._stored_secrets = stored_secrets
 
     async def list(self) -> list[SettingState]:
         """Describe every setting."""
@@ -151,6 +156,32 @@ class SettingService:
         """
         self.find(key)
         return next(state for state in await self.list() if state.key == key)
+
+    async def secrets(self) -> tuple[SettingState, ...]:
+        """Describe the secrets of plugins: their source says whether they are set; their values are not read.
+
+        Raises:
+            OneClawError: the secret store is open to others or damaged.
+        """
+        stored = await run_in_thread(self._stored_secrets)
+        return tuple(
+            SettingState(
+                each.key,
+                None,
+                None,
+                f"environment {each.variable}"
+                if self._environ.get(each.variable)
+                else "stored"
+                if secret_key(settings.plugin or "", each.name) in stored
+                else "default",
+                each.description,
+                plugin=settings.plugin,
+                is_secret=True,
+            )
+            for settings in self._models_of_plugins()
+            for each in settings.fields
+            if each.is_secret
+        )
 
     async def for_setup(self) -> tuple[SettingState, ...]:
         """Describe the settings of plugins that are asked for at set-up; those that are secrets, too.

@@ -25,6 +25,11 @@ if TYPE_CHECKING:
     from oneclaw_core.plugins.contract.tool_source import KnownTool as KnownTool
     from oneclaw_core.plugins.contract.tool_source import ListingContext as ListingContext
     from oneclaw_core.plugins.contract.tool_source import SourceGroup as SourceGroup
+    from oneclaw_core.plugins.contract.web_pages import WebForm as WebForm
+    from oneclaw_core.plugins.contract.web_pages import WebLink as WebLink
+    from oneclaw_core.plugins.contract.web_pages import WebPage as WebPage
+    from oneclaw_core.plugins.contract.web_pages import WebTable as WebTable
+    from oneclaw_core.plugins.contract.web_pages import WebText as WebText
     from oneclaw_core.plugins.hookspecs import CONTRACT_VERSION as CONTRACT_VERSION
     from oneclaw_core.plugins.hookspecs import HOOK_KINDS as HOOK_KINDS
     from oneclaw_core.plugins.hookspecs import HookKind as HookKind
@@ -52,6 +57,7 @@ _NAMES = {
     ".project.trust": "Project",
     "contract.home_services": "HomeServices",
     "contract.tool_source": "GroupTools KnownTool ListingContext SourceGroup",
+    "contract.web_pages": "WebForm WebLink WebPage WebTable WebText",
     "hookspecs": "CONTRACT_VERSION HOOK_KINDS HookKind",
     "loading.load_plugins": "discover load_plugins",
     "loading.origins": "accept_plugins",

@@ -205,7 +205,8 @@ def register_channels(register: ChannelRegistrar) -> None:
 def register_routes(register: RouteRegistrar) -> None:
     """Register HTTP routes below ``/PLUGIN/`` of ``oneclaw serve``: ``register("path", target, methods=("GET",))``.
 
-    The target is an async function of a ``PluginContext`` and a ``WebRequest`` that returns a ``WebResponse``.
+    The target is an async function of a ``PluginContext`` and a ``WebRequest`` that returns a ``WebResponse``, or a
+    ``WebPage``. ``title="Notes"`` puts it into the menu of the web page.
     """
 
 

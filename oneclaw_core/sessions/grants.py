@@ -31,6 +31,10 @@ _SET_GRANT = f"""
         decision = excluded.decision, expires_at = excluded.expires_at, source = excluded.source,
         created_at = excluded.created_at, last_used_at = NULL"""
 _REMOVE_GRANTS = "DELETE FROM grants WHERE permission = :permission AND pattern = :pattern"
+_REMOVE_GRANT = """
+    DELETE FROM grants
+    WHERE permission = :permission AND pattern = :pattern AND agent = :agent AND task = :task
+        AND directory = :directory"""
 _REMOVE_TASK_GRANTS = "DELETE FROM grants WHERE task = :task"
 _RESET_GRANTS = "DELETE FROM grants"
 _USED = """
@@ -76,6 +80,11 @@ def remove_grants(connection: Connection, permission: str, pattern: str | None =
     return connection.execute(
         _REMOVE_GRANTS, {"permission": clean_text(permission), "pattern": clean_text(pattern or "")}
     ).rowcount
+
+
+def remove_grant(connection: Connection, grant: Grant) -> bool:
+    """Remove one decision; return False if it is gone."""
+    return bool(connection.execute(_REMOVE_GRANT, _key(grant.key)).rowcount)
 
 
 def remove_task_grants(connection: Connection, task: str) -> int:

@@ -269,6 +269,7 @@ class Store:
     grants = _reads(stored_grants.read_grants)
     set_grant = _writes(stored_grants.set_grant)
     remove_grants = _writes(stored_grants.remove_grants)
+    remove_grant = _writes(stored_grants.remove_grant)
     remove_task_grants = _writes(stored_grants.remove_task_grants)
     reset_grants = _writes(stored_grants.reset_grants)
     record_permission_use = _writes(stored_grants.record_use)

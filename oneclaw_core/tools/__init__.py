@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from oneclaw_core.tools.parameters import signature_of as signature_of
     from oneclaw_core.tools.paths import PathGuard as PathGuard
     from oneclaw_core.tools.permission_meanings import KNOWN_PERMISSIONS as KNOWN_PERMISSIONS
+    from oneclaw_core.tools.permissions import grant_in_words as grant_in_words
     from oneclaw_core.tools.sandbox_rules import SandboxScope as SandboxScope
     from oneclaw_core.tools.sandbox_rules import sandbox_policy as sandbox_policy
     from oneclaw_core.tools.text_content import FileStamp as FileStamp
@@ -78,6 +79,7 @@ _NAMES = {
     "parameters": "context_parameters signature_of",
     "paths": "PathGuard",
     "permission_meanings": "KNOWN_PERMISSIONS",
+    "permissions": "grant_in_words",
     "sandbox_rules": "SandboxScope sandbox_policy",
     "text_content": "FileStamp NotReadableError is_text_encoding read_all",
     "toolset": (

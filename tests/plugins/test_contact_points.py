@@ -102,6 +102,10 @@ def test_a_message_goes_out_through_a_channel(run):
     )
 
 
+def test_a_request_has_the_fields_of_its_form():
+    assert WebRequest(method="POST", body=b"text=a+%26+b&empty=&text=c").form() == {"text": "c", "empty": ""}
+
+
 def test_a_route_answers_requests(run):
     async def work(host, claw):
         posted = WebRequest(method="POST", path_parameters={"name": "bell"}, body=b'{"rings": 2}')
@@ -111,7 +115,7 @@ def test_a_route_answers_requests(run):
 
     options, created, plain = run(work)
 
-    assert options == {"methods": ["GET", "POST"], "is_public": True, "max_body_bytes": 1_048_576}
+    assert options == {"methods": ["GET", "POST"], "is_public": True, "max_body_bytes": 1_048_576, "title": ""}
     assert (created.status, created.body) == (201, '{"name": "bell", "got": {"rings": 2}}')
     assert created.media_type == "application/json"
     assert (plain.status, plain.body, plain.headers) == (200, "Plugin: x", {"x-kind": "plain"})

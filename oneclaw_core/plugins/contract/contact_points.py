@@ -7,6 +7,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
+from urllib.parse import parse_qsl
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterable, Mapping
@@ -102,6 +103,14 @@ class WebRequest:
             ValueError: it is something else.
         """
         return json.loads(self.body)
+
+    def form(self) -> dict[str, str]:
+        """Return the fields of a form that was sent; of several values of one name, the last.
+
+        Raises:
+            UnicodeDecodeError: the body is something else.
+        """
+        return dict(parse_qsl(self.text(), keep_blank_values=True))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from oneclaw_core.config.setting_fields import variable_of
+from oneclaw_core.config.setting_fields import secret_key, variable_of
 from oneclaw_core.errors import UsageError
 from oneclaw_core.secrets.redaction import remember_secret
 from oneclaw_core.secrets.store import SecretPlace
@@ -81,8 +81,3 @@ class PluginSecrets:
         if not isinstance(name, str) or not _NAME.fullmatch(name):
             raise UsageError(f"the name of a secret is made of letters, digits and _ . @ + -, not {name!r}")
         return secret_key(self._plugin, name)
-
-
-def secret_key(plugin: str, name: str) -> str:
-    """Return the name under which a plugin's secret is stored; no two plugins share one."""
-    return f"{plugin.replace('.', '%2E')}.{name}"

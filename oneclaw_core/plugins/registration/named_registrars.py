@@ -195,15 +195,18 @@ class RouteRegistrar(_NamedRegistrar):
         methods: Collection[str] = ("GET",),
         is_public: bool = False,
         max_body_bytes: int = ROUTE_BODY_BYTES,
+        title: str = "",
     ) -> None:
         """Register an HTTP route of ``oneclaw serve``.
 
         Args:
             path: below ``/PLUGIN/``, such as ``hook/{name}``; empty for ``/PLUGIN/`` itself.
-            target: async function of a ``PluginContext`` and a ``WebRequest`` that returns a ``WebResponse``.
+            target: async function of a ``PluginContext`` and a ``WebRequest`` that returns a ``WebResponse``, or a
+                ``WebPage`` to be shown in the look of the server.
             methods: the HTTP methods it answers.
             is_public: True if the route checks its callers itself, such as a webhook with a signature.
             max_body_bytes: the longest body of a request, 32 MiB at most; longer ones are refused.
+            title: what the menu of the web page calls it; empty for a route that is not in the menu.
         """
         if type(max_body_bytes) is not int or not 0 <= max_body_bytes <= MAX_ROUTE_BODY_BYTES:
             cause = f"max_body_bytes of {path!r} must be 0 to {MAX_ROUTE_BODY_BYTES}"
@@ -212,7 +215,12 @@ class RouteRegistrar(_NamedRegistrar):
         if isinstance(methods, str) or not set(methods) <= set(_METHODS) or not methods:
             self._report(f"methods of {path!r} must be some of {', '.join(_METHODS)}", "correct them", "hooks.options")
             return
-        options = {"methods": sorted(methods), "is_public": is_public, "max_body_bytes": max_body_bytes}
+        options = {
+            "methods": sorted(methods),
+            "is_public": is_public,
+            "max_body_bytes": max_body_bytes,
+            "title": title,
+        }
         self._add(path.lstrip("/"), target, pattern=_PATH, **options)
 
 

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
         SettingsRegistrar,
         ToolRegistrar,
     )
+    from oneclaw_core.plugins import RouteRegistrar
 
 
 @hookimpl
@@ -35,6 +36,12 @@ def register_settings(register: SettingsRegistrar) -> None:
 def register_commands(register: CommandRegistrar) -> None:
     """Register ``oneclaw memory``."""
     register("memory", "oneclaw_memory.commands:memory", help="Show and change what is remembered about you.")
+
+
+@hookimpl
+def register_routes(register: RouteRegistrar) -> None:
+    """Add the page ``Memory`` to ``oneclaw serve``."""
+    register("", "oneclaw_memory.page:show_page", methods=("GET", "POST"), title="Memory")
 
 
 @hookimpl

@@ -9,6 +9,7 @@ from oneclaw_core import hookimpl
 
 if TYPE_CHECKING:
     from oneclaw_core import CommandRegistrar, ServiceRegistrar, ToolRegistrar
+    from oneclaw_core.plugins import RouteRegistrar
 
 
 @hookimpl
@@ -25,6 +26,13 @@ def register_commands(register: CommandRegistrar) -> None:
         "oneclaw_scheduled_tasks.commands:tasks",
         help="Schedule tasks for agents, and run the worker that has them done.",
     )
+
+
+@hookimpl
+def register_routes(register: RouteRegistrar) -> None:
+    """Add the page ``Scheduled tasks`` to ``oneclaw serve``."""
+    register("", "oneclaw_scheduled_tasks.page:show_tasks", methods=("GET", "POST"), title="Scheduled tasks")
+    register("task/{id}", "oneclaw_scheduled_tasks.page:show_task", methods=("GET", "POST"))
 
 
 @hookimpl

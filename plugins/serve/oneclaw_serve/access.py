@@ -8,6 +8,7 @@ import time
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
+from urllib.parse import parse_qsl
 
 from oneclaw_core.http import ServerTokens, bearer_token
 from oneclaw_serve.errors import Refusal
@@ -27,6 +28,8 @@ SCOPES = {
     "manage": "enable and disable tools and groups",
 }
 _LINK, _LOGIN = "link/", "login/"
+FORM_TYPE = "application/x-www-form-urlencoded"
+FORM_TOKEN = "form_token"  # noqa: S105  # the name of a field
 _UNSAFE = frozenset({"POST", "PUT", "PATCH", "DELETE"})
 
 
@@ -114,14 +117,18 @@ class Access:
         self._failures = RateLimit(10, 60)
         self._requests = RateLimit(600, 60)
 
-    async def caller(self, request: Request) -> Caller:
+    async def caller(self, request: Request, *, takes_forms: bool = False) -> Caller:
         """Return the client of a request.
+
+        Args:
+            request: from anywhere.
+            takes_forms: True if a logged in browser may send a form with its form token instead of JSON.
 
         Raises:
             Refusal: it has no valid credentials, or sends too many requests.
         """
         token = bearer_token(request.scope)
-        found = await self._of_token(token) if token is not None else await self._of_cookie(request)
+        found = await self._of_token(token) if token is not None else await self._of_cookie(request, takes_forms)
         if found is None:
             raise Refusal(401, "unauthorized", "log in with the link of: oneclaw serve link; or send a token")
         self._requests.check(found.key)
@@ -134,14 +141,28 @@ class Access:
             return None
         return Caller(found.name, is_person=False, scopes=found.scopes, key=_key_of(found))
 
-    async def _of_cookie(self, request: Request) -> Caller | None:
+    async def person(self, request: Request) -> Caller:
+        """Return the client of a request for a page, which is a logged in browser.
+
+        Raises:
+            Refusal: it is none.
+        """
+        found = await self.caller(request, takes_forms=True)
+        if not found.is_person:
+            raise Refusal(403, "forbidden", "this page is for a person who is logged in")
+        return found
+
+    async def _of_cookie(self, request: Request, takes_forms: bool) -> Caller | None:
         value = request.cookies.get(self._cookie)
         if not value or len(value) > 200:
             return None
         digest = _digest(value)
         if await self._storage.get(f"{_LOGIN}{digest}") is None:
             return None
-        check_same_origin(request)
+        is_form = takes_forms and request.method == "POST" and _media_type(request) == FORM_TYPE
+        check_same_origin(request, FORM_TYPE if is_form else "application/json")
+        if is_form and not await _has_form_token(request, digest):
+            raise Refusal(403, "forbidden", "this form is not of this login: load its page again")
         return Caller("browser", is_person=True, scopes=(), key=digest)
 
     async def log_in(self, code: str) -> dict[str, Any]:
@@ -188,22 +209,39 @@ def _key_of(token: ServerToken) -> str:
     return f"token {token.name} {token.created_at.isoformat()}"
 
 
-def check_same_origin(request: Request) -> None:
+def form_token(caller: Caller) -> str:
+    """Return what the forms of a login carry, so that no other page can write one."""
+    return _digest(f"form {caller.key}")
+
+
+async def _has_form_token(request: Request, digest: str) -> bool:
+    fields = dict(parse_qsl((await request.body()).decode("utf-8", "replace")))
+    return secrets.compare_digest(fields.get(FORM_TOKEN, "").encode(), _digest(f"form {digest}").encode())
+
+
+def _media_type(request: Request) -> str:
+    return request.headers.get("content-type", "").partition(";")[0].strip().lower()
+
+
+def check_same_origin(request: Request, kind: str = "application/json") -> None:
     """Refuse a request with a cookie that our own page did not send.
 
     ``SameSite`` lets requests from other ports of this machine pass with the cookie. They say where they come from.
 
+    Args:
+        request: with a cookie.
+        kind: the media type that its body must have if it changes something.
+
     Raises:
-        Refusal: the page of another origin sent it, or it is no JSON.
+        Refusal: the page of another origin sent it, or its body is something else.
     """
     site = request.headers.get("sec-fetch-site")
     # ``none``: typed by the user, which is harmless where nothing is changed.
     is_ours = site in ((None, "same-origin") if request.method in _UNSAFE else (None, "same-origin", "none"))
     if not is_ours or (request.method in _UNSAFE and site is None and "origin" not in request.headers):
         raise Refusal(403, "forbidden", "requests of other sites are refused")
-    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
-    if request.method in _UNSAFE and kind != "application/json":
-        raise Refusal(415, "unsupported_media_type", "send application/json")
+    if request.method in _UNSAFE and _media_type(request) != kind:
+        raise Refusal(415, "unsupported_media_type", f"send {kind}")
 
 
 async def new_link_code(storage: PluginStorage) -> str:

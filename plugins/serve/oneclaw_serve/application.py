@@ -18,7 +18,9 @@ from oneclaw_core.http import ServerGuard, send_refusal
 from oneclaw_serve.access import Access
 from oneclaw_serve.errors import Refusal, answer_refusal, read_json
 from oneclaw_serve.event_log import EventLog
-from oneclaw_serve.headers import SecurityHeaders
+from oneclaw_serve.headers import PAGE_HEADERS, SecurityHeaders
+from oneclaw_serve.pages import page_routes
+from oneclaw_serve.trials import Trials
 from oneclaw_serve.turns import Turns
 
 if TYPE_CHECKING:
@@ -62,16 +64,40 @@ class Site:
         self.access = Access(context.storage, f"oneclaw_{port}", is_secure=is_public)
         self.log: EventLog
         self.turns: Turns
+        self.trials: Trials
 
     @asynccontextmanager
     async def running(self) -> AsyncGenerator[None, None]:
         """Run turns until the end of the block."""
         self.log = await EventLog.open(self.context.storage)
         self.turns = Turns(self.claw, self.log, self.context.logger)
+        self.trials = Trials(self.claw, self.context.storage, self.log, self.context.logger)
         try:
             yield
         finally:
+            await self.trials.aclose()
             await self.turns.aclose()
+
+    async def decide(self, question: str, answer: str, by: str) -> None:
+        """Take a person's answer to a question; the first answer counts.
+
+        Args:
+            question: its id.
+            answer: what was chosen or written.
+            by: who answers.
+
+        Raises:
+            Refusal: there is no such question any more, or the answer is none of its choices.
+        """
+        found = await self.log.questions(approval=question)
+        if not found:
+            raise Refusal(409, "decided", "this question was answered already, or withdrawn")
+        choices = [each["answer"] for each in found[0]["choices"]] if found[0]["kind"] == "approval" else None
+        if choices is not None and answer not in choices:
+            raise Refusal(400, "invalid_request", f"answer: must be one of {', '.join(choices)}")
+        if not await self.log.answer(question, answer, by):
+            raise Refusal(409, "decided", "this question was answered already, or withdrawn")
+        self.turns.answered(question, found[0]["session"], answer)
 
 
 def endpoints() -> list[Endpoint]:
@@ -100,6 +126,7 @@ def make_application(site: Site) -> ASGIApp:
         Route("/logout", _logout, methods=["POST"]),
         Route("/openapi.json", openapi),
         Mount("/static", StaticFiles(directory=STATIC)),
+        *page_routes(),
         *(Route(each.path, _served(each), methods=[each.method]) for each in listed),
         *plugin_routes(site),
     ]
@@ -144,7 +171,7 @@ def _served(endpoint: Endpoint) -> Any:
 
 
 async def _page(request: Request) -> Response:
-    return Response((STATIC / "index.html").read_bytes(), media_type="text/html")
+    return Response((STATIC / "index.html").read_bytes(), headers=PAGE_HEADERS, media_type="text/html")
 
 
 async def _health(request: Request) -> JSONResponse:
@@ -170,7 +197,7 @@ async def _logout(request: Request) -> JSONResponse:
     return response
 
 
-async def _not_found(request: Request, error: Exception) -> JSONResponse:
+async def _not_found(request: Request, error: Exception) -> Response:
     status = getattr(error, "status_code", 404)
     what = "there is nothing at this address" if status == 404 else "this address takes another method"
     return await answer_refusal(request, Refusal(status, "not_found" if status == 404 else "method_not_allowed", what))

@@ -6,7 +6,7 @@ import json
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from pydantic import ValidationError
-from starlette.responses import JSONResponse
+from starlette.responses import JSONResponse, Response
 
 from oneclaw_core import (
     DuplicateError,
@@ -69,11 +69,15 @@ def error_response(error: Refusal) -> JSONResponse:
     return JSONResponse(body, error.status, error.headers)
 
 
-async def answer_refusal(request: Request, error: Exception) -> JSONResponse:
-    """Answer an exception, for Starlette."""
+async def answer_refusal(request: Request, error: Exception) -> Response:
+    """Answer an exception, for Starlette: as a page where a browser shows it."""
     if isinstance(error, OneClawError):
         error = refusal_of(error)
     assert isinstance(error, Refusal)
+    if "text/html" in request.headers.get("accept", ""):
+        from oneclaw_serve.page_html import message_response
+
+        return message_response("This did not work", str(error), error.status)
     return error_response(error)
 
 

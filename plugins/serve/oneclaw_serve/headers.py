@@ -13,17 +13,24 @@ PAGE_POLICY = (
     "trusted-types oneclaw"
 )
 DATA_POLICY = "default-src 'none'; frame-ancestors 'none'; sandbox"
-_ALWAYS = {
+# ``same-origin``, for with ``no-referrer`` a browser does not say where a form comes from.
+PAGE_HEADERS = {"content-security-policy": PAGE_POLICY, "referrer-policy": "same-origin"}
+ALWAYS = {
     "x-content-type-options": "nosniff",
     "referrer-policy": "no-referrer",
     "cross-origin-opener-policy": "same-origin",
     "cross-origin-resource-policy": "same-origin",
     "permissions-policy": "camera=(), geolocation=(), microphone=()",
+    "content-security-policy": DATA_POLICY,
+    "cache-control": "no-store",
 }
 
 
 class SecurityHeaders:
-    """ASGI middleware that adds the headers; what a route of a plugin sets for itself in these names is replaced."""
+    """ASGI middleware that adds the headers.
+
+    Pages of the server bring ``PAGE_HEADERS``; what a route of a plugin sets in these names is removed before.
+    """
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
@@ -33,14 +40,10 @@ class SecurityHeaders:
 
         async def send_with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
-                is_page = scope.get("path") == "/" or str(scope.get("path")).startswith("/static/")
-                added = {**_ALWAYS, "content-security-policy": PAGE_POLICY if is_page else DATA_POLICY}
-                kept = [
-                    (name, value) for name, value in message.get("headers", []) if name.decode().lower() not in added
-                ]
-                if not any(name.lower() == b"cache-control" for name, _ in kept):
-                    added["cache-control"] = "no-store"
-                message["headers"] = [*kept, *((name.encode(), value.encode()) for name, value in added.items())]
+                given = message.get("headers", [])
+                names = {name.decode().lower() for name, _ in given}
+                added = {name: value for name, value in ALWAYS.items() if name not in names}
+                message["headers"] = [*given, *((name.encode(), value.encode()) for name, value in added.items())]
             await send(message)
 
         await self._app(scope, receive, send_with_headers)

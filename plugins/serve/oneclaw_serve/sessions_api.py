@@ -198,17 +198,7 @@ async def _questions(site: Site, caller: Caller, request: Request, body: None) -
 
 
 async def _decide(site: Site, caller: Caller, request: Request, body: Decision) -> JSONResponse:
-    wanted = request.path_params["id"]
-    found = await site.log.questions(approval=wanted)
-    if not found:
-        raise Refusal(409, "decided", "this question was answered already, or withdrawn")
-    question = found[0]
-    choices = [each["answer"] for each in question["choices"]] if question["kind"] == "approval" else None
-    if choices is not None and body.answer not in choices:
-        raise Refusal(400, "invalid_request", f"answer: must be one of {', '.join(choices)}")
-    if not await site.log.answer(wanted, body.answer, caller.name):
-        raise Refusal(409, "decided", "this question was answered already, or withdrawn")
-    site.turns.answered(wanted, question["session"], body.answer)
+    await site.decide(request.path_params["id"], body.answer, caller.name)
     return JSONResponse({"status": "decided"})
 
 

@@ -11,7 +11,7 @@ import pytest
 
 from oneclaw_core import ServiceContext, hookimpl, tool
 from oneclaw_core.http import ServerTokens
-from oneclaw_core.plugins import WebResponse
+from oneclaw_core.plugins import WebForm, WebLink, WebPage, WebResponse, WebText
 
 
 @tool(required_permissions=["weather.read"])
@@ -33,6 +33,13 @@ async def upload(context, request):
     return WebResponse(body=f"{len(request.body)} {request.headers.get('authorization')}")
 
 
+async def notes(context, request):
+    form = request.form() if request.method == "POST" else {}
+    text = WebText(text=form.get("text", ""), kind="markdown")
+    parts = (text, WebLink("odd", "javascript:alert(1)"), WebForm(submit="Keep", fields={"properties": {"text": {}}}))
+    return WebPage(title="Notes", parts=parts, notice=f"Kept {sorted(form)}" if form else "")
+
+
 class Weather:
     """A plugin with a tool and a route."""
 
@@ -44,6 +51,7 @@ class Weather:
     def register_routes(self, register):
         register("hook/{name}", hook, is_public=True)
         register("upload", upload, methods=("POST",), is_public=True, max_body_bytes=100)
+        register("notes", notes, methods=("GET", "POST"), title="Notes")
         register("page", lambda context, request: WebResponse(body="secret"))
 
 

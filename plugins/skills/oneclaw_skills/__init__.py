@@ -20,6 +20,7 @@ if TYPE_CHECKING:
         SkillRegistrar,
         ToolRegistrar,
     )
+    from oneclaw_core.plugins import RouteRegistrar
 
 ABOUT_ONECLAW = ("about-oneclaw", "create-skill", "create-tool-plugin")
 
@@ -41,6 +42,13 @@ def register_skills(register: SkillRegistrar) -> None:
 def register_commands(register: CommandRegistrar) -> None:
     """Register ``oneclaw skills``."""
     register("skills", "oneclaw_skills.commands:skills", help="List, show, check and make skills.")
+
+
+@hookimpl
+def register_routes(register: RouteRegistrar) -> None:
+    """Add the page ``Skills`` to ``oneclaw serve``."""
+    register("", "oneclaw_skills.page:show_list", title="Skills")
+    register("show/{name}", "oneclaw_skills.page:show_skill")
 
 
 @hookimpl

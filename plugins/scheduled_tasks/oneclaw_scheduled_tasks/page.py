@@ -1,0 +1,146 @@
+"""Pages of the scheduled tasks, their runs and results."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from oneclaw_core import UsageError
+from oneclaw_core.plugins import WebForm, WebLink, WebPage, WebResponse, WebTable, WebText
+from oneclaw_scheduled_tasks.schedules import ScheduleWords
+from oneclaw_scheduled_tasks.service import TaskService, TaskWords
+from oneclaw_scheduled_tasks.task import duration_text
+
+if TYPE_CHECKING:
+    from oneclaw_core import PluginContext
+    from oneclaw_core.plugins import WebRequest
+    from oneclaw_scheduled_tasks.task import Run, Task
+
+_NEW = {
+    "type": "object",
+    "required": ["name", "prompt", "schedule_type"],
+    "properties": {
+        "name": {"title": "Name", "type": "string"},
+        "prompt": {"title": "What the agent is sent", "type": "string", "format": "multiline"},
+        "schedule_type": {"title": "When", "enum": ["daily", "weekly", "one_time", "interval", "cron"]},
+        "at": {"title": "At", "type": "string", "description": "As HH:MM; for daily, weekly and one_time."},
+        "day_of_week": {
+            "title": "Day of the week",
+            "enum": ["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"],
+            "description": "For weekly.",
+        },
+        "date": {"title": "Date", "type": "string", "description": "As YYYY-MM-DD; for one_time."},
+        "interval_minutes": {"title": "Minutes between runs", "type": "integer", "description": "For interval."},
+        "cron": {"title": "Cron expression", "type": "string", "description": "For cron, such as 0 9 * * 1-5."},
+        "agent": {"title": "Agent", "type": "string", "description": "By default the General Assistant."},
+    },
+}
+
+
+async def show_tasks(context: PluginContext, request: WebRequest) -> WebPage:
+    """List the tasks; schedule one that a form describes.
+
+    Args:
+        context: of the plugin.
+        request: for the page.
+    """
+    notice = ""
+    async with TaskService.open(context.services) as service:
+        if request.method == "POST":
+            task = await service.new(_words(request.form()))
+            await service.add(task)
+            notice = f"Scheduled {task.name}; next run: {task.local_text(task.next_at)}."
+        rows = tuple(_row(task, last) for task, last in await service.list_all())
+    table = WebTable(columns=("task", "schedule", "state", "last run", "next run"), rows=rows)
+    form = WebForm(submit="Schedule it", title="New task", fields=_NEW)
+    return WebPage(title="Scheduled tasks", parts=(table, form), notice=notice)
+
+
+async def show_task(context: PluginContext, request: WebRequest) -> WebPage | WebResponse:
+    """Show a task with its runs; run, pause, or delete it.
+
+    Args:
+        context: of the plugin.
+        request: names it.
+    """
+    task_id, notice = request.path_parameters["id"], ""
+    async with TaskService.open(context.services) as service:
+        if request.method == "POST":
+            action = request.form().get("action", "")
+            if action == "delete":
+                await service.delete(task_id)
+                return WebResponse(status=303, headers={"location": f"/{context.name}/"})
+            notice = await _do(service, task_id, action)
+        task, runs = await service.get(task_id), await service.log(task_id)
+    switch = "Pause" if task.is_enabled else "Resume"
+    facts: dict[str, str] = {
+        "schedule": task.schedule_text,
+        "time zone": task.time_zone,
+        "state": "enabled" if task.is_enabled else "paused",
+        "next run": task.local_text(task.next_at),
+        "agent": task.agent,
+        "model": task.model or "default",
+    }
+    shown_runs = tuple(_run_row(task, each) for each in runs)
+    return WebPage(
+        title=task.name,
+        notice=notice,
+        parts=(
+            WebTable(columns=("about", "what"), rows=tuple(facts.items())),
+            WebText(text=task.prompt, kind="verbatim", title="What the agent is sent"),
+            WebForm(submit="Run now", hidden={"action": "run"}),
+            WebForm(submit=switch, hidden={"action": switch.lower()}),
+            WebForm(submit="Delete", about=task.name, hidden={"action": "delete"}, is_destructive=True),
+            WebTable(
+                columns=("run", "status", "took", "result", "session"),
+                rows=shown_runs,
+                title="Runs",
+                empty="It has not run yet.",
+            ),
+        ),
+    )
+
+
+async def _do(service: TaskService, task_id: str, action: str) -> str:
+    if action == "run":
+        await service.run(task_id)
+        return "It runs as soon as a worker takes it."
+    if action not in ("pause", "resume"):
+        raise UsageError("action: must be run, pause, resume or delete")
+    await service.store_change(*await service.changed(task_id, TaskWords(is_enabled=action == "resume")))
+    return "It is paused." if action == "pause" else "It is enabled."
+
+
+def _words(form: dict[str, str]) -> TaskWords:
+    hour, _, minute = form.get("at", "").strip().partition(":")
+    when = ScheduleWords(
+        schedule_type=form.get("schedule_type") or None,
+        hour=_number("At", hour),
+        minute=_number("At", minute),
+        day_of_week=form.get("day_of_week") or None,
+        date=form.get("date", "").strip() or None,
+        cron=form.get("cron", "").strip() or None,
+        interval_minutes=_number("Minutes between runs", form.get("interval_minutes", "")),
+    )
+    return TaskWords(
+        name=form.get("name", ""), prompt=form.get("prompt", ""), when=when, agent=form.get("agent", "").strip() or None
+    )
+
+
+def _number(name: str, text: str) -> int | None:
+    if not text.strip():
+        return None
+    if not text.strip().isdecimal():
+        raise UsageError(f"{name}: {text[:50]!r} is no number")
+    return int(text)
+
+
+def _row(task: Task, last: Run | None) -> Any:
+    ran = f"{task.local_text(last.scheduled_at)}, {last.status}" if last is not None else "never"
+    state = "enabled" if task.is_enabled else "paused"
+    return WebLink(task.name, f"task/{task.id}"), task.schedule_text, state, ran, task.local_text(task.next_at)
+
+
+def _run_row(task: Task, run: Run) -> Any:
+    result = " ".join(filter(None, (run.answer, run.error, run.notes)))
+    session = WebLink("open", session=run.session) if run.session else ""
+    return task.local_text(run.scheduled_at), str(run.status), duration_text(run.duration_seconds), result, session

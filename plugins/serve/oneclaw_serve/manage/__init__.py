@@ -1,0 +1,1 @@
+"""The server's own pages, a module for each entry of the menu."""
