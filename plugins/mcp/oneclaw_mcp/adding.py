@@ -121,23 +121,31 @@ async def remove_server(source: ServerSource, name: str) -> None:
     await source.refresh()
 
 
-async def check_server(source: ServerSource, server: Server, *, is_accepted: bool) -> tuple[Manifest, Difference]:
+async def check_server(source: ServerSource, server: Server, *, is_accepted: bool) -> tuple[Manifest, Difference, bool]:
     """Start a server and compare its tools with those that were accepted.
 
+    Args:
+        source: of all servers.
+        server: the server.
+        is_accepted: accept the difference, if it is the one that was found at an earlier contact: a server must not be
+            able to show one and have another accepted.
+
     Returns:
-        What is known of it now, and the difference that there was.
+        What is known of it now, the difference that there was, and whether that was accepted.
 
     Raises:
         OneClawError: it does not start, or what was accepted is not known.
     """
     if is_accepted:
         source.manifests.remove_damaged(server)
+    before = source.manifests.read(server)
     await source.close(server.name)
     await source.connection(server.name).started()
     manifest = source.manifests.read(server)
     assert manifest is not None
     difference = manifest.pending
-    if is_accepted and difference:
+    is_accepted = is_accepted and bool(difference) and before is not None and before.pending == difference
+    if is_accepted:
         source.manifests.write(server.name, manifest.accepted())
         await source.refresh()
-    return manifest, difference
+    return manifest, difference, is_accepted

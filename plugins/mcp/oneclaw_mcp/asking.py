@@ -173,7 +173,9 @@ class OpenCalls:
         call = self._waiting.get(state)
         if call is None or call.request != _digest(parameters):
             raise MCPError(
-                -32602, "this question is not open: it was answered, or is too old; repeat the call without it"
+                -32602,
+                "this question is not open: it was answered, or is too old; its call may have had its effect, "
+                "see: oneclaw mcp calls",
             )
         del self._waiting[state]
         if call.timer is not None:

@@ -11,7 +11,16 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from oneclaw_core import NotFoundError, OneClawError, UsageError, find_home
-from oneclaw_core.cli import is_terminal, json_option, print_json, print_table, print_text, run_async, warn
+from oneclaw_core.cli import (
+    is_terminal,
+    json_option,
+    print_json,
+    print_table,
+    print_text,
+    printable_line,
+    run_async,
+    warn,
+)
 from oneclaw_mcp.importing import PROJECT_FILE
 from oneclaw_mcp.manifest import ManifestFolder
 from oneclaw_mcp.serve_commands import calls, serve, token
@@ -20,6 +29,7 @@ from oneclaw_mcp.servers import HTTP, SSE, STDIO, Server, ServerBook, check_name
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterable
 
+    from oneclaw_core import OneClaw
     from oneclaw_mcp.manifest import Difference, KnownTool, Manifest
     from oneclaw_mcp.sandboxing import Sandbox
     from oneclaw_mcp.source import ServerSource
@@ -160,11 +170,17 @@ def show(name: str, as_json: bool) -> None:
 @mcp.command()
 @click.argument("name")
 def remove(name: str) -> None:
-    """Remove a server, what is known of it, and its secrets."""
+    """Remove a server, what is known of it, its secrets, and what was granted to it."""
     from oneclaw_mcp.adding import remove_server
 
-    run_async(_with_source(lambda source: remove_server(source, name)))
-    print_text(f"{name} is removed")
+    async def run() -> int:
+        async with _open_home() as (claw, source):
+            await remove_server(source, name)
+            granted = {each.key[:2] for each in await claw.store.grants() if each.permission.startswith(f"mcp.{name}.")}
+            return sum([await claw.store.remove_grants(*each) for each in granted])
+
+    count = run_async(run())
+    print_text(f"{name} is removed{f', with {count} decisions on its permissions' if count else ''}")
 
 
 @mcp.command()
@@ -322,8 +338,10 @@ def trust(name: str, revoke: bool) -> None:
 def check(context: click.Context, names: tuple[str, ...], accept: bool) -> None:
     """Show which tools of servers have changed.
 
-    The servers, all by default, are started and their tools compared with those that you accepted.
-        The exit status is 1 if one does not start, or differs and --accept is not given.
+    The servers, all by default, are started and their tools compared with those that you accepted. With --accept, a
+    difference that was found before is accepted; one that is found only now is shown, and takes a second --accept.
+
+    The exit status is 1 if one does not start, or differs and that is not accepted.
     """
     from oneclaw_mcp.adding import check_server
 
@@ -334,7 +352,7 @@ def check(context: click.Context, names: tuple[str, ...], accept: bool) -> None:
         is_fine = True
         for server in servers:
             try:
-                manifest, difference = await check_server(source, server, is_accepted=accept)
+                manifest, difference, is_accepted = await check_server(source, server, is_accepted=accept)
             except OneClawError as error:
                 warn(f"{server.name}: {error}")
                 is_fine = False
@@ -344,9 +362,11 @@ def check(context: click.Context, names: tuple[str, ...], accept: bool) -> None:
             for tool, why in manifest.refused:
                 warn(f"{tool} is left out: {why}")
             _show_difference(manifest, difference)
-            if difference and accept:
+            if is_accepted:
                 print_text("  accepted")
-            is_fine = is_fine and (accept or not difference)
+            elif difference and accept:
+                warn(f"this is new since the last look; to accept it: oneclaw mcp check {server.name} --accept")
+            is_fine = is_fine and (is_accepted or not difference)
         return is_fine
 
     if not run_async(_with_source(run)):
@@ -403,14 +423,17 @@ def _trust_project(name: str) -> None:
 
 
 def _show_entry(server: Server, variables: list[str], origin: str) -> None:
-    print_text(f"{server.name}, from {origin}")
-    print_text(f"  {'runs' if server.command else 'connects to'}: {server.url or server.address}")
-    for line in server.sandbox.lines() if server.sandbox is not None else ():
-        print_text(f"  in a sandbox: {line}")
+    lines = [f"{'runs' if server.command else 'connects to'}: {server.url or server.address}"]
+    lines += [f"in a sandbox: {line}" for line in (server.sandbox.lines() if server.sandbox is not None else ())]
+    if server.directory is not None:
+        lines.append(f"starts in: {server.directory}")
     if server.environment or server.headers:
-        print_text(f"  gets: {', '.join((*server.environment, *server.headers))}")
+        lines.append(f"gets: {', '.join((*server.environment, *server.headers))}")
     if variables:
-        print_text(f"  from your environment: {', '.join(variables)}")
+        lines.append(f"from your environment: {', '.join(variables)}")
+    print_text(f"{server.name}, from {printable_line(origin)}")
+    for line in lines:  # of one line each, whatever the file says
+        print_text(f"  {printable_line(line)}")
 
 
 def _is_agreed(question: str) -> bool:
@@ -452,13 +475,19 @@ async def _with_source(work: Any) -> Any:
 
 @asynccontextmanager
 async def _opened() -> AsyncIterator[ServerSource]:
+    async with _open_home() as (_, source):
+        yield source
+
+
+@asynccontextmanager
+async def _open_home() -> AsyncIterator[tuple[OneClaw, ServerSource]]:
     from oneclaw_core import OneClaw
 
     async with OneClaw.open() as claw:
         source = await claw.services.tool_source("mcp", "servers")
         if source is None:
             raise UsageError("the plugin mcp is disabled: enable it with: oneclaw plugins enable mcp")
-        yield source  # type: ignore[misc]  # the plugin's own
+        yield claw, source  # type: ignore[misc]  # the plugin's own
 
 
 def _sandbox(

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import threading
 import time
+from collections import Counter
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass, field
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
 
 MAX_PAGES = 200
 MOST_CALLS = 8
+MOST_QUESTIONS = 20
 # Of deaths, after which a server is left alone for as long.
 _DEATHS = 3
 _DEATH_SECONDS = 60.0
@@ -93,6 +95,7 @@ class Connection:
         tools: the definitions that the server has now, as digests by their true names.
         calls: the contexts of the calls that are under way.
         limits: stops and starts the clock of a call, by the id of its context.
+        questions: how many were asked in a call, by the id of its context.
         slots: limits the calls at once.
     """
 
@@ -105,6 +108,7 @@ class Connection:
     tools: dict[str, str] = field(default_factory=dict)
     calls: list[ToolContext] = field(default_factory=list)
     limits: dict[int, Callable[[bool], None]] = field(default_factory=dict)
+    questions: Counter[int] = field(default_factory=Counter)
     slots: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(MOST_CALLS))
     _client: Client | None = None
     _owner: asyncio.Task[None] | None = None
@@ -185,6 +189,7 @@ class Connection:
             _current_call.reset(token)
             self.calls.remove(context)
             self.limits.pop(id(context), None)
+            self.questions.pop(id(context), None)
             self._last_used = time.monotonic()
 
     def asking_call(self) -> ToolContext | None:

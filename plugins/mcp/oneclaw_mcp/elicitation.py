@@ -10,6 +10,7 @@ from urllib.parse import urlsplit
 from oneclaw_core import NobodyToAskError
 from oneclaw_core.process import run_in_thread
 from oneclaw_mcp.cleaning import cleaned, foreign_faults
+from oneclaw_mcp.connection import MOST_QUESTIONS
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -46,6 +47,9 @@ def elicitation_of(connection: Connection) -> Callable[[Any, Any], Awaitable[Eli
         context = connection.asking_call()
         if context is None:
             return ErrorData(code=-32600, message="calls of several conversations are under way; ask in one of them")
+        connection.questions[id(context)] += 1
+        if connection.questions[id(context)] > MOST_QUESTIONS:
+            return ErrorData(code=-32600, message=f"it has asked {MOST_QUESTIONS} times in this call; that is enough")
         set_running = connection.limits.get(id(context))
         if set_running is not None:
             set_running(False)

@@ -57,6 +57,10 @@ class Offer:
                 chosen = chosen.narrowed_to(_selection(frozenset(of for _, _, of in scopes), is_open=False))
         return chosen if self.agent is None else chosen.narrowed_to(self.agent.selection)
 
+    def calls(self, group: str) -> bool:
+        """Return True if tools of a group may be called whatever they change."""
+        return not self.is_read_only and (self.token is None or self.token.allows(f"{CALL}:{group}"))
+
     def allows(self, definition: ToolDefinition, group: str) -> bool:
         """Return True if a tool is offered.
 
@@ -66,16 +70,16 @@ class Offer:
         """
         if definition.name in _OF_CONVERSATIONS or (self.is_read_only and not definition.read_only):
             return False
-        if self.token is None or self.token.allows(f"{CALL}:{group}"):
+        if self.calls(group):
             return True
-        return definition.read_only and self.token.allows(f"{READ}:{group}")
+        return definition.read_only and (self.token is None or self.token.allows(f"{READ}:{group}"))
 
     def shows(self, registry: ToolRegistry, name: str) -> bool:
         """Return True if the tool of a name is offered now; its definition is read only if that depends on it."""
         if not registry.is_enabled(name) or not registry.toolset(self.selection).allows(name):
             return False
         group = group_of(registry, name)
-        if not self.is_read_only and (self.token is None or self.token.allows(f"{CALL}:{group}")):
+        if self.calls(group):
             return name not in _OF_CONVERSATIONS
         definition = registry.get_definition(name)
         return definition is not None and self.allows(definition, group)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -11,13 +12,13 @@ from oneclaw_core import NotFoundError, OneClawError, ToolClient, ToolResult, Us
 from oneclaw_mcp.asking import ClientUser, OpenCalls, is_modern
 from oneclaw_mcp.direct import DirectTools
 from oneclaw_mcp.gateway import Answer, Gateway, answer_of
-from oneclaw_mcp.served_prompts import ARGUMENTS, listed_prompts, prompt_text
+from oneclaw_mcp.served_prompts import ARGUMENTS, expanded_prompt, listed_prompts
 from oneclaw_mcp.workspace import READ_FILE, Workspace
 
 if TYPE_CHECKING:
     from mcp.server.lowlevel import Server as SdkServer
 
-    from oneclaw_core import OneClaw
+    from oneclaw_core import ExpandedMessage, OneClaw
     from oneclaw_mcp.journal import CallJournal
     from oneclaw_mcp.offer import Offer
 
@@ -92,7 +93,7 @@ class ServedOffer:
         """Answer ``prompts/list``."""
         from mcp_types import ListPromptsResult
 
-        return ListPromptsResult.model_validate({"prompts": await listed_prompts(self.claw)})
+        return ListPromptsResult.model_validate({"prompts": await listed_prompts(self.claw, self.offer)})
 
     async def get_prompt(self, context: Any, parameters: Any) -> Any:
         """Answer ``prompts/get``."""
@@ -101,13 +102,28 @@ class ServedOffer:
 
         given = parameters.arguments or {}
         try:
-            text = await prompt_text(self.claw, self.offer, parameters.name, str(given.get(ARGUMENTS) or ""))
+            found = await self._prompt(parameters.name, str(given.get(ARGUMENTS) or ""))
         except (NotFoundError, UsageError) as error:
             raise MCPError(_INVALID, str(error)) from None
         except OneClawError as error:
             raise MCPError(-32603, str(error)) from None
-        message = {"role": "user", "content": {"type": "text", "text": text}}
+        message = {"role": "user", "content": {"type": "text", "text": found.text}}
         return GetPromptResult.model_validate({"messages": [message]})
+
+    async def _prompt(self, name: str, arguments: str) -> ExpandedMessage:
+        """Expand a prompt, which is in the journal as ``/NAME``; what it says may be text from outside."""
+        number, began = await self.journal.begin(self.client.name, f"/{name}"[:100], arguments), time.monotonic()
+        result = ToolResult.error("execution_error", "")
+        try:
+            found = await expanded_prompt(self.claw, self.offer, name, arguments)
+            result = ToolResult.success()
+        finally:
+            with CancelScope(shield=True):
+                await self.journal.end(number, result, (time.monotonic() - began) * 1000)
+        outside = self.client.provenance.outside
+        if found.outside and found.outside not in outside:
+            outside.append(found.outside)
+        return found
 
     async def list_resources(self, context: Any, parameters: Any) -> Any:
         """Answer ``resources/list``; clients that may not read files get none."""

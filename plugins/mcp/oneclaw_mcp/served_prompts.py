@@ -2,33 +2,35 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from oneclaw_core import CommandUse, NotFoundError
+from oneclaw_core import CommandUse, NotFoundError, ToolSelection
 from oneclaw_core.tools import one_line
 
 if TYPE_CHECKING:
-    from oneclaw_core import OneClaw
+    from oneclaw_core import ExpandedMessage, OneClaw
     from oneclaw_mcp.offer import Offer
 
 ARGUMENTS = "arguments"
+_LOAD_SKILL = "load_skill"
 _SUMMARY_CHARACTERS = 300
 _DEFAULT_AGENT = "General Assistant"
 
 
-async def listed_prompts(claw: OneClaw) -> list[dict[str, Any]]:
-    """Return what a user of a chat can send as ``/NAME``, in the order of the names."""
+async def listed_prompts(claw: OneClaw, offer: Offer) -> list[dict[str, Any]]:
+    """Return what a client may have of all that a user of a chat can send as ``/NAME``, in the order of the names."""
     commands = await claw.plugins.message_commands()
     argument = {"name": ARGUMENTS, "description": "What to do it with, as behind /NAME in a chat", "required": False}
     return [
         {"name": name, "description": one_line(each.summary, _SUMMARY_CHARACTERS), "arguments": [argument]}
         for name, each in sorted(commands.items())
-        if each.problem is None
+        if each.problem is None and _is_offered(claw, offer, name)
     ]
 
 
-async def prompt_text(claw: OneClaw, offer: Offer, name: str, arguments: str) -> str:
-    """Return the message that a prompt stands for.
+async def expanded_prompt(claw: OneClaw, offer: Offer, name: str, arguments: str) -> ExpandedMessage:
+    """Return the message that a prompt stands for, with the groups that it uses named in its text.
 
     Args:
         claw: the open home.
@@ -41,7 +43,7 @@ async def prompt_text(claw: OneClaw, offer: Offer, name: str, arguments: str) ->
         OneClawError: it cannot be made of these arguments.
     """
     command = (await claw.plugins.message_commands()).get(name)
-    if command is None or command.problem is not None:
+    if command is None or command.problem is not None or not _is_offered(claw, offer, name):
         raise NotFoundError(f"there is no prompt {one_line(name, 100)!r}")
     agent = offer.agent.name if offer.agent is not None else _DEFAULT_AGENT
     use = CommandUse(name=name, arguments=arguments, agent=agent, selection=offer.selection)
@@ -49,4 +51,13 @@ async def prompt_text(claw: OneClaw, offer: Offer, name: str, arguments: str) ->
     if message is None:
         raise NotFoundError(f"there is no prompt {one_line(name, 100)!r}")
     groups = f"\n\nIt uses the tool groups {', '.join(message.groups)}." if message.groups else ""
-    return f"{message.text}{groups}"
+    return replace(message, text=f"{message.text}{groups}")
+
+
+def _is_offered(claw: OneClaw, offer: Offer, name: str) -> bool:
+    """Return True for a prompt of a server whose tools may be called, and a skill where skills may be loaded."""
+    server, is_of_server, _ = name.partition("__")
+    if is_of_server:
+        group = f"mcp_{server}"
+        return offer.calls(group) and offer.selection.allows_whole_group(group)
+    return offer.selection == ToolSelection() or offer.shows(claw.services.registry, _LOAD_SKILL)

@@ -59,11 +59,14 @@ def call(name: str, arguments: dict) -> dict:
 
 
 def ask(parameters: dict) -> str:
-    """Ask the user by a separate request, as a server of the old era does."""
-    send({"id": "question", "method": "elicitation/create", "params": parameters})
-    while (reply := json.loads(sys.stdin.readline())).get("id") != "question":
-        pass
-    return json.dumps(reply.get("result", reply.get("error")))
+    """Ask the user by a separate request, as a server of the old era does, once or ``times``."""
+    replies = []
+    for number in range(parameters.pop("times", 1)):
+        send({"id": f"question {number}", "method": "elicitation/create", "params": parameters})
+        while (reply := json.loads(sys.stdin.readline())).get("id") != f"question {number}":
+            pass
+        replies.append(json.dumps(reply.get("result", reply.get("error"))))
+    return "\n".join(replies)
 
 
 def answer(method: str, parameters: dict) -> dict | None:

@@ -50,7 +50,7 @@ def test_changed_tool_is_blocked_until_it_is_accepted(oneclaw_factory: HomeFacto
         "it does not have these tools any more: b",
     ]
 
-    _, difference = oneclaw.run(check_server(home.source, home.source.book.get("plain"), is_accepted=True))
+    _, difference, _ = oneclaw.run(check_server(home.source, home.source.book.get("plain"), is_accepted=True))
     assert [each.wire for each in difference.changed] == ["a"]
     assert home.call("plain__a").is_success
     assert home.call("plain__c").is_success
