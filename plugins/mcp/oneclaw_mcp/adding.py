@@ -11,7 +11,7 @@ from oneclaw_mcp.connection import ServerError
 from oneclaw_mcp.servers import STDIO
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
     from oneclaw_mcp.manifest import Difference, Manifest
     from oneclaw_mcp.servers import Server
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 _SECRET_NAMES = re.compile(r"TOKEN|SECRET|PASSW|CREDENTIAL|API_?KEY|(?:^|[_-])KEY$|^AUTHORIZATION$|^COOKIE$", re.I)
 _REFERENCE = re.compile(r"\$\{(?:env|secret):")
 _SCHEME = re.compile(r"(?:Bearer|Basic|Token) ", re.I)
+_SHORTEST_CHARACTERS = 8
+_OPTION = re.compile(r"--?(?P<name>[A-Za-z][\w-]*)(?:=(?P<value>.*))?", re.DOTALL)
 
 
 def pairs(given: Iterable[str], separator: str, option: str) -> dict[str, str]:
@@ -47,8 +49,10 @@ async def add_server(source: ServerSource, server: Server, *, is_started: bool) 
     registry = source.context.services.registry
     if registry.get_group_definition(server.group) is not None and server.name not in source.book.read():
         raise DuplicateError(f"there is a tool group {server.group} already: choose another name")
-    server = await with_stored_secrets(source, server)
+    server, secrets = without_secrets(server)
     source.book.add(server)
+    for name, value in secrets.items():
+        await source.context.secrets.set(name, value)
     source.manifests.remove(server.name)
     if not is_started:
         return None
@@ -84,25 +88,55 @@ def _refuse_taken(server: Server, manifest: Manifest, source: ServerSource) -> N
             raise DuplicateError(f"there is a tool group {tool.group} already: choose another name for the server")
 
 
-async def with_stored_secrets(source: ServerSource, server: Server) -> Server:
-    """Move what looks like a secret into the secret store, and leave a reference."""
+def without_secrets(server: Server) -> tuple[Server, dict[str, str]]:
+    """Put references in the place of what looks like secrets; return those by their names in the secret store."""
+    secrets: dict[str, str] = {}
 
-    async def moved(kind: str, values: dict[str, str]) -> dict[str, str]:
-        found = {}
-        for name, value in values.items():
-            found[name] = value
-            if _SECRET_NAMES.search(name) and value and not _REFERENCE.search(value):
-                scheme = match[0] if (match := _SCHEME.match(value)) else ""
-                secret = f"{server.name}.{kind}.{name}"
-                await source.context.secrets.set(secret, value.removeprefix(scheme))
-                found[name] = f"{scheme}${{secret:{secret}}}"
-        return found
+    def moved(kind: str, name: str, value: str) -> str:
+        if not _SECRET_NAMES.search(name) or not value or _REFERENCE.search(value):
+            return value
+        scheme = match[0] if (match := _SCHEME.match(value)) else ""
+        secret = f"{server.name}.{kind}.{re.sub(r'[^A-Za-z0-9_.@+-]', '_', name)}"
+        if secrets.get(secret, value) != value:  # the second of a name
+            secret = f"{secret}.{len(secrets)}"
+        secrets[secret] = value.removeprefix(scheme)
+        return f"{scheme}${{secret:{secret}}}"
 
-    return replace(
+    command, option = list(server.command), ""
+    for position, each in enumerate(command[1:], 1):
+        match = _OPTION.fullmatch(each)
+        if match is not None and match["value"] is not None and _is_key(match["value"]):
+            command[position] = f"{each.partition('=')[0]}={moved('argument', match['name'], match['value'])}"
+        elif match is None and option and _is_key(each):
+            command[position] = moved("argument", option, each)
+        option = match["name"] if match is not None and match["value"] is None else ""
+    stored = replace(
         server,
-        environment=await moved("env", dict(server.environment)),
-        headers=await moved("header", dict(server.headers)),
+        command=tuple(command),
+        url=_url_without_secrets(server.url, moved) if server.url is not None else None,
+        environment={name: moved("env", name, value) for name, value in server.environment.items()},
+        headers={name: moved("header", name, value) for name, value in server.headers.items()},
     )
+    return stored, secrets
+
+
+def _is_key(value: str) -> bool:
+    """Return False for a number or a path behind an option whose name is that of a secret."""
+    return len(value) >= _SHORTEST_CHARACTERS and not value.isdecimal() and not value.startswith(("/", ".", "~"))
+
+
+def _url_without_secrets(url: str, moved: Callable[[str, str, str], str]) -> str:
+    """Put references in the place of a password, and of values in the query of a URL."""
+    scheme, _, rest = url.partition("://")
+    place, slash, path = rest.partition("/")
+    user, at, host = place.rpartition("@")
+    name, colon, password = user.partition(":")
+    if colon:
+        user = f"{name}:{moved('url', 'password', password)}"
+    path, mark, query = path.partition("?")
+    fields = [each.partition("=") for each in query.split("&")] if mark else []
+    values = "&".join(f"{name}{equals}{moved('url', name, value)}" for name, equals, value in fields)
+    return f"{scheme}://{user}{at}{host}{slash}{path}{mark}{values}"
 
 
 async def remove_server(source: ServerSource, name: str) -> None:
@@ -115,7 +149,7 @@ async def remove_server(source: ServerSource, name: str) -> None:
     server = source.book.remove(name)
     source.manifests.remove(name)
     await source.context.secrets.remove(f"{name}.oauth")
-    for value in (*server.environment.values(), *server.headers.values()):
+    for value in (*server.command, server.url or "", *server.environment.values(), *server.headers.values()):
         for secret in re.findall(r"\$\{secret:(" + re.escape(name) + r"\.[^}]+)\}", value):
             await source.context.secrets.remove(secret)
     await source.refresh()

@@ -87,7 +87,7 @@ def add(
     It is started once, and its tools are listed and pinned. A value can be ${env:NAME}, which is read when the server
     is started, or ${secret:NAME}, which `oneclaw mcp secret NAME` stores. What looks like a secret is stored so.
     """
-    from oneclaw_mcp.adding import pairs
+    from oneclaw_mcp.adding import pairs, without_secrets
 
     check_name(name)
     if bool(command) == bool(url):
@@ -107,7 +107,7 @@ def add(
             sandbox=_sandbox(command, directory, reads, writes, network == "all") if not no_sandbox else None,
         ).to_dict(),
     )
-    print_text(f"{'runs' if command else 'connects to'}: {server.address}")
+    print_text(f"{'runs' if command else 'connects to'}: {without_secrets(server)[0].address}")
     for line in server.sandbox.lines() if server.sandbox is not None else ():
         print_text(f"in a sandbox: {line}")
     manifest = run_async(_with_source(lambda source: _added(source, server, is_started=not no_start)))
@@ -423,6 +423,9 @@ def _trust_project(name: str) -> None:
 
 
 def _show_entry(server: Server, variables: list[str], origin: str) -> None:
+    from oneclaw_mcp.adding import without_secrets
+
+    server, _ = without_secrets(server)
     lines = [f"{'runs' if server.command else 'connects to'}: {server.url or server.address}"]
     lines += [f"in a sandbox: {line}" for line in (server.sandbox.lines() if server.sandbox is not None else ())]
     if server.directory is not None:

@@ -93,7 +93,7 @@ def derived_sandbox(
     readable += [_checked(each) for each in reads]
     if directory is not None:
         readable.append(_checked(directory))
-    kept = [each for each in dict.fromkeys(readable) if not _is_system(each)]
+    kept = [each for each in dict.fromkeys(each.resolve() for each in readable) if not _is_system(each)]
     return Sandbox(tuple(map(str, kept)), tuple(map(str, dict.fromkeys(writable))), has_network)
 
 
@@ -125,8 +125,8 @@ def _policy(home: Path, sandbox: Sandbox, directory: Path, environ: Mapping[str,
     temporary = own / "tmp"
     temporary.mkdir(mode=0o700, exist_ok=True)
     scope = SandboxScope(
-        writable=tuple(Path(each).resolve() for each in sandbox.writes if Path(each).exists()),
-        readable=tuple(Path(each).resolve() for each in sandbox.reads if Path(each).exists()),
+        writable=tuple(_as_recorded(each) for each in sandbox.writes if Path(each).exists()),
+        readable=tuple(_as_recorded(each) for each in sandbox.reads if Path(each).exists()),
     )
     policy = sandbox_policy(PathGuard(own, own, home), scope, environ)
     return replace(
@@ -137,14 +137,27 @@ def _policy(home: Path, sandbox: Sandbox, directory: Path, environ: Mapping[str,
     )
 
 
+def _as_recorded(path: str) -> Path:
+    """Return a recorded directory; a link that came later, perhaps from the server itself, leads to more.
+
+    Raises:
+        SandboxError: it leads elsewhere now.
+    """
+    resolved = Path(path).resolve()
+    if resolved != Path(path):
+        raise SandboxError(f"{path} leads to {resolved} now")
+    return resolved
+
+
 def _package_folder(path: Path) -> Path:
     """Return the folder with what a program or script is made of."""
     parts = path.parts
     if "node_modules" in parts:
         return Path(*parts[: parts.index("node_modules")]) / "node_modules"
-    if path.parent.name in ("bin", "sbin", "Scripts"):
-        return path.parent.parent
     home = Path.home()
+    if path.parent.name in ("bin", "sbin", "Scripts"):
+        # What lies beside these is the user's, and no package.
+        return path.parent if path.parent.parent in (home, home / ".local") else path.parent.parent
     for each in path.parents:
         if each == home or each.parent == each:
             break

@@ -19,11 +19,13 @@ from oneclaw_mcp.connection import ServerError
 from oneclaw_mcp.http import is_named_place
 from oneclaw_mcp.importing import read_servers
 from oneclaw_mcp.manifest import known_tools
+from oneclaw_mcp.sandboxing import _policy, derived_sandbox
 from oneclaw_mcp.servers import Server, ServerBook
 from oneclaw_mcp.stdio import ServerLog, ServerProgram
 
 from oneclaw_core import UsageError, hookimpl
 from oneclaw_core.cli.permissions import permissions
+from oneclaw_core.process import SandboxError
 from oneclaw_core.testing import WebServer
 
 if TYPE_CHECKING:
@@ -257,3 +259,52 @@ def test_prompts_are_those_of_tools_that_may_be_called(oneclaw_factory: HomeFact
             assert server.app._places["laptop"].served.client.provenance.outside == ["the MCP server sdk"]
 
     home.oneclaw.run(use())
+
+
+def test_secrets_are_stored_wherever_they_stand(oneclaw_home: Home) -> None:
+    run = CliRunner()
+    command = ("server", "--api-key", "hunter2-hunter2", "--auth-token=tok-12345678", "--max-tokens", "4096")
+    url = "https://ada:pass-word@example.com/mcp?api_key=key-12345678&lang=en"
+    shown = run.invoke(
+        mcp, ["add", "--no-start", "--no-sandbox", "prog", "--", *command], catch_exceptions=False
+    ).output
+    shown += run.invoke(mcp, ["add", "--no-start", "web", "--url", url], catch_exceptions=False).output
+    shown += "".join(run.invoke(mcp, each).output for each in (["list", "--json"], ["show", "prog"], ["show", "web"]))
+    stored = (oneclaw_home.plugin_folder("mcp") / "servers.json").read_text()
+    for secret in ("hunter2", "tok-1", "pass-word", "key-1"):
+        assert secret not in shown + stored
+    servers = ServerBook(oneclaw_home.plugin_folder("mcp")).read()
+    assert servers["prog"].command == (
+        "server",
+        "--api-key",
+        "${secret:prog.argument.api-key}",
+        "--auth-token=${secret:prog.argument.auth-token}",
+        "--max-tokens",
+        "4096",
+    )
+    whole = "https://ada:${secret:web.url.password}@example.com/mcp?api_key=${secret:web.url.api_key}&lang=en"
+    assert servers["web"].url == whole
+
+
+def test_recorded_directory_that_became_a_link_is_no_right(tmp_path: Path) -> None:
+    for name in ("notes", "notes/inner", "keys", "own"):
+        (tmp_path / name).mkdir()
+    sandbox = derived_sandbox(
+        ["x", str(tmp_path / "notes"), str(tmp_path / "notes" / "inner")], None, (), (), has_network=False
+    )
+    _policy(tmp_path / "home", sandbox, tmp_path / "own", {})
+    (tmp_path / "notes" / "inner").rmdir()
+    (tmp_path / "notes" / "inner").symlink_to(tmp_path / "keys")  # as the server can
+    with pytest.raises(SandboxError, match=r"leads to .*keys now"):
+        _policy(tmp_path / "home", sandbox, tmp_path / "own", {})
+
+
+def test_programs_of_the_user_give_no_right_to_what_lies_beside_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    program = tmp_path / ".local" / "bin" / "uvx"
+    program.parent.mkdir(parents=True)
+    program.touch(mode=0o755)
+    sandbox = derived_sandbox([str(program)], None, (), (), has_network=True)
+    assert sandbox.reads == (str(program.parent),)
