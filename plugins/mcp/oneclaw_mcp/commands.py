@@ -259,7 +259,8 @@ def logout(name: str) -> None:
 @mcp.command("import")
 @click.argument("source", metavar="[FILE|CLIENT]", default=PROJECT_FILE)
 @click.option("--yes", "is_agreed", is_flag=True, help="Add them without asking.")
-def import_servers(source: str, is_agreed: bool) -> None:
+@click.option("--list", "only_lists", is_flag=True, help="Show them, and add none.")
+def import_servers(source: str, is_agreed: bool, only_lists: bool) -> None:
     """Add the servers of another client, or of a file.
 
     The clients are claude, vscode, codex, cursor and gemini. The servers are shown first, and none is started. What the
@@ -291,6 +292,7 @@ def import_servers(source: str, is_agreed: bool) -> None:
         _show_entry(server, variables_of(server), str(found.path))
     if not servers:
         print_text("there is no server to add")
+    if only_lists or not servers:
         return
     question = "Add it?" if len(servers) == 1 else f"Add these {len(servers)}?"
     if not is_agreed and not _is_agreed(question):

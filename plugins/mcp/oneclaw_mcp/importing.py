@@ -208,6 +208,9 @@ def _entries(document: Any, directory: Path) -> Iterator[tuple[str, Any]]:
     if not isinstance(document, dict):
         return
     tables = [document.get(key) for key in ("mcpServers", "servers", "mcp_servers", "mcp")]
+    tools = document.get("tools")
+    if isinstance(tools, dict):  # of nanobot
+        tables.append(tools.get("mcpServers"))
     projects = document.get("projects")
     if isinstance(projects, dict) and isinstance(projects.get(str(directory)), dict):
         tables.append(projects[str(directory)].get("mcpServers"))

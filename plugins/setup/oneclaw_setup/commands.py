@@ -61,7 +61,7 @@ def _offer_imports() -> None:
     from oneclaw_setup.imports.sources import find_all
     from oneclaw_setup.imports.taking import go_through
 
-    found = [each for each in find_all() if each.items]
+    found = [each for each in find_all() if each.is_any]
     for each in found:
         if confirm(f"{each.title} was used here ({each.folder}). Look at what can be taken over?", default=False):
             go_through(each, says_yes=False)
@@ -85,11 +85,12 @@ def _go_on() -> None:
 def import_from(source: str | None, path: str | None, only_lists: bool, says_yes: bool) -> None:
     """Take over what another assistant has.
 
-    That is its providers, keys, models, skills and notes.
+    That is its providers, keys, models, skills and notes; and its MCP servers, as oneclaw mcp import does it.
 
     SOURCE is hermes, nanobot, llm, claude or codex; without it, all that are found. What is found is shown first, never
     a key's text. Nothing that is there already is replaced, and nothing is run.
     """
+    from oneclaw_setup.imports.mcp_servers import offer_servers
     from oneclaw_setup.imports.sources import SOURCES, find_all, find_in
     from oneclaw_setup.imports.taking import go_through, show
 
@@ -98,7 +99,7 @@ def import_from(source: str | None, path: str | None, only_lists: bool, says_yes
     if path is not None and source is None:
         raise UsageError("--path needs the name of the assistant whose folder it is")
     found = find_all() if source is None else [find_in(source, None if path is None else _path(path))]
-    found = [each for each in found if each.items or each.problems]
+    found = [each for each in found if each.is_any or each.problems]
     if not found:
         where = "no other assistant" if source is None else f"nothing of {source}"
         print_text(f"{where} was found" + ("" if path is None else f" in {path}"))
@@ -108,6 +109,7 @@ def import_from(source: str | None, path: str | None, only_lists: bool, says_yes
     for each in found:
         if only_lists:
             show(each)
+            offer_servers(each, says_yes=False, only_lists=True)
         else:
             go_through(each, says_yes=says_yes)
 

@@ -202,3 +202,23 @@ def test_links_and_huge_skills_are_not_copied(oneclaw, nanobot, home, tmp_path):
     assert not (home / "skills" / "dogs" / "passwd").exists()
     assert "it is larger than" in outcome.stdout
     assert sorted(each.name for each in (home / "skills").iterdir()) == ["dogs"]
+
+
+@pytest.mark.one_python  # needs other plugins
+def test_mcp_servers_are_offered_by_their_plugin(home, users_folder, ok, oneclaw, monkeypatch):
+    entry = {"command": "files-server", "env": {"API_TOKEN": KEYS["lab"]}}
+    (users_folder / ".claude.json").write_text(json.dumps({"mcpServers": {"files": entry}}))
+    codex = users_folder / ".codex"
+    codex.mkdir()
+    (codex / "config.toml").write_text('[mcp_servers.docs]\nurl = "https://docs.example/mcp"\n')
+    listed = ok("setup", "import", "--list")
+    assert "files, from" in listed
+    assert "runs: files-server" in listed
+    assert "connects to: https://docs.example/mcp" in listed
+    assert ok("mcp", "list", "--json") == []
+    added = ok("setup", "import", "--yes")
+    assert "files is added; start it and pin its tools with: oneclaw mcp check files" in added
+    assert {each["name"] for each in ok("mcp", "list", "--json")} == {"files", "docs"}
+    assert KEYS["lab"] not in listed + added
+    monkeypatch.setenv("ONECLAW_DISABLED_PLUGINS", f"{os.environ['ONECLAW_DISABLED_PLUGINS']},mcp")
+    assert "left out: the MCP servers in" in oneclaw("setup", "import", "codex", "--yes").stderr

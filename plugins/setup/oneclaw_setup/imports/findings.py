@@ -99,12 +99,19 @@ class Findings:
         folder: its home.
         items: in the order in which they are taken.
         problems: why some of it cannot be taken.
+        mcp_file: the file with its MCP servers; ``None`` for none.
     """
 
     title: str
     folder: Path
     items: list[Item] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
+    mcp_file: Path | None = None
+
+    @property
+    def is_any(self) -> bool:
+        """True if there is something to take over."""
+        return bool(self.items) or self.mcp_file is not None
 
     def add_key(self, provider: str, key: str, origin: str, base_url: str | None = None) -> None:
         """Note a key unless it is none."""

@@ -11,6 +11,7 @@ from urllib.parse import urlsplit
 import click
 
 from oneclaw_setup.imports.findings import Findings, FoundKey, FoundModel, FoundProvider
+from oneclaw_setup.imports.mcp_servers import servers_file
 from oneclaw_setup.imports.reading import (
     UnreadableError,
     add_notes,
@@ -52,6 +53,7 @@ def find_in(source: str, folder: Path | None = None) -> Findings:
             read(found)
         except UnreadableError as error:
             found.problems.append(str(error))
+    found.mcp_file = servers_file(source, found.folder)
     return found
 
 

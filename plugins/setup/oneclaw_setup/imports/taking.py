@@ -18,6 +18,7 @@ from oneclaw_core.tools import make_private_directory
 from oneclaw_setup.asking import confirm
 from oneclaw_setup.candidate import undisturbed
 from oneclaw_setup.imports.findings import FoundKey, FoundModel, FoundNote, FoundProvider, FoundSkill
+from oneclaw_setup.imports.mcp_servers import offer_servers
 from oneclaw_setup.services import hosted_service
 
 if TYPE_CHECKING:
@@ -36,15 +37,19 @@ def show(found: Findings) -> None:
         print_text(f"{number:>3}  {_line(item)}")
     for problem in found.problems:
         warn(f"left out: {redact(printable_line(problem))}")
-    if not found.items:
+    if not found.is_any:
         print_text("  there is nothing to take over")
 
 
 def go_through(found: Findings, *, says_yes: bool) -> None:
     """Show what was found, ask, and store what the user wants."""
     show(found)
-    if not found.items:
-        return
+    if found.items:
+        _take_wanted(found, says_yes=says_yes)
+    offer_servers(found, says_yes=says_yes)
+
+
+def _take_wanted(found: Findings, *, says_yes: bool) -> None:
     chosen = list(found.items) if says_yes else _chosen(found)
     if not chosen:
         print_text("Nothing was taken over.")
