@@ -9,6 +9,7 @@ from pydantic import Field
 from starlette.responses import JSONResponse
 
 from oneclaw_core import NotFoundError
+from oneclaw_core.cli import definition_tokens
 from oneclaw_core.sessions import UsageGrouping
 from oneclaw_serve.endpoint import Body, Endpoint
 from oneclaw_serve.errors import Refusal
@@ -71,6 +72,11 @@ async def _groups(site: Site, caller: Caller, request: Request, body: None) -> J
                 "display_name": known.display_name if known else name,
                 "description": known.description if known else "",
                 "tools": tools,
+                "estimated_tokens": sum(
+                    definition_tokens(each.definition)
+                    for name in tools
+                    if (each := registry.get_tool(name)) is not None
+                ),
                 "enabled": not registry.is_group_disabled(name),
             }
         )

@@ -73,6 +73,10 @@ class EventLog:
         ]
         await self._tables.write(_add, session, rows)
 
+    async def reset(self, session: str) -> None:
+        """Have clients read the history again, since its end was changed."""
+        await self._tables.write(_reset, session)
+
     async def end_turn(self, session: str) -> None:
         """Note that no turn of the session runs any more; remove events that are old."""
         await self._tables.write(_end, session)
@@ -165,6 +169,14 @@ def _begin(connection: StorageConnection, session: str, after_message: int) -> i
         {"session": session, "first": first, "after": after_message, "at": _now()},
     )
     return first
+
+
+def _reset(connection: StorageConnection, session: str) -> None:
+    row = connection.execute(
+        f"SELECT max(number) FROM {connection.table('events')} WHERE session = :session", {"session": session}
+    ).fetchone()
+    number = max(int(row[0] or 0) if row else 0, _now() * 1_000) + 1
+    _add(connection, session, [{"session": session, "number": number, "kind": "reset", "data": "{}", "at": _now()}])
 
 
 def _add(connection: StorageConnection, session: str, rows: list[dict[str, Any]]) -> None:

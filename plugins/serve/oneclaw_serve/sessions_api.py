@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import binascii
 import json
+import uuid
 from typing import TYPE_CHECKING, Any
 
 from pydantic import Field
@@ -153,6 +154,36 @@ async def _send(site: Site, caller: Caller, request: Request, body: NewMessage) 
     return await answer_once(site, caller, request, work)
 
 
+async def _edit(site: Site, caller: Caller, request: Request, body: NewMessage) -> JSONResponse:
+    """Take the last message of the user off the history, with all that followed, and send another in its place."""
+    session = await _find(site, request)
+    attachments = [_attachment(each) for each in body.attachments]
+    if not body.text.strip() and not attachments:
+        raise Refusal(400, "invalid_request", "text: the message is empty")
+
+    async def work() -> dict[str, Any]:
+        if await site.log.running_turn(session.id) is not None:
+            raise Refusal(409, "session_busy", "a turn of this session runs: stop it first")
+        sessions = site.claw.services.sessions
+        history = await sessions.messages(session.id)
+        asked = [each.sequence for each in history if each.type is MessageType.USER and each.sequence is not None]
+        if not asked:
+            raise Refusal(409, "nothing_to_edit", "this session has no message to edit")
+        part = uuid.uuid4().hex
+        await sessions.end_history(session.id, asked[-1], part)
+        await site.log.reset(session.id)
+        try:
+            options = {"agent": body.agent, "model": body.model}
+            state = await site.turns.send(session.id, body.text, attachments=attachments, options=options)
+        except Refusal:
+            await sessions.restore_history(session.id, part)
+            await site.log.reset(session.id)
+            raise
+        return {"session": session.id, "state": state}
+
+    return await answer_once(site, caller, request, work)
+
+
 async def _resume(site: Site, caller: Caller, request: Request, body: None) -> JSONResponse:
     session = await _find(site, request)
     await site.turns.resume(session.id)
@@ -289,6 +320,7 @@ ENDPOINTS = (
     Endpoint("DELETE", _ONE, PERSON, "Delete a session with its history", _delete),
     Endpoint("GET", f"{_ONE}/messages", "chat", "Read the history, and the cursor for its events", _messages),
     Endpoint("POST", f"{_ONE}/messages", "chat", "Send a message", _send, NewMessage),
+    Endpoint("POST", f"{_ONE}/edit", "chat", "Send a message in the place of the last one", _edit, NewMessage),
     Endpoint("POST", f"{_ONE}/resume", "chat", "Finish a turn that was interrupted", _resume),
     Endpoint("POST", f"{_ONE}/stop", "chat", "Stop the turn", _stop),
     Endpoint("GET", f"{_ONE}/events", "chat", "Follow the events of turns", _events, is_stream=True),

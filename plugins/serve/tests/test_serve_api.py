@@ -148,3 +148,21 @@ def test_many_streams_of_one_session_get_the_same(serving):
 
     first, *others = serving.run(work)
     assert all(each == first for each in others)
+
+
+def test_a_message_is_sent_in_the_place_of_the_last_one(serving):
+    serving.model.says("One.").says("Two.").says("Three.")
+
+    async def work(rig):
+        async with await rig.program() as client:
+            session = (await client.post("/api/sessions", json={})).json()["id"]
+            early = await client.post(f"/api/sessions/{session}/edit", json={"text": "x"})
+            after = None
+            for path, text in (("messages", "first"), ("messages", "secnod"), ("edit", "second")):
+                await client.post(f"/api/sessions/{session}/{path}", json={"text": text})
+                after = (await read_events(client, session, after=after))[-1][0]
+            return early, (await client.get(f"/api/sessions/{session}/messages")).json()["messages"]
+
+    early, messages = serving.run(work)
+    assert early.status_code == 409
+    assert [each["text"] for each in messages] == ["first", "One.", "second", "Three."]

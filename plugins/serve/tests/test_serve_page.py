@@ -1,42 +1,137 @@
-"""The page in a real browser: login, an answer with a tool call and a question, a reload, scripts that do not run."""
+"""The page in a real browser: a person at work on a phone in the dark, and attacks on one who is logged in."""
 
 from __future__ import annotations
 
+import asyncio
 import shutil
+from base64 import b64decode
+from contextlib import asynccontextmanager
+from functools import partial
 
 import pytest
 
-pytestmark = pytest.mark.one_python
 CHROMIUM = shutil.which("chromium")
+pytestmark = [pytest.mark.one_python, pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium")]
+
+SCRIPT = "<img src=x onerror=alert(1)><script>alert(2)</script>"
+DOT = b64decode("iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAIAAACQd1PeAAAADElEQVR4nGP4//8/AAX+Av4N70a4AAAAAElFTkSuQmCC")
+FETCH = """(address) => fetch(address, { method: "POST", mode: "no-cors", credentials: "include", body: "{}" })
+    .then(() => "answered", () => "refused")"""
+ATTACK = """
+<form id="f" method="post" action="{origin}/manage/tools">
+<input name="kind" value="tool"><input name="name" value="forecast"><input name="switch" value="off"></form>
+<iframe src="{origin}/"></iframe>
+"""
 
 
-@pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium")
-def test_a_person_logs_in_allows_a_tool_and_reloads(serving):
-    serving.model.calls("forecast", city="Bern").says("Sun in **Bern**.\n\n<img src=x onerror=alert(1)>")
+@asynccontextmanager
+async def chromium(*arguments, **options):
+    """Open a page; its errors, dialogs and violations of the policy are noted."""
+    from playwright.async_api import async_playwright
+
+    noted = []
+    async with async_playwright() as playwright:
+        browser = await playwright.chromium.launch(executable_path=CHROMIUM, args=arguments)
+        page = await browser.new_page(**options)
+        page.on("pageerror", lambda error: noted.append(str(error)))
+        page.on("dialog", lambda dialog: noted.append(dialog.message))
+        page.on("console", lambda each: noted.append(each.text) if "Content Security" in each.text else None)
+        page.set_default_timeout(10_000)
+        yield page, noted
+        await browser.close()
+
+
+def test_a_person_works_on_a_phone_in_the_dark(serving):
+    serving.model.calls("forecast", city="Bern").says("Sun in **Bern**.")
+    serving.model.calls("forecast", city="Basel").says("Rain in *Basel*.")
 
     async def work(rig):
-        from playwright.async_api import async_playwright, expect
+        from playwright.async_api import expect
 
-        errors, dialogs = [], []
-        async with async_playwright() as playwright:
-            browser = await playwright.chromium.launch(executable_path=CHROMIUM)
-            page = await browser.new_page(viewport={"width": 390, "height": 800}, color_scheme="dark")
-            page.on("pageerror", lambda error: errors.append(str(error)))
-            page.on("dialog", lambda dialog: dialogs.append(dialog.message))
+        phone = {"viewport": {"width": 390, "height": 800}, "color_scheme": "dark"}
+        async with chromium(**phone) as (page, noted):
+            await page.goto(rig.origin)
+            await expect(page.get_by_role("heading", name="Log in to OneClaw")).to_be_focused()
             await page.goto(f"{rig.origin}/#code={rig.code}")
+            await page.reload()
             await expect(page.get_by_label("Message")).to_be_focused()
             assert rig.code not in page.url
-            await page.get_by_label("Message").fill("<b>Weather</b> in Bern?")
+
+            await page.keyboard.type("Weather in Bern?")
             await page.keyboard.press("Enter")
             await expect(page.get_by_role("heading", name="Allow forecast?")).to_be_visible()
             await page.reload()
+            await expect(page.locator("summary")).to_have_text("forecast waits for your answer")
             await page.get_by_role("button", name="Allow once").click()
             await expect(page.locator("strong", has_text="Bern")).to_be_visible()
-            await page.locator("summary", has_text="forecast").click()
-            await expect(page.get_by_text("sun in Bern <script>alert(1)</script>")).to_be_visible()
-            await page.get_by_role("button", name="Sessions").click()
-            await expect(page.locator("nav").get_by_text("<b>Weather</b> in Bern?")).to_be_visible()
-            await browser.close()
-        return errors, dialogs
 
-    assert serving.run(work) == ([], [])
+            await page.get_by_label("Message").fill("And Basle?")
+            await page.keyboard.press("Enter")
+            await page.get_by_role("button", name="Stop").click()
+            await expect(page.get_by_text("The turn was stopped.")).to_be_visible()
+            await page.get_by_role("button", name="Edit last message").click()
+            await expect(page.get_by_label("Message")).to_have_value("And Basle?")
+            await page.get_by_label("Message").fill("And Basel?")
+            await page.keyboard.press("Enter")
+            await expect(page.locator("em", has_text="Basel")).to_be_visible()
+            await expect(page.locator(".user")).to_have_text(["You: Weather in Bern?", "You: And Basel?"])
+
+            await page.get_by_role("button", name="Sessions").click()
+            await page.get_by_role("link", name="Manage").click()
+            await page.get_by_role("link", name="forecast").click()
+            await page.get_by_label("city").fill("Chur")
+            await page.keyboard.press("Enter")
+            await page.get_by_role("button", name="Allow once").click()
+            await expect(page.get_by_text("sun in Chur")).to_be_visible()
+            width = await page.evaluate("() => document.documentElement.scrollWidth")
+            background = await page.evaluate("() => getComputedStyle(document.body).backgroundColor")
+        return noted, width, background
+
+    assert serving.run(work) == ([], 390, "rgb(20, 22, 27)")
+
+
+def test_scripts_and_other_sites_reach_nothing(serving):
+    serving.model.calls("forecast", city=SCRIPT).says(f"# {SCRIPT}\n\n{SCRIPT} [x](javascript:alert(3))")
+
+    async def work(rig):
+        from playwright.async_api import expect
+
+        attacker = await asyncio.start_server(partial(serve_text, ATTACK.format(origin=rig.origin)), "127.0.0.1", 0)
+        port = attacker.sockets[0].getsockname()[1]
+        async with attacker, chromium("--host-resolver-rules=MAP evil.example 127.0.0.1") as (page, noted):
+            await page.goto(f"{rig.origin}/#code={rig.code}")
+            files = [{"name": f"{SCRIPT.replace('/', '')}.png", "mimeType": "image/png", "buffer": DOT}]
+            await page.set_input_files("#attach", files=files)
+            await page.get_by_label("Message").fill(SCRIPT)
+            await page.keyboard.press("Enter")
+            await page.get_by_role("button", name="Allow once").click()
+            await expect(page.locator("article h1")).to_have_text(SCRIPT)
+            await page.locator("summary").click()
+            await page.reload()
+            await expect(page.locator("article h1")).to_have_text(SCRIPT)
+            # The image of the message is shown, and nothing else is loaded.
+            assert await page.evaluate("() => [...document.images].map((each) => each.naturalWidth)") == [1]
+            for place in ("permissions", "tools/forecast", "prompt"):
+                await page.goto(f"{rig.origin}/manage/{place}")
+            assert noted == []
+
+            # A page of another port of this machine is sent with the cookie, and may not even show ours in a frame.
+            await page.goto(f"http://127.0.0.1:{port}/")
+            assert await page.frames[1].evaluate("() => document.querySelector('#composer')") is None
+            sent = await page.evaluate(FETCH, f"{rig.origin}/api/sessions")
+            async with page.expect_navigation() as navigation:
+                await page.evaluate("() => document.getElementById('f').submit()")
+            forged = await navigation.value
+            rebound = await page.goto(rig.origin.replace("127.0.0.1", "evil.example"))
+        sessions = await rig.claw.store.list_sessions(None)
+        return sent, forged.status, rebound.status, len(sessions), rig.claw.catalog.registry.is_enabled("forecast")
+
+    assert serving.run(work) == ("refused", 403, 421, 1, True)
+
+
+async def serve_text(text, reader, writer):
+    await reader.readuntil(b"\r\n\r\n")
+    body = text.encode()
+    writer.write(b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: %d\r\n\r\n%s" % (len(body), body))
+    await writer.drain()
+    writer.close()

@@ -1,32 +1,80 @@
 // The page: login, the list of sessions, one conversation, the composer.
 
 import { follow, request, Refused } from "./api.js";
-import { answer, approval, make, notice, toolCall, userMessage, userQuestion } from "./view.js";
+import { answer, approval, make, notice, toolCall, userMessage, userQuestion, welcome } from "./view.js";
 
 const $ = (id) => document.getElementById(id);
-const state = { session: null, unfollow: null, opened: 0, running: false, text: null, calls: new Map(), questions: new Map(), files: [] };
+const state = { session: null, unfollow: null, opened: 0, running: false, text: null, calls: new Map(), questions: new Map(), files: [],
+  sent: [], groups: new Map(), editing: false };
 
 function say(text) { $("status").textContent = text; }
 
 async function trying(work) {
   try { return await work(); } catch (error) {
-    say(error instanceof Refused && error.status === 401
-      ? "You are not logged in. Open the link that this prints: oneclaw serve link" : String(error.message));
+    if (error instanceof Refused && error.status === 401) askToLogIn();
+    else say(String(error.message));
     return undefined;
   }
 }
 
+function askToLogIn(problem = "") {
+  state.unfollow?.();
+  document.title = "Log in - OneClaw";
+  document.body.className = "strange";
+  $("login").hidden = false;
+  $("login-problem").textContent = problem;
+  $("login-title").focus();
+}
+
+function isAtEnd() { return $("log").scrollHeight - $("log").scrollTop - $("log").clientHeight < 80; }
+
+function goToEnd() { $("log").scrollTop = $("log").scrollHeight; $("end").hidden = true; }
+
+/** Change the log; its end stays in sight if it was. */
+function changing(work) {
+  const follows = isAtEnd(), made = work();
+  if (follows) goToEnd();
+  $("end").hidden = isAtEnd();
+  return made;
+}
+
 function add(element) {
-  const log = $("log"), atEnd = log.scrollHeight - log.scrollTop - log.clientHeight < 80;
-  log.append(element);
-  if (atEnd) log.scrollTop = log.scrollHeight;
-  return element;
+  return changing(() => {
+    $("log").querySelector(".welcome")?.remove();
+    $("log").append(element);
+    return element;
+  });
 }
 
 function setRunning(running) {
   state.running = running;
-  $("stop").hidden = !running;
+  changing(() => { $("stop").hidden = !running; showEdit(); });
   $("log").setAttribute("aria-busy", String(running));
+}
+
+function showEdit() { $("edit").hidden = state.running || state.editing || !$("log").querySelector(".user"); }
+
+function setEditing(editing) {
+  state.editing = editing;
+  $("editing").hidden = !editing;
+  showEdit();
+}
+
+function ask(question, element) {
+  state.questions.set(question.id, add(element));
+  const call = [...state.calls.values()].find((each) => each.name === question.tool && !each.isDone && !each.waits);
+  call?.wait(true);
+  element.call = call;
+  say("The agent waits for your answer.");
+}
+
+function decided(event) {
+  const element = state.questions.get(event.id);
+  if (!element) return;
+  state.questions.delete(event.id);
+  element.call?.wait(false);
+  changing(() => element.decided(event.answer));
+  if (!state.questions.size) say("");
 }
 
 async function decide(id, given) {
@@ -39,13 +87,12 @@ const handlers = {
     $("retry").hidden = true;
     setRunning(true);
     say("");
-    if (event.text) add(userMessage(event.text));
+    if (event.text || state.sent.length) add(userMessage(event.text, state.sent));
+    state.sent = [];
   },
   text(event) {
     state.text ??= add(answer());
-    const log = $("log"), atEnd = log.scrollHeight - log.scrollTop - log.clientHeight < 80;
-    state.text.grow(event.html_done, event.html_rest);
-    if (atEnd) log.scrollTop = log.scrollHeight;
+    changing(() => state.text.grow(event.html_done, event.html_rest));
   },
   tool_call(event) {
     state.text = null;
@@ -61,10 +108,10 @@ const handlers = {
   compacted() { add(notice("Earlier messages were summarised for the model.")); },
   retry(event) { say(`${event.reason}; trying again`); },
   model_switched(event) { say(`${event.reason}; asking ${event.model}`); },
-  approval(event) { state.questions.set(event.id, add(approval(event, decide))); },
-  question(event) { state.questions.set(event.id, add(userQuestion(event, decide))); },
-  approval_decided(event) { state.questions.get(event.id)?.decided(event.answer); },
-  question_decided(event) { state.questions.get(event.id)?.decided(event.answer); },
+  approval(event) { ask(event, approval(event, decide)); },
+  question(event) { ask(event, userQuestion(event, decide)); },
+  approval_decided: decided,
+  question_decided: decided,
   turn_ended(event) {
     setRunning(false);
     if (event.status !== "finished") {
@@ -78,11 +125,16 @@ const handlers = {
 
 function show(messages) {
   for (const message of messages) {
-    if (message.type === "user") add(userMessage(message.text, (message.attachments ?? []).map((each) => each.name)));
+    if (message.type === "user") add(userMessage(message.text, filesOf(message)));
     else if (message.type === "assistant") { if (message.text) add(answer(message.html)); }
     else if (message.type === "tool_call") state.calls.set(message.call, add(toolCall(message.tool, message.arguments)));
     else state.calls.get(message.call)?.finish(message.status, message.text, message.duration_ms);
   }
+}
+
+function filesOf(message) {
+  return (message.attachments ?? []).map((each, index) => ({ name: each.name, type: each.media_type,
+    address: `/api/sessions/${state.session}/files/${message.sequence}/${index}` }));
 }
 
 async function open(session) {
@@ -92,11 +144,12 @@ async function open(session) {
   if (!history || opened !== state.opened) return;
   Object.assign(state, { session, text: null, calls: new Map(), questions: new Map() });
   $("log").replaceChildren();
-  setRunning(history.is_running);
   show(history.messages);
+  setEditing(false);
+  setRunning(history.is_running);
   const last = history.messages.at(-1);
   $("retry").hidden = history.is_running || !last || last.type === "assistant";
-  $("log").scrollTop = $("log").scrollHeight;
+  goToEnd();
   window.history.replaceState(null, "", `#session=${session}`);
   state.unfollow = follow(session, history.cursor, (event) => handlers[event.event]?.(event));
   closeMenu();
@@ -108,9 +161,18 @@ async function about() {
   const found = await request("GET", `/api/sessions/${state.session}`);
   $("title").textContent = found.title ?? found.name ?? "OneClaw";
   document.title = `${$("title").textContent} - OneClaw`;
-  const cost = found.cost ? `, $${found.cost.toFixed(4)}` : "";
-  const groups = found.groups.length ? `, groups: ${found.groups.join(", ")}` : "";
-  $("about").textContent = `${found.agent}, ${found.current_model}${groups}${cost}`;
+  const parts = [found.agent, found.current_model];
+  if (found.context_share) parts.push(`context ${Math.round(found.context_share * 100)}%`);
+  if (found.cost) parts.push(`$${found.cost.toFixed(4)}`);
+  if (found.groups.length) parts.push(`groups: ${(await Promise.all(found.groups.map(groupCost))).join(", ")}`);
+  $("about").textContent = parts.join(" · ");
+}
+
+async function groupCost(name) {
+  if (!state.groups.has(name)) {
+    for (const each of (await request("GET", "/api/groups")).groups) state.groups.set(each.name, each.estimated_tokens);
+  }
+  return state.groups.get(name) ? `${name} (${state.groups.get(name)} tokens)` : name;
 }
 
 async function list() {
@@ -129,10 +191,14 @@ function begin() {
   state.opened++;
   state.unfollow?.();
   Object.assign(state, { session: null, unfollow: null, text: null });
-  $("log").replaceChildren();
+  $("log").replaceChildren(welcome());
   $("title").textContent = "New session";
+  document.title = "New session - OneClaw";
   $("about").textContent = "";
   $("retry").hidden = true;
+  $("end").hidden = true;
+  say("");
+  setEditing(false);
   setRunning(false);
   window.history.replaceState(null, "", "#");
   closeMenu();
@@ -164,12 +230,26 @@ async function send() {
       const made = await request("POST", "/api/sessions", { title: text.slice(0, 100) || "Files" });
       await open(made.id);
     }
-    const sent = await request("POST", `/api/sessions/${state.session}/messages`, { text, attachments: state.files });
-    if (sent.state === "steering") say("The agent reads this message after its next tool call.");
+    state.sent = state.files.map((each) => ({ name: each.name }));
+    if (state.editing) {
+      await request("POST", `/api/sessions/${state.session}/edit`, { text, attachments: state.files });
+      setEditing(false);
+    } else await post(text);
     $("text").value = "";
     state.files = [];
     await attach([]);
   });
+}
+
+async function post(text) {
+  const sent = await request("POST", `/api/sessions/${state.session}/messages`, { text, attachments: state.files });
+  if (sent.state === "steering") say("The agent reads this message after its next tool call.");
+}
+
+function edit() {
+  $("text").value = [...$("log").querySelectorAll(".user")].at(-1).source;
+  setEditing(true);
+  $("text").focus();
 }
 
 $("composer").addEventListener("submit", (event) => { event.preventDefault(); send(); });
@@ -178,6 +258,10 @@ $("text").addEventListener("keydown", (event) => {
 });
 $("stop").addEventListener("click", () => trying(() => request("POST", `/api/sessions/${state.session}/stop`, {})));
 $("retry").addEventListener("click", () => trying(() => request("POST", `/api/sessions/${state.session}/resume`, {})));
+$("edit").addEventListener("click", edit);
+$("keep").addEventListener("click", () => { $("text").value = ""; setEditing(false); $("text").focus(); });
+$("end").addEventListener("click", goToEnd);
+for (const kind of ["scroll", "toggle"]) $("log").addEventListener(kind, () => { $("end").hidden = isAtEnd(); }, true);
 $("new").addEventListener("click", begin);
 $("search").addEventListener("input", () => { clearTimeout(state.timer); state.timer = setTimeout(list, 200); });
 $("menu").addEventListener("click", () => {
@@ -190,11 +274,13 @@ document.addEventListener("drop", (event) => { event.preventDefault(); attach(ev
 
 async function start() {
   const [kind, value] = location.hash.slice(1).split("=");
+  let problem = "";
   if (kind === "code") {
     window.history.replaceState(null, "", "#");
-    await trying(() => request("POST", "/login", { code: value }));
+    try { await request("POST", "/login", { code: value }); } catch (error) { problem = error.message; }
   }
-  if (!(await list())) return;
+  if (!(await list())) { if (problem) askToLogIn(problem); return; }
+  document.body.className = "";
   if (kind === "session" && /^[0-9a-f]{32}$/.test(value)) await open(value); else begin();
 }
 

@@ -2,7 +2,18 @@
 
 const policy = globalThis.trustedTypes?.createPolicy("oneclaw", { createHTML: (html) => html });
 
-export function setHtml(element, html) { element.innerHTML = policy ? policy.createHTML(html) : html; }
+export function setHtml(element, html) {
+  element.innerHTML = policy ? policy.createHTML(html) : html;
+  for (const block of element.querySelectorAll("pre")) {
+    const copy = make("button", { type: "button", onclick: async () => {
+      await navigator.clipboard.writeText(block.textContent);
+      copy.textContent = "Copied";
+    } }, "Copy");
+    const frame = make("div", { className: "code" });
+    block.replaceWith(frame);
+    frame.append(block, copy);
+  }
+}
 
 export function make(tag, options = {}, ...children) {
   const { dataset, ...rest } = options;
@@ -12,9 +23,20 @@ export function make(tag, options = {}, ...children) {
   return element;
 }
 
+export function welcome() {
+  return make("div", { className: "welcome" }, make("h2", {}, "What is to be done?"),
+    make("p", {}, "Enter sends the message, Shift+Enter begins a line. Files can be dropped here."));
+}
+
+/** A message of the user; each file has a name, and an address and a type if the server has it. */
 export function userMessage(text, files = []) {
   const element = make("div", { className: "user" }, make("span", { className: "hidden" }, "You: "), text);
-  for (const file of files) element.append(make("div", { className: "notice" }, `Attached: ${file}`));
+  element.source = text;
+  for (const file of files) {
+    const link = file.address ? make("a", { href: file.address, download: file.name }, file.name) : file.name;
+    element.append(make("div", { className: "notice" }, "Attached: ", link));
+    if (file.address && /^image\/(png|jpeg|gif|webp)$/.test(file.type)) element.append(make("img", { src: file.address, alt: file.name }));
+  }
   return element;
 }
 
@@ -35,15 +57,25 @@ export function answer(html = "") {
 
 export function toolCall(name, input) {
   const state = make("span", { className: "notice" }, " is running");
-  const output = make("pre");
+  const output = make("pre"), result = make("div", { hidden: true }, make("h3", {}, "Result"), output);
   const shown = typeof input === "string" ? input : JSON.stringify(input, null, 2);
-  const element = make("details", {}, make("summary", {}, name, state), make("pre", {}, shown ?? ""), output);
-  element.progress = (text) => { state.textContent = ` ${text}`; };
+  const element = make("details", {}, make("summary", {}, make("code", {}, name), state),
+    make("div", {}, make("h3", {}, "Arguments"), make("pre", {}, shown ?? "")), result);
+  const say = (text, kind = "notice") => { state.textContent = ` ${text}`; state.className = kind; };
+  element.name = name;
+  element.progress = (text) => say(text);
+  element.wait = (waits) => {
+    if (element.isDone) return;
+    element.waits = waits;
+    say(waits ? "waits for your answer" : "is running", waits ? "waits" : "notice");
+  };
   element.finish = (status, text, milliseconds) => {
     const seconds = milliseconds == null ? "" : `, ${(milliseconds / 1000).toFixed(1)} s`;
-    state.textContent = status === "success" ? ` done${seconds}` : ` failed${seconds}`;
-    state.className = status === "success" ? "notice" : "failed";
+    element.isDone = true;
+    element.waits = false;
+    say(status === "success" ? `done${seconds}` : `failed${seconds}`, status === "success" ? "notice" : "failed");
     output.textContent = text;
+    result.hidden = false;
   };
   return element;
 }
@@ -71,6 +103,7 @@ export function approval(question, decide) {
   const actions = make("div", { className: "actions" });
   for (const choice of question.choices) {
     actions.append(make("button", { type: "button", dataset: { answer: choice.answer },
+      className: choice.answer === "once" ? "main-button" : "",
       onclick: () => decide(question.id, choice.answer) }, LABELS[choice.answer] ?? choice.answer));
   }
   element.append(actions);
@@ -80,6 +113,7 @@ export function approval(question, decide) {
 
 export function userQuestion(question, decide) {
   const element = make("section", { className: "question" }, make("h2", {}, question.question));
+  element.setAttribute("aria-label", "Question of the agent");
   const actions = make("div", { className: "actions" });
   for (const choice of question.choices) {
     actions.append(make("button", { type: "button", onclick: () => decide(question.id, choice) }, choice));
