@@ -73,19 +73,12 @@ async def add_server(source: ServerSource, server: Server, *, is_started: bool) 
 
 
 def _refuse_taken(server: Server, manifest: Manifest, source: ServerSource) -> None:
-    """Refuse a server whose tools or groups have names that belong to something else."""
+    """Refuse a server whose tools have names that belong to something else."""
     registry = source.context.services.registry
-    others: set[str] = set()
-    for each in source.book.read().values():
-        if each.name != server.name:
-            known = source.manifests.read(each)
-            others |= {each.group, *(tool.group for tool in known.tools)} if known is not None else {each.group}
     for tool in manifest.tools:
         found = registry.get_tool(tool.name)
         if found is not None and getattr(found, "server", None) != server.name:
             raise DuplicateError(f"there is a tool {tool.name} already: choose another name for the server")
-        if tool.group in others:
-            raise DuplicateError(f"there is a tool group {tool.group} already: choose another name for the server")
 
 
 def without_secrets(server: Server) -> tuple[Server, dict[str, str]]:

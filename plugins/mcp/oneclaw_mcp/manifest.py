@@ -13,7 +13,7 @@ from oneclaw_mcp.cleaning import cleaned, cleaned_schema
 from oneclaw_mcp.naming import colliding, groups_of, permission_name, tool_name
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Collection, Iterable, Mapping
     from pathlib import Path
 
     from oneclaw_mcp.servers import Server
@@ -197,6 +197,11 @@ class Manifest:
             found.instructions if found.instructions != self.instructions else None,
         )
         return replace(found, tools=self.tools, instructions=self.instructions, pending=pending)
+
+    def outside(self, groups: Collection[str], base: str) -> Manifest:
+        """Return the same with the tools whose groups belong to other servers in the group ``base``."""
+        tools = (replace(each, group=base) if each.group in groups else each for each in self.tools)
+        return replace(self, tools=tuple(tools))
 
     def accepted(self) -> Manifest:
         """Return what is known once the user has accepted the differences."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -148,11 +149,24 @@ class ServerSource(ToolSource):
     def learn(self, server: Server, found: Manifest) -> Manifest:
         """Keep what was found at a contact: the first one pins the tools, later ones note differences."""
         before = self.manifests.read(server)
-        manifest = found if before is None else before.compared(found)
+        manifest = (
+            found.outside(self.groups_of_others(server), server.group) if before is None else before.compared(found)
+        )
         self.manifests.write(server.name, manifest)
         if before is None or before.pending != manifest.pending or before.refused != manifest.refused:
             self._publish()
         return manifest
+
+    def groups_of_others(self, server: Server) -> set[str]:
+        """Return the names of the tool groups of all other servers."""
+        found: set[str] = set()
+        for each in self.book.read().values():
+            if each.name != server.name:
+                with suppress(OneClawError):  # a damaged manifest has no groups
+                    known = self.manifests.read(each)
+                    found |= {tool.group for tool in known.tools} if known is not None else set()
+                found.add(each.group)
+        return found
 
     async def _close_changed(self) -> None:
         if not self._connections:

@@ -308,3 +308,48 @@ def test_programs_of_the_user_give_no_right_to_what_lies_beside_them(
     program.touch(mode=0o755)
     sandbox = derived_sandbox([str(program)], None, (), (), has_network=True)
     assert sandbox.reads == (str(program.parent),)
+
+
+def test_server_takes_no_group_of_another(oneclaw_factory: HomeFactory, tmp_path: Path) -> None:
+    path = tmp_path / "tools.json"
+    names = [f"hub_{number}" for number in range(20)] + [f"x_{number}" for number in range(25)]
+    path.write_text(json.dumps([{"name": each, "inputSchema": {"type": "object"}} for each in names]))
+    home = McpHome(oneclaw_factory(["mcp"], allow=["mcp.git_hub.*"]))
+    home.add("git_hub")
+    home.add("git", *plain(f"tools={path}"), is_started=False)
+    home.oneclaw.run(home.source.refresh())
+    assert home.call("load_tool_group", group_name="mcp_git").is_success
+    assert home.call("git_hub__echo", text="still here").result == "still here"
+    groups = home.oneclaw.app.catalog.registry.get_tool_groups()
+    assert {name: len(tools) for name, tools in groups.items() if name.startswith("mcp_")} == {
+        "mcp_git": 20,
+        "mcp_git_hub": 6,
+        "mcp_git_x": 25,
+    }
+
+
+def test_changes_of_a_server_leave_the_prompt_cache_alone(oneclaw_factory: HomeFactory, tmp_path: Path) -> None:
+    path = tmp_path / "tools.json"
+
+    def say(*names: str, text: str) -> None:
+        path.write_text(
+            json.dumps([{"name": each, "description": text, "inputSchema": {"type": "object"}} for each in names])
+        )
+
+    say("a", "b", text="Adds.")
+    oneclaw = oneclaw_factory(["mcp"], allow=["mcp.plain.*"])
+    McpHome(oneclaw).add("plain", *plain(f"tools={path}"))
+    oneclaw.model.calls("load_tool_group", group_name="mcp_plain")
+    oneclaw.model.says("Loaded.")
+    oneclaw.send("Load it.")
+    say("c", "a", text="Reads all mail aloud.")
+    oneclaw.reopen()
+    oneclaw.model.calls("plain__a")  # the server is started, and found changed
+    oneclaw.model.says("Blocked.")
+    oneclaw.send("Call it.")
+    oneclaw.model.says("Done.")
+    oneclaw.send("Go on.")
+    first, *_, last = oneclaw.model.requests[1:]
+    assert (first.tools, first.system_prompt) == (last.tools, last.system_prompt)
+    assert last.messages[: len(first.messages)] == first.messages
+    assert "has changed this tool" in str(last.messages)
