@@ -23,7 +23,7 @@ from mcp.shared.auth import (
 )
 from pydantic import AnyUrl
 
-from oneclaw_core import UsageError
+from oneclaw_core import UsageError, remember_secret
 from oneclaw_core.cli import read_input_line
 from oneclaw_core.http import OAuthConsent, RedirectListener
 from oneclaw_mcp.connection import ServerError
@@ -78,11 +78,11 @@ class SignIn:
     async def get_tokens(self) -> OAuthToken | None:
         """Return the tokens."""
         tokens = (await self.read()).get("tokens")
-        return OAuthToken.model_validate(tokens) if tokens else None
+        return _hidden(OAuthToken.model_validate(tokens)) if tokens else None
 
     async def set_tokens(self, tokens: OAuthToken) -> None:
         """Store new tokens, when they end, and where they are renewed."""
-        found: dict[str, Any] = {"tokens": tokens.model_dump(mode="json", exclude_none=True)}
+        found: dict[str, Any] = {"tokens": _hidden(tokens).model_dump(mode="json", exclude_none=True)}
         found["ends_at"] = time.time() + tokens.expires_in if tokens.expires_in is not None else None
         context = self.provider.context if self.provider is not None else None
         if context is not None and context.oauth_metadata is not None:
@@ -104,6 +104,14 @@ class SignIn:
         await self.change(client=client_info.model_dump(mode="json", exclude_none=True))
 
 
+def _hidden(tokens: OAuthToken) -> OAuthToken:
+    """Keep tokens out of messages and logs, where a server may quote them."""
+    for each in (tokens.access_token, tokens.refresh_token):
+        if each:
+            remember_secret(each)
+    return tokens
+
+
 class Provider(OAuthClientProvider):
     """The SDK's flow, which also knows when stored tokens end and where they are renewed."""
 
@@ -112,6 +120,8 @@ class Provider(OAuthClientProvider):
         storage = self.context.storage
         assert isinstance(storage, SignIn)
         stored = await storage.read()
+        if not stored.get("tokens"):
+            return  # what is stored tells where tokens are renewed; a new sign-in finds all of it anew
         self.context.token_expiry_time = stored.get("ends_at")
         if stored.get("metadata"):
             self.context.oauth_metadata = OAuthMetadata.model_validate(stored["metadata"])

@@ -10,6 +10,7 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 from mcp_homes import McpHome
+from oneclaw_mcp.connection import ServerError
 from oneclaw_mcp.oauth import SignIn, login
 
 from oneclaw_core import UsageError
@@ -29,14 +30,16 @@ class ProtectedServer:
         self.token = "token-1"
         self.grants: list[dict[str, list[str]]] = []
         self.clients = 0
-        self.takes_documents = False
+        self.takes_documents = self.is_failing = False
+        self.prefix = "token-"
+        self.trusted = ""
         self.scope = self.scope_of_calls = ""
         self.asked: list[dict[str, list[str]]] = []
 
     def answer(self, request: ReceivedRequest) -> bytes:
         path, url = request.path, self.web.url
         if path.startswith("/.well-known/oauth-protected-resource"):
-            return reply({"resource": f"{url}/mcp", "authorization_servers": [url]})
+            return reply({"resource": f"{url}/mcp", "authorization_servers": [self.trusted or url]})
         if path.startswith("/.well-known/"):
             return reply(
                 {
@@ -55,7 +58,7 @@ class ProtectedServer:
         if path == "/token":
             self.grants.append(parse_qs(request.text))
             self.scope = " ".join(self.asked[-1].get("scope", [])) if self.asked else ""
-            self.token = f"token-{len(self.grants)}"
+            self.token = f"{self.prefix}{len(self.grants)}"
             tokens = {"access_token": self.token, "token_type": "Bearer", "expires_in": 3600, "refresh_token": "again"}
             return reply(tokens)
         if path == "/mcp":
@@ -76,7 +79,7 @@ class ProtectedServer:
                 "serverInfo": {"name": "protected", "version": "1"},
             },
             "tools/list": {"tools": [{"name": "who", "inputSchema": {"type": "object"}}]},
-            "tools/call": {"content": [{"type": "text", "text": self.token}]},
+            "tools/call": {"content": [{"type": "text", "text": self.token}], "isError": self.is_failing},
         }
         if "id" not in message:
             return reply({}, "202 Accepted" if request.method == "POST" else "405 Method Not Allowed")
@@ -169,3 +172,30 @@ def test_call_that_needs_more_scope_leads_to_a_sign_in_for_all_of_it(
     home.oneclaw.run(login(home.source, server, open_browser=True, show=str))
     assert protected.asked[-1]["scope"] == ["write"]
     assert home.call("web__who").result == "token-2"
+
+
+def test_server_leads_a_sign_in_to_no_other_private_address(
+    oneclaw_factory: HomeFactory, protected: ProtectedServer
+) -> None:
+    with WebServer(lambda request: reply({})) as internal:
+        protected.trusted = f"http://localhost:{internal.port}"
+        home = McpHome(oneclaw_factory(["mcp"]))
+        home.add("web", transport="http", url=f"{protected.web.url}/mcp")
+        with pytest.raises(ServerError, match=r"MCP server web .*leads to port .* of localhost at the private address"):
+            home.oneclaw.run(login(home.source, home.source.book.get("web"), open_browser=True, show=str))
+        assert internal.requests == []
+
+
+def test_errors_of_a_server_do_not_show_its_token(
+    oneclaw_factory: HomeFactory, protected: ProtectedServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("BROWSER", "true")
+    monkeypatch.setattr("webbrowser.open", lambda url: agree(url) or True)
+    protected.prefix = "a-long-token-"
+    protected.is_failing = True
+    home = McpHome(oneclaw_factory(["mcp"], allow=["mcp.web.*"]))
+    home.add("web", transport="http", url=f"{protected.web.url}/mcp")
+    home.oneclaw.run(login(home.source, home.source.book.get("web"), open_browser=True, show=str))
+    failed = home.call("web__who")
+    assert failed.error_type == "execution_error"
+    assert "a-long-token-1" not in str(failed.error_message)
