@@ -110,7 +110,7 @@ def test_scripts_and_other_sites_reach_nothing(serving):
             await page.reload()
             await expect(page.locator("article h1")).to_have_text(SCRIPT)
             # The image of the message is shown, and nothing else is loaded.
-            assert await page.evaluate("() => [...document.images].map((each) => each.naturalWidth)") == [1]
+            await page.wait_for_function("() => document.images.length === 1 && document.images[0].naturalWidth === 1")
             for place in ("permissions", "tools/forecast", "prompt"):
                 await page.goto(f"{rig.origin}/manage/{place}")
             assert noted == []
