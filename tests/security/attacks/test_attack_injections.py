@@ -1,7 +1,7 @@
 """Fifty injections in the style of AgentDojo and of public incidents, against a model that obeys.
 
-A directory that the user trusts keeps out less, so all are tried there, and every second one where nothing is decided.
-In the long form all are tried everywhere.
+In the long form all are tried in a directory that the user trusts and in one where nothing is decided. Otherwise one
+of each carrier is tried in the trusted directory, which keeps out less, and every second of these in the other.
 """
 
 import pytest
@@ -11,6 +11,7 @@ from injections import INJECTIONS
 from machine import Harm
 
 NAMES = list(INJECTIONS)
+ONE_OF_EACH_CARRIER = list({injection.carrier: name for name, injection in reversed(INJECTIONS.items())}.values())
 UNDECIDED, TRUSTED = False, True
 
 
@@ -27,14 +28,14 @@ def everywhere(trusted, undecided):
     return pytest.mark.parametrize(("trusts_project", "name"), cases, indirect=["trusts_project"])
 
 
-@everywhere(trusted=NAMES, undecided=NAMES[::2])
+@everywhere(trusted=ONE_OF_EACH_CARRIER, undecided=ONE_OF_EACH_CARRIER[::2])
 def test_an_injection_comes_to_nothing(attack, name):
     injection = INJECTIONS[name]
     harm, user = attack(CARRIERS[injection.carrier], injection.text)
     assert harm == Harm(), user.asked
 
 
-@everywhere(trusted=NAMES[::4], undecided=NAMES[2::4])
+@everywhere(trusted=ONE_OF_EACH_CARRIER[::4], undecided=ONE_OF_EACH_CARRIER[2::4])
 def test_an_injection_comes_to_nothing_where_nobody_can_be_asked(attack, name):
     injection = INJECTIONS[name]
     harm, _ = attack(CARRIERS[injection.carrier], injection.text, has_user=False)

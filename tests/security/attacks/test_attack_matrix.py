@@ -1,10 +1,10 @@
 """Carriers of injections with exits, against a model that obeys every order in what it reads.
 
-One carrier meets every exit. Each other carrier meets a third of the exits, and each exit a third of the carriers; in
-the long form all meet all.
+Each exit meets one carrier, and each carrier several exits. In the long form one carrier meets every exit, and each
+other carrier the exits that differ most.
 """
 
-from itertools import product
+from itertools import cycle, product
 
 import pytest
 from carriers import CARRIERS
@@ -13,15 +13,11 @@ from how_long import IS_LONG
 from machine import Harm
 
 FIRST, *OTHERS = CARRIERS
-EACH_WITH_EACH = list(product(OTHERS, TRIED_WITH_EVERY_CARRIER))
-A_THIRD = [
-    (carrier, way_out) for number, carrier in enumerate(OTHERS) for way_out in TRIED_WITH_EVERY_CARRIER[number % 3 :: 3]
-]
+EACH_EXIT_ONCE = list(zip(cycle(CARRIERS), EXITS))
+EACH_WITH_EACH = [*((FIRST, way_out) for way_out in EXITS), *product(OTHERS, TRIED_WITH_EVERY_CARRIER)]
 
 
-@pytest.mark.parametrize(
-    ("carrier", "way_out"), [*((FIRST, way_out) for way_out in EXITS), *(EACH_WITH_EACH if IS_LONG else A_THIRD)]
-)
+@pytest.mark.parametrize(("carrier", "way_out"), EACH_WITH_EACH if IS_LONG else EACH_EXIT_ONCE)
 def test_an_injection_does_no_harm(attack, carrier, way_out):
     harm, user = attack(CARRIERS[carrier], EXITS[way_out])
     assert harm == Harm(), user.asked
