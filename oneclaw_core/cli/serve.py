@@ -117,12 +117,15 @@ async def _serve(
 ) -> None:
     from oneclaw_core.cli.options import open_allowing
     from oneclaw_core.services.manager import SERVICE_HOOK, ServiceManager
+    from oneclaw_core.services.supervisor import Supervisor
 
+    supervisor = Supervisor()
     stop.loop = asyncio.get_running_loop()
     async with open_allowing(allow, None) as claw:
         services = [each for each in claw.plugins.registrations(SERVICE_HOOK) if (each.plugin, each.name) in names]
         manager = ServiceManager(claw, services, "serve", _say, options)
-        await manager.run(stop.event)
+        async with supervisor.watching():
+            await manager.run(stop.event)
     _write("stopped")
     if manager.are_left:
         # The event loop would wait for them for ever.

@@ -13,6 +13,8 @@ if TYPE_CHECKING:
         ExpandedMessage,
         MessageCommand,
         PluginContext,
+        ServiceRegistrar,
+        SettingsRegistrar,
         ToolRegistrar,
     )
 
@@ -45,3 +47,15 @@ async def expand_command(context: PluginContext, command: CommandUse) -> Expande
 def register_commands(register: CommandRegistrar) -> None:
     """Register ``oneclaw mcp``."""
     register("mcp", "oneclaw_mcp.commands:mcp", help="Use MCP servers as tool groups.")
+
+
+@hookimpl
+def register_settings(register: SettingsRegistrar) -> None:
+    """Register the settings of the gateway."""
+    register("oneclaw_mcp.settings:McpSettings")
+
+
+@hookimpl
+def register_services(register: ServiceRegistrar) -> None:
+    """Run the gateway in ``oneclaw serve``."""
+    register("mcp", "oneclaw_mcp.http_serving:serve_gateway", help="gives tools to MCP clients", grace_seconds=10)

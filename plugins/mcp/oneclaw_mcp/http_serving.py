@@ -6,7 +6,7 @@ import asyncio
 import logging
 import signal
 import socket
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from mcp.server.lowlevel import Server as SdkServer
     from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 
-    from oneclaw_core import OneClaw
+    from oneclaw_core import OneClaw, ServiceContext
     from oneclaw_core.http import ServerToken, ServerTokens
     from oneclaw_mcp.journal import CallJournal
     from oneclaw_mcp.offer import Offer
@@ -203,37 +203,78 @@ async def serve_http(
     Raises:
         OneClawError: the port is in use.
     """
-    # Faults of clients are answered, and need not be logged too.
-    logging.getLogger("mcp").setLevel(logging.CRITICAL)
-    sock = listener(port)
-    port = sock.getsockname()[1]
-    server = guarded_server(app, port, origins)
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
+    with _listening(app, port, origins) as (server, sock, address):
 
-    def ask_to_stop() -> None:
-        server.force_exit = stop.is_set()
-        stop.set()
+        def ask_to_stop() -> None:
+            server.force_exit = stop.is_set()
+            if not stop.is_set():
+                say("stopping")
+            stop.set()
 
-    for number in (signal.SIGINT, signal.SIGTERM):
-        loop.add_signal_handler(number, ask_to_stop)
+        for number in (signal.SIGINT, signal.SIGTERM):
+            loop.add_signal_handler(number, ask_to_stop)
+        say(f"serving MCP on {address}; Ctrl-C stops it")
+        try:
+            await _serve_until(stop, app, server, sock)
+        finally:
+            for number in (signal.SIGINT, signal.SIGTERM):
+                loop.remove_signal_handler(number)
+
+
+async def serve_gateway(context: ServiceContext) -> None:
+    """Serve clients in ``oneclaw serve``, if the user has chosen a port for it.
+
+    Args:
+        context: of the service.
+
+    Raises:
+        OneClawError: the port is in use.
+    """
+    from oneclaw_core.http import ServerTokens
+    from oneclaw_mcp.serving import make_offer, open_journal
+
+    settings = context.settings
+    if not settings.gateway_port:
+        context.show("off; a port turns it on: oneclaw config set mcp.gateway_port 8312")
+        return
+    tokens = ServerTokens(context.storage)
+    agent = settings.gateway_agent or None
+    offer = await make_offer(context.app, (), agent=agent, is_read_only=settings.gateway_read_only)
+    app = HttpServer(context.app, tokens, offer, await open_journal(context.storage))
+    with _listening(app, settings.gateway_port, settings.gateway_origins) as (server, sock, address):
+        context.ready(address)
+        if not await tokens.list():
+            context.show("no client has a token yet: oneclaw mcp token create NAME")
+        await _serve_until(context.stopping, app, server, sock)
+
+
+@contextmanager
+def _listening(
+    app: HttpServer, port: int, origins: Iterable[str]
+) -> Iterator[tuple[uvicorn.Server, socket.socket, str]]:
+    with listener(port) as sock:
+        port = sock.getsockname()[1]
+        yield guarded_server(app, port, origins), sock, f"http://{_ADDRESS}:{port}{PATH}"
+
+
+async def _serve_until(stop: asyncio.Event, app: HttpServer, server: uvicorn.Server, sock: socket.socket) -> None:
+    # Faults of clients are answered, and need not be logged too.
+    logging.getLogger("mcp").setLevel(logging.CRITICAL)
     watching = asyncio.create_task(app.watch())
     serving = asyncio.create_task(server.serve(sockets=[sock]))
-    say(f"serving MCP on http://{_ADDRESS}:{port}{PATH}; Ctrl-C stops it")
+    stopping = asyncio.create_task(stop.wait())
     try:
-        stopping = asyncio.create_task(stop.wait())
         await asyncio.wait({serving, stopping}, return_when=asyncio.FIRST_COMPLETED)
-        stopping.cancel()
-        say("stopping")
         server.should_exit = True
         # Streams that are ended now would each be logged as a fault.
         logging.getLogger("uvicorn.error").setLevel(logging.CRITICAL)
         await app.drain()
         await serving
     finally:
-        watching.cancel()
-        for number in (signal.SIGINT, signal.SIGTERM):
-            loop.remove_signal_handler(number)
+        for task in (stopping, watching, serving):
+            task.cancel()
 
 
 def guarded_server(app: HttpServer, port: int, origins: Iterable[str] = ()) -> uvicorn.Server:
@@ -273,8 +314,6 @@ def listener(port: int) -> socket.socket:
 
 def _uvicorn_server(app: Any) -> uvicorn.Server:
     """Make a server that leaves signals alone, and closes connections that send no request."""
-    from contextlib import contextmanager
-
     import uvicorn
     from uvicorn.protocols.http.h11_impl import H11Protocol
 

@@ -353,6 +353,51 @@ def test_strange_requests_are_refused(painting: HomeUnderTest, monkeypatch: pyte
     painting.run(use())
 
 
+def test_serve_runs_the_gateway_by_setting(painting: HomeUnderTest) -> None:
+    from http_gateway import Served
+
+    from oneclaw_core import ServiceContext
+    from oneclaw_core.http import ServerTokens
+
+    with http_serving.listener(0) as free:
+        port = free.getsockname()[1]
+
+    class Host:
+        def __init__(self, claw: Any) -> None:
+            self.app, self.sessions = claw, claw.services.sessions
+            self.said: list[str] = []
+            self.is_ready = asyncio.Event()
+
+        def show(self, service: str, text: str) -> None:
+            self.said.append(text)
+
+        def ready(self, service: str, detail: str) -> None:
+            self.said.append(detail)
+            self.is_ready.set()
+
+    async def use() -> None:
+        plugin = await painting.app.plugins.context_of("mcp")
+        off, stopping = Host(painting.app), asyncio.Event()
+        await http_serving.serve_gateway(ServiceContext(plugin, off, "mcp", "serve", {}, stopping))  # type: ignore[arg-type]
+        assert off.said == ["off; a port turns it on: oneclaw config set mcp.gateway_port 8312"]
+        await plugin.refresh_settings({"mcp.gateway_port": port, "mcp.gateway_read_only": True})
+        host = Host(painting.app)
+        context = ServiceContext(plugin, host, "mcp", "serve", {}, stopping)  # type: ignore[arg-type]
+        running = asyncio.create_task(http_serving.serve_gateway(context))
+        await host.is_ready.wait()
+        tokens: Any = ServerTokens(plugin.storage)
+        server = Served(None, tokens, None, port)  # type: ignore[arg-type]
+        async with server.client(await server.token()) as client:
+            names = [each.name for each in (await client.list_tools()).tools]
+        stopping.set()
+        await running
+        assert host.said == [server.url, "no client has a token yet: oneclaw mcp token create NAME"]
+        assert "read_with_tool" in names
+        assert "call_tool" not in names
+
+    painting.run(use())
+
+
 def test_client_of_fastmcp_works(painting: HomeUnderTest) -> None:
     async def use() -> None:
         from fastmcp import Client

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from oneclaw_core import hookimpl
 
 if TYPE_CHECKING:
-    from oneclaw_core import CommandRegistrar, ServiceRegistrar, SettingsRegistrar
+    from oneclaw_core import CheckRegistrar, CommandRegistrar, ServiceRegistrar, SettingsRegistrar
 
 
 @hookimpl
@@ -28,4 +28,20 @@ def register_commands(register: CommandRegistrar) -> None:
     register.option("--host", help="Listen at this address of the machine.", default="127.0.0.1")
     register.option("--port", help="Listen at this port; 0 for any free one.", type=int, default=8311)
     register("link", "oneclaw_serve.commands:link", help="Print a link that logs one browser in.", parent="serve")
+    register(
+        "install",
+        "oneclaw_serve.install_commands:install",
+        help="Have the system run this from now on.",
+        parent="serve",
+    )
+    register("status", "oneclaw_serve.install_commands:status", help="Show if the system runs it.", parent="serve")
+    register(
+        "uninstall", "oneclaw_serve.install_commands:uninstall", help="Undo what install has done.", parent="serve"
+    )
     register("token", "oneclaw_serve.commands:token", help="Manage the tokens of programs.", parent="serve")
+
+
+@hookimpl
+def register_checks(register: CheckRegistrar) -> None:
+    """Have ``oneclaw doctor`` look at what ``oneclaw serve install`` left."""
+    register("serve", "oneclaw_serve.install_commands:check_installed")

@@ -67,7 +67,8 @@ async def _serve(server: _Server, listening: socket.socket, context: ServiceCont
     stopping = asyncio.create_task(context.stopping.wait())
     try:
         context.ready(origin)
-        context.show(f"log in once, within 2 minutes: {origin}/#code={await new_link_code(context.storage)}")
+        if context.settings.shows_link:
+            context.show(f"log in once, within 2 minutes: {origin}/#code={await new_link_code(context.storage)}")
         await asyncio.wait({work, stopping}, return_when=asyncio.FIRST_COMPLETED)
     finally:
         stopping.cancel()

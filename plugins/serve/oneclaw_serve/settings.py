@@ -24,6 +24,12 @@ class ServeSettings(BaseModel):
         json_schema_extra={"user_only": True},
     )
 
+    shows_link: bool = Field(
+        True,
+        description="print a link that logs one browser in when the server starts; not wanted where logs are kept",
+        json_schema_extra={"user_only": True},
+    )
+
     @field_validator("public_hosts")
     @classmethod
     def _check_hosts(cls, hosts: tuple[str, ...]) -> tuple[str, ...]:
