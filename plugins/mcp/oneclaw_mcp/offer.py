@@ -61,6 +61,21 @@ class Offer:
         """Return True if tools of a group may be called whatever they change."""
         return not self.is_read_only and (self.token is None or self.token.allows(f"{CALL}:{group}"))
 
+    def selection_of_call(self, name: str, group: str) -> ToolSelection:
+        """Return the tools that a called tool can use in turn, as for an agent: none that the client only reads with.
+
+        Args:
+            name: of the called tool.
+            group: the group it is in, ``core`` for none.
+        """
+        if not self.calls(group):
+            return self.selection.narrowed_to(ToolSelection.naming(tools=[name]))
+        called = [each.partition(":") for each in self.token.scopes] if self.token is not None else []
+        groups = frozenset(of for action, _, of in called if action == CALL)
+        if self.token is None or "" in groups:
+            return self.selection
+        return self.selection.narrowed_to(_selection(groups, is_open=False))
+
     def allows(self, definition: ToolDefinition, group: str) -> bool:
         """Return True if a tool is offered.
 

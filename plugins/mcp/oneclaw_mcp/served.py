@@ -12,6 +12,7 @@ from oneclaw_core import NotFoundError, OneClawError, ToolClient, ToolResult, Us
 from oneclaw_mcp.asking import ClientUser, OpenCalls, is_modern
 from oneclaw_mcp.direct import DirectTools
 from oneclaw_mcp.gateway import Answer, Gateway, answer_of
+from oneclaw_mcp.offer import group_of
 from oneclaw_mcp.served_prompts import ARGUMENTS, expanded_prompt, listed_prompts
 from oneclaw_mcp.workspace import READ_FILE, Workspace
 
@@ -172,7 +173,9 @@ class ServedOffer:
         return self.offer.shows(self.claw.services.registry, READ_FILE)
 
     async def _called(self, user: ClientUser, name: str, arguments: str) -> ToolResult:
-        client = replace(self.client, progress=user.report)
+        group = group_of(self.claw.services.registry, name)
+        selection = self.offer.selection_of_call(name, group)
+        client = replace(self.client, selection=selection, progress=user.report)
         if self.offer.can_approve and user.can_be_asked:
             client = replace(client, ask=user.ask, ask_user=user.ask_user)
         number = await self.journal.begin(client.name, name, arguments)

@@ -23,7 +23,7 @@ from oneclaw_mcp.sandboxing import _policy, derived_sandbox
 from oneclaw_mcp.servers import Server, ServerBook
 from oneclaw_mcp.stdio import ServerLog, ServerProgram
 
-from oneclaw_core import UsageError, hookimpl
+from oneclaw_core import ToolContext, UsageError, hookimpl, tool
 from oneclaw_core.cli.permissions import permissions
 from oneclaw_core.process import SandboxError
 from oneclaw_core.testing import WebServer
@@ -353,3 +353,55 @@ def test_changes_of_a_server_leave_the_prompt_cache_alone(oneclaw_factory: HomeF
     assert (first.tools, first.system_prompt) == (last.tools, last.system_prompt)
     assert last.messages[: len(first.messages)] == first.messages
     assert "has changed this tool" in str(last.messages)
+
+
+def _reached(context: ToolContext) -> str:
+    found = context.services.registry.toolset(context.selection)
+    return " ".join(sorted(each.name for each in found.all_active if each.name in ("act", "glance", "erase")))
+
+
+@tool
+def act(context: ToolContext) -> str:
+    """Name the tools that an agent of this tool could use.
+
+    Args:
+        context: of the call.
+    """
+    return _reached(context)
+
+
+@tool(read_only=True)
+def glance(context: ToolContext) -> str:
+    """Name the same, and change nothing.
+
+    Args:
+        context: of the call.
+    """
+    return _reached(context)
+
+
+@tool
+def erase() -> str:
+    """Erase something."""
+    return "erased"
+
+
+def test_tools_reach_no_others_that_the_token_only_reads_with(oneclaw_factory: HomeFactory) -> None:
+    oneclaw = oneclaw_factory(["mcp"])
+    oneclaw.app.add_tools(act, group="deeds")
+    oneclaw.app.add_tools(glance, erase, group="art")
+
+    async def use() -> None:
+        async with served(oneclaw.app) as server:
+
+            async def said(name: str, *scopes: str) -> str:
+                token = await server.token(*scopes, name=f"t{len(await server.tokens.list())}")
+                async with server.client(token) as client:
+                    via = "call_tool" if name == "act" else "read_with_tool"
+                    return str((await client.call_tool(via, {"name": name})).content[0].text)
+
+            assert await said("act", "mcp.call:deeds", "mcp.read:art") == "act"
+            assert await said("glance", "mcp.call:deeds", "mcp.read:art") == "glance"
+            assert await said("act", "mcp.call") == "act erase glance"
+
+    oneclaw.run(use())
