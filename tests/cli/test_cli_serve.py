@@ -45,6 +45,11 @@ def register_commands(register):
 """
 
 
+@pytest.fixture(autouse=True)
+def without_services_of_ours(home, monkeypatch):
+    monkeypatch.setenv("ONECLAW_DISABLED_PLUGINS", os.environ["ONECLAW_DISABLED_PLUGINS"] + ",mcp")
+
+
 @pytest.fixture
 def ringing(install_plugin):
     return install_plugin("ringing", SERVICES)
