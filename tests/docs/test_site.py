@@ -239,4 +239,4 @@ def test_what_a_terminal_overwrites_is_not_recorded():
 
 def test_every_picture_is_shown_on_a_page():
     shown = {Path(name).name for page in PAGES for name in re.findall(r"!\[[^\]]+\]\(([^)]+)\)", page.read_text())}
-    assert {path.name for path in pictures.FOLDER.glob("*.svg")} == shown
+    assert {path.name for kind in ("svg", "png") for path in pictures.FOLDER.glob(f"*.{kind}")} == shown

@@ -5,14 +5,15 @@ from __future__ import annotations
 import asyncio
 import shutil
 from base64 import b64decode
-from contextlib import asynccontextmanager
 from functools import partial
+from pathlib import Path
 
 import pytest
 
 CHROMIUM = shutil.which("chromium")
 pytestmark = [pytest.mark.one_python, pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium")]
 
+PICTURES = Path(__file__).parents[3] / "docs" / "pictures"
 SCRIPT = "<img src=x onerror=alert(1)><script>alert(2)</script>"
 DOT = b64decode("iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAIAAACQd1PeAAAADElEQVR4nGP4//8/AAX+Av4N70a4AAAAAElFTkSuQmCC")
 FETCH = """(address) => fetch(address, { method: "POST", mode: "no-cors", credentials: "include", body: "{}" })
@@ -24,81 +25,121 @@ ATTACK = """
 """
 
 
-@asynccontextmanager
-async def chromium(*arguments, **options):
-    """Open a page; its errors, dialogs and violations of the policy are noted."""
+@pytest.fixture(scope="module")
+def chromium():
+    """Run async functions of a browser on one event loop."""
     from playwright.async_api import async_playwright
 
-    noted = []
-    async with async_playwright() as playwright:
-        browser = await playwright.chromium.launch(executable_path=CHROMIUM, args=arguments)
-        page = await browser.new_page(**options)
-        page.on("pageerror", lambda error: noted.append(str(error)))
-        page.on("dialog", lambda dialog: noted.append(dialog.message))
-        page.on("console", lambda each: noted.append(each.text) if "Content Security" in each.text else None)
-        page.set_default_timeout(10_000)
-        yield page, noted
-        await browser.close()
+    with asyncio.Runner() as runner:
+        playwright = runner.run(async_playwright().start())
+        arguments = ["--host-resolver-rules=MAP evil.example 127.0.0.1"]
+        browser = runner.run(playwright.chromium.launch(executable_path=CHROMIUM, args=arguments))
+        yield lambda work: runner.run(work(browser))
+        runner.run(browser.close())
+        runner.run(playwright.stop())
 
 
-def test_a_person_works_on_a_phone_in_the_dark(serving):
+@pytest.fixture
+def at_page(chromium, serving):
+    """Run an async function of a rig, a page, and the list where errors, dialogs and violations are noted."""
+
+    def at_page(work, **options):
+        async def scene(browser):
+            noted = []
+            page = await browser.new_page(**options)
+            page.on("pageerror", lambda error: noted.append(str(error)))
+            page.on("dialog", lambda dialog: noted.append(dialog.message))
+            page.on("console", lambda each: noted.append(each.text) if "Content Security" in each.text else None)
+            page.set_default_timeout(10_000)
+            async with serving.home.opened() as claw, asyncio.timeout(60), serving.server(claw) as rig:
+                try:
+                    return await work(rig, page, noted)
+                finally:
+                    await page.context.close()
+
+        return chromium(scene)
+
+    return at_page
+
+
+@pytest.fixture
+def photograph(pytestconfig):
+    """Take a picture for the documentation, with ``pytest --oneclaw-update-snapshots``."""
+
+    async def photograph(page, name, width=None, **media):
+        if not pytestconfig.getoption("--oneclaw-update-snapshots"):
+            return
+        before = page.viewport_size
+        if width is not None:
+            await page.set_viewport_size({"width": width, "height": 640})
+            await page.emulate_media(**media)
+        await page.screenshot(path=PICTURES / f"{name}.png")
+        await page.set_viewport_size(before)
+        await page.emulate_media(color_scheme="dark")
+
+    return photograph
+
+
+def test_a_person_works_on_a_phone_in_the_dark(serving, at_page, photograph):
     serving.model.calls("forecast", city="Bern").says("Sun in **Bern**.")
     serving.model.calls("forecast", city="Basel").says("Rain in *Basel*.")
 
-    async def work(rig):
+    async def work(rig, page, noted):
         from playwright.async_api import expect
 
-        phone = {"viewport": {"width": 390, "height": 800}, "color_scheme": "dark"}
-        async with chromium(**phone) as (page, noted):
-            await page.goto(rig.origin)
-            await expect(page.get_by_role("heading", name="Log in to OneClaw")).to_be_focused()
-            await page.goto(f"{rig.origin}/#code={rig.code}")
-            await page.reload()
-            await expect(page.get_by_label("Message")).to_be_focused()
-            assert rig.code not in page.url
+        await page.goto(rig.origin)
+        await expect(page.get_by_role("heading", name="Log in to OneClaw")).to_be_focused()
+        await page.goto(f"{rig.origin}/#code={rig.code}")
+        await page.reload()
+        await expect(page.get_by_label("Message")).to_be_focused()
+        assert rig.code not in page.url
 
-            await page.keyboard.type("Weather in Bern?")
-            await page.keyboard.press("Enter")
-            await expect(page.get_by_role("heading", name="Allow forecast?")).to_be_visible()
-            await page.reload()
-            await expect(page.locator("summary")).to_have_text("forecast waits for your answer")
-            await page.get_by_role("button", name="Allow once").click()
-            await expect(page.locator("strong", has_text="Bern")).to_be_visible()
+        await page.keyboard.type("Weather in Bern?")
+        await page.keyboard.press("Enter")
+        await expect(page.get_by_role("heading", name="Allow forecast?")).to_be_visible()
+        await page.reload()
+        await expect(page.locator("summary")).to_have_text("forecast waits for your answer")
+        await photograph(page, "serve-phone")
+        await page.get_by_role("button", name="Allow once").click()
+        await expect(page.locator("strong", has_text="Bern")).to_be_visible()
 
-            await page.get_by_label("Message").fill("And Basle?")
-            await page.keyboard.press("Enter")
-            await page.get_by_role("button", name="Stop").click()
-            await expect(page.get_by_text("The turn was stopped.")).to_be_visible()
-            await page.get_by_role("button", name="Edit last message").click()
-            await expect(page.get_by_label("Message")).to_have_value("And Basle?")
-            await page.get_by_label("Message").fill("And Basel?")
-            await page.keyboard.press("Enter")
-            await expect(page.locator("em", has_text="Basel")).to_be_visible()
-            await expect(page.locator(".user")).to_have_text(["You: Weather in Bern?", "You: And Basel?"])
+        await page.get_by_label("Message").fill("And Basle?")
+        await page.keyboard.press("Enter")
+        await page.get_by_role("button", name="Stop").click()
+        await expect(page.get_by_text("The turn was stopped.")).to_be_visible()
+        await page.get_by_role("button", name="Edit last message").click()
+        await expect(page.get_by_label("Message")).to_have_value("And Basle?")
+        await page.get_by_label("Message").fill("And Basel?")
+        await page.keyboard.press("Enter")
+        await expect(page.locator("em", has_text="Basel")).to_be_visible()
+        await expect(page.locator(".user")).to_have_text(["You: Weather in Bern?", "You: And Basel?"])
 
-            await page.get_by_role("button", name="Sessions").click()
-            await page.get_by_role("link", name="Manage").click()
-            await page.get_by_role("link", name="forecast").click()
-            await page.get_by_label("city").fill("Chur")
-            await page.keyboard.press("Enter")
-            await page.get_by_role("button", name="Allow once").click()
-            await expect(page.get_by_text("sun in Chur")).to_be_visible()
-            width = await page.evaluate("() => document.documentElement.scrollWidth")
-            background = await page.evaluate("() => getComputedStyle(document.body).backgroundColor")
+        await photograph(page, "serve-chat", 1000, color_scheme="light")
+        await page.get_by_role("button", name="Sessions").click()
+        await page.get_by_role("link", name="Manage").click()
+        await photograph(page, "serve-tools", 1000, color_scheme="light")
+        await page.get_by_role("link", name="forecast").click()
+        await page.get_by_label("city").fill("Chur")
+        await page.keyboard.press("Enter")
+        await page.get_by_role("button", name="Allow once").click()
+        await expect(page.get_by_text("sun in Chur")).to_be_visible()
+        width = await page.evaluate("() => document.documentElement.scrollWidth")
+        background = await page.evaluate("() => getComputedStyle(document.body).backgroundColor")
         return noted, width, background
 
-    assert serving.run(work) == ([], 390, "rgb(20, 22, 27)")
+    phone = {"viewport": {"width": 390, "height": 800}, "color_scheme": "dark"}
+    assert at_page(work, **phone) == ([], 390, "rgb(20, 22, 27)")
 
 
-def test_scripts_and_other_sites_reach_nothing(serving):
+def test_scripts_and_other_sites_reach_nothing(serving, at_page):
     serving.model.calls("forecast", city=SCRIPT).says(f"# {SCRIPT}\n\n{SCRIPT} [x](javascript:alert(3))")
 
-    async def work(rig):
+    async def work(rig, page, noted):
         from playwright.async_api import expect
 
         attacker = await asyncio.start_server(partial(serve_text, ATTACK.format(origin=rig.origin)), "127.0.0.1", 0)
         port = attacker.sockets[0].getsockname()[1]
-        async with attacker, chromium("--host-resolver-rules=MAP evil.example 127.0.0.1") as (page, noted):
+        async with attacker:
             await page.goto(f"{rig.origin}/#code={rig.code}")
             files = [{"name": f"{SCRIPT.replace('/', '')}.png", "mimeType": "image/png", "buffer": DOT}]
             await page.set_input_files("#attach", files=files)
@@ -126,7 +167,7 @@ def test_scripts_and_other_sites_reach_nothing(serving):
         sessions = await rig.claw.store.list_sessions(None)
         return sent, forged.status, rebound.status, len(sessions), rig.claw.catalog.registry.is_enabled("forecast")
 
-    assert serving.run(work) == ("refused", 403, 421, 1, True)
+    assert at_page(work) == ("refused", 403, 421, 1, True)
 
 
 async def serve_text(text, reader, writer):
