@@ -49,16 +49,16 @@ async def call_tool(
                 client = await connection.started(context.progress)
         except ServerError as error:
             return ToolResult.error(error.error_type, str(error))
-        now = connection.tools.get(tool.wire)
-        if now != tool.digest:
-            what = "has changed this tool" if now is not None else "does not have this tool any more"
-            return ToolResult.error(
-                "not_available",
-                f"The MCP server {server.name} {what} since the user accepted it. Nothing was done. "
-                f"The user can look at the difference with: oneclaw mcp check {server.name}",
-            )
         try:
             async with connection.slots, connection.in_call(context):
+                now = connection.tools.get(tool.wire)  # which may have changed while the call waited
+                if now != tool.digest:
+                    what = "has changed this tool" if now is not None else "does not have this tool any more"
+                    return ToolResult.error(
+                        "not_available",
+                        f"The MCP server {server.name} {what} since the user accepted it. Nothing was done. "
+                        f"The user can look at the difference with: oneclaw mcp check {server.name}",
+                    )
                 answer = await _asked(connection, client, tool, arguments, context)
             return await tool_result(server, tool, answer, context)
         except TimeoutError:

@@ -7,6 +7,7 @@ era is known; it lists one page of tools; and it stays dead after a server has f
 from __future__ import annotations
 
 import asyncio
+import json
 import threading
 import time
 from collections import Counter
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     from oneclaw_mcp.stdio import ServerLog, ServerProgram
 
 MAX_PAGES = 200
+MAX_LIST_CHARACTERS = 16 * 1024 * 1024
 MOST_CALLS = 8
 MOST_QUESTIONS = 20
 # Of deaths, after which a server is left alone for as long.
@@ -40,8 +42,9 @@ _DEATHS = 3
 _DEATH_SECONDS = 60.0
 _NEWS_SECONDS = 5.0
 _UNKNOWN_METHOD = -32601
-# Notices of changes come in bursts.
+# Notices of changes come in bursts; a server that sends them without an end is looked at ever more rarely.
 _SETTLE_SECONDS = 0.5
+_MOST_SETTLE_SECONDS = 60.0
 _LOWEST_NEW_ERA = "2026"
 # Modules of the SDK import each other, which can make two threads wait for each other.
 importing = threading.Lock()
@@ -307,18 +310,28 @@ class Connection:
         )
         return await stack.enter_async_context(client)
 
-    async def _look(self, client: Client, start_seconds: float) -> Manifest:
-        """List the tools, all pages of them, and keep what is new."""
+    async def _look(self, client: Client, start_seconds: float | None = None) -> Manifest:
+        """List the tools, all pages of them, and keep what is new.
+
+        Args:
+            client: of the server.
+            start_seconds: how long it took to start; ``None`` if it has been running.
+        """
         from mcp import MCPError
 
         definitions: list[dict[str, Any]] = []
         cursor: str | None = None
+        size = 0
         for _ in range(MAX_PAGES if client.server_capabilities.tools is not None else 0):
             try:
                 page = await client.list_tools(cursor=cursor)
             except MCPError as error:
                 raise ServerError(f"it does not list its tools: {cleaned(str(error), 500)}") from None
-            definitions += [each.model_dump(by_alias=True, exclude_none=True, mode="json") for each in page.tools]
+            tools_of_page = [each.model_dump(by_alias=True, exclude_none=True, mode="json") for each in page.tools]
+            size += len(json.dumps(tools_of_page))
+            if size > MAX_LIST_CHARACTERS:
+                raise ServerError(f"its list of tools is longer than {MAX_LIST_CHARACTERS // 1024**2} MiB")
+            definitions += tools_of_page
             cursor = page.next_cursor
             if cursor is None or len(definitions) > MAX_TOOLS:
                 break
@@ -331,7 +344,10 @@ class Connection:
                 listed = await client.list_prompts()
                 prompts = [each.model_dump(by_alias=True, exclude_none=True, mode="json") for each in listed.prompts]
         discovered = client.session.discover_result
-        tools, refused = known_tools(self.server, definitions, self.read_known())
+        known = self.read_known()
+        tools, refused = known_tools(self.server, definitions, known)
+        if start_seconds is None:
+            start_seconds = known.start_seconds if known is not None else 0.0
         info = client.server_info
         found = Manifest(
             era=client.protocol_version,
@@ -356,6 +372,7 @@ class Connection:
         ended = asyncio.ensure_future(self._program.ended() if self._program is not None else asyncio.Event().wait())
         ending = asyncio.ensure_future(self._ending.wait())
         subscription = asyncio.ensure_future(self._subscribe(client))
+        settle, looked_at = _SETTLE_SECONDS, 0.0
         try:
             while not ended.done() and not ending.done():
                 changed = asyncio.ensure_future(self._list_changed.wait())
@@ -365,10 +382,13 @@ class Connection:
                 )
                 changed.cancel()
                 if self._list_changed.is_set():
-                    await asyncio.sleep(_SETTLE_SECONDS)
+                    is_restless = time.monotonic() < looked_at + 2 * settle
+                    settle = min(2 * settle, _MOST_SETTLE_SECONDS) if is_restless else _SETTLE_SECONDS
+                    await asyncio.wait({ended, ending}, timeout=settle, return_when=asyncio.FIRST_COMPLETED)
                     self._list_changed.clear()
                     async with asyncio.timeout(self.server.start_seconds):
-                        await self._look(client, 0.0)
+                        await self._look(client)
+                    looked_at = time.monotonic()
                 elif not self.calls and time.monotonic() >= self._last_used + self.server.idle_seconds:
                     self._ending.set()
                     break

@@ -2,7 +2,8 @@
 
 ``tools=FILE`` gives the definitions of its tools as JSON; ``mute`` answers nothing; ``flood`` fills standard error;
 ``long_line`` sends one line without an end; ``endless`` has pages without an end; ``child`` starts another process in
-a session of its own; ``exits`` ends before it answers.
+a session of its own; ``exits`` ends before it answers; ``restless`` says after each listing that the list has changed;
+``vast`` lists very long descriptions.
 """
 
 from __future__ import annotations
@@ -79,6 +80,10 @@ def answer(method: str, parameters: dict) -> dict | None:
         }
     if method == "tools/list":
         more = {"nextCursor": "more"} if "endless" in OPTIONS else {}
+        if "vast" in OPTIONS:
+            more["tools"] = [
+                {"name": f"x{number}", "description": "x" * 1_000_000, "inputSchema": TEXT} for number in range(10)
+            ]
         return {"tools": definitions(), **more}
     if method == "tools/call":
         return call(parameters["name"], parameters.get("arguments") or {})
@@ -116,3 +121,5 @@ for line in sys.stdin:
     result = answer(request["method"], request.get("params") or {})
     outcome = {"error": {"code": -32601, "message": "unknown"}} if result is None else {"result": result}
     send({"id": request["id"], **outcome})
+    if "restless" in OPTIONS and request["method"] == "tools/list":
+        send({"method": "notifications/tools/list_changed"})

@@ -9,6 +9,7 @@ import pytest
 from mcp_homes import McpHome, plain
 from oneclaw_mcp import connection, stdio
 from oneclaw_mcp.connection import ServerError
+from oneclaw_mcp.source import ServerSource
 
 if TYPE_CHECKING:
     from oneclaw_core.testing import HomeFactory
@@ -20,11 +21,12 @@ if TYPE_CHECKING:
         ("mute", 0.5, "server plain does not start: it has not answered within 0.5 s"),
         ("flood", 0.5, "server plain does not start: it has not answered within 0.5 s.*\n.*noise noise"),
         ("long_line", 60.0, "server plain does not start: it sent a line of more than 16 MiB"),
+        ("vast", 60.0, "server plain does not start: its list of tools is longer than 1 MiB"),
         ("endless", 60.0, "server plain does not start: its list of tools has more than 200 pages"),
     ],
 )
 def test_server_that_misbehaves_at_its_start_is_named(
-    mcp_home: McpHome, behaviour: str, seconds: float, fault: str
+    mcp_home: McpHome, behaviour: str, seconds: float, fault: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ticks = 0
 
@@ -46,6 +48,7 @@ def test_server_that_misbehaves_at_its_start_is_named(
             watching.cancel()
 
     connection._import_sdk()
+    monkeypatch.setattr(connection, "MAX_LIST_CHARACTERS", 1_048_576)
     source = mcp_home.source
     with pytest.raises(ServerError, match=rf"(?s){fault}"):
         mcp_home.oneclaw.run(add())
@@ -68,3 +71,20 @@ def test_progress_prolongs_a_call(oneclaw_factory: HomeFactory) -> None:
     home = McpHome(oneclaw_factory(["mcp"], allow=["mcp.plain.progress"]))
     home.add("plain", *plain("hang"), call_seconds=0.4)
     assert home.call("plain__progress").result == "done after 0.8 s"
+
+
+def test_server_that_changes_without_an_end_is_looked_at_ever_more_rarely(
+    oneclaw_factory: HomeFactory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(connection, "_SETTLE_SECONDS", 0.01)
+    home = McpHome(oneclaw_factory(["mcp"]))
+    looks: list[float] = []
+    learn = ServerSource.learn
+    monkeypatch.setattr(ServerSource, "learn", lambda *given: looks.append(0.0) or learn(*given))
+    manifest = home.add("plain", *plain("restless"))
+    assert manifest is not None
+    home.oneclaw.run(asyncio.sleep(0.6))
+    assert 2 <= len(looks) <= 8
+    known = home.source.manifests.read(home.source.book.get("plain"))
+    assert known is not None
+    assert known.start_seconds > 0
