@@ -235,6 +235,9 @@ class Chat:
         folder = self._claw.home.path / "channels" / self._channel.name
         attachments, notes = await received_files(self._channel, inbound.files, folder, str(row.id))
         self._conversation.attachments += attachments
+        if attachments and not text and not notes:
+            # A message has to have words.
+            notes = [f"[sent without words: {', '.join(each.name for each in attachments)}]"]
         return "\n\n".join([text, *notes] if text else notes), (FORWARDED,) if inbound.is_forwarded else ()
 
     async def _note_begin(self, text: str, row: InboxRow | None) -> None:

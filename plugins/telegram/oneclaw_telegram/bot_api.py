@@ -30,6 +30,8 @@ _GONE = (
     "bot was kicked",
     "message to edit not found",
     "message can't be edited",
+    "message thread not found",
+    "upgraded to a supergroup",
 )
 
 

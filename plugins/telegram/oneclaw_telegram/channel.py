@@ -11,6 +11,7 @@ from oneclaw_core.channels import ChatChannel, RetryLaterError, UndeliverableErr
 from oneclaw_core.plugins import Receipt
 from oneclaw_telegram.bot_api import MAX_DOWNLOAD_BYTES, BotApi, BotApiError
 from oneclaw_telegram.formatting import fixed_width, formatted, utf16_length
+from oneclaw_telegram.pace import Pace
 
 if TYPE_CHECKING:
     from oneclaw_core import Attachment, PluginContext
@@ -20,8 +21,6 @@ if TYPE_CHECKING:
 MAX_UPLOAD_BYTES = 50_000_000
 MAX_PHOTO_BYTES = 10_000_000
 GENERAL_TOPIC = "1"
-_PRIVATE_PAUSE_SECONDS = 1.0
-_GROUP_PAUSE_SECONDS = 3.0
 _CAPTION_UNITS = 1024
 _LABEL_CHARACTERS = 60
 _NO_PREVIEW = {"is_disabled": True}
@@ -57,8 +56,7 @@ class TelegramChannel(ChatChannel):
 
     def __init__(self, api: BotApi) -> None:
         self._api = api
-        self._free_at: dict[int, float] = {}
-        self._blocked_until: dict[int, float] = {}
+        self._pace = Pace()
 
     async def send(self, message: OutMessage) -> Receipt | None:
         """See ``Channel``."""
@@ -109,8 +107,8 @@ class TelegramChannel(ChatChannel):
     async def typing(self, chat: str) -> None:
         """See ``ChatChannel``."""
         place = _Place.of(chat)
-        self._check(place.chat)
-        await self._api.call("sendChatAction", chat_id=place.chat, message_thread_id=place.topic, action="typing")
+        about = {"chat_id": place.chat, "message_thread_id": place.topic}
+        await self._call(place.chat, "sendChatAction", **about, action="typing")
 
     def private_chat(self, person: str) -> str | None:
         """See ``ChatChannel``; it has the number of the person."""
@@ -181,20 +179,22 @@ class TelegramChannel(ChatChannel):
         return await self._paced(place.chat, "sendDocument", files=document, **about)
 
     async def _paced(self, chat: int, method: str, **parameters: Any) -> Any:
-        """Call a method that Telegram limits: once a second in a chat, 20 times a minute in a group."""
+        """Call a method that sends a message, as soon as the pace allows."""
         self._check(chat)
         now = time.monotonic()
-        free_at = max(self._free_at.get(chat, now), now)
-        self._free_at[chat] = free_at + (_PRIVATE_PAUSE_SECONDS if chat > 0 else _GROUP_PAUSE_SECONDS)
-        await asyncio.sleep(free_at - now)
+        await asyncio.sleep(self._pace.take(chat, now) - now)
+        return await self._call(chat, method, **parameters)
+
+    async def _call(self, chat: int, method: str, **parameters: Any) -> Any:
+        self._check(chat)
         try:
             return await self._api.call(method, **parameters)
         except RetryLaterError as error:
-            self._blocked_until[chat] = time.monotonic() + error.seconds
+            self._pace.block(chat, time.monotonic() + error.seconds)
             raise
 
     def _check(self, chat: int) -> None:
-        remaining = self._blocked_until.get(chat, 0.0) - time.monotonic()
+        remaining = self._pace.blocked_seconds(chat, time.monotonic())
         if remaining > 0:
             raise RetryLaterError("Telegram asked to send less", remaining)
 

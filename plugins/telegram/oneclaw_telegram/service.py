@@ -6,7 +6,7 @@ import asyncio
 import hashlib
 import hmac
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from oneclaw_core import OneClawError
@@ -14,12 +14,16 @@ from oneclaw_core.channels import ChatRouter, RetryLaterError, SlashCommands
 from oneclaw_core.plugins import WebResponse
 from oneclaw_telegram.bot_api import POLL_SECONDS, BotApi, BotApiError
 from oneclaw_telegram.channel import TelegramChannel
-from oneclaw_telegram.updates import ALLOWED_UPDATES, Bot, Tap, read_update
+from oneclaw_telegram.updates import ALLOWED_UPDATES, Bot, Tap, album_of, albums, read_album
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from oneclaw_core import PluginContext, ServiceContext
     from oneclaw_core.plugins import WebRequest
 
+ALBUM_SECONDS = 1.0
+"""The time in which the other updates of an album come."""
 _RETRY_SECONDS = 5.0
 _CONFLICT = 409
 _MAX_COMMANDS = 100
@@ -41,10 +45,32 @@ class Listener:
     bot: Bot
     router: ChatRouter
     secret: str
+    _albums: dict[tuple[str, str, str], tuple[list[Any], asyncio.Future[None]]] = field(default_factory=dict)
 
-    async def take(self, update: object) -> None:
-        """Take an update: once this returns, a message is stored."""
-        found = read_update(update, self.bot)
+    async def take(self, updates: Sequence[Any]) -> None:
+        """Take updates: once this returns, messages are stored."""
+        for each in albums(updates):
+            await self._take_one(each)
+
+    async def take_soon(self, update: object) -> None:
+        """Take an update that came alone, together with others of its album."""
+        album = album_of(update)
+        if album is None:
+            await self.take([update])
+            return
+        waiting = self._albums.get(album)
+        if waiting is None:
+            self._albums[album] = waiting = [], asyncio.ensure_future(self._take_album(album))
+        waiting[0].append(update)
+        await asyncio.shield(waiting[1])
+
+    async def _take_album(self, album: tuple[str, str, str]) -> None:
+        await asyncio.sleep(ALBUM_SECONDS)
+        updates, _ = self._albums.pop(album)
+        await self.take(sorted(updates, key=lambda each: each.get("update_id", 0)))
+
+    async def _take_one(self, updates: Sequence[Any]) -> None:
+        found = read_album(updates, self.bot)
         if isinstance(found, Tap):
             text = await self.router.answer(found.question, found.value, found.person)
             with suppress(OneClawError):  # the answer counts; the button only stops spinning later
@@ -115,13 +141,15 @@ async def _poll(listener: Listener, context: ServiceContext) -> None:
     offset: int | None = None
     while True:
         try:
-            updates = await listener.api.call(
-                "getUpdates", offset=offset, timeout=POLL_SECONDS, allowed_updates=ALLOWED_UPDATES
-            )
-            for update in updates:
-                # Stored first: Telegram forgets an update as soon as a call has a higher offset.
-                await listener.take(update)
-                offset = int(update["update_id"]) + 1
+            asked: dict[str, Any] = {"offset": offset, "allowed_updates": ALLOWED_UPDATES}
+            updates = await listener.api.call("getUpdates", **asked, timeout=POLL_SECONDS)
+            if updates and album_of(updates[-1]) is not None:
+                await asyncio.sleep(ALBUM_SECONDS)  # the rest of the album
+                updates = await listener.api.call("getUpdates", **asked, timeout=0)
+            # Stored first: Telegram forgets an update as soon as a call has a higher offset.
+            await listener.take(updates)
+            if updates:
+                offset = int(updates[-1]["update_id"]) + 1
         except RetryLaterError as error:
             await asyncio.sleep(error.seconds)
         except BotApiError as error:
@@ -156,5 +184,5 @@ async def take_webhook(context: PluginContext, request: WebRequest) -> WebRespon
         update = request.json()
     except ValueError:
         return WebResponse(status=400, body="no JSON")
-    await listener.take(update)
+    await listener.take_soon(update)
     return WebResponse()

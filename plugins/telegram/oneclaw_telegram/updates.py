@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from oneclaw_core.channels import Inbound, InboundFile
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Collection, Sequence
 
 ALLOWED_UPDATES = ["message", "callback_query"]
 _FILES = {
@@ -80,6 +80,51 @@ def read_update(update: object, bot: Bot) -> Inbound | Tap | None:
     return _inbound(str(update.get("update_id")), message, sender, bot)
 
 
+def albums(updates: Sequence[Any]) -> list[list[Any]]:
+    """Put the updates of each album together: Telegram sends one for each of its files.
+
+    Args:
+        updates: in order.
+    """
+    found: dict[object, list[Any]] = {}
+    for number, update in enumerate(updates):
+        found.setdefault(album_of(update) or number, []).append(update)
+    return list(found.values())
+
+
+def album_of(update: object) -> tuple[str, str, str] | None:
+    """Return the chat, the sender and the id of the album that an update is a part of; ``None`` for no album."""
+    message = update.get("message") if isinstance(update, dict) else None
+    if not isinstance(message, dict) or not message.get("media_group_id") or not isinstance(message.get("chat"), dict):
+        return None
+    return str(message["chat"].get("id")), _person(message), str(message["media_group_id"])
+
+
+def read_album(updates: Sequence[Any], bot: Bot) -> Inbound | Tap | None:
+    """Read the updates of one album, or one update, as one message.
+
+    Args:
+        updates: as :func:`albums` puts them together.
+        bot: that they were sent to.
+    """
+    # One of the files has the caption, which in a group says for whom the album is.
+    first = next((each for each in updates if len(updates) == 1 or each["message"].get("caption")), updates[0])
+    found = read_update(first, bot)
+    if not isinstance(found, Inbound) or len(updates) == 1:
+        return found
+    messages = [each["message"] for each in updates]
+    return replace(
+        found,
+        id=f"{bot.id}:{updates[0].get('update_id')}-{updates[-1].get('update_id')}",
+        files=tuple(file for message in messages for file in _files(message)),
+        is_forwarded=any(_is_forwarded(message) for message in messages),
+    )
+
+
+def _is_forwarded(message: dict[str, Any]) -> bool:
+    return "forward_origin" in message or "forward_date" in message
+
+
 def _person(holder: dict[str, Any]) -> str:
     sender = holder.get("from")
     return str(sender.get("id")) if isinstance(sender, dict) else ""
@@ -88,7 +133,6 @@ def _person(holder: dict[str, Any]) -> str:
 def _inbound(update_id: str, message: dict[str, Any], sender: dict[str, Any], bot: Bot) -> Inbound | None:
     chat = message["chat"]
     is_private = chat.get("type") == "private"
-    is_forwarded = "forward_origin" in message or "forward_date" in message
     text = str(message.get("text") or message.get("caption") or "")
     if not is_private:
         if str(chat.get("id")) not in bot.groups or not _is_meant(message, text, bot):
@@ -109,7 +153,7 @@ def _inbound(update_id: str, message: dict[str, Any], sender: dict[str, Any], bo
         text=_with_quote(message, text),
         files=tuple(_files(message)),
         is_private=is_private,
-        is_forwarded=is_forwarded,
+        is_forwarded=_is_forwarded(message),
         message=str(message.get("message_id")),
     )
 

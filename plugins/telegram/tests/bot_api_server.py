@@ -189,6 +189,11 @@ class BotApiServer:
             is_name = 1 <= len(name) <= 32 and all(one.islower() or one.isdigit() or one == "_" for one in name)
             if not is_name or not 1 <= len(each["description"]) <= 256:
                 raise RefusedError(400, f"Bad Request: BOT_COMMAND_INVALID {name}")
+        for name, most in (("photo", 10_000_000), ("document", 50_000_000)):
+            if len(given.get(name, b"")) > most:
+                raise RefusedError(413, "Request Entity Too Large")
+        if len(given.get("caption", "").encode("utf-16-le")) // 2 > 1024:
+            raise RefusedError(400, "Bad Request: message caption is too long")
         if given.get("message_thread_id") in (1, "1"):
             raise RefusedError(400, "Bad Request: message thread not found")
 

@@ -10,12 +10,12 @@ from contextlib import asynccontextmanager
 
 import pytest
 from bot_api_server import GROUP, OWNER, STRANGER, TOKEN, BotApiServer
-from oneclaw_telegram import channel as channel_module
+from oneclaw_telegram import pace, service
 from oneclaw_telegram.bot_api import BotApi
 from oneclaw_telegram.channel import TelegramChannel
 from oneclaw_telegram.formatting import fixed_width, formatted, utf16_length
 from oneclaw_telegram.service import serve_bot, take_webhook, webhook_secret
-from oneclaw_telegram.updates import Bot, Tap, read_update
+from oneclaw_telegram.updates import Bot, Tap, albums, read_album, read_update
 
 from oneclaw_core import OneClawError, ToolContext, ToolResult, hookimpl, tool
 from oneclaw_core.channels import InboundFile, Pairing, RetryLaterError, UndeliverableError
@@ -49,8 +49,9 @@ class Tools:
 
 @pytest.fixture
 def telegram(monkeypatch):
-    monkeypatch.setattr(channel_module, "_PRIVATE_PAUSE_SECONDS", 0.01)
-    monkeypatch.setattr(channel_module, "_GROUP_PAUSE_SECONDS", 0.01)
+    monkeypatch.setattr(pace, "PRIVATE_SECONDS", 0.01)
+    monkeypatch.setattr(pace, "GROUP_SECONDS", 0.01)
+    monkeypatch.setattr(service, "ALBUM_SECONDS", 0.05)
     server = BotApiServer()
     yield server
     server.close()
@@ -167,6 +168,36 @@ def test_files_go_both_ways(home, telegram):
     assert (photo["chat_id"], photo["photo"], photo["caption"]) == ("7", PNG, "house.png")
 
 
+def test_an_album_is_one_message(home, telegram):
+    home.model.says("Two pictures.").says("And a text.")
+    telegram.files = {"a": PNG, "b": PNG}
+    telegram.writes(media_group_id="9", photo=[{"file_id": "a"}])
+    telegram.writes(media_group_id="9", photo=[{"file_id": "b"}], caption="Look")
+    telegram.writes("Hi")
+    play(home, lambda claw: telegram.until(lambda: len(telegram.sent()) == 2))
+    assert texts(telegram) == ["Two pictures.", "And a text."]
+    (first, _) = home.model.requests
+    (asked,) = [each for each in first.messages if each.attachments]
+    assert (asked.content, len(asked.attachments)) == ("Look", 2)
+
+
+def test_large_files_go_as_documents_or_are_named(telegram):
+    from oneclaw_core import Attachment
+
+    async def work():
+        api = BotApi(TOKEN, telegram.root)
+        channel = TelegramChannel(api)
+        for name, size in (("n" * 2000, 10_000_001), ("huge.png", 50_000_001)):
+            picture = Attachment(name, "image/png", b"0" * size)
+            await channel.send(OutMessage(to="-100:4", text="", attachments=(picture,)))
+        await api.aclose()
+
+    asyncio.run(work())
+    (document,) = telegram.sent("sendDocument")
+    assert (document["message_thread_id"], len(document["caption"])) == ("4", 1024)
+    assert texts(telegram) == ["huge.png has 50 MB, too much for Telegram."]
+
+
 def test_what_is_asked_to_wait_is_sent_once_later(home, telegram):
     home.model.says("Hello.")
     telegram.refuse(429, "Too Many Requests: retry after 1", retry_after=1)
@@ -251,6 +282,29 @@ def test_the_webhook_takes_what_carries_the_secret(home, telegram):
 
     assert asyncio.run(work()) == [403, 400, 200, 200]
     assert texts(telegram) == ["Hello."]
+
+
+def test_the_webhook_puts_an_album_together(home, telegram):
+    home._environ["ONECLAW_TELEGRAM_WEBHOOK_URL"] = "https://claw.example/telegram/webhook"
+    home.model.says("Two.")
+    telegram.files = {"a": PNG, "b": PNG}
+
+    async def post(context, number):
+        message = {"message_id": number, "from": OWNER, "chat": {"id": 7, "type": "private"}, "media_group_id": "9"}
+        update = {"update_id": number, "message": message | {"photo": [{"file_id": "ab"[number]}]}}
+        headers = {"x-telegram-bot-api-secret-token": webhook_secret(TOKEN)}
+        return (await take_webhook(context, WebRequest(headers=headers, body=json.dumps(update).encode()))).status
+
+    async def work():
+        async with serving(home) as claw:
+            await asyncio.to_thread(telegram.until, lambda: telegram.sent("setWebhook"))
+            context = await claw.plugins.context_of("telegram")
+            found = await asyncio.gather(post(context, 1), post(context, 0))
+            await asyncio.to_thread(telegram.until, telegram.sent)
+            return found
+
+    assert asyncio.run(work()) == [200, 200]
+    assert texts(telegram) == ["Two."]
 
 
 def test_refusals_say_what_follows(telegram):
@@ -338,6 +392,35 @@ def test_updates_are_read_or_passed_over():
     )
     for nonsense in (None, [], {}, {"message": 1}, {"message": {"chat": 1}}, {"callback_query": {"data": 5}}):
         assert read_update(nonsense, BOT) in (None, Tap("None", "", "5", ""))
+
+
+def test_an_album_in_a_group_is_for_the_bot_if_its_caption_is():
+    def part(number, sender=OWNER, **about):
+        message = {"message_id": number, "from": sender, "chat": GROUP, "media_group_id": "9", **about}
+        return {"update_id": number, "message": {**message, "photo": [{"file_id": str(number)}]}}
+
+    other = {"update_id": 2, "message": {"message_id": 2, "from": OWNER, "chat": GROUP, "text": "Hi"}}
+    found = albums([part(1), other, part(3, caption="@claw_bot look"), part(4, STRANGER)])
+    assert [len(each) for each in found] == [2, 1, 1]
+    album = read_album(found[0], BOT)
+    assert ([each.id for each in album.files], album.text, album.id) == (["1", "3"], "look", "123456789:1-3")
+    assert read_album(found[2], BOT) is None
+
+
+def test_the_pace_keeps_the_published_limits():
+    line, now, sent = pace.Pace(), 100.0, []
+    for number in range(400):
+        now += 0.01
+        sent.append((line.take((7, -100, number)[number % 3], now), number % 3))
+    for kind, seconds, most in ((0, 1, 1), (1, 60, 20)):
+        times = [time for time, each in sent if each == kind]
+        assert all(sum(begin <= time < begin + seconds - 1e-6 for time in times) <= most for begin in times)
+    times = [time for time, _ in sent]
+    assert all(sum(begin <= time < begin + 1 for time in times) <= 31 for begin in times)
+    # The many other chats do not wait for the two that are at their limits.
+    assert max(time for time, each in sent if each == 2) < 116
+    line.block(7, 500.0)
+    assert (line.blocked_seconds(7, 499.0), line.blocked_seconds(8, 499.0) <= 0) == (1.0, True)
 
 
 def test_no_token_says_what_to_do(oneclaw_factory):
