@@ -12,11 +12,13 @@ import pytest
 from databases import database_environ, postgres, postgres_server
 from how_long import register_profiles
 from shared_fork_servers import share_fork_servers
+from unchanged_checkout import look_at_checkout_once
 
 __all__ = ["database_environ", "postgres", "postgres_server"]
 
 register_profiles()
 share_fork_servers()
+look_at_checkout_once()
 
 
 @pytest.fixture(autouse=True)

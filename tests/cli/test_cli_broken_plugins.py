@@ -6,6 +6,7 @@ import sys
 import pytest
 from broken_plugins.kinds import KINDS, install
 from forked_python import fork_probes
+from how_long import IS_LONG
 
 from oneclaw_core import OneClaw
 from oneclaw_core.plugins import isolation
@@ -14,6 +15,7 @@ pytestmark = pytest.mark.one_python
 
 HANGING = ("hangs_at_import", "hangs_in_hook")
 KILLING = ("kills_at_import", "kills_in_hook")
+FAULTY = [*(name for name, kind in KINDS.items() if kind.listed), *HANGING, *KILLING]
 
 
 @pytest.fixture
@@ -31,24 +33,28 @@ def installed(tmp_path, monkeypatch):
             del sys.modules[module]
 
 
-@pytest.mark.parametrize("name", [name for name, kind in KINDS.items() if kind.listed] + [*HANGING, *KILLING])
-def test_a_message_is_answered_and_what_is_wrong_is_listed(name, oneclaw, installed):
-    installed(name)
-
-    answered = oneclaw("run", "What time is it?")
-    listed = {each["name"]: each for each in oneclaw("plugins", "list", "--json").json}
-
+def assert_listed(name, listed):
     problems = " ".join(problem["cause"] for problem in listed[name]["problems"])
     otherwise = (
         "the process that described it ended with exit status 3" if name in KILLING else "did not end within 4 s"
     )
     assert (KINDS[name].listed or otherwise) in problems
     assert all(problem["remedy"] for problem in listed[name]["problems"])
+
+
+@pytest.mark.parametrize("name", FAULTY if IS_LONG else ["import_error"])
+def test_a_message_is_answered_and_what_is_wrong_is_listed(name, oneclaw, installed):
+    installed(name)
+
+    answered = oneclaw("run", "What time is it?")
+    listed = {each["name"]: each for each in oneclaw("plugins", "list", "--json").json}
+
+    assert_listed(name, listed)
     assert answered.status == 0
     assert "get_current_time" in answered.stderr + answered.stdout
 
 
-def test_with_all_of_them_installed_the_core_works(home, installed):
+def test_with_all_of_them_installed_the_core_works_and_what_is_wrong_is_listed(home, oneclaw, installed):
     for name in KINDS:
         installed(name)
 
@@ -60,3 +66,6 @@ def test_with_all_of_them_installed_the_core_works(home, installed):
 
     assert result.is_success
     assert {record.name for record in records} >= set(KINDS)
+    listed = {each["name"]: each for each in oneclaw("plugins", "list", "--json").json}
+    for name in FAULTY:
+        assert_listed(name, listed)

@@ -6,8 +6,10 @@ import os
 import subprocess
 import sys
 import threading
+from itertools import cycle, product
 
 import pytest
+from how_long import IS_LONG
 from site_plugins import GOOD, install, ours, remove
 
 from oneclaw_core import OneClaw, hookimpl
@@ -86,8 +88,9 @@ def test_at_import(kind, site, children, caplog):
     assert_contained(cause, children, caplog)
 
 
-@pytest.mark.parametrize("hook", REGISTRATION)
-@pytest.mark.parametrize("kind", IN_A_HOOK)
+@pytest.mark.parametrize(
+    ("kind", "hook"), list(product(IN_A_HOOK, REGISTRATION) if IS_LONG else zip(cycle(IN_A_HOOK), REGISTRATION))
+)
 def test_in_a_registration_hook(kind, hook, site, children, caplog):
     code, cause = IN_A_HOOK[kind]
     install(site, "good", GOOD)

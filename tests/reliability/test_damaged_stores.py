@@ -127,7 +127,7 @@ async def use_copy(home, place):
 def test_bytes_and_pages_that_are_wrong(whole_home, tmp_path, is_long):
     content = (whole_home / "oneclaw.db").read_bytes()
     chance, faults = random.Random(9), []
-    for trial in range(600 if is_long else 24):
+    for trial in range(600 if is_long else 10):
         damaged = bytearray(content)
         for _ in range(chance.choice((1, 5, 50))):
             start = chance.randrange(100 if chance.random() < 0.1 else len(content))
@@ -187,7 +187,7 @@ def test_every_column_with_values_that_do_not_belong_there(whole_home, tmp_path,
     assert len(columns) > 50
     chance, faults = random.Random(9), []
     cases = [(table, column, value) for table, column in columns for value in ODD_VALUES]
-    for number, (table, column, value) in enumerate(cases if is_long else [*MENDED, *chance.sample(cases, 24)]):
+    for number, (table, column, value) in enumerate(cases if is_long else [*MENDED, *chance.sample(cases, 8)]):
         place = tmp_path / str(number)
         shutil.copytree(whole_home, place)
         with closing(sqlite3.connect(place / "oneclaw.db", isolation_level=None)) as connection:

@@ -19,7 +19,9 @@ def register_profiles():
         settings.get_profile("few")
     except InvalidArgument:
         # A busy machine is slow now and then; that is no fault of what is tested. CI tries the same examples each time.
-        settings.register_profile("oneclaw", deadline=None, derandomize="CI" in os.environ)
+        settings.register_profile(
+            "oneclaw", deadline=None, derandomize="CI" in os.environ, max_examples=100 if IS_LONG else 40
+        )
         settings.register_profile("few", settings.get_profile("oneclaw"), max_examples=FEW)
         settings.load_profile("oneclaw")
 
@@ -33,8 +35,8 @@ def examples(few):
     """How many examples a property is tried with; for the module that defines it, not for a conftest.
 
     Args:
-        few: in the normal form; the long one takes a hundred times as many.
+        few: a third of these in the normal form; the long one takes a hundred times as many.
     """
     if IS_LONG:
         return few * 100
-    return min(few, FEW) if is_few() else few
+    return FEW if is_few() else max(few // 3, FEW)

@@ -52,7 +52,7 @@ def test_writing_is_confined_to_the_workspace(guard):
         guard.writable(guard.start_directory / "a.txt")
 
 
-@pytest.mark.parametrize("path", ["a" * 5000, "a/" * 5000 + "b"])
+@pytest.mark.parametrize("path", ["a" * 5000, "a/" * 2100 + "b"])
 def test_a_name_that_no_file_system_takes_is_refused_in_a_few_words(guard, path):
     for judge in (guard.readable, guard.writable):
         with pytest.raises(PermissionDeniedError, match=r"…' cannot be opened: File name too long$") as caught:
