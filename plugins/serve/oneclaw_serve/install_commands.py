@@ -101,7 +101,7 @@ def status(as_json: bool) -> None:
     print_text(f"{found['kind']}: {found['path']}")
     print_text(f"starts with the system: {words[found['enabled']]}")
     print_text(f"runs: {words[found['running']]}")
-    for line in found["notes"]:
+    for line in (*found["faults"], *found["notes"]):
         print_text(line)
 
 
@@ -128,21 +128,23 @@ def _status() -> dict[str, Any]:
 
     definition = definition_of(Autostart.of())
     content = definition.installed()
-    is_installed = content is not None
-    state = definition.state() if is_installed else None
-    notes = [state.note] if state is not None and state.note else []
-    program = definition.program_of(content) if content is not None else None
+    if content is None:
+        return {"kind": definition.title, "installed": False}
+    state = definition.state()
+    faults = []
+    program = definition.program_of(content)
     if program is not None and not program.exists():
-        notes.append(f"it names {program}, which is gone: run 'oneclaw serve install' again")
-    if is_installed and not definition.is_tried:
-        notes.append(f"a {definition.title} was checked against its format, and never tried on such a system")
+        faults.append(f"it names {program}, which is gone: run 'oneclaw serve install' again")
+    if not definition.is_tried:
+        faults.append(f"a {definition.title} was checked against its format, and never tried on such a system")
     return {
         "kind": definition.title,
-        "installed": is_installed,
-        "path": str(definition.path) if is_installed else None,
-        "enabled": state.is_enabled if state is not None else None,
-        "running": state.is_running if state is not None else None,
-        "notes": notes,
+        "installed": True,
+        "path": str(definition.path),
+        "enabled": state.is_enabled,
+        "running": state.is_running,
+        "faults": faults,
+        "notes": [state.note] if state.note else [],
     }
 
 
@@ -152,9 +154,9 @@ def check_installed(context: PluginContext) -> Iterator[CheckResult]:
     if not found["installed"]:
         return
     remedy = "look at: oneclaw serve status"
+    for each in found["faults"]:
+        yield CheckResult(Health.WARNING, each, remedy)
     if found["running"] is False:
         yield CheckResult(Health.WARNING, f"{found['path']} is installed, and does not run", remedy)
-    elif found["notes"]:
-        yield CheckResult(Health.WARNING, "; ".join(found["notes"]), remedy)
-    else:
+    elif not found["faults"]:
         yield CheckResult(Health.OK, f"the system runs it by {found['path']}")

@@ -17,6 +17,7 @@ from oneclaw_serve.autostart.definition import Autostart, variables_left_out
 from oneclaw_serve.autostart.launchd import LaunchdAgent
 from oneclaw_serve.autostart.systemd import SystemdUnit
 from oneclaw_serve.autostart.task_scheduler import WindowsTask
+from oneclaw_serve.install_commands import check_installed
 
 from oneclaw_core import OneClawError, UsageError
 from oneclaw_core.cli.main import main
@@ -31,7 +32,8 @@ def folder(tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
     programs = tmp_path / "bin"
     programs.mkdir()
-    script = '#!/bin/sh\necho "$(basename "$0") $*" >>"$CALLS"\n[ "$2" != show-environment ] || exit "$BUS"\n'
+    script = '#!/bin/sh\necho "$(basename "$0") $*" >>"$CALLS"\n'
+    script += '[ "$2" != show-environment ] || exit "$BUS"\n[ "$2" != is-active ] || echo active\n'
     for name in ("systemctl", "loginctl"):
         (programs / name).write_text(script)
         (programs / name).chmod(0o755)
@@ -81,6 +83,9 @@ def test_install_and_uninstall_touch_one_file(folder, ok, oneclaw):
     assert "nothing to change" in ok("serve", "--port", "8400", "--only", "web", "install")
     assert calls(folder) == [f"enable {unit.name}", "daemon-reload", f"start {unit.name}"]
     assert json.loads(ok("serve", "status", "--json"))["enabled"]
+
+    found = list(check_installed(None))
+    assert [(each.status, each.message) for each in found] == [("ok", f"the system runs it by {unit}")]
     calls(folder)
 
     (folder / "other.service").write_text("[Unit]\n")
@@ -150,6 +155,16 @@ def test_systemd_accepts_a_unit_with_any_characters(odd, tmp_path, monkeypatch):
     unit.path.write_text(unit.path.read_text().replace("ExecStart=", "ExecStart=relative "))
     with pytest.raises(OneClawError, match="systemd refuses"):
         unit._verify()
+
+
+def test_doctor_says_what_is_wrong(folder, oneclaw, monkeypatch):
+    oneclaw("serve", "install")
+    (unit,) = folder.glob("*.service")
+    unit.write_text(unit.read_text().replace(sys.executable, "/gone/python"))
+    monkeypatch.setattr(SystemdUnit, "is_tried", False)
+    messages = [each.message for each in check_installed(None)]
+    assert "it names /gone/python, which is gone" in messages[0]
+    assert "never tried on such a system" in messages[1]
 
 
 def test_the_launchd_agent_is_a_property_list(odd):
