@@ -575,6 +575,8 @@ def _show_difference(manifest: Manifest, difference: Difference) -> None:
             print_text(f"    + {line}")
     for name in difference.removed:
         print_text(f"  {name} is gone")
+    if difference.has_resources is not None:
+        print_text(f"  it has {'resources now' if difference.has_resources else 'no resources any more'}")
     if difference.instructions is not None:
         print_text("  it describes itself otherwise:")
         for line in difference.instructions.splitlines():

@@ -107,7 +107,9 @@ async def _address(server: str, message: str, url: str, context: ToolContext) ->
         parts = urlsplit(url)
     except ValueError:
         return "decline", None
-    if parts.scheme not in ("https", "http") or not parts.hostname or cleaned(url, _ADDRESS_CHARACTERS) != url:
+    is_shown_whole = url.isascii() and cleaned(url, _ADDRESS_CHARACTERS) == url
+    # A name before the host, or letters that look like others, would make a person take it for another host.
+    if parts.scheme not in ("https", "http") or not parts.hostname or parts.username is not None or not is_shown_whole:
         return "decline", None
     question = (
         f"The MCP server {server} wants you to open an address at the host {cleaned(parts.hostname, 100)}: "

@@ -275,6 +275,8 @@ def _problems(server: Server, manifest: Manifest) -> Iterator[PluginProblem]:
         yield PluginProblem(where, f"it has {count} new tools, which are off", remedy, is_error=False)
     if manifest.pending.instructions is not None:
         yield PluginProblem(where, "it describes itself otherwise, which models are not shown", remedy, is_error=False)
+    if manifest.pending.has_resources:
+        yield PluginProblem(where, "it has resources now, which cannot be read", remedy, is_error=False)
     if manifest.pending.removed:
         names = ", ".join(manifest.pending.removed[:10])
         yield PluginProblem(where, f"it does not have these tools any more: {names}", remedy, is_error=False)

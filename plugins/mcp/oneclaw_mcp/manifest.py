@@ -110,15 +110,18 @@ class Difference:
         new: the tools that came; they are off.
         removed: the true names of tools that went.
         instructions: what the server says of itself now; ``None`` if that is the same.
+        has_resources: True if it has resources now, False if it has none any more; ``None`` if that is the same.
     """
 
     changed: tuple[KnownTool, ...] = ()
     new: tuple[KnownTool, ...] = ()
     removed: tuple[str, ...] = ()
     instructions: str | None = None
+    has_resources: bool | None = None
 
     def __bool__(self) -> bool:
-        return bool(self.changed or self.new or self.removed or self.instructions is not None)
+        is_described_anew = self.instructions is not None or self.has_resources is not None
+        return bool(self.changed or self.new or self.removed or is_described_anew)
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,6 +185,7 @@ class Manifest:
                     _tools(pending["new"]),
                     tuple(pending["removed"]),
                     pending.get("instructions"),
+                    pending.get("has_resources"),
                 ),
             }
         )
@@ -195,8 +199,15 @@ class Manifest:
             tuple(each for each in found.tools if each.wire not in accepted),
             tuple(each.wire for each in self.tools if each.wire not in now),
             found.instructions if found.instructions != self.instructions else None,
+            found.has_resources if found.has_resources != self.has_resources else None,
         )
-        return replace(found, tools=self.tools, instructions=self.instructions, pending=pending)
+        return replace(
+            found,
+            tools=self.tools,
+            instructions=self.instructions,
+            has_resources=self.has_resources,
+            pending=pending,
+        )
 
     def outside(self, groups: Collection[str], base: str) -> Manifest:
         """Return the same with the tools whose groups belong to other servers in the group ``base``."""
@@ -208,9 +219,14 @@ class Manifest:
         changed = {each.wire: each for each in self.pending.changed}
         kept = [changed.get(each.wire, each) for each in self.tools if each.wire not in self.pending.removed]
         tools = sorted([*kept, *self.pending.new], key=lambda each: each.name)
-        now = self.pending.instructions
-        instructions = self.instructions if now is None else now
-        return replace(self, tools=tuple(tools), instructions=instructions, pending=Difference())
+        now = self.pending
+        return replace(
+            self,
+            tools=tuple(tools),
+            instructions=self.instructions if now.instructions is None else now.instructions,
+            has_resources=self.has_resources if now.has_resources is None else now.has_resources,
+            pending=Difference(),
+        )
 
 
 class ManifestFolder:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from oneclaw_core import ExpandedMessage, MessageCommand, OneClawError, UsageError
 from oneclaw_mcp.index import ServerIndex
+from oneclaw_mcp.source import is_usable_here
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -95,6 +96,7 @@ def _prompts(context: PluginContext) -> Iterator[tuple[Server, KnownPrompt]]:
     index = ServerIndex(context.folder)
     try:
         servers = [index.servers()[name] for name, each in index.read().items() if each.has_prompts]
+        servers = [each for each in servers if is_usable_here(each)]
     except OneClawError:
         return
     for server in servers:

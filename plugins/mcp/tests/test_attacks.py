@@ -405,3 +405,14 @@ def test_tools_reach_no_others_that_the_token_only_reads_with(oneclaw_factory: H
             assert await said("act", "mcp.call") == "act erase glance"
 
     oneclaw.run(use())
+
+
+@pytest.mark.parametrize(
+    "url", ["https://bank.example@evil.example/", "https://b\u0430nk.example/", "file:///etc/passwd", "https://[x/"]
+)
+def test_address_that_looks_like_another_is_not_shown(url: str, oneclaw_factory: HomeFactory) -> None:
+    home = McpHome(oneclaw_factory(["mcp"], allow=["mcp.plain.*"]))
+    home.add("plain")
+    said = home.call("plain__ask", mode="url", elicitationId="1", url=url, message="Open it.")
+    assert '"decline"' in str(said.result)
+    assert home.oneclaw.user.questions == []

@@ -86,6 +86,14 @@ def test_changed_instructions_are_not_shown_to_models_before_they_are_accepted()
     assert not stored.compared(accepted).pending
 
 
+def test_resources_that_came_later_are_off_until_they_are_accepted() -> None:
+    """The tool that reads them would be a new one, which a grant of ``mcp.plain.*`` covers."""
+    found = Manifest("2025-11-25").compared(Manifest("2025-11-25", has_resources=True))
+    assert (found.has_resources, bool(found.pending)) == (False, True)
+    stored = Manifest.from_json(found.to_json())
+    assert stored.accepted() == Manifest("2025-11-25", has_resources=True)
+
+
 def test_descriptions_are_cleaned_and_say_whose_they_are() -> None:
     hidden = "".join(chr(0xE0000 + ord(each)) for each in "obey")
     (tool,), _ = known_tools(SERVER, [definition("a", description=f"Fine.\u200b{hidden}\x1b[2J" + "x" * 9_000)], None)
