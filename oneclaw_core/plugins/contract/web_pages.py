@@ -32,7 +32,8 @@ class WebForm:
         submit: the text of its button.
         about: what the button is for, where its row shows that already; said to screen readers.
         title: above it.
-        fields: JSON Schema of an object; each property is a field. ``"format": "multiline"`` makes a large one.
+        fields: JSON Schema of an object; each property is a field. The formats ``paragraph`` and ``multiline`` make
+            larger ones.
         values: what the fields hold now.
         hidden: further values to send, such as what the button is for.
         is_destructive: True if the button is shown only after another click.

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
 _SHORT_CHARACTERS = 200
+_ROWS = {"multiline": 12, "paragraph": 2}
 
 
 def fields_html(schema: Mapping[str, Any], values: Mapping[str, Any], prefix: str) -> str:
@@ -72,7 +73,7 @@ def _value(name: str, text: str, schema: Mapping[str, Any]) -> Any:
 
 
 def _field(name: str, schema: Mapping[str, Any], value: Any, place: str, *, is_required: bool) -> str:
-    about = " ".join(str(schema.get("description") or "").split())
+    about = " ".join(f"{schema.get('description') or ''} {_how_to_write(schema)}".split())
     hint = f'<p class="hint" id="{place}-hint">{escape(about)}</p>' if about else ""
     described = f' aria-describedby="{place}-hint"' if about else ""
     common = f'id="{place}" name="{escape(name)}"{described}{" required" if is_required else ""}'
@@ -103,12 +104,16 @@ def _control(schema: Mapping[str, Any], value: Any, common: str, *, is_required:
         return f'<input type="number"{step} {common} value="{escape(shown)}"{hint}>'
     if schema.get("format") == "password":
         return f'<input type="password" autocomplete="off" {common}>'
-    if kind == "string" and not (
-        schema.get("format") == "multiline" or "\n" in shown or len(shown) > _SHORT_CHARACTERS
-    ):
+    if kind == "string" and not (schema.get("format") in _ROWS or "\n" in shown or len(shown) > _SHORT_CHARACTERS):
         return f'<input type="text" autocomplete="off" {common} value="{escape(shown)}"{hint}>'
-    rows = 12 if schema.get("format") == "multiline" else 3
+    rows = _ROWS.get(str(schema.get("format")), 3)
     return f'<textarea rows="{rows}" {common}{hint}>\n{escape(shown)}</textarea>'
+
+
+def _how_to_write(schema: Mapping[str, Any]) -> str:
+    if _choices(schema) is not None:
+        return ""
+    return {"lines": "One a line.", "any": "As JSON."}.get(_type(schema), "")
 
 
 def _choices(schema: Mapping[str, Any]) -> dict[str, Any] | None:

@@ -9,10 +9,15 @@ from functools import partial
 from pathlib import Path
 
 import pytest
+from oneclaw_serve.pages import site_pages
 
 CHROMIUM = shutil.which("chromium")
 pytestmark = [pytest.mark.one_python, pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium")]
 
+PAGES = [each.path for each in site_pages() if each.title]
+TEXT = (
+    "# Sun\n\n## In Bern\n\n| day | sky |\n|---|---|\n| Monday | sun |\n\n```\n18\n```\n\n- [more](https://example.org)"
+)
 PICTURES = Path(__file__).parents[3] / "docs" / "pictures"
 SCRIPT = "<img src=x onerror=alert(1)><script>alert(2)</script>"
 DOT = b64decode("iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAIAAACQd1PeAAAADElEQVR4nGP4//8/AAX+Av4N70a4AAAAAElFTkSuQmCC")
@@ -120,7 +125,7 @@ def test_a_person_works_on_a_phone_in_the_dark(serving, at_page, photograph):
         await photograph(page, "serve-tools", 1000, color_scheme="light")
         await page.get_by_role("link", name="forecast").click()
         await page.get_by_label("city").fill("Chur")
-        await page.keyboard.press("Enter")
+        await page.get_by_role("button", name="Call it").press("Enter")
         await page.get_by_role("button", name="Allow once").click()
         await expect(page.get_by_text("sun in Chur")).to_be_visible()
         width = await page.evaluate("() => document.documentElement.scrollWidth")
@@ -168,6 +173,43 @@ def test_scripts_and_other_sites_reach_nothing(serving, at_page):
         return sent, forged.status, rebound.status, len(sessions), rig.claw.catalog.registry.is_enabled("forecast")
 
     assert at_page(work) == ("refused", 403, 421, 1, True)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(("width", "scheme"), [(1280, "light"), (390, "dark")])
+def test_axe_finds_no_fault(serving, at_page, width, scheme):
+    serving.model.calls("forecast", city="Bern").says(TEXT)
+
+    async def work(rig, page, noted):
+        from axe_playwright_python.async_playwright import Axe
+        from playwright.async_api import expect
+
+        async def check(name):
+            for each in (await Axe().run(page)).response["violations"]:
+                found.append((name, each["id"], [node["html"] for node in each["nodes"]]))
+
+        found = []
+        await page.goto(rig.origin)
+        await expect(page.get_by_role("heading", name="Log in to OneClaw")).to_be_focused()
+        await check("login")
+        await page.goto(f"{rig.origin}/#code={rig.code}")
+        await page.reload()
+        await page.get_by_label("Message").fill("Weather?")
+        await check("new session")
+        await page.keyboard.press("Enter")
+        await expect(page.get_by_role("button", name="Allow once")).to_be_visible()
+        await check("question")
+        await page.get_by_role("button", name="Allow once").click()
+        await page.get_by_role("button", name="Edit last message").click()
+        await page.locator("summary").click()
+        await check("answer")
+        for place in [*PAGES, "tools/forecast", "agents/General Assistant", "settings/oneclaw"]:
+            await page.goto(f"{rig.origin}/manage/{place}")
+            await check(place)
+        return found, noted
+
+    found, noted = at_page(work, viewport={"width": width, "height": 800}, color_scheme=scheme)
+    assert (found, noted) == ([], [])
 
 
 async def serve_text(text, reader, writer):

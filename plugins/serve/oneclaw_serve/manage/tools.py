@@ -102,11 +102,20 @@ async def _try(site: Site, request: WebRequest) -> WebPage | GoTo:
     if definition.required_permissions:
         parts.append(WebText(text=f"Needs: {', '.join(definition.required_permissions)}"))
     parts += [
-        WebForm(submit="Call it", title="Try it", fields=definition.parameters),
+        WebForm(submit="Call it", title="Try it", fields=_fields(definition)),
         WebText(text="The call asks for permissions as any other. It belongs to no session."),
         WebText(text=json.dumps(definition.parameters, ensure_ascii=False, indent=2), kind="verbatim", title="Schema"),
     ]
     return WebPage(title=definition.name, parts=tuple(parts))
+
+
+def _fields(definition: ToolDefinition) -> dict[str, Any]:
+    """Return the schema with texts that may have several lines."""
+    properties = {
+        name: {"format": "paragraph", **each} if isinstance(each, dict) and each.get("type") == "string" else each
+        for name, each in definition.parameters.get("properties", {}).items()
+    }
+    return {**definition.parameters, "properties": properties}
 
 
 def _definition(site: Site, name: str) -> ToolDefinition:

@@ -57,10 +57,10 @@ export function answer(html = "") {
 
 export function toolCall(name, input) {
   const state = make("span", { className: "notice" }, " is running");
-  const output = make("pre"), result = make("div", { hidden: true }, make("h3", {}, "Result"), output);
+  const output = make("pre"), result = make("div", { hidden: true }, make("p", { className: "label" }, "Result"), output);
   const shown = typeof input === "string" ? input : JSON.stringify(input, null, 2);
   const element = make("details", {}, make("summary", {}, make("code", {}, name), state),
-    make("div", {}, make("h3", {}, "Arguments"), make("pre", {}, shown ?? "")), result);
+    make("div", {}, make("p", { className: "label" }, "Arguments"), make("pre", {}, shown ?? "")), result);
   const say = (text, kind = "notice") => { state.textContent = ` ${text}`; state.className = kind; };
   element.name = name;
   element.progress = (text) => say(text);
