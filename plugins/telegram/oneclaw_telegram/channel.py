@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -165,18 +166,17 @@ class TelegramChannel(ChatChannel):
         if attachment.size > MAX_UPLOAD_BYTES:
             size = f"{attachment.size / 1_000_000:.0f} MB"
             return await self._send_text(place, f"{attachment.name} has {size}, too much for Telegram.", [])
-        is_photo = attachment.media_type in ("image/jpeg", "image/png") and attachment.size <= MAX_PHOTO_BYTES
-        method, parameter = ("sendPhoto", "photo") if is_photo else ("sendDocument", "document")
-        file = {parameter: (attachment.name or "file", attachment.data, attachment.media_type)}
-        about = {"chat_id": place.chat, "message_thread_id": place.topic}
-        try:
-            return await self._paced(place.chat, method, files=file, **about, caption=attachment.name[:_CAPTION_UNITS])
-        except BotApiError:
-            if not is_photo:
-                raise
-        # Telegram refuses photos with extreme sides.
-        document = {"document": file["photo"]}
-        return await self._paced(place.chat, "sendDocument", files=document, **about)
+        file = (attachment.name or "file", attachment.data, attachment.media_type)
+        about: dict[str, Any] = {
+            "chat_id": place.chat,
+            "message_thread_id": place.topic,
+            "caption": attachment.name[:_CAPTION_UNITS],
+        }
+        if attachment.media_type in ("image/jpeg", "image/png") and attachment.size <= MAX_PHOTO_BYTES:
+            # Telegram refuses photos with extreme sides.
+            with suppress(BotApiError):
+                return await self._paced(place.chat, "sendPhoto", files={"photo": file}, **about)
+        return await self._paced(place.chat, "sendDocument", files={"document": file}, **about)
 
     async def _paced(self, chat: int, method: str, **parameters: Any) -> Any:
         """Call a method that sends a message, as soon as the pace allows."""

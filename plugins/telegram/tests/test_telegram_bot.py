@@ -190,11 +190,14 @@ def test_large_files_go_as_documents_or_are_named(telegram):
         for name, size in (("n" * 2000, 10_000_001), ("huge.png", 50_000_001)):
             picture = Attachment(name, "image/png", b"0" * size)
             await channel.send(OutMessage(to="-100:4", text="", attachments=(picture,)))
+        telegram.refuse(400, "Bad Request: PHOTO_INVALID_DIMENSIONS", method="sendPhoto")
+        await channel.send(OutMessage(to="7", text="", attachments=(Attachment("long.png", "image/png", PNG),)))
         await api.aclose()
 
     asyncio.run(work())
-    (document,) = telegram.sent("sendDocument")
+    document, refused = telegram.sent("sendDocument")
     assert (document["message_thread_id"], len(document["caption"])) == ("4", 1024)
+    assert (refused["document"], refused["caption"]) == (PNG, "long.png")
     assert texts(telegram) == ["huge.png has 50 MB, too much for Telegram."]
 
 

@@ -18,7 +18,16 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 MARK = "Written by 'oneclaw serve install'"
-_CARRIED = ("PATH", "LANG", "ONECLAW_DATABASE_URL", "XDG_CACHE_HOME", "SSL_CERT_FILE", "HTTPS_PROXY", "NO_PROXY")
+_CARRIED = (
+    "PATH",
+    "LANG",
+    "ONECLAW_DATABASE_URL",
+    "XDG_CACHE_HOME",
+    "SSL_CERT_FILE",
+    "HTTP_PROXY",
+    "HTTPS_PROXY",
+    "NO_PROXY",
+)
 _COMMAND_SECONDS = 120
 
 

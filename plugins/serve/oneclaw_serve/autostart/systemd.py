@@ -120,10 +120,8 @@ class SystemdUnit(ServiceDefinition):
 
     def disable(self) -> None:
         """See ``ServiceDefinition``."""
-        if _has_manager():
-            check_command("systemctl", "--user", "disable", "--now", self.name)
-        else:
-            check_command("systemctl", "--user", "disable", self.name)
+        now = ["--now"] if _has_manager() else []
+        check_command("systemctl", "--user", "disable", *now, self.name)
 
     def removed(self) -> None:
         """Have systemd forget the file."""

@@ -89,6 +89,8 @@ class WindowsTask(ServiceDefinition):
 
     def disable(self) -> None:
         """See ``ServiceDefinition``."""
+        if not self.state().is_enabled:
+            return
         run_command("schtasks", "/End", "/TN", self.autostart.name)
         check_command("schtasks", "/Delete", "/TN", self.autostart.name, "/F")
 
