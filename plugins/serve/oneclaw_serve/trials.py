@@ -89,7 +89,12 @@ class Trials:
             self._logger.exception("a call of %s failed", document["tool"])
             ended = {"status": "failed", "result": "an unexpected error; oneclaw log shows it", "duration_ms": None}
         finally:
-            await asyncio.shield(self._keep(call, {**document, **ended}))
+            await asyncio.shield(self._finish(call, {**document, **ended}))
+
+    async def _finish(self, call: str, document: dict[str, Any]) -> None:
+        await self._keep(call, document)
+        # Questions that were not answered are withdrawn.
+        await self._log.end_turn(call)
 
     async def _keep(self, call: str, document: dict[str, Any]) -> None:
         await self._storage.set(f"{_KEY}{call}", document, ttl_seconds=_KEPT_SECONDS)

@@ -53,7 +53,7 @@ def at_page(chromium, serving):
             noted = []
             page = await browser.new_page(**options)
             page.on("pageerror", lambda error: noted.append(str(error)))
-            page.on("dialog", lambda dialog: noted.append(dialog.message))
+            page.on("dialog", lambda dialog: None if dialog.type == "prompt" else noted.append(dialog.message))
             page.on("console", lambda each: noted.append(each.text) if "Content Security" in each.text else None)
             page.set_default_timeout(10_000)
             async with serving.home.opened() as claw, asyncio.timeout(60), serving.server(claw) as rig:
@@ -120,6 +120,9 @@ def test_a_person_works_on_a_phone_in_the_dark(serving, at_page, photograph):
         await expect(page.locator(".user")).to_have_text(["You: Weather in Bern?", "You: And Basel?"])
 
         await photograph(page, "serve-chat", 1000, color_scheme="light")
+        page.once("dialog", lambda dialog: dialog.accept("Trips"))
+        await page.get_by_role("button", name="Rename").click()
+        await expect(page.get_by_role("heading", name="Trips")).to_be_visible()
         await page.get_by_role("button", name="Sessions").click()
         await page.get_by_role("link", name="Manage").click()
         await photograph(page, "serve-tools", 1000, color_scheme="light")

@@ -97,15 +97,20 @@ def test_forms_change_settings_grants_agents_and_keys(serving):
             await send_form(person, "/manage/permissions", grant=grant)
             agent = await send_form(person, "/manage/agents", name="Ada", system_prompt="Be brief.")
             changed = await send_form(person, agent.headers["location"], name="Ada", system_prompt="Be <i>long</i>.")
+            switched = []
+            for switch in ("off", "on"):
+                await send_form(person, "/manage/plugins", plugin="Weather", switch=switch)
+                switched.append((await rig.claw.configuration.settings.get("disabled_plugins")).value)
             key = await send_form(person, "/manage/providers", provider="scripted", key="sk-very-secret-key")
-            return saved, wrong, state, reset, await rig.claw.store.grants(), changed, key
+            return saved, wrong, state, reset, await rig.claw.store.grants(), changed, switched, key
 
-    saved, wrong, state, reset, grants, changed, key = serving.run(work)
+    saved, wrong, state, reset, grants, changed, switched, key = serving.run(work)
     assert "Saved: turn_max_tool_rounds, sandbox." in saved.text
     assert (wrong.status_code, state.value) == (400, 7)
     assert [each.source for each in reset] == ["default", "default"]  # the wrong form changed nothing
     assert [each.pattern for each in grants] == ["two"]
     assert "Be &lt;i&gt;long&lt;/i&gt;." in changed.text
+    assert [list(each) for each in switched] == [["Weather"], []]
     assert "The key of scripted is stored." in key.text
     assert "very-secret" not in key.text
 

@@ -159,7 +159,9 @@ async function open(session) {
 
 async function about() {
   const found = await request("GET", `/api/sessions/${state.session}`);
-  $("title").textContent = found.title ?? found.name ?? "OneClaw";
+  $("title").textContent = found.name ?? found.title ?? "OneClaw";
+  $("session-actions").hidden = false;
+  $("prompt").href = `/manage/prompt?session=${state.session}`;
   document.title = `${$("title").textContent} - OneClaw`;
   const parts = [found.agent, found.current_model];
   if (found.context_share) parts.push(`context ${Math.round(found.context_share * 100)}%`);
@@ -180,7 +182,7 @@ async function list() {
   const found = await trying(() => request("GET", `/api/sessions?limit=100&q=${encodeURIComponent(query)}`));
   if (!found) return false;
   $("sessions").replaceChildren(...found.sessions.map((each) => {
-    const button = make("button", { type: "button", onclick: () => open(each.id) }, each.title ?? each.name ?? "Untitled");
+    const button = make("button", { type: "button", onclick: () => open(each.id) }, each.name ?? each.title ?? "Untitled");
     if (each.id === state.session) button.setAttribute("aria-current", "true");
     return make("li", {}, button);
   }));
@@ -195,6 +197,7 @@ function begin() {
   $("title").textContent = "New session";
   document.title = "New session - OneClaw";
   $("about").textContent = "";
+  $("session-actions").hidden = true;
   $("retry").hidden = true;
   $("end").hidden = true;
   say("");
@@ -203,6 +206,17 @@ function begin() {
   window.history.replaceState(null, "", "#");
   closeMenu();
   $("text").focus();
+}
+
+async function rename() {
+  const name = prompt("New name of the session", $("title").textContent)?.trim();
+  if (!name) return;
+  await trying(async () => { await request("PATCH", `/api/sessions/${state.session}`, { name }); await about(); await list(); });
+}
+
+async function remove() {
+  if (!confirm(`Delete the session ${$("title").textContent} with its history?`)) return;
+  await trying(async () => { await request("DELETE", `/api/sessions/${state.session}`, {}); begin(); await list(); });
 }
 
 function closeMenu() { $("sidebar").classList.remove("open"); $("menu").setAttribute("aria-expanded", "false"); }
@@ -262,6 +276,8 @@ $("edit").addEventListener("click", edit);
 $("keep").addEventListener("click", () => { $("text").value = ""; setEditing(false); $("text").focus(); });
 $("end").addEventListener("click", goToEnd);
 for (const kind of ["scroll", "toggle"]) $("log").addEventListener(kind, () => { $("end").hidden = isAtEnd(); }, true);
+$("rename").addEventListener("click", rename);
+$("delete").addEventListener("click", remove);
 $("new").addEventListener("click", begin);
 $("search").addEventListener("input", () => { clearTimeout(state.timer); state.timer = setTimeout(list, 200); });
 $("menu").addEventListener("click", () => {
