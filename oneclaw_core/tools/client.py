@@ -24,6 +24,7 @@ class ToolClient:
         name: in the log of permissions, such as ``mcp:laptop``.
         agent: the name of the agent that the tools are called as.
         selection: the tools that it may call.
+        is_read_only: True to refuse tools that may change something, as they are when they are called.
         ask: asks for permissions; ``None`` where nobody can be asked.
         ask_user: asks questions of tools; ``None`` where nobody can be asked.
         progress: called with the message of a running tool, and the fraction that is done if the tool says it.
@@ -37,3 +38,4 @@ class ToolClient:
     ask_user: UserAsker | None = None
     progress: Callable[[str, float | None], Awaitable[None]] | None = None
     provenance: Provenance = field(default_factory=Provenance)
+    is_read_only: bool = False

@@ -23,7 +23,7 @@ from oneclaw_core.types.agents import GENERAL_ASSISTANT
 from oneclaw_core.types.events import CompactedEvent, TurnFinishedEvent
 from oneclaw_core.types.messages import Message, MessageType, ToolCall
 from oneclaw_core.types.provenance import Mark, MarkKind
-from oneclaw_core.types.tools import ToolSelection
+from oneclaw_core.types.tools import ToolResult, ToolSelection
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Awaitable
@@ -349,6 +349,10 @@ class Turns:
         self, client: ToolClient, call: ToolCall, caller: Literal["program", "command line"]
     ) -> ToolOutcome:
         parts = self._parts
+        found = parts.registry.find(call.name)
+        if client.is_read_only and found is not None and not found.definition.read_only:
+            text = f"Tool '{call.name}' may change something, and this call is for reading alone."
+            return ToolOutcome(call, ToolResult.error("not_available", text), 0.0)
         asked_in = f"{client.name}/{call.id}"
         scope = CallScope(
             parts.registry.toolset(client.selection).all_active,

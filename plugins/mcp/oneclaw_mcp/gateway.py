@@ -23,6 +23,8 @@ MAX_DESCRIBED = 20
 MAX_INSTRUCTIONS_CHARACTERS = 2_000
 _SUMMARY_CHARACTERS = 160
 
+READ_WITH_TOOL = "read_with_tool"
+
 _TEXT = {"type": "string"}
 _CALL_SCHEMA = {
     "type": "object",
@@ -54,7 +56,7 @@ GATEWAY_TOOLS: tuple[dict[str, Any], ...] = (
         "annotations": {"readOnlyHint": True, "openWorldHint": False},
     },
     {
-        "name": "read_with_tool",
+        "name": READ_WITH_TOOL,
         "description": "Call a tool that changes nothing; describe_tools says which do. Refuses all others.",
         "inputSchema": _CALL_SCHEMA,
         "annotations": {"readOnlyHint": True},
@@ -137,7 +139,7 @@ class Gateway:
         found = self._shown(wanted)
         if found is None:
             return _failed(f"There is no tool {wanted!r}. Find tools with find_tools.")
-        if name == "read_with_tool" and not found.read_only:
+        if name == READ_WITH_TOOL and not found.read_only:
             return _failed(f"{wanted} may change something: call it with call_tool.")
         given = arguments.get("arguments", {})
         return await call_tool(found.name, given if isinstance(given, str) else json.dumps(given))

@@ -11,7 +11,7 @@ from anyio import CancelScope
 from oneclaw_core import NotFoundError, OneClawError, ToolClient, ToolResult, UsageError, __version__
 from oneclaw_mcp.asking import ClientUser, OpenCalls, is_modern
 from oneclaw_mcp.direct import DirectTools
-from oneclaw_mcp.gateway import Answer, Gateway, answer_of
+from oneclaw_mcp.gateway import READ_WITH_TOOL, Answer, Gateway, answer_of
 from oneclaw_mcp.offer import group_of
 from oneclaw_mcp.served_prompts import ARGUMENTS, expanded_prompt, listed_prompts
 from oneclaw_mcp.workspace import READ_FILE, Workspace
@@ -80,7 +80,8 @@ class ServedOffer:
 
         async def work(user: ClientUser) -> ToolResult | Answer:
             async def call(name: str, arguments: str) -> ToolResult:
-                return await self._called(user, name, arguments)
+                is_reading = isinstance(self.tools, Gateway) and parameters.name == READ_WITH_TOOL
+                return await self._called(user, name, arguments, is_read_only=is_reading)
 
             return await self.tools.call(parameters.name, parameters.arguments or {}, call)
 
@@ -172,10 +173,11 @@ class ServedOffer:
     def _reads_files(self) -> bool:
         return self.offer.shows(self.claw.services.registry, READ_FILE)
 
-    async def _called(self, user: ClientUser, name: str, arguments: str) -> ToolResult:
+    async def _called(self, user: ClientUser, name: str, arguments: str, *, is_read_only: bool = False) -> ToolResult:
         group = group_of(self.claw.services.registry, name)
         selection = self.offer.selection_of_call(name, group)
-        client = replace(self.client, selection=selection, progress=user.report)
+        is_read_only = is_read_only or not self.offer.calls(group)
+        client = replace(self.client, selection=selection, progress=user.report, is_read_only=is_read_only)
         if self.offer.can_approve and user.can_be_asked:
             client = replace(client, ask=user.ask, ask_user=user.ask_user)
         number = await self.journal.begin(client.name, name, arguments)

@@ -416,3 +416,21 @@ def test_address_that_looks_like_another_is_not_shown(url: str, oneclaw_factory:
     said = home.call("plain__ask", mode="url", elicitationId="1", url=url, message="Open it.")
     assert '"decline"' in str(said.result)
     assert home.oneclaw.user.questions == []
+
+
+def test_tool_that_no_longer_counts_as_reading_is_not_read_with(oneclaw_factory: HomeFactory) -> None:
+    """Trust is taken back by another process; the next call is the first that could notice."""
+    home = McpHome(oneclaw_factory(["mcp"], allow=["mcp.plain.*"]))
+    home.add("plain", trusts_annotations=True)
+    book = home.source.book
+
+    async def use() -> None:
+        async with served(home.oneclaw.app) as server, server.client(await server.token()) as client:
+            call = {"name": "plain__variables"}
+            assert not (await client.call_tool("read_with_tool", call)).is_error
+            book.change("plain", trusts_annotations=False)
+            refused = await client.call_tool("read_with_tool", call)
+            assert (refused.is_error, "may change something" in refused.content[0].text) == (True, True)
+            assert (await server.journal.last(1))[0].outcome == "not_available"
+
+    home.oneclaw.run(use())
