@@ -243,9 +243,10 @@ async def serve_gateway(context: ServiceContext) -> None:
     agent = settings.gateway_agent or None
     offer = await make_offer(context.app, (), agent=agent, is_read_only=settings.gateway_read_only)
     app = HttpServer(context.app, tokens, offer, await open_journal(context.storage))
+    has_tokens = bool(await tokens.list())
     with _listening(app, settings.gateway_port, settings.gateway_origins) as (server, sock, address):
         context.ready(address)
-        if not await tokens.list():
+        if not has_tokens:
             context.show("no client has a token yet: oneclaw mcp token create NAME")
         await _serve_until(context.stopping, app, server, sock)
 
