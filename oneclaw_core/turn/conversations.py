@@ -214,6 +214,16 @@ class SessionReader:
             if work is not None:
                 await run_in_thread(work)
 
+    async def stop(self, session_id: str) -> bool:
+        """Stop the turn of a session; see :class:`Sessions` of ``HomeServices``."""
+        session = await self._store.find_session(session_id)
+        if session is None:
+            raise no_session(session_id)
+        if await _is_idle(self._store, session.id):
+            return False
+        await stop_turn(self._store, session)
+        return True
+
     async def ended_parts(self, session_id: str) -> Sequence[str]:
         """List the parts that were taken off a history; see :class:`Sessions` of ``HomeServices``."""
         return await self._store.ended_parts(session_id)

@@ -100,6 +100,22 @@ class Sessions(Protocol):
         """
         ...
 
+    async def stop(self, session_id: str) -> bool:
+        """Stop the turn of a session, in whatever process it runs, and wait for its end.
+
+        Calls that are not finished are answered as interrupted.
+
+        Args:
+            session_id: the session's id.
+
+        Returns:
+            False if no turn was running.
+
+        Raises:
+            OneClawError: there is no such session, or the turn does not end.
+        """
+        ...
+
     async def ended_parts(self, session_id: str) -> Sequence[str]:
         """Return the ids of the parts that are taken off a history now, the last one first."""
         ...

@@ -34,6 +34,7 @@ _GO_ON = (
 )
 CONTINUATION = f"{_GO_ON}; if the outcome of something is not known, do not repeat it, and say so."
 CONTINUATION_WITH_REPEATS = f"{_GO_ON}; if the outcome of something is not known, do it again."
+AFTER_GRANT = "The user has seen which permissions were missing, and has granted what is to be done. " + _GO_ON + "."
 _MOST_NOTES = 20
 
 
@@ -46,6 +47,7 @@ class Outcome:
         error: why there is none.
         may_retry: whether another attempt could succeed.
         is_busy: whether somebody else is still in the session.
+        is_denied: whether a permission was missing on the way.
         notes: what the user should know.
     """
 
@@ -53,6 +55,7 @@ class Outcome:
     error: str | None = None
     may_retry: bool = True
     is_busy: bool = False
+    is_denied: bool = False
     notes: tuple[str, ...] = ()
 
 
@@ -69,6 +72,7 @@ async def attempt(app: OneClaw, task: Task, run: Run, record: Callable[..., Awai
         asyncio.CancelledError: the worker stops; the session can be taken up.
     """
     notes: list[str] = []
+    denied: list[str] = []
     try:
         session = await app.begin_session(
             f"scheduled-{run.id}", agent=task.agent, model=task.model, title=TITLE.format(name=task.name)
@@ -80,19 +84,19 @@ async def attempt(app: OneClaw, task: Task, run: Run, record: Callable[..., Awai
             return Outcome(answer=answer)
         state = done_in(messages)
         notes += [f"{name} was cut off: it may or may not have had its effect" for name in state.cut_off]
-        text = message_to_send(task, state)
+        text = AFTER_GRANT if run.answer is not None else message_to_send(task, state)
         async with asyncio.timeout(task.max_seconds):
-            answer = await _turn(app, task, session.id, text, notes, record)
+            answer = await _turn(app, task, session.id, text, notes, denied, record)
     except TimeoutError:
         error = f"it was stopped after {task.max_seconds} seconds, the task's max_seconds"
-        return Outcome(error=error, notes=tuple(notes))
+        return Outcome(error=error, notes=(*denied, *notes))
     except SessionBusyError as error:
         return Outcome(error=str(error), is_busy=True)
     except OneClawError as error:
         return Outcome(
-            error=str(error), may_retry=not isinstance(error, UsageError | TurnStoppedError), notes=tuple(notes)
+            error=str(error), may_retry=not isinstance(error, UsageError | TurnStoppedError), notes=(*denied, *notes)
         )
-    return Outcome(answer=answer, notes=tuple(notes))
+    return Outcome(answer=answer, is_denied=bool(denied), notes=(*denied, *notes))
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,7 +159,13 @@ def _answer_in(messages: Sequence[Message], run: Run) -> str | None:
 
 
 async def _turn(
-    app: OneClaw, task: Task, session_id: str, text: str, notes: list[str], record: Callable[..., Awaitable[None]]
+    app: OneClaw,
+    task: Task,
+    session_id: str,
+    text: str,
+    notes: list[str],
+    denied: list[str],
+    record: Callable[..., Awaitable[None]],
 ) -> str:
     events = app.send_message(
         text,
@@ -175,8 +185,8 @@ async def _turn(
                 await record(is_cut_off=False)
             if isinstance(event, ToolResultEvent) and event.result.error_type == "permission_denied":
                 note = f"{event.name}: {event.result.error_message}"
-                if note not in notes and len(notes) < _MOST_NOTES:
-                    notes.append(note)
+                if note not in denied and len(denied) < _MOST_NOTES:
+                    denied.append(note)
             elif isinstance(event, TurnFinishedEvent):
                 if event.notice is not None:
                     notes.append(event.notice)

@@ -20,6 +20,7 @@ Value = TypeVar("Value")
 Decorated = TypeVar("Decorated", bound="Callable[..., Any]")
 
 MISSED = ("run_once", "skip", "all")
+OVERLAP = ("skip", "queue", "allow", "cancel_previous")
 
 
 @click.group()
@@ -53,6 +54,11 @@ def _schedule_options(command: Decorated) -> Decorated:
             click.option("--until", metavar="YYYY-MM-DD", help="The last day; '' for no end."),
             click.option("--missed", type=click.Choice(MISSED), help="What to do about runs that nobody did in time."),
             click.option("--grace", metavar="SECONDS", type=int, help="How late a run may begin, with run_once."),
+            click.option(
+                "--overlap",
+                type=click.Choice(OVERLAP),
+                help="What to do when a run is due and the one before has not ended; by default skip it.",
+            ),
         )
     ):
         command = option(command)
@@ -178,10 +184,15 @@ def edit(task_id: str, name: str | None, prompt: str | None, **options: Any) -> 
 @tasks.command("pause")
 @click.argument("task_id")
 def pause(task_id: str) -> None:
-    """Run the task TASK_ID no more until it is resumed."""
+    """Run the task TASK_ID no more until it is resumed.
+
+    A run under way is stopped.
+    """
     from oneclaw_scheduled_tasks.service import TaskWords
 
     _change(task_id, TaskWords(is_enabled=False))
+    for run in _with_service(lambda service: service.stop_task(task_id)):
+        print_text(f"run {run.id} is stopped")
 
 
 @tasks.command("resume")
@@ -207,12 +218,56 @@ def run_command(task_id: str) -> None:
     print_text(f"run {run.id} waits for a worker; see: oneclaw tasks log {run.task_id}")
 
 
+@tasks.command("stop")
+@click.argument("run_id")
+def stop(run_id: str) -> None:
+    """Stop the run RUN_ID, wherever it runs.
+
+    It calls nothing more, and is not tried again; its task stays as it is. 'oneclaw tasks log' shows the ids.
+    """
+    run = _with_service(lambda service: service.stop_run(run_id))
+    print_text(f"run {run.id} is stopped")
+
+
+@tasks.command("continue")
+@click.argument("run_id")
+def continue_command(run_id: str) -> None:
+    """Have the run RUN_ID go on that failed, was stopped or lacked a permission.
+
+    Grant first what was missing; 'oneclaw tasks inbox' shows the commands. It goes on in its session, and does not
+    repeat what is done.
+    """
+    run = _with_service(lambda service: service.continue_run(run_id))
+    print_text(f"run {run.id} waits for a worker; see: oneclaw tasks log {run.task_id}")
+
+
+@tasks.command("inbox")
+@click.option("--keep", is_flag=True, help="Show them the next time, too.")
+@json_option
+def inbox(keep: bool, as_json: bool) -> None:
+    """Show the results of runs that you have not seen.
+
+    What is shown counts as seen.
+    """
+    from oneclaw_scheduled_tasks.documents import run_document
+    from oneclaw_scheduled_tasks.worker_service import result_text
+
+    found = _with_service(lambda service: service.inbox(is_marked=not keep))
+    if as_json:
+        print_json([{**run_document(run), "task": name} for run, name in found])
+    elif not found:
+        print_text("no new results")
+    else:
+        for run, name in found:
+            print_text(f"{run.id}\n{result_text(run, name)}\n")
+
+
 @tasks.command("delete")
 @click.argument("task_id")
 def delete(task_id: str) -> None:
     """Delete the task TASK_ID with its log.
 
-    The sessions of its runs stay.
+    A run under way is stopped. The sessions of its runs stay.
     """
     _with_service(lambda service: service.delete(task_id))
     print_text(f"task {task_id} is deleted")
@@ -237,9 +292,10 @@ def log(task_id: str, as_json: bool) -> None:
         print_json([run_document(run) for run in runs])
         return
     print_table(
-        ("due", "status", "took", "tokens", "cost", "session", "what"),
+        ("run", "due", "status", "took", "tokens", "cost", "session", "what"),
         [
             (
+                run.id,
                 task.local_text(run.scheduled_at),
                 str(run.status),
                 duration_text(run.duration_seconds),
@@ -344,6 +400,7 @@ def _words(options: dict[str, Any], *, name: str | None, prompt: str | None) -> 
         end_date=options["until"],
         missed=options["missed"],
         grace_seconds=options["grace"],
+        overlap=options["overlap"],
         agent=options["agent"],
         model=options["model"],
         tool_groups=groups or None,

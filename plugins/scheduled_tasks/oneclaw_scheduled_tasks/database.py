@@ -164,7 +164,7 @@ def _engine(url: str) -> Engine:
 
 
 def _bring_up_to_date(engine: Engine) -> None:
-    from sqlalchemy import insert, inspect, select, text
+    from sqlalchemy import insert, inspect, select, text, update
 
     from oneclaw_scheduled_tasks.tables import METADATA, SCHEMA_VERSION, schema_version
 
@@ -181,11 +181,26 @@ def _bring_up_to_date(engine: Engine) -> None:
             connection.execute(insert(schema_version).values(version=SCHEMA_VERSION))
             return
         version = connection.execute(select(schema_version.c.version)).scalar_one()
+        if version == 1:
+            _add_what_version_2_has(connection, f"{schema}." if schema else "")
+            connection.execute(update(schema_version).values(version=SCHEMA_VERSION))
+            return
     if version > SCHEMA_VERSION:
         raise StoreError(
             f"the tasks' database was written by a newer version (schema {version}, this one knows {SCHEMA_VERSION}): "
             "upgrade oneclaw-scheduled-tasks"
         )
+
+
+def _add_what_version_2_has(connection: Connection, schema: str) -> None:
+    """Add the columns that a database of version 1 lacks; what has ended by now counts as read."""
+    from sqlalchemy import text
+
+    for table, column in (
+        ("task_definitions", "overlap TEXT NOT NULL DEFAULT 'skip'"),
+        ("task_runs", "is_read BOOLEAN NOT NULL DEFAULT true"),
+    ):
+        connection.execute(text(f"ALTER TABLE {schema}{table} ADD COLUMN {column}"))
 
 
 @contextmanager

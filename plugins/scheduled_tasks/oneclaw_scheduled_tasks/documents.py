@@ -35,6 +35,7 @@ def task_document(task: Task, last: Run | None = None) -> dict[str, Any]:
         "tool_groups": list(task.tool_groups) if task.tool_groups is not None else None,
         "missed": str(task.missed),
         "grace_seconds": task.grace_seconds,
+        "overlap": str(task.overlap),
         "retries": task.retries,
         "retry_delay_seconds": task.retry_delay_seconds,
         "max_seconds": task.max_seconds,
@@ -67,6 +68,7 @@ def run_document(run: Run) -> dict[str, Any]:
         "answer": run.answer,
         "error": run.error,
         "notes": run.notes,
+        "is_read": run.is_read,
     }
 
 

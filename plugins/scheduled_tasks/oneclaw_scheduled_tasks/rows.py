@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from oneclaw_scheduled_tasks.missed import MissedPolicy
 from oneclaw_scheduled_tasks.schedules import schedule_from_json, schedule_to_json
-from oneclaw_scheduled_tasks.task import Run, RunStatus, Task
+from oneclaw_scheduled_tasks.task import OverlapPolicy, Run, RunStatus, Task
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -35,7 +35,7 @@ def task_to_row(task: Task) -> dict[str, Any]:
     row["schedule"] = json.dumps(schedule_to_json(task.schedule))
     row["end_date"] = task.end_date.isoformat() if task.end_date is not None else None
     row["tool_groups"] = json.dumps(task.tool_groups) if task.tool_groups is not None else None
-    row["missed"] = str(task.missed)
+    row["missed"], row["overlap"] = str(task.missed), str(task.overlap)
     return row
 
 
@@ -47,7 +47,7 @@ def task_from_row(row: Mapping[Any, Any]) -> Task:
     values["end_date"] = date.fromisoformat(values["end_date"]) if values["end_date"] else None
     groups = values["tool_groups"]
     values["tool_groups"] = tuple(json.loads(groups)) if groups is not None else None
-    values["missed"] = MissedPolicy(values["missed"])
+    values["missed"], values["overlap"] = MissedPolicy(values["missed"]), OverlapPolicy(values["overlap"])
     return Task(**values)
 
 

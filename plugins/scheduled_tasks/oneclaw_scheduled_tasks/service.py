@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 import uuid
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, fields, replace
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from oneclaw_core import UsageError
+from oneclaw_core import NotFoundError, OneClawError, UsageError
 from oneclaw_scheduled_tasks import stored_runs, stored_tasks
 from oneclaw_scheduled_tasks.database import TaskDatabase, tasks_database_url
 from oneclaw_scheduled_tasks.missed import MissedPolicy
 from oneclaw_scheduled_tasks.schedules import ScheduleWords, read_date, read_schedule
-from oneclaw_scheduled_tasks.task import Run, Task
+from oneclaw_scheduled_tasks.task import OverlapPolicy, Run, RunStatus, Task
 from oneclaw_scheduled_tasks.zones import find_zone, user_zone_name
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Callable
+    from collections.abc import AsyncGenerator, Callable, Iterable
     from datetime import date
 
     from sqlalchemy import Connection
@@ -27,6 +28,9 @@ if TYPE_CHECKING:
 GENERAL_ASSISTANT = "General Assistant"
 EVERY_GROUP = "*"
 NOTHING_SAID = ScheduleWords()
+_CONTINUABLE = (RunStatus.NEEDS_PERMISSION, RunStatus.FAILED, RunStatus.STOPPED)
+
+Chosen = TypeVar("Chosen", bound=StrEnum)
 
 
 class TaskRefusedError(UsageError):
@@ -48,6 +52,7 @@ class TaskWords:
         tool_groups: the only groups that runs have; ``*`` among them for all.
         missed: the policy for occurrences that nobody ran in time.
         grace_seconds: how late a run may begin.
+        overlap: the policy for occurrences that come due while an earlier run has not ended.
         retries: after a failure.
         retry_delay_seconds: before the first of them.
         max_seconds: of an attempt.
@@ -69,6 +74,7 @@ class TaskWords:
     tool_groups: tuple[str, ...] | None = None
     missed: str | None = None
     grace_seconds: int | None = None
+    overlap: str | None = None
     retries: int | None = None
     retry_delay_seconds: int | None = None
     max_seconds: int | None = None
@@ -175,6 +181,76 @@ class TaskService:
 
         await self._database.run(store)
 
+    async def stop_run(self, run_id: str) -> Run:
+        """Stop a run: it calls nothing more, and is not taken up again.
+
+        Returns:
+            The run as it was before.
+
+        Raises:
+            NotFoundError: there is no such run.
+            UsageError: it has ended.
+        """
+        found = await self._database.run(stored_runs.find_run, run_id.strip())
+        if found is None:
+            raise _no_run(run_id)
+        stopped = await self._stop("it was stopped", run_id=found.id)
+        if not stopped:
+            raise UsageError(f"the run {found.id} has ended: {found.status}")
+        return stopped[0]
+
+    async def stop_task(self, task_id: str) -> list[Run]:
+        """Stop all runs of a task that have not ended.
+
+        Returns:
+            The runs as they were before.
+        """
+        return await self._stop("it was stopped with its task", task_id=task_id)
+
+    async def _stop(self, reason: str, **which: str) -> list[Run]:
+        stopped = await self._database.run(stored_runs.stop_runs, self._now(), reason, **which)
+        await self._stop_turns(stopped)
+        return stopped
+
+    async def _stop_turns(self, runs: Iterable[Run]) -> None:
+        """Stop the turns at once; the workers find out a moment later that the runs have ended."""
+        for run in runs:
+            if run.session is not None:
+                with suppress(OneClawError):
+                    await self._services.sessions.stop(run.session)
+
+    async def continue_run(self, run_id: str) -> Run:
+        """Have a run go on that ended without what it was to do, in its session.
+
+        Returns:
+            The run as it was before.
+
+        Raises:
+            NotFoundError: there is no such run, or its task is deleted.
+            UsageError: it has not ended, or has nothing left to do.
+        """
+        now = self._now()
+
+        def store(connection: Connection) -> Run:
+            run = stored_runs.find_run(connection, run_id.strip())
+            if run is None:
+                raise _no_run(run_id)
+            stored_tasks.get_task(connection, run.task_id)
+            if run.status not in _CONTINUABLE:
+                raise UsageError(f"the run {run.id} cannot go on: it is {run.status}")
+            stored_runs.begin_again(connection, run, now)
+            return run
+
+        return await self._database.run(store)
+
+    async def inbox(self, *, is_marked: bool) -> list[tuple[Run, str]]:
+        """List the results that the user has not seen, the oldest first, with the names of their tasks.
+
+        Args:
+            is_marked: count them as seen from now on.
+        """
+        return await self._database.run(lambda connection: stored_runs.unread(connection, is_marked=is_marked))
+
     async def get(self, task_id: str) -> Task:
         """A task.
 
@@ -231,13 +307,21 @@ class TaskService:
         return await self._database.run(stored_runs.find_run, run_id)
 
     async def delete(self, task_id: str) -> None:
-        """Delete a task with its log and its decisions on permissions; its sessions stay.
+        """Delete a task with its log and its decisions on permissions, and stop its runs; its sessions stay.
 
         Raises:
             NotFoundError: there is no such task.
         """
-        await self._database.run(stored_tasks.remove_task, task_id.strip())
-        await self._services.forget_task(task_id.strip())
+        task_id = task_id.strip()
+
+        def remove(connection: Connection) -> list[Run]:
+            stopped = stored_runs.stop_runs(connection, self._now(), "its task was deleted", task_id=task_id)
+            stored_tasks.remove_task(connection, task_id)
+            return stopped
+
+        stopped = await self._database.run(remove)
+        await self._services.forget_task(task_id)
+        await self._stop_turns(stopped)
 
     def _now(self) -> datetime:
         now = self._clock().astimezone(UTC)
@@ -271,7 +355,9 @@ class TaskService:
         if "end_date" in values:
             values["end_date"] = _end_date(values["end_date"])
         if "missed" in values:
-            values["missed"] = _policy(values["missed"])
+            values["missed"] = _choice(MissedPolicy, "missed", values["missed"])
+        if "overlap" in values:
+            values["overlap"] = _choice(OverlapPolicy, "overlap", values["overlap"])
         if "max_cost" in values:
             values["max_cost"] = values["max_cost"] or None
         if "agent" in values:
@@ -309,12 +395,16 @@ async def find_task(services: HomeServices, wanted: str) -> str | None:
     return found[0] if found else None
 
 
+def _no_run(run_id: str) -> NotFoundError:
+    return NotFoundError(f"there is no run {run_id[:100]!r}; the ids are in: oneclaw tasks log TASK_ID --json")
+
+
 def _end_date(text: str) -> date | None:
     return read_date("end_date", text) if text.strip() else None
 
 
-def _policy(text: str) -> MissedPolicy:
+def _choice(kind: type[Chosen], name: str, text: str) -> Chosen:
     wanted = text.strip().lower()
-    if wanted not in set(MissedPolicy):
-        raise UsageError(f"missed must be one of {', '.join(MissedPolicy)}, not {text[:50]!r}")
-    return MissedPolicy(wanted)
+    if wanted not in set(kind):
+        raise UsageError(f"{name} must be one of {', '.join(kind)}, not {text[:50]!r}")
+    return kind(wanted)

@@ -9,16 +9,17 @@ from sqlalchemy import case, delete, select, update
 
 from oneclaw_scheduled_tasks.rows import run_from_row, to_milliseconds
 from oneclaw_scheduled_tasks.tables import runs, tasks, workers
-from oneclaw_scheduled_tasks.task import Run, RunStatus
+from oneclaw_scheduled_tasks.task import OverlapPolicy, Run, RunStatus
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
 
-    from sqlalchemy import Connection
+    from sqlalchemy import Connection, Select
 
 KEPT_DAYS = 90
 SHOWN_RUNS = 50
 _MOST_QUEUED = 200
+_WITH_RESULT = (str(RunStatus.SUCCESS), str(RunStatus.FAILED), str(RunStatus.NEEDS_PERMISSION))
 _UNFINISHED = (str(RunStatus.WAITING), str(RunStatus.RUNNING), str(RunStatus.INTERRUPTED))
 
 
@@ -35,7 +36,7 @@ def runs_of(connection: Connection, task_id: str, limit: int = SHOWN_RUNS) -> li
 
 
 def finished_since(connection: Connection, since: datetime, known: Collection[str] = ()) -> list[tuple[Run, str]]:
-    """The runs that ended in success or failure at a time or after, in this order, with the names of their tasks.
+    """The runs that ended with a result or an error at a time or after, in this order, with the names of their tasks.
 
     Args:
         connection: of the transaction.
@@ -47,28 +48,120 @@ def finished_since(connection: Connection, since: datetime, known: Collection[st
         .join(tasks, tasks.c.id == runs.c.task_id)
         .where(
             runs.c.ended_at >= to_milliseconds(since),
-            runs.c.status.in_((str(RunStatus.SUCCESS), str(RunStatus.FAILED))),
+            runs.c.status.in_(_WITH_RESULT),
         )
         .order_by(runs.c.ended_at, runs.c.id)
     )
+    return [each for each in _named(connection, query) if each[0].id not in known]
+
+
+def _named(connection: Connection, query: Select[Any]) -> list[tuple[Run, str]]:
     found = []
     for row in connection.execute(query).mappings():
         values = dict(row)
         name = values.pop("name")
-        if values["id"] not in known:
-            found.append((run_from_row(values), name))
+        found.append((run_from_row(values), name))
     return found
 
 
 def to_queue(connection: Connection, now: datetime) -> list[Run]:
-    """The runs that may begin and are not in the queue."""
+    """The runs that may begin and are not in the queue; unless runs of a task may overlap, one of each task."""
+    earlier = runs.alias()
+    comes_before = (earlier.c.not_before < runs.c.not_before) | (
+        (earlier.c.not_before == runs.c.not_before) & (earlier.c.id < runs.c.id)
+    )
+    in_the_way = (
+        select(earlier.c.id)
+        .where(
+            earlier.c.task_id == runs.c.task_id,
+            earlier.c.id != runs.c.id,
+            earlier.c.status.in_(_UNFINISHED),
+            earlier.c.is_queued | comes_before,
+        )
+        .exists()
+    )
     query = (
         select(runs)
-        .where(~runs.c.is_queued, runs.c.not_before <= to_milliseconds(now))
+        .join(tasks, tasks.c.id == runs.c.task_id)
+        .where(
+            ~runs.c.is_queued,
+            runs.c.not_before <= to_milliseconds(now),
+            (tasks.c.overlap == str(OverlapPolicy.ALLOW)) | ~in_the_way,
+        )
         .order_by(runs.c.not_before, runs.c.id)
         .limit(_MOST_QUEUED)
     )
     return [run_from_row(row) for row in connection.execute(query).mappings()]
+
+
+def has_unfinished(connection: Connection, task_id: str) -> bool:
+    """Return True if a run of a task has not ended."""
+    query = select(runs.c.id).where(runs.c.task_id == task_id, runs.c.status.in_(_UNFINISHED)).limit(1)
+    return connection.execute(query).first() is not None
+
+
+def stop_runs(
+    connection: Connection, now: datetime, reason: str, *, task_id: str | None = None, run_id: str | None = None
+) -> list[Run]:
+    """End runs that have not ended; the worker that has one finds out and lets go of it.
+
+    Args:
+        connection: of the transaction.
+        now: the time.
+        reason: why, for the log.
+        task_id: the task whose runs are meant; ``None`` for one run.
+        run_id: that run.
+
+    Returns:
+        The runs as they were before.
+    """
+    meant = runs.c.task_id == task_id if task_id is not None else runs.c.id == run_id
+    query = select(runs).where(meant, runs.c.status.in_(_UNFINISHED)).with_for_update()
+    found = [run_from_row(row) for row in connection.execute(query).mappings()]
+    if found:
+        connection.execute(
+            update(runs)
+            .where(runs.c.id.in_([each.id for each in found]))
+            .values(
+                status=str(RunStatus.STOPPED),
+                ended_at=to_milliseconds(now),
+                error=reason,
+                is_queued=True,
+                is_delivered=True,
+                is_read=True,
+            )
+        )
+    return found
+
+
+def still_running(connection: Connection, worker: str) -> set[str]:
+    """Return the ids of the runs that a worker has and that nobody has stopped."""
+    query = select(runs.c.id).where(runs.c.worker == worker, runs.c.status == str(RunStatus.RUNNING))
+    return set(connection.execute(query).scalars())
+
+
+def unread(connection: Connection, *, is_marked: bool = False) -> list[tuple[Run, str]]:
+    """The runs that ended and whose results the user has not seen, the oldest first, with the names of their tasks.
+
+    Args:
+        connection: of the transaction.
+        is_marked: count them as read from now on.
+    """
+    query = (
+        select(runs, tasks.c.name)
+        .join(tasks, tasks.c.id == runs.c.task_id)
+        .where(~runs.c.is_read, runs.c.ended_at.is_not(None), runs.c.status.in_(_WITH_RESULT))
+        .order_by(runs.c.ended_at, runs.c.id)
+    )
+    found = _named(connection, query)
+    if is_marked:
+        mark_read(connection, [run.id for run, _ in found])
+    return found
+
+
+def mark_read(connection: Connection, ids: Collection[str]) -> None:
+    """Note that the user has seen the results of runs."""
+    connection.execute(update(runs).where(runs.c.id.in_(list(ids))).values(is_read=True))
 
 
 def note_queued(connection: Connection, queued: Sequence[Run]) -> None:
@@ -137,6 +230,36 @@ def change_run(connection: Connection, run_id: str, worker: str, columns: Mappin
         runs.c.id == run_id, runs.c.worker == worker, runs.c.status == str(RunStatus.RUNNING)
     )
     return bool(connection.execute(statement.values(values)).rowcount)
+
+
+def begin_again(connection: Connection, run: Run, now: datetime) -> None:
+    """Have a run that has ended go on as soon as a worker is free."""
+    connection.execute(
+        update(runs)
+        .where(runs.c.id == run.id, runs.c.status == str(run.status))
+        .values(
+            status=str(RunStatus.WAITING),
+            not_before=to_milliseconds(now),
+            attempt=run.attempt + 1,
+            dispatches=run.dispatches + 1,
+            is_queued=False,
+            is_cut_off=True,
+            interruptions=0,
+            ended_at=None,
+            error=None,
+            notes=None,
+            is_delivered=False,
+            is_read=False,
+        )
+    )
+
+
+def note_used(connection: Connection, run_id: str, columns: Mapping[str, Any]) -> None:
+    """Note the tokens and the cost of a run that was stopped."""
+    if columns:
+        connection.execute(
+            update(runs).where(runs.c.id == run_id, runs.c.status == str(RunStatus.STOPPED)).values(columns)
+        )
 
 
 def note_delivered(connection: Connection, run_id: str, problem: str | None) -> None:

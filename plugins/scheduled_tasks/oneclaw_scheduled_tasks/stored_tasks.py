@@ -3,25 +3,33 @@
 from __future__ import annotations
 
 import logging
+from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import delete, func, insert, or_, select, update
 
 from oneclaw_core import NotFoundError, UsageError
-from oneclaw_scheduled_tasks.missed import due
+from oneclaw_scheduled_tasks.missed import Due, MissedPolicy, due
 from oneclaw_scheduled_tasks.rows import run_from_row, run_to_row, task_from_row, task_to_row, to_milliseconds
+from oneclaw_scheduled_tasks.stored_runs import has_unfinished, stop_runs
 from oneclaw_scheduled_tasks.tables import runs, tasks
-from oneclaw_scheduled_tasks.task import Run, RunStatus, Task, run_id
+from oneclaw_scheduled_tasks.task import OverlapPolicy, Run, RunStatus, Task, run_id
 
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from sqlalchemy import Connection
+    from sqlalchemy import ColumnElement, Connection
 
 # What is worked off in one transaction, so that no other process waits long.
 _MOST_DUE_TASKS = 100
+# Clocks of several machines are not quite the same.
+_CLOCK_TOLERANCE = timedelta(minutes=1)
+# Longer than any pause between attempts.
+_MOST_DELAY = timedelta(hours=25)
 _log = logging.getLogger("oneclaw.tasks")
 MISSED = "nobody ran it in time"
+SKIPPED = "the run before it had not ended; see --overlap of: oneclaw tasks edit"
+REPLACED = "it was stopped when the next one was due, as the task's overlap says"
 
 
 def add_task(connection: Connection, task: Task) -> None:
@@ -94,7 +102,7 @@ def count_tasks(connection: Connection) -> int:
     return int(connection.execute(select(func.count()).select_from(tasks)).scalar_one())
 
 
-def plan_due(connection: Connection, now: datetime) -> int:
+def plan_due(connection: Connection, now: datetime, *, has_jumped: bool = False) -> int:
     """Make the runs of all tasks that have come due, and find out when these are due next.
 
     However many workers do this at once, each occurrence gets one run.
@@ -102,6 +110,7 @@ def plan_due(connection: Connection, now: datetime) -> int:
     Args:
         connection: of the transaction.
         now: the time.
+        has_jumped: True if the clock was put forward since the last time: what it jumped over is run once at most.
 
     Returns:
         How many tasks were looked at.
@@ -125,7 +134,7 @@ def plan_due(connection: Connection, now: datetime) -> int:
             # Such as a time zone that this machine does not know yet: no reason to let the others wait.
             _log.error("the task %s cannot be planned: %s", row["id"], error)
             continue
-        _plan(connection, task, now)
+        _plan(connection, task, now, has_jumped=has_jumped)
         planned += 1
     return planned
 
@@ -144,6 +153,7 @@ def replan(connection: Connection, now: datetime) -> int:
         How many plans were changed.
     """
     moment = to_milliseconds(now)
+    changed = _undo_what_lies_ahead(connection, now)
     query = (
         select(tasks)
         # What is due by now is planned by plan_due.
@@ -153,10 +163,17 @@ def replan(connection: Connection, now: datetime) -> int:
         .order_by(tasks.c.id)
         .with_for_update(skip_locked=True)
     )
-    changed = 0
     for row in connection.execute(query).mappings().all():
         try:
             task = task_from_row(row)
+            if task.anchor > now + _CLOCK_TOLERANCE:
+                # Whether the clock is wrong now or was wrong then cannot be told, and no run is better than wrong ones.
+                _log.warning(
+                    "the schedule of the task %s was set at a time that has not come yet, %s; it is not due before. If "
+                    "the clock was wrong then, set the schedule again",
+                    task.id,
+                    task.local_text(task.anchor),
+                )
             next_at = task.next_at if task.is_one_time else _unplanned_after(connection, task, now)
         except UsageError as error:
             # As in plan_due; not looked at again before the clock is put back once more.
@@ -182,33 +199,87 @@ def _unplanned_after(connection: Connection, task: Task, now: datetime) -> datet
 
 def was_planned_later(connection: Connection, now: datetime) -> bool:
     """Whether a plan was made at a time that has not come yet: the clock has been put back."""
-    query = select(tasks.c.id).where(tasks.c.is_enabled, tasks.c.planned_at > to_milliseconds(now)).limit(1)
-    return connection.execute(query).first() is not None
+    tasks_ahead = select(tasks.c.id).where(tasks.c.is_enabled, tasks.c.planned_at > to_milliseconds(now)).limit(1)
+    runs_ahead = select(runs.c.id).where(_lies_ahead(now)).limit(1)
+    return any(connection.execute(query).first() is not None for query in (tasks_ahead, runs_ahead))
 
 
-def _plan(connection: Connection, task: Task, now: datetime) -> None:
-    assert task.next_at is not None
-    from datetime import timedelta
+def _lies_ahead(now: datetime) -> ColumnElement[bool]:
+    """What a clock that was ahead has noted of occurrences that are still to come, and nobody has begun."""
+    return (
+        (runs.c.scheduled_at > to_milliseconds(now + _CLOCK_TOLERANCE))
+        & ~runs.c.is_manual
+        & (
+            runs.c.status.in_((str(RunStatus.MISSED), str(RunStatus.SKIPPED)))
+            | (runs.c.status == str(RunStatus.WAITING)) & runs.c.started_at.is_(None)
+        )
+    )
 
-    found = due(task.occurrences, task.next_at, now, task.missed, timedelta(seconds=task.grace_seconds))
-    for at in found.run:
+
+def _undo_what_lies_ahead(connection: Connection, now: datetime) -> int:
+    """Take back what a clock that was ahead has done; a task that is due once is due again.
+
+    Returns:
+        How many tasks are due again.
+    """
+    rows = connection.execute(select(runs.c.id, runs.c.task_id, runs.c.scheduled_at).where(_lies_ahead(now))).all()
+    connection.execute(delete(runs).where(runs.c.id.in_([row.id for row in rows])))
+    # What waits for another attempt, or was asked for, waits no longer than it would have.
+    connection.execute(
+        update(runs)
+        .where(runs.c.status == str(RunStatus.WAITING), runs.c.not_before > to_milliseconds(now + _MOST_DELAY))
+        .values(not_before=to_milliseconds(now))
+    )
+    changed = 0
+    for row in rows:
+        task = find_task(connection, row.task_id)
+        if task is not None and task.is_one_time and not task.is_enabled and task.next_at is None:
+            values = {"is_enabled": True, "next_at": row.scheduled_at, "planned_at": to_milliseconds(now)}
+            connection.execute(update(tasks).where(tasks.c.id == task.id).values(values))
+            changed += 1
+    return changed
+
+
+def _plan(connection: Connection, task: Task, now: datetime, *, has_jumped: bool) -> None:
+    # Nothing was due before the task was made or last changed, whatever a wrong clock has planned.
+    first = task.next_at if task.next_at is not None and task.next_at > task.anchor else task.next_after(task.anchor)
+    policy = MissedPolicy.RUN_ONCE if has_jumped and task.missed is MissedPolicy.ALL else task.missed
+    grace = timedelta(seconds=task.grace_seconds)
+    found = due(task.occurrences, first, now, policy, grace) if first is not None else Due()
+    to_run = found.run
+    if to_run and task.overlap is not OverlapPolicy.ALLOW and has_unfinished(connection, task.id):
+        if task.overlap is OverlapPolicy.SKIP:
+            to_run = ()
+            for at in found.run:
+                _add_ended(connection, task, at, now, RunStatus.SKIPPED, SKIPPED)
+        elif task.overlap is OverlapPolicy.CANCEL_PREVIOUS:
+            stop_runs(connection, now, REPLACED, task_id=task.id)
+    for at in to_run:
         add_run(connection, Run(id=run_id(task.id, at), task_id=task.id, scheduled_at=at, not_before=now))
     for at in found.missed:
-        missed = Run(
+        _add_ended(connection, task, at, now, RunStatus.MISSED, MISSED)
+    _set_plan(connection, task.id, task.next_after(now), now)
+    if task.is_one_time:
+        connection.execute(update(tasks).where(tasks.c.id == task.id).values(is_enabled=False))
+
+
+def _add_ended(connection: Connection, task: Task, at: datetime, now: datetime, status: RunStatus, reason: str) -> None:
+    """Note an occurrence that is not run."""
+    add_run(
+        connection,
+        Run(
             id=run_id(task.id, at),
             task_id=task.id,
             scheduled_at=at,
             not_before=now,
-            status=RunStatus.MISSED,
+            status=status,
             is_queued=True,
             ended_at=now,
-            error=MISSED,
+            error=reason,
             is_delivered=True,
-        )
-        add_run(connection, missed)
-    _set_plan(connection, task.id, task.next_after(now), now)
-    if task.is_one_time:
-        connection.execute(update(tasks).where(tasks.c.id == task.id).values(is_enabled=False))
+            is_read=True,
+        ),
+    )
 
 
 def _set_plan(connection: Connection, task_id: str, next_at: datetime | None, now: datetime) -> None:

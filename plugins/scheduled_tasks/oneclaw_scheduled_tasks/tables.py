@@ -5,11 +5,11 @@ Points in time are milliseconds since 1970 in UTC; JSON is text.
 
 from __future__ import annotations
 
-from sqlalchemy import BigInteger, Boolean, Column, Float, Index, Integer, MetaData, Table, Text, text
+from sqlalchemy import BigInteger, Boolean, Column, Float, Index, Integer, MetaData, Table, Text, text, true
 
 METADATA = MetaData()
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 
 schema_version = Table("task_schema_version", METADATA, Column("version", Integer, nullable=False))
 
@@ -27,6 +27,7 @@ tasks = Table(
     Column("tool_groups", Text),
     Column("missed", Text, nullable=False),
     Column("grace_seconds", BigInteger, nullable=False),
+    Column("overlap", Text, nullable=False, server_default="skip"),
     Column("retries", Integer, nullable=False),
     Column("retry_delay_seconds", BigInteger, nullable=False),
     Column("max_seconds", BigInteger, nullable=False),
@@ -68,6 +69,7 @@ runs = Table(
     Column("notes", Text),
     Column("answer", Text),
     Column("is_delivered", Boolean, nullable=False),
+    Column("is_read", Boolean, nullable=False, server_default=true()),
     Index("task_runs_by_task", "task_id", "scheduled_at"),
     Index("task_runs_by_end", "ended_at"),
     # What the workers look for again and again is a handful of a table that grows.

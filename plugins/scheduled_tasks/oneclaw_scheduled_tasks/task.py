@@ -29,6 +29,15 @@ _MOST_COST = 10**6
 _WEBHOOK = re.compile(r"https?://[^\s/]+\S*", re.IGNORECASE)
 
 
+class OverlapPolicy(StrEnum):
+    """What becomes of an occurrence that comes due while an earlier run of its task has not ended."""
+
+    SKIP = "skip"
+    QUEUE = "queue"
+    ALLOW = "allow"
+    CANCEL_PREVIOUS = "cancel_previous"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Task:
     """What is to be done, when, and within which limits.
@@ -45,6 +54,7 @@ class Task:
         tool_groups: the only groups that a run is offered, and that it begins with; ``None`` for all, none loaded.
         missed: what is done about occurrences that nobody ran in time.
         grace_seconds: how late a run may begin under ``run_once``.
+        overlap: what becomes of an occurrence that comes due while an earlier run has not ended.
         retries: how many times a run that failed is tried again.
         retry_delay_seconds: the pause before the first of them; it doubles each time.
         max_seconds: how long an attempt may take.
@@ -76,6 +86,7 @@ class Task:
     tool_groups: tuple[str, ...] | None = None
     missed: MissedPolicy = MissedPolicy.RUN_ONCE
     grace_seconds: int = 3600
+    overlap: OverlapPolicy = OverlapPolicy.SKIP
     retries: int = 0
     retry_delay_seconds: int = 60
     max_seconds: int = USUAL_SECONDS
@@ -155,13 +166,16 @@ class RunStatus(StrEnum):
     RUNNING = "running"
     SUCCESS = "success"
     FAILED = "failed"
+    NEEDS_PERMISSION = "needs_permission"
+    STOPPED = "stopped"
+    SKIPPED = "skipped"
     MISSED = "missed"
     INTERRUPTED = "interrupted"
 
     @property
     def is_final(self) -> bool:
         """Whether nothing more comes of it."""
-        return self in (RunStatus.SUCCESS, RunStatus.FAILED, RunStatus.MISSED)
+        return self not in (RunStatus.WAITING, RunStatus.RUNNING, RunStatus.INTERRUPTED)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -191,6 +205,7 @@ class Run:
         notes: what else the user should know, such as a permission that was denied.
         answer: the final answer.
         is_delivered: whether its result has been sent where the task says.
+        is_read: whether the user has seen its result.
     """
 
     id: str
@@ -215,6 +230,7 @@ class Run:
     notes: str | None = None
     answer: str | None = None
     is_delivered: bool = False
+    is_read: bool = False
 
     @property
     def duration_seconds(self) -> float | None:

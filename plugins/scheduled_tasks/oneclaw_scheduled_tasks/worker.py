@@ -22,6 +22,7 @@ from oneclaw_scheduled_tasks.database import TaskDatabase, tasks_database_url
 from oneclaw_scheduled_tasks.delivery import deliver
 from oneclaw_scheduled_tasks.engine import Engine, HandedBack
 from oneclaw_scheduled_tasks.liveness import BEAT_SECONDS, DEAD_SECONDS, Watch
+from oneclaw_scheduled_tasks.planner import Planner
 from oneclaw_scheduled_tasks.stored_workers import WorkerState
 from oneclaw_scheduled_tasks.task import RunStatus
 
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from oneclaw_scheduled_tasks.task import Run, Task
 
 TICK_SECONDS = 1.0
+STOP_SECONDS = 0.4
 SEARCH_SECONDS = 60.0
 HOUSEKEEPING_SECONDS = 3600.0
 # A run in the middle of which so many workers died is likely to be what killed them.
@@ -84,10 +86,13 @@ class Worker:
         self._options = options
         self._report = report
         self._clock = clock
+        self._planner = Planner(database, clock)
         self._stop = asyncio.Event()
         self._lost = asyncio.Event()
         self._is_stopping = False
         self._running: set[asyncio.Task[Any]] = set()
+        # The attempts under way, by the ids of their runs.
+        self._attempts: dict[str, asyncio.Task[Any]] = {}
         self._watch = Watch(options.dead_seconds)
         self._engine = Engine(database.url, self.id, options.concurrency, self._work)
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -117,6 +122,7 @@ class Worker:
             loops = [
                 asyncio.create_task(self._repeat(self._options.beat_seconds, self._beat)),
                 asyncio.create_task(self._repeat(TICK_SECONDS, self._tick)),
+                asyncio.create_task(self._repeat(STOP_SECONDS, self._look_for_stopped)),
                 asyncio.create_task(self._repeat(SEARCH_SECONDS, self._look_for_lost)),
                 asyncio.create_task(self._repeat(HOUSEKEEPING_SECONDS, self._keep_house)),
             ]
@@ -182,18 +188,21 @@ class Worker:
 
     async def _tick(self) -> None:
         """Make runs of what is due, and queue what may begin."""
+        if not await self._planner.tick():
+            return
         now = self._clock()
-
-        def plan(connection: Any) -> int:
-            if stored_tasks.was_planned_later(connection, now):
-                stored_tasks.replan(connection, now)
-            return stored_tasks.plan_due(connection, now)
-
-        while await self._database.run(plan):
-            pass
         while waiting := await self._database.run(stored_runs.to_queue, now):
             await asyncio.to_thread(self._engine.enqueue, [(run.id, run.dispatches) for run in waiting])
             await self._database.run(stored_runs.note_queued, waiting)
+
+    async def _look_for_stopped(self) -> None:
+        """Let go of runs that somebody has stopped, or whose task is deleted."""
+        if not self._attempts:
+            return
+        attempts = dict(self._attempts)
+        running = await self._database.run(stored_runs.still_running, self.id)
+        for run_id in attempts.keys() - running:
+            attempts[run_id].cancel()
 
     async def _beat(self) -> None:
         """Say that this worker lives, and take up what others have left that do not."""
@@ -288,7 +297,16 @@ class Worker:
                 error = f"workers died in the middle of it {run.interruptions} times; it is not tried again"
                 outcome = Outcome(error=error, may_retry=False)
             else:
-                outcome = await self._attempt(task, run)
+                attempting = asyncio.create_task(self._attempt(task, run))
+                self._attempts[run_id] = attempting
+                try:
+                    await asyncio.wait([attempting])
+                finally:
+                    del self._attempts[run_id]
+                    await _cancel([attempting])
+                if attempting.cancelled():
+                    return await self._let_go(task, run)
+                outcome = attempting.result()
         except asyncio.CancelledError:
             await self._hand_back(run_id)
             raise
@@ -305,6 +323,14 @@ class Worker:
         except Exception as error:  # noqa: BLE001  # a run that broke is a run that failed, and no reason to stop
             _log.error("unexpected %s in the run %s", type(error).__name__, run.id, exc_info=error)
             return Outcome(error=f"unexpected {type(error).__name__}; the traceback is in the log")
+
+    async def _let_go(self, task: Task, run: Run) -> bool:
+        """Note what a run has used that was stopped; of a deleted task there is nothing to note it in."""
+        await self._database.run(stored_runs.note_used, run.id, await self._used(run.id))
+        stopped = await self._database.run(stored_runs.find_run, run.id)
+        if stopped is not None:
+            self._report(task, stopped)
+        return True
 
     async def _hand_back(self, run_id: str) -> None:
         with suppress(StoreError):
@@ -327,7 +353,8 @@ class Worker:
         if outcome.is_busy:
             columns |= {"status": RunStatus.WAITING, "not_before": now + _BUSY_PAUSE}
         elif outcome.answer is not None:
-            columns |= {"status": RunStatus.SUCCESS, "answer": outcome.answer, "ended_at": now}
+            status = RunStatus.NEEDS_PERMISSION if outcome.is_denied else RunStatus.SUCCESS
+            columns |= {"status": status, "answer": outcome.answer, "ended_at": now}
         elif outcome.may_retry and run.attempt <= task.retries:
             later = now + task.retry_delay(run.attempt)
             columns |= {"status": RunStatus.WAITING, "not_before": later, "attempt": run.attempt + 1}
@@ -340,8 +367,9 @@ class Worker:
         is_mine = await self._database.run(stored_runs.change_run, run.id, self.id, columns)
         finished = await self._database.run(stored_runs.find_run, run.id)
         if not is_mine or finished is None:
-            # Somebody has taken it up, or deleted the task.
-            return finished is None
+            await self._database.run(stored_runs.note_used, run.id, await self._used(run.id))
+            # Somebody has taken it up, or stopped it, or deleted the task.
+            return finished is None or finished.status.is_final
         self._report(task, finished)
         if finished.status.is_final:
             await self._deliver(task, finished)

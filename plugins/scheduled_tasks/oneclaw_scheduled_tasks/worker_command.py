@@ -94,6 +94,8 @@ def _line(task: Task, run: Run) -> str:
     what = {
         RunStatus.RUNNING: "runs",
         RunStatus.SUCCESS: f"is done in {duration_text(run.duration_seconds)}: {_short(run.answer)}",
+        RunStatus.NEEDS_PERMISSION: f"needs a permission: {_short(run.notes)}",
+        RunStatus.STOPPED: "is stopped",
         RunStatus.FAILED: f"failed: {_short(run.error)}",
         RunStatus.WAITING: f"will be tried again: {_short(run.error)}",
     }.get(run.status, str(run.status))

@@ -99,4 +99,9 @@ def result_text(run: Run, name: str) -> str:
     """Say what has come of a run."""
     if run.status is RunStatus.SUCCESS:
         return f"[Scheduled] {name}: {run.answer or ''}"
+    if run.status is RunStatus.NEEDS_PERMISSION:
+        return (
+            f"[Scheduled] {name} needs a permission: {run.answer or ''}\n{run.notes or ''}\n"
+            f"Then have it go on: oneclaw tasks continue {run.id}"
+        )
     return f"[Scheduled] {name} failed: {run.error or 'for no known reason'}"

@@ -3,9 +3,11 @@
 import asyncio
 import json
 import signal
+import time
 from datetime import UTC, datetime, timedelta
 
 import pytest
+from oneclaw_scheduled_tasks.attempt import AFTER_GRANT
 from oneclaw_scheduled_tasks.schedules import ScheduleWords
 from oneclaw_scheduled_tasks.service import TaskWords
 from oneclaw_scheduled_tasks.stored_workers import list_workers
@@ -195,3 +197,64 @@ def test_a_run_that_fails_is_tried_again_as_often_as_the_task_says(tasks, worker
     assert (run.status, run.attempt, run.dispatches) == (RunStatus.FAILED, 2, 1)
     assert "key" in run.error
     assert "will be tried again" in workers.output()
+
+
+@pytest.mark.one_python
+@pytest.mark.parametrize("command", ["stop", "pause", "delete"])
+def test_a_run_that_is_stopped_calls_nothing_more(tasks, allowed, counting_server, workers, capsys, command):
+    task, *_ = add_due(tasks, fetching(counting_server, "hold/1"))
+    workers.start("--concurrency=1")
+    counting_server.wait_for("/hold/1")
+    (run,) = tasks.all_runs()
+
+    begun = time.monotonic()
+    assert main(["tasks", command, run.id if command == "stop" else task.id]) == 0
+    add_due(tasks, fetching(counting_server, "hit/2"))
+    # The only place at the worker is free again, while the request of the first run is still open.
+    counting_server.wait_for("/hit/2")
+    seconds = time.monotonic() - begun
+    counting_server.released.set()
+    until(lambda: [each for each in tasks.all_runs() if each.status is RunStatus.SUCCESS], "the other run")
+
+    stopped = [each for each in tasks.all_runs() if each.id == run.id]
+    assert [each.status for each in stopped] == ([] if command == "delete" else [RunStatus.STOPPED])
+    assert all(each.input_tokens for each in stopped)
+    assert counting_server.hits == {"/hold/1": 1, "/hit/2": 1}
+    assert "interrupted" in history_of(run.session)
+    assert seconds < DEADLINE_SECONDS / 2
+
+
+@pytest.mark.one_python  # needs other plugins
+def test_a_run_that_lacked_a_permission_goes_on_when_it_is_granted(tasks, home, counting_server, workers, capsys):
+    task, *_ = add_due(tasks, fetching(counting_server, "hit/1"))
+    workers.start()
+    (run,) = wait_until_done(tasks, 1, workers)
+    assert run.status is RunStatus.NEEDS_PERMISSION
+    capsys.readouterr()
+
+    assert main(["tasks", "inbox"]) == 0
+    shown = capsys.readouterr().out
+    assert f"oneclaw tasks continue {run.id}" in shown
+    assert "--task" in shown
+    assert main(["permissions", "grant", "network.private:127.0.0.1", "--task", task.id]) == 0
+    assert main(["tasks", "inbox"]) == 0
+    assert "no new results" in capsys.readouterr().out
+    assert main(["tasks", "continue", run.id]) == 0
+    (run,) = until(lambda: [each for each in tasks.all_runs() if each.attempt == 2 and each.status.is_final], "the end")
+
+    assert run.status is RunStatus.SUCCESS
+    assert AFTER_GRANT in history_of(run.session)
+
+
+@pytest.mark.one_python
+def test_what_cannot_be_stopped_or_go_on_is_refused(tasks, capsys):
+    assert main(["tasks", "stop", "nothing"]) == 2
+    assert "there is no run 'nothing'" in capsys.readouterr().err
+    (task,) = add_due(tasks, fetching(type("Server", (), {"url": "http://x"}), "hit"))
+    assert main(["tasks", "run", task.id]) == 0
+    (run,) = tasks.all_runs()
+    assert main(["tasks", "continue", run.id]) == 2
+    assert "it is waiting" in capsys.readouterr().err
+    assert main(["tasks", "stop", run.id]) == 0
+    assert main(["tasks", "stop", run.id]) == 2
+    assert "has ended: stopped" in capsys.readouterr().err
