@@ -170,7 +170,7 @@ def show(name: str, as_json: bool) -> None:
 @mcp.command()
 @click.argument("name")
 def remove(name: str) -> None:
-    """Remove a server, what is known of it, its secrets, and what was granted to it."""
+    """Remove a server with its secrets and grants."""
     from oneclaw_mcp.adding import remove_server
 
     async def run() -> int:
