@@ -232,7 +232,7 @@ def stop(run_id: str) -> None:
 @tasks.command("continue")
 @click.argument("run_id")
 def continue_command(run_id: str) -> None:
-    """Have the run RUN_ID go on that failed, was stopped or lacked a permission.
+    """Continue a run that failed, was stopped or lacked a permission.
 
     Grant first what was missing; 'oneclaw tasks inbox' shows the commands. It goes on in its session, and does not
     repeat what is done.
