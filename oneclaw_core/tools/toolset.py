@@ -24,6 +24,8 @@ LOAD_TOOL_GROUP = "load_tool_group"
 FIND_TOOL_GROUPS = "find_tool_groups"
 MAX_LISTED_GROUPS = 40
 """The number of groups above which those that may be unlisted are found with ``find_tool_groups``."""
+MAX_UNLISTABLE_BYTES = 2_400
+"""The length of their lines, in UTF-8, above which they are found so too; 600 tokens or fewer."""
 LISTED_DESCRIPTION_CHARACTERS = 240
 
 
@@ -191,12 +193,16 @@ def build_system_prompt_with_tool_groups(
         "",
         f"Use `{LOAD_TOOL_GROUP}` to load tools from a group before using them.",
         "",
-        *(f"- {group.name}: {_listed_description(group.description)}" for group in groups),
+        *map(_listed_line, groups),
     ]
     if finds_groups:
         lines += ["", f"There are more groups, which are not listed. Find them with `{FIND_TOOL_GROUPS}`."]
     listing = "\n".join(lines)
     return f"{base_prompt}\n\n---\n\n{listing}" if base_prompt.strip() else listing
+
+
+def _listed_line(group: ToolGroupDefinition) -> str:
+    return f"- {group.name}: {_listed_description(group.description)}"
 
 
 @lru_cache(maxsize=4096)  # the same descriptions are listed in every request
@@ -237,9 +243,12 @@ class Toolset:
     @cached_property
     def finds_groups(self) -> bool:
         """True if a new conversation lists only a part of the groups, and finds the others."""
-        if not self._registry.is_enabled(FIND_TOOL_GROUPS) or len(self.groups) <= MAX_LISTED_GROUPS:
+        if not self._registry.is_enabled(FIND_TOOL_GROUPS):
             return False
-        return any(each.may_be_unlisted for each in self.groups)
+        unlistable = [each for each in self.groups if each.may_be_unlisted]
+        if len(self.groups) > MAX_LISTED_GROUPS:
+            return bool(unlistable)
+        return sum(len(_listed_line(each).encode()) + 1 for each in unlistable) > MAX_UNLISTABLE_BYTES
 
     def keeps_finding(self, core_names: Container[str]) -> bool:
         """Return True if a conversation that began with these core tools finds the groups that are not listed."""

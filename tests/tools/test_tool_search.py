@@ -5,7 +5,7 @@ import asyncio
 from oneclaw_core import LoadToolGroupTool, ToolDefinition, ToolGroupDefinition, ToolRegistry
 from oneclaw_core.tools.find_tool_groups import FindToolGroupsTool
 from oneclaw_core.tools.tool_search import ToolIndex
-from oneclaw_core.tools.toolset import FIND_TOOL_GROUPS, MAX_LISTED_GROUPS
+from oneclaw_core.tools.toolset import FIND_TOOL_GROUPS, MAX_LISTED_GROUPS, MAX_UNLISTABLE_BYTES
 from oneclaw_core.types.tools import ToolSelection, ToolSourceInfo, ToolSourceType
 
 
@@ -68,6 +68,23 @@ def test_find_tool_groups_is_a_core_tool_while_the_list_of_groups_is_long():
     assert FIND_TOOL_GROUPS not in short.get_all_tool_names()
     long.set_disabled([FIND_TOOL_GROUPS], [])
     assert [each.name for each in long.get_core_tool_definitions()] == ["load_tool_group"]
+
+
+def test_few_groups_with_long_lines_are_found_too():
+    def finds(line_bytes, *, may_be_unlisted=True):
+        registry = registry_of([])
+        for number in range(10):
+            # "- group_0: " and the end of the line are twelve bytes.
+            text = "é" * ((line_bytes - 12) // 2)
+            group = ToolGroupDefinition(f"group_{number}", "Group", text, may_be_unlisted=may_be_unlisted)
+            registry.register_group(group)
+            registry.register(Named(f"show_{number}", "Show."), ToolSourceInfo(ToolSourceType.PLUGIN, group.name))
+        return registry.toolset().finds_groups
+
+    most = MAX_UNLISTABLE_BYTES // 10
+    assert not finds(most)
+    assert finds(most + 2)
+    assert not finds(most + 2, may_be_unlisted=False)
 
 
 def test_group_is_found_by_its_tools():
