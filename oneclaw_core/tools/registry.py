@@ -153,8 +153,9 @@ class ToolRegistry:
         is_free = self._tools.keys().isdisjoint(group.names)
         free = group.names if is_free else [each for each in group.names if each not in self._tools]
         place = RegisteredTool(_UNREAD, _UNREAD.definition, group.source)
-        self._tools.update(dict.fromkeys(free, place))
-        self._names_by_group.setdefault(name, {}).update(dict.fromkeys(free))
+        added = dict.fromkeys(free, place)
+        self._tools.update(added)
+        self._names_by_group.setdefault(name, {}).update(dict.fromkeys(added))
         self._unread[name] = group
         self._changed()
         return [] if is_free else [each for each in group.names if each not in set(free)]

@@ -209,7 +209,8 @@ class PublishedBySource:
         self._left_out = (*self._register_tools(), *self._register_unread(), *self._register_groups())
         self._generate_groups()
         self.record.tools += self.tools
-        self.record.tools += (name for group in self._unread.values() for name in group.tool_names)
+        for group in self._unread.values():
+            self.record.tools += group.tool_names
         self.record.groups += self.groups
         self._report()
 

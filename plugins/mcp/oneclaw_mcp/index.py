@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from oneclaw_mcp.manifest import KnownTool, Manifest
     from oneclaw_mcp.servers import Server
 
-_FORMAT = 1
+_FORMAT = 2
 _MAX_BYTES = 64_000_000
 _DESCRIPTION_CHARACTERS = 200
 _UNKNOWN = "An MCP server whose tools are found when it is first loaded"
@@ -53,8 +53,9 @@ class IndexedGroup:
         return cls(ToolGroupDefinition(name, display_name, description, may_be_unlisted=True), tuple(tools))
 
     def to_json(self) -> list[Any]:
-        """Return the group as JSON data."""
-        return [self.definition.name, self.definition.display_name, self.definition.description, self.tools]
+        """Return the group as JSON data; the names of its tools are one text, which is read faster than many."""
+        definition = self.definition
+        return [definition.name, definition.display_name, definition.description, " ".join(self.tools)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,21 +99,20 @@ class IndexedServer:
         Raises:
             ValueError, LookupError, TypeError, ToolDefinitionError: it is something else, or names tools of others.
         """
-        groups = tuple(IndexedGroup.of(*each) for each in stored["groups"])
-        for group in groups:
-            of = group.definition.name
-            # What stands between two texts of one beginning begins so too.
-            ends = (min(group.tools), max(group.tools)) if group.tools else ()
+        groups = []
+        for of, display_name, description, tools in stored["groups"]:
+            names = tools.split()
             is_own = of == f"mcp_{name}" or of.startswith(f"mcp_{name}_")
-            if not is_own or not all(tool.startswith(f"{name}__") for tool in ends):
+            if not is_own or f" {tools}".count(f" {name}__") != len(names):
                 raise ValueError(f"the group {of} is none of the server {name}")
+            groups.append(IndexedGroup.of(of, display_name, description, names))
         return cls(
             tuple(map(int, stored["stamp"])),
             str(stored["digest"]),
             stored["is_of_project"] is True,
             stored["is_known"] is True,
             stored["has_prompts"] is True,
-            groups,
+            tuple(groups),
             tuple((str(cause), str(remedy), is_error is True) for cause, remedy, is_error in stored["problems"]),
         )
 
