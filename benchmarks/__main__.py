@@ -11,6 +11,7 @@ from __future__ import annotations
 import argparse
 import os
 import platform
+import signal
 import sys
 import time
 from datetime import UTC, datetime
@@ -38,6 +39,8 @@ def main() -> None:
     parser.add_argument("--write", action="store_true", help="with --only, put these tables into the page, too")
     chosen = parser.parse_args()
 
+    # So that fixtures are removed.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     started = time.perf_counter()
     report = Report(_machine(), {SUBJECT: version("oneclaw-core")}, datetime.now(UTC).date().isoformat())
     for name in (name for name in chosen.contestants if name in REQUIREMENTS):

@@ -28,7 +28,9 @@ REQUIREMENTS = {
     "workspace-mcp": ("workspace-mcp>=2.2", COUNTS_TOKENS),
     "hermes-agent": ("hermes-agent==0.19.*", "edge-tts==7.2.7"),  # which it would install at its first run
     "nanobot-ai": ("nanobot-ai==0.3.5",),
+    "bfcl-eval": ("bfcl-eval==2026.3.23",),  # no contestant: find_tools.py reads its data
 }
+_WITHOUT_DEPENDENCIES = {"bfcl-eval"}
 
 
 def program(contestant: str, name: str = "python") -> Path | None:
@@ -53,10 +55,12 @@ def make(contestant: str) -> bool:
     if uv is None:
         sys.exit("uv is needed to make environments: pip install uv")
     folder = FOLDER / contestant
+    options = ["--no-deps"] if contestant in _WITHOUT_DEPENDENCIES else []
     commands = (
         [uv, "venv", "--quiet", "--clear", "--python", sys.executable, str(folder)],
-        [uv, "pip", "install", "--quiet", "--compile-bytecode", "--python", str(folder), *REQUIREMENTS[contestant]],
+        [uv, "pip", "install", "--quiet", "--compile-bytecode", *options, "--python", str(folder)],
     )
+    commands[-1].extend(REQUIREMENTS[contestant])
     if all(subprocess.run(command, check=False).returncode == 0 for command in commands):  # noqa: S603  # made above
         return True
     # Half of one would fail in every measurement.

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import os
+import shutil
 import subprocess
 import sys
 import tempfile
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -25,6 +27,7 @@ HTTP_URL = "BENCHMARK_MCP_URL"
 """The environment variable with the address of the server over HTTP."""
 _SERVER = Path(__file__).with_name("mcp_server.py")
 _PREPARING_SECONDS = 180
+_PREFIX = ".benchmark-mcp-"
 
 
 def server_name(number: int) -> str:
@@ -42,11 +45,15 @@ class McpHomes:
 
     def __enter__(self) -> Self:
         """Start the server over HTTP, and make a folder for the homes."""
+        _remove_stale()
         # Not among temporary files, of which a sandbox has its own.
-        folder = tempfile.TemporaryDirectory(dir=Path.home(), prefix=".benchmark-mcp-", ignore_cleanup_errors=True)
+        prefix = f"{_PREFIX}{os.getpid()}-"
+        folder = tempfile.TemporaryDirectory(dir=Path.home(), prefix=prefix, ignore_cleanup_errors=True)
         self._folder = Path(self._stack.enter_context(folder))
         command = [sys.executable, "-S", "-E", str(_SERVER), "0", str(TOOLS_PER_SERVER), "http"]
-        process = self._stack.enter_context(subprocess.Popen(command, stdout=subprocess.PIPE, text=True))  # noqa: S603
+        # The server ends with its input, so that none is left when this process is killed.
+        pipe = subprocess.PIPE
+        process = self._stack.enter_context(subprocess.Popen(command, stdin=pipe, stdout=pipe, text=True))  # noqa: S603
         self._stack.callback(process.terminate)
         assert process.stdout is not None
         self._url = f"http://127.0.0.1:{int(process.stdout.readline())}/mcp"
@@ -88,6 +95,24 @@ class McpHomes:
             done = run_program(SUBJECT, command, extra_environ=environ, longest_seconds=_PREPARING_SECONDS)
             if isinstance(done, str):
                 raise UnavailableError(f"oneclaw {' '.join(command[1:3])} {done}")
+
+
+def _remove_stale() -> None:
+    """Remove the homes that a run left behind when it was killed."""
+    for folder in Path.home().glob(f"{_PREFIX}*-*"):
+        with suppress(ValueError):
+            if not _is_running(int(folder.name.removeprefix(_PREFIX).partition("-")[0])):
+                shutil.rmtree(folder, ignore_errors=True)
+
+
+def _is_running(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return True
 
 
 def _entries(count: int) -> dict[str, Any]:

@@ -73,7 +73,8 @@ def serve_stdio(tools: list[dict[str, Any]]) -> None:
 
 
 def serve_http(tools: list[dict[str, Any]]) -> None:
-    """Answer POST requests with JSON until the process is ended."""
+    """Answer POST requests with JSON until the input ends."""
+    import threading
     from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
     class Handler(BaseHTTPRequestHandler):
@@ -105,7 +106,8 @@ def serve_http(tools: list[dict[str, Any]]) -> None:
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     server.daemon_threads = True
     print(server.server_address[1], flush=True)
-    server.serve_forever()
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    sys.stdin.read()
 
 
 if __name__ == "__main__":

@@ -163,7 +163,9 @@ def run_program(
         for file in (output, errors):
             file.seek(0)
         if process.returncode:
-            lines = errors.read().decode(errors="replace").strip().splitlines() or ["no reason given"]
-            return f"failed: {lines[-1].replace(str(Path.home()), '~').replace(str(home), 'HOME')[:150]}"
+            lines = errors.read().decode(errors="replace").strip().splitlines()
+            # The last one with words: groups of exceptions are drawn in frames.
+            reason = next((line.strip(" |+-") for line in reversed(lines) if any(map(str.isalpha, line))), "no reason")
+            return f"failed: {reason.replace(str(Path.home()), '~').replace(str(home), 'HOME')[:150]}"
         peak_mb = usage.ru_maxrss / (1e6 if sys.platform == "darwin" else 1e3)
         return Done(output.read().decode(errors="replace"), seconds, usage.ru_utime + usage.ru_stime, peak_mb)

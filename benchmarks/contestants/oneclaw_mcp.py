@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 import os
 import statistics
+import subprocess
 import sys
+import tempfile
 import time
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -14,9 +16,10 @@ from typing import TYPE_CHECKING
 from benchmarks.contestants.bare_mcp import CALLS, behind_gateway, configured, stdio_client_of, with_size
 from benchmarks.mcp_homes import HTTP_SERVER, HTTP_URL, server_name
 from benchmarks.mcp_server import FIRST_TOOL
-from benchmarks.measuring import STARTED, median_seconds
+from benchmarks.measuring import STARTED, median_seconds, tree_megabytes
+from benchmarks.model_service import model_service
 from benchmarks.tool_set import ANSWER, LOAD_TURN
-from benchmarks.work import ABOVE_SDK, FASTEST_START, FIRST_RESULT, OVER_HTTP, OVER_STDIO
+from benchmarks.work import ABOVE_SDK, ALL_MEMORY, FIRST_RESULT, OPENING, OVER_HTTP, OVER_STDIO
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable
@@ -27,6 +30,7 @@ if TYPE_CHECKING:
     from oneclaw_core.providers import ModelEvent, ModelInfo, ModelRequest
 
 _PAIRS = 300
+_OPENINGS = 20
 
 
 @asynccontextmanager
@@ -41,7 +45,6 @@ async def _opened() -> AsyncIterator[OneClaw]:
 async def mcp_start(size: int) -> dict[str, float]:
     """The servers are known from files, and the one that is called is started."""
     values: dict[str, float] = {}
-    sent: list[object] = []
     name = f"{server_name(0)}__{FIRST_TOOL}"
 
     async with _opened() as claw:
@@ -53,8 +56,7 @@ async def mcp_start(size: int) -> dict[str, float]:
                 """Load the group of the first tool, call it, answer."""
                 last = request.messages[-1].tool_name
                 if last is None:
-                    values[""] = values[FASTEST_START] = time.perf_counter() - STARTED
-                    sent.extend(_sent(request))
+                    values[""] = time.perf_counter() - STARTED
                     if size:
                         source = claw.catalog.registry.get_source_info(name)
                         assert source is not None
@@ -82,16 +84,35 @@ async def mcp_start(size: int) -> dict[str, float]:
         await claw.store.set_setting("provider:instant", {"type": "instant"})
         events = [event async for event in claw.send_message(LOAD_TURN, model="instant/model")]
         assert isinstance(events[-1], TurnFinishedEvent)
-        return with_size(values, sent)
+        # Before other things are done in this process.
+        memory = tree_megabytes()
+    values[OPENING] = await _opening_seconds()
+    values = with_size(values, _sent_over_http())
+    return values if memory is None else {**values, ALL_MEMORY: memory}
 
 
-def _sent(request: ModelRequest) -> list[object]:
-    """Return the definitions and the list of groups."""
-    listing = "".join(request.system_prompt.partition("## Available Tool Groups")[1:])
-    definitions = [
-        {"name": each.name, "description": each.description, "parameters": each.parameters} for each in request.tools
-    ]
-    return [*definitions, listing]
+async def _opening_seconds() -> float:
+    """Return the least time of a processor that opening the home and making a request took."""
+    seconds = []
+    for _ in range(_OPENINGS):
+        started = time.process_time()
+        async with _opened() as claw:
+            await claw.next_request()
+            seconds.append(time.process_time() - started)
+    return min(seconds)
+
+
+def _sent_over_http() -> list[object]:
+    """Return the definitions and the list of groups of the first request of ``oneclaw run``."""
+    program = Path(sys.executable).with_name("oneclaw")
+    with tempfile.TemporaryDirectory() as folder, model_service(0, Path(folder, "requests")) as url:
+        adding = ["providers", "add", "lab", "--type", "openai_compatible", "--base-url", url]
+        for command in (adding, ["run", "--model", "lab/m", LOAD_TURN]):
+            subprocess.run([program, *command], check=True, cwd=folder, stdout=subprocess.DEVNULL)  # noqa: S603
+        request = json.loads(Path(folder, "requests").read_text(encoding="utf-8").splitlines()[0])
+    prompt = request["messages"][0]["content"]
+    assert "## Available Tool Groups" in prompt, prompt
+    return [*(each["function"] for each in request["tools"]), "".join(prompt.partition("## Available Tool Groups")[1:])]
 
 
 async def mcp_call(size: int) -> dict[str, float]:
@@ -120,21 +141,25 @@ async def mcp_call(size: int) -> dict[str, float]:
             async with client:
                 await client.list_tools()
                 values[title] = await median_seconds(calls) / CALLS
-                values[f"{title}, {ABOVE_SDK}"] = await _difference(call, client)
+                wall, processor = await _differences(call, client)
+                values[f"{title}, {ABOVE_SDK}"] = wall
+                values[f"{title}, {ABOVE_SDK}, time of a processor"] = processor
     return values
 
 
-async def _difference(call: Callable[[], Awaitable[None]], client: Client) -> float:
-    """Return by how much the median of the calls is above that of the client's, which take turns."""
+async def _differences(call: Callable[[], Awaitable[None]], client: Client) -> list[float]:
+    """Return by how much the calls are above those of the client, which take turns: time and that of a processor."""
     own, bare = [], []
     for _ in range(_PAIRS):
-        started = time.perf_counter()
+        started = time.perf_counter(), time.process_time()
         await call()
-        middle = time.perf_counter()
+        middle = time.perf_counter(), time.process_time()
         await client.call_tool(FIRST_TOOL, {"text": LOAD_TURN})
-        own.append(middle - started)
-        bare.append(time.perf_counter() - middle)
-    return statistics.median(own) - statistics.median(bare)
+        end = time.perf_counter(), time.process_time()
+        own.append([after - before for before, after in zip(started, middle, strict=True)])
+        bare.append([after - before for before, after in zip(middle, end, strict=True)])
+    medians = [[statistics.median(each) for each in zip(*times, strict=True)] for times in (own, bare)]
+    return [above - below for above, below in zip(*medians, strict=True)]
 
 
 async def mcp_gateway(size: int) -> dict[str, float]:

@@ -61,6 +61,8 @@ def redact(text: str, environ: Mapping[str, str] | None = None, *, shortest: int
         environ: the environment; by default the program's own.
         shortest: how many characters a secret has at least; a shorter one stays.
     """
+    if not text:
+        return text
     environ = os.environ if environ is None else environ
     found = _secrets_in(environ) | _remembered
     # Of two secrets of which one contains the other, the longer goes first, lest its rest stay.
@@ -115,10 +117,11 @@ def _repeats(value: str, secret: str) -> bool:
 
 
 def _secrets_in(environ: Mapping[str, str]) -> set[str]:
-    found = {value.strip() for name, value in environ.items() if name.upper().endswith(SECRET_SUFFIXES)}
+    variables = list(environ.items())  # decoded once
+    found = {value.strip() for name, value in variables if name.upper().endswith(SECRET_SUFFIXES)}
     # A variable can have several keys.
     found.update(part.strip() for value in tuple(found) if "," in value for part in value.split(","))
-    for value in environ.values():
+    for _, value in variables:
         if "://" in value:
             found.update(_passwords_in(value))
     return found

@@ -23,8 +23,71 @@ if TYPE_CHECKING:
 # A word of a name says more than one of a description.
 _NAME_WEIGHT = 3
 # A short description of a group weighs much, and says less than a tool that fits.
-_DESCRIPTION_SHARE = 0.5
+_DESCRIPTION_SHARE = 0.25
 _SHORTEST_STEM = 4
+# Words of questions that say nothing of a tool, unlike "get" and "find".
+_STOP_WORDS = frozenset(
+    [
+        "a",
+        "am",
+        "an",
+        "and",
+        "are",
+        "as",
+        "at",
+        "be",
+        "but",
+        "by",
+        "can",
+        "could",
+        "did",
+        "do",
+        "does",
+        "for",
+        "from",
+        "had",
+        "has",
+        "have",
+        "how",
+        "i",
+        "if",
+        "in",
+        "into",
+        "is",
+        "it",
+        "its",
+        "me",
+        "my",
+        "of",
+        "on",
+        "or",
+        "our",
+        "please",
+        "so",
+        "that",
+        "the",
+        "their",
+        "them",
+        "there",
+        "these",
+        "this",
+        "to",
+        "us",
+        "was",
+        "we",
+        "were",
+        "what",
+        "when",
+        "where",
+        "which",
+        "who",
+        "will",
+        "with",
+        "would",
+        "you",
+        "your",
+    ]
+)
 _WORDS = re.compile(r"[^\W_]+")
 _CAMEL_CASE = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 # Such as the origin of a tool: the same for many, and about none.
@@ -63,7 +126,7 @@ class ToolIndex:
             accepts: returns False for the name of a tool to leave out.
         """
         tools = len(self._names)
-        scores = self._index.scores(_words(query))
+        scores = self._index.scores(_words_of_query(query))
         ranked = ((-score, self._names[at]) for at, score in scores.items() if at < tools)
         # Few are looked at beyond those that are returned, so each is asked about once it is its turn.
         best = heapq.nsmallest(4 * limit, ranked)
@@ -78,7 +141,7 @@ class ToolIndex:
     ) -> list[tuple[str, list[str]]]:
         """Return the names of the groups that fit best, the best first, each with its tools that fit.
 
-        A group is as good as its best tool, and by half as its description.
+        A group is as good as its best tool, and by a quarter as its description.
 
         Args:
             query: words in any order.
@@ -89,7 +152,7 @@ class ToolIndex:
         best: dict[str, float] = {}
         described: dict[str, float] = {}
         fitting: dict[str, list[tuple[float, str]]] = {}
-        for at, score in self._index.scores(_words(query)).items():
+        for at, score in self._index.scores(_words_of_query(query)).items():
             if at >= tools:
                 described[self._described[at - tools]] = score
                 continue
@@ -152,11 +215,18 @@ def _counts(text: str, names: str) -> Counter[str]:
 
 def _words(text: str) -> list[str]:
     """Return the words of a text; those of names are taken apart, and the commonest endings are left out."""
-    return [_stem(word) for word in _WORDS.findall(folded(_CAMEL_CASE.sub(" ", text)))]
+    return [_term(word) for word in _WORDS.findall(_CAMEL_CASE.sub(" ", text))]
+
+
+def _words_of_query(query: str) -> list[str]:
+    """Return the words of a query without those that say nothing, unless it has no others."""
+    words = _WORDS.findall(_CAMEL_CASE.sub(" ", query))
+    return [_term(word) for word in words if word.lower() not in _STOP_WORDS] or [_term(word) for word in words]
 
 
 @lru_cache(maxsize=16_384)
-def _stem(word: str) -> str:
+def _term(word: str) -> str:
+    word = folded(word)
     for ending in ("ing", "es", "ed", "s"):
         if word.endswith(ending) and len(word) - len(ending) >= _SHORTEST_STEM - 1:
             return word.removesuffix(ending).removesuffix("e")

@@ -59,6 +59,19 @@ def test_best_tools_are_found_first():
     assert index.find("", 5) == []
 
 
+def test_long_texts_are_searched_to_their_end():
+    text = f"A tool's {'very ' * 60}long description that ends with a kangaroo."
+    index = ToolIndex([(definition("other", "It's short."), None), (definition("zoo", text), None)])
+    assert index.find("kangaroo", 5) == ["zoo"]
+    assert index.find(f"somebody's {'wish ' * 60} for a kangaroo", 1) == ["zoo"]
+
+
+def test_words_that_say_nothing_are_left_out_of_a_query():
+    index = ToolIndex([(definition("play", "Please you and me."), None), (definition("mail", "Write a letter."), None)])
+    assert index.find("would you please write me a letter", 5) == ["mail"]
+    assert index.find("you and me", 5) == ["play"]
+
+
 def test_find_tool_groups_is_a_core_tool_while_the_list_of_groups_is_long():
     short, long = registry_of(many(MAX_LISTED_GROUPS)), registry_of(many())
     listed = registry_of(many(), may_be_unlisted=False)
