@@ -1,0 +1,172 @@
+"""The plugin whose tools the conformance suite of MCP calls; it gives their names. See ``conformance.py``."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+from typing import TYPE_CHECKING, Any
+
+from oneclaw_core import Attachment, ToolContext, ToolDefinition, ToolResult, ToolSource, hookimpl, tool
+
+if TYPE_CHECKING:
+    from oneclaw_core import PluginContext, SourceTools, ToolRegistrar
+
+GROUP = "conformance"
+_PIXEL = base64.b64decode(
+    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
+)
+_SILENCE = base64.b64decode("UklGRiQAAABXQVZFZm10IBAAAAABAAEAQB8AAEAfAAABAAgAZGF0YQAAAAA=")
+_PICTURE = Attachment("pixel.png", "image/png", _PIXEL)
+_DOCUMENT = Attachment("report.json", "application/json", b'{"test":"data","value":123}')
+_SCHEMA: dict[str, Any] = {
+    "$schema": "https://json-schema.org/draft/2020-12/schema",
+    "type": "object",
+    "$defs": {
+        "address": {
+            "$anchor": "addressDef",
+            "type": "object",
+            "properties": {"street": {"type": "string"}, "city": {"type": "string"}},
+        }
+    },
+    "properties": {
+        "name": {"type": "string"},
+        "address": {"$ref": "#/$defs/address"},
+        "contactMethod": {"type": "string", "enum": ["phone", "email"]},
+        "phone": {"type": "string"},
+        "email": {"type": "string"},
+    },
+    "allOf": [{"anyOf": [{"required": ["phone"]}, {"required": ["email"]}]}],
+    "if": {"properties": {"contactMethod": {"const": "phone"}}, "required": ["contactMethod"]},
+    "then": {"required": ["phone"]},
+    "else": {"required": ["email"]},
+    "additionalProperties": False,
+}
+
+
+@tool(read_only=True)
+def test_simple_text() -> str:
+    """Return a text."""
+    return "This is a simple text response for testing."
+
+
+@tool(read_only=True)
+def test_image_content() -> ToolResult:
+    """Return a picture."""
+    return ToolResult.success("a picture", (_PICTURE,))
+
+
+@tool(read_only=True)
+def test_audio_content() -> ToolResult:
+    """Return a sound."""
+    return ToolResult.success("a sound", (Attachment("silence.wav", "audio/wav", _SILENCE),))
+
+
+@tool(read_only=True)
+def test_embedded_resource() -> ToolResult:
+    """Return a document."""
+    return ToolResult.success("a document", (_DOCUMENT,))
+
+
+@tool(read_only=True)
+def test_multiple_content_types() -> ToolResult:
+    """Return a text, a picture and a document."""
+    return ToolResult.success("Multiple content types test:", (_PICTURE, _DOCUMENT))
+
+
+@tool(read_only=True)
+def test_error_handling() -> ToolResult:
+    """Fail."""
+    return ToolResult.error("execution_error", "This tool intentionally returns an error for testing")
+
+
+@tool(read_only=True)
+async def test_tool_with_progress(context: ToolContext) -> str:
+    """Report progress.
+
+    Args:
+        context: of the call.
+    """
+    for fraction in (0.0, 0.5, 1.0):
+        context.progress(f"{fraction:.0%}", fraction)
+        await asyncio.sleep(0.05)
+    return "done"
+
+
+@tool(read_only=True)
+async def test_elicitation(message: str, context: ToolContext) -> str:
+    """Ask the user.
+
+    Args:
+        message: the question.
+        context: of the call.
+    """
+    return f"User response: {await context.ask_user(message)}"
+
+
+def _asking(name: str, *questions: str) -> Any:
+    """Make a tool that asks the user."""
+
+    async def ask(context: ToolContext) -> str:
+        answers = [str(await context.ask_user(each)) for each in questions]
+        return f"state-ok: {', '.join(answers)}"
+
+    return tool(name=name, description="Ask the user.", read_only=True)(ask)
+
+
+class SchemaTool:
+    """Takes arguments by a schema that no function has."""
+
+    definition = ToolDefinition("json_schema_2020_12_tool", "Take a contact.", _SCHEMA, read_only=True)
+
+    async def execute(self, arguments: dict[str, Any], context: ToolContext) -> ToolResult:
+        """Return the arguments."""
+        return ToolResult.success(arguments)
+
+
+class Changing(ToolSource):
+    """Publishes tools whose list changes when one of them is called."""
+
+    def __init__(self, context: PluginContext) -> None:
+        self._tools: SourceTools
+        self._has_more = False
+
+    async def start(self, tools: SourceTools) -> None:
+        """Publish the tools."""
+        self._tools = tools
+        self._publish()
+
+    def _publish(self) -> None:
+        async def change() -> str:
+            self._has_more = not self._has_more
+            self._publish()
+            return "The tools have changed."
+
+        made = [tool(name="test_trigger_tool_change", description="Change the tools.", group=GROUP)(change)]
+        if self._has_more:
+            made.append(
+                tool(name="test_changed_tool", description="Do nothing.", group=GROUP)(test_simple_text.function)
+            )
+        self._tools.publish(made)
+
+
+@hookimpl
+def register_tools(register: ToolRegistrar) -> None:
+    """Register the tools in one group."""
+    for each in (
+        test_simple_text,
+        test_image_content,
+        test_audio_content,
+        test_embedded_resource,
+        test_multiple_content_types,
+        test_error_handling,
+        test_tool_with_progress,
+        test_elicitation,
+        SchemaTool(),
+        _asking("test_streaming_elicitation", "Go on?"),
+        _asking("test_input_required_result_elicitation", "What is your name?"),
+        _asking("test_input_required_result_request_state", "Please confirm"),
+        _asking("test_input_required_result_tampered_state", "Please confirm"),
+        _asking("test_input_required_result_multi_round", "What is your name?", "What is your favorite color?"),
+    ):
+        register(each, group=GROUP)
+    register.source("changing", "conformance_plugin:Changing", starts="open")
