@@ -33,6 +33,7 @@ from oneclaw_core.threads import run_in_thread
 from oneclaw_core.tools.executor import ToolExecutor
 from oneclaw_core.tools.paths import PathGuard
 from oneclaw_core.tools.permissions import PermissionPolicy
+from oneclaw_core.tools.task_permissions import TaskPermissions
 from oneclaw_core.turn.context import NewMessage, TurnParts, check_texts
 from oneclaw_core.turn.conversations import Conversations, SessionReader
 from oneclaw_core.turn.model import ModelChooser
@@ -110,7 +111,7 @@ class OneClaw:
             skills=catalog.skills,
             holds_secret=known_secret_check(home, environ),
             send_message=self.send_message,
-            forget_task=store.remove_task_grants,
+            task_permissions=TaskPermissions(store),
             background=self.background,
             sandbox=self._choose_sandbox,
             loop=asyncio.get_running_loop(),

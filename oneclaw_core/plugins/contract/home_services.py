@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from oneclaw_core.search.ranking import Findings, Passage
     from oneclaw_core.sessions.background import Background
     from oneclaw_core.tools.registry import ToolRegistry
+    from oneclaw_core.tools.task_permissions import TaskPermissions
     from oneclaw_core.types.events import TurnEvent
     from oneclaw_core.types.messages import Message
 
@@ -167,8 +168,8 @@ class HomeServices:
         holds_secret: return True if a text holds a secret that OneClaw knows, such as a stored key.
         send_message: run a turn, with the parameters of :meth:`oneclaw_core.OneClaw.send_message`. Tools use
             :meth:`ToolContext.send_message`.
-        forget_task: remove the decisions on permissions that were made for a scheduled task, given its id. The plugin
-            that runs tasks calls it when one is deleted.
+        task_permissions: what a scheduled task lacked, and the decisions that hold for it alone. The plugin that runs
+            tasks has them forgotten when one is deleted.
         background: note work that goes on after a call, so that it is listed, can be stopped and its end is told.
         sandbox: choose the sandbox for commands, by the settings and by what works on this machine.
         loop: the event loop of the program, which opened the home.
@@ -184,7 +185,7 @@ class HomeServices:
     skills: Sequence[PluginSkill]
     holds_secret: Callable[[str], bool]
     send_message: Callable[..., AsyncGenerator[TurnEvent, None]]
-    forget_task: Callable[[str], Awaitable[int]]
+    task_permissions: TaskPermissions
     background: Background
     sandbox: Callable[[], Awaitable[ChosenSandbox]]
     loop: asyncio.AbstractEventLoop
@@ -212,7 +213,7 @@ class HomeServices:
             ),
             sessions=across(self.sessions),
             tool_source=across(self.tool_source),
-            forget_task=across(self.forget_task),
+            task_permissions=across(self.task_permissions),
             background=across(self.background),
             sandbox=across(self.sandbox),
             send_message=partial(_events_across, self.loop, self.send_message),

@@ -231,14 +231,25 @@ def stop(run_id: str) -> None:
 
 @tasks.command("continue")
 @click.argument("run_id")
-def continue_command(run_id: str) -> None:
+@click.option("--grant", "is_granted", is_flag=True, help="Grant to its task alone what the run lacked.")
+def continue_command(run_id: str, is_granted: bool) -> None:
     """Continue a run that failed, was stopped or lacked a permission.
 
-    Grant first what was missing; 'oneclaw tasks inbox' shows the commands. It goes on in its session, and does not
-    repeat what is done.
+    It goes on in its session, and does not repeat what is done. With --grant, what it lacked is granted first, to its
+    task alone; 'oneclaw tasks inbox' shows what that is.
     """
-    run = _with_service(lambda service: service.continue_run(run_id))
-    print_text(f"run {run.id} waits for a worker; see: oneclaw tasks log {run.task_id}")
+    from oneclaw_core.tools import grant_in_words
+
+    async def run(service: TaskService) -> Any:
+        if not is_granted:
+            return await service.continue_run(run_id), []
+        grants = await service.lacked(await service.find_run(run_id))
+        return await service.grant_and_continue(run_id, grants), grants
+
+    found, grants = _with_service(run)
+    for grant in grants:
+        print_text(f"{grant_in_words(grant)} is granted")
+    print_text(f"run {found.id} waits for a worker; see: oneclaw tasks log {found.task_id}")
 
 
 @tasks.command("inbox")

@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import json
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from oneclaw_core import UsageError
 from oneclaw_core.plugins import WebForm, WebLink, WebPage, WebResponse, WebTable, WebText
+from oneclaw_core.tools import grant_in_words
 from oneclaw_scheduled_tasks.schedules import ScheduleWords
 from oneclaw_scheduled_tasks.service import TaskService, TaskWords
-from oneclaw_scheduled_tasks.task import duration_text
+from oneclaw_scheduled_tasks.task import RunStatus, duration_text
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
     from oneclaw_core import PluginContext
     from oneclaw_core.plugins import WebRequest
+    from oneclaw_core.tools import Grant
     from oneclaw_scheduled_tasks.task import Run, Task
 
 _NEW = {
@@ -56,7 +62,7 @@ async def show_tasks(context: PluginContext, request: WebRequest) -> WebPage:
 
 
 async def show_task(context: PluginContext, request: WebRequest) -> WebPage | WebResponse:
-    """Show a task with its runs; run, pause, or delete it.
+    """Show a task with its runs; run, pause, or delete it, stop a run or have it go on.
 
     Args:
         context: of the plugin.
@@ -65,12 +71,13 @@ async def show_task(context: PluginContext, request: WebRequest) -> WebPage | We
     task_id, notice = request.path_parameters["id"], ""
     async with TaskService.open(context.services) as service:
         if request.method == "POST":
-            action = request.form().get("action", "")
-            if action == "delete":
+            form = request.form()
+            if form.get("action") == "delete":
                 await service.delete(task_id)
                 return WebResponse(status=303, headers={"location": f"/{context.name}/"})
-            notice = await _do(service, task_id, action)
+            notice = await _do_with_run(service, form) if "run" in form else await _do(service, task_id, form)
         task, runs = await service.get(task_id), await service.log(task_id)
+        lacking = {run.id: await service.lacked(run) for run in runs if run.status is RunStatus.NEEDS_PERMISSION}
     switch = "Pause" if task.is_enabled else "Resume"
     facts: dict[str, str] = {
         "schedule": task.schedule_text,
@@ -80,7 +87,7 @@ async def show_task(context: PluginContext, request: WebRequest) -> WebPage | We
         "agent": task.agent,
         "model": task.model or "default",
     }
-    shown_runs = tuple(_run_row(task, each) for each in runs)
+    shown_runs = tuple(_run_row(task, each, lacking.get(each.id, [])) for each in runs)
     return WebPage(
         title=task.name,
         notice=notice,
@@ -91,7 +98,7 @@ async def show_task(context: PluginContext, request: WebRequest) -> WebPage | We
             WebForm(submit=switch, hidden={"action": switch.lower()}),
             WebForm(submit="Delete", about=task.name, hidden={"action": "delete"}, is_destructive=True),
             WebTable(
-                columns=("run", "status", "took", "result", "session"),
+                columns=("run", "status", "took", "result", "session", "change"),
                 rows=shown_runs,
                 title="Runs",
                 empty="It has not run yet.",
@@ -100,14 +107,49 @@ async def show_task(context: PluginContext, request: WebRequest) -> WebPage | We
     )
 
 
-async def _do(service: TaskService, task_id: str, action: str) -> str:
+async def _do(service: TaskService, task_id: str, form: Mapping[str, str]) -> str:
+    action = form.get("action")
     if action == "run":
         await service.run(task_id)
         return "It runs as soon as a worker takes it."
     if action not in ("pause", "resume"):
         raise UsageError("action: must be run, pause, resume or delete")
     await service.store_change(*await service.changed(task_id, TaskWords(is_enabled=action == "resume")))
-    return "It is paused." if action == "pause" else "It is enabled."
+    if action == "resume":
+        return "It is enabled."
+    stopped = await service.stop_task(task_id)
+    return f"It is paused; runs that were stopped: {len(stopped)}." if stopped else "It is paused."
+
+
+async def _do_with_run(service: TaskService, form: Mapping[str, str]) -> str:
+    action, run_id = form.get("action"), form["run"]
+    if action == "stop":
+        await service.stop_run(run_id)
+        return "The run is stopped."
+    if action == "continue":
+        await service.continue_run(run_id)
+        return "The run goes on as soon as a worker takes it."
+    if action != "grant":
+        raise UsageError("action: must be stop, continue or grant")
+    # Nothing but what the page has shown is granted.
+    shown = form.get("grants", "")
+    lacked = await service.lacked(await service.find_run(run_id))
+    await service.grant_and_continue(run_id, [each for each in lacked if _keys([each])[0] in _read_keys(shown)])
+    return "It is granted to this task alone; the run goes on as soon as a worker takes it."
+
+
+def _keys(grants: Sequence[Grant]) -> list[str]:
+    return [json.dumps(each.key) for each in grants]
+
+
+def _read_keys(text: str) -> list[str]:
+    try:
+        keys = json.loads(text)
+    except ValueError:
+        keys = None
+    if not isinstance(keys, list):
+        raise UsageError("grants: must be what the page has shown")
+    return keys
 
 
 def _words(form: dict[str, str]) -> TaskWords:
@@ -140,7 +182,32 @@ def _row(task: Task, last: Run | None) -> Any:
     return WebLink(task.name, f"task/{task.id}"), task.schedule_text, state, ran, task.local_text(task.next_at)
 
 
-def _run_row(task: Task, run: Run) -> Any:
+def _run_row(task: Task, run: Run, lacked: Sequence[Grant]) -> Any:
     result = " ".join(filter(None, (run.answer, run.error, run.notes)))
     session = WebLink("open", session=run.session) if run.session else ""
-    return task.local_text(run.scheduled_at), str(run.status), duration_text(run.duration_seconds), result, session
+    took = duration_text(run.duration_seconds)
+    return task.local_text(run.scheduled_at), str(run.status), took, result, session, run_actions(task, run, lacked)
+
+
+def run_actions(task: Task, run: Run, lacked: Sequence[Grant]) -> tuple[str | WebForm, ...]:
+    """Return the buttons for a run.
+
+    Args:
+        task: of the run.
+        run: which.
+        lacked: the grants that it lacked.
+    """
+    about = task.local_text(run.scheduled_at)
+    if not run.status.is_final:
+        return (WebForm(submit="Stop", about=about, hidden={"action": "stop", "run": run.id}),)
+    if not run.status.can_go_on:
+        return ()
+    forms: tuple[str | WebForm, ...] = (
+        WebForm(submit="Continue", about=about, hidden={"action": "continue", "run": run.id}),
+    )
+    if lacked:
+        what = "; ".join(grant_in_words(replace(each, task=None)) for each in lacked)
+        hidden = {"action": "grant", "run": run.id, "grants": json.dumps(_keys(lacked))}
+        button = WebForm(submit="Grant to this task alone and continue", about=about, hidden=hidden)
+        forms = (f"It lacked: {what}.", button, *forms)
+    return forms

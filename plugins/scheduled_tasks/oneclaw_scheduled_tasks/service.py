@@ -14,7 +14,7 @@ from oneclaw_scheduled_tasks import stored_runs, stored_tasks
 from oneclaw_scheduled_tasks.database import TaskDatabase, tasks_database_url
 from oneclaw_scheduled_tasks.missed import MissedPolicy
 from oneclaw_scheduled_tasks.schedules import ScheduleWords, read_date, read_schedule
-from oneclaw_scheduled_tasks.task import OverlapPolicy, Run, RunStatus, Task
+from oneclaw_scheduled_tasks.task import OverlapPolicy, Run, Task
 from oneclaw_scheduled_tasks.zones import find_zone, user_zone_name
 
 if TYPE_CHECKING:
@@ -24,11 +24,11 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
     from oneclaw_core.plugins import HomeServices
+    from oneclaw_core.tools import Grant
 
 GENERAL_ASSISTANT = "General Assistant"
 EVERY_GROUP = "*"
 NOTHING_SAID = ScheduleWords()
-_CONTINUABLE = (RunStatus.NEEDS_PERMISSION, RunStatus.FAILED, RunStatus.STOPPED)
 
 Chosen = TypeVar("Chosen", bound=StrEnum)
 
@@ -191,9 +191,7 @@ class TaskService:
             NotFoundError: there is no such run.
             UsageError: it has ended.
         """
-        found = await self._database.run(stored_runs.find_run, run_id.strip())
-        if found is None:
-            raise _no_run(run_id)
+        found = await self.find_run(run_id)
         stopped = await self._stop("it was stopped", run_id=found.id)
         if not stopped:
             raise UsageError(f"the run {found.id} has ended: {found.status}")
@@ -236,12 +234,41 @@ class TaskService:
             if run is None:
                 raise _no_run(run_id)
             stored_tasks.get_task(connection, run.task_id)
-            if run.status not in _CONTINUABLE:
+            if not run.status.can_go_on:
                 raise UsageError(f"the run {run.id} cannot go on: it is {run.status}")
             stored_runs.begin_again(connection, run, now)
             return run
 
         return await self._database.run(store)
+
+    async def lacked(self, run: Run) -> list[Grant]:
+        """Return the grants for its task alone that a run lacked, as far as it can go on with them."""
+        if run.session is None or not run.status.can_go_on:
+            return []
+        return await self._services.task_permissions.lacked(run.task_id, run.session)
+
+    async def grant_and_continue(self, run_id: str, grants: Iterable[Grant]) -> Run:
+        """Grant what a run lacked to its task alone, and have the run go on.
+
+        Args:
+            run_id: the run's id.
+            grants: those of :meth:`lacked` that the user agrees with.
+
+        Returns:
+            The run as it was before.
+
+        Raises:
+            NotFoundError: there is no such run, or its task is deleted.
+            UsageError: it cannot go on, or nothing of this kind is missing.
+        """
+        run = await self.find_run(run_id)
+        grants = tuple(grants)
+        if run.status.can_go_on:
+            if not grants:
+                raise UsageError(f"the run {run.id} lacked nothing that can be granted to its task alone")
+            for grant in grants:
+                await self._services.task_permissions.grant(grant)
+        return await self.continue_run(run.id)
 
     async def inbox(self, *, is_marked: bool) -> list[tuple[Run, str]]:
         """List the results that the user has not seen, the oldest first, with the names of their tasks.
@@ -302,9 +329,16 @@ class TaskService:
 
         return await self._database.run(read)
 
-    async def find_run(self, run_id: str) -> Run | None:
-        """A run, ``None`` if there is none of that id."""
-        return await self._database.run(stored_runs.find_run, run_id)
+    async def find_run(self, run_id: str) -> Run:
+        """A run.
+
+        Raises:
+            NotFoundError: there is none of that id.
+        """
+        found = await self._database.run(stored_runs.find_run, run_id.strip())
+        if found is None:
+            raise _no_run(run_id)
+        return found
 
     async def delete(self, task_id: str) -> None:
         """Delete a task with its log and its decisions on permissions, and stop its runs; its sessions stay.
@@ -320,7 +354,7 @@ class TaskService:
             return stopped
 
         stopped = await self._database.run(remove)
-        await self._services.forget_task(task_id)
+        await self._services.task_permissions.forget(task_id)
         await self._stop_turns(stopped)
 
     def _now(self) -> datetime:

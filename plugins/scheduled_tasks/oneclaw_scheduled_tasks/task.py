@@ -177,6 +177,11 @@ class RunStatus(StrEnum):
         """Whether nothing more comes of it."""
         return self not in (RunStatus.WAITING, RunStatus.RUNNING, RunStatus.INTERRUPTED)
 
+    @property
+    def can_go_on(self) -> bool:
+        """True if the run ended without what it was to do, and its session can be continued."""
+        return self in (RunStatus.NEEDS_PERMISSION, RunStatus.FAILED, RunStatus.STOPPED)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Run:

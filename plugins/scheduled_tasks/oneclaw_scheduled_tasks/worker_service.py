@@ -102,6 +102,6 @@ def result_text(run: Run, name: str) -> str:
     if run.status is RunStatus.NEEDS_PERMISSION:
         return (
             f"[Scheduled] {name} needs a permission: {run.answer or ''}\n{run.notes or ''}\n"
-            f"Then have it go on: oneclaw tasks continue {run.id}"
+            f"Grant that to this task alone, and have the run go on: oneclaw tasks continue {run.id} --grant"
         )
     return f"[Scheduled] {name} failed: {run.error or 'for no known reason'}"

@@ -99,6 +99,17 @@ class Tasks:
             self._database.close()
 
 
+async def end_run(service, task, status, **values):
+    """Have a run of a task, as a worker left it."""
+    from oneclaw_scheduled_tasks.tables import runs
+    from sqlalchemy import update
+
+    run = await service.run(task.id)
+    columns = {"status": str(status), "is_queued": True, "ended_at": 1_000 if status.is_final else None, **values}
+    await service._database.run(lambda each: each.execute(update(runs).where(runs.c.id == run.id).values(columns)))
+    return run.id
+
+
 class CountingServer:
     """Counts requests by path; one to a path with ``hold`` in it is answered when the test lets go."""
 

@@ -3,13 +3,24 @@
 from __future__ import annotations
 
 import asyncio
+import re
+from dataclasses import replace
+from html import unescape
 from urllib.parse import urlencode
 
 import pytest
 from oneclaw_scheduled_tasks.page import show_task, show_tasks
+from oneclaw_scheduled_tasks.schedules import ScheduleWords
+from oneclaw_scheduled_tasks.service import TaskService, TaskWords
+from oneclaw_scheduled_tasks.task import RunStatus
+from tasks_rig import end_run
+from web_site import send_form, web_site
 
 from oneclaw_core import UsageError
 from oneclaw_core.plugins import WebRequest
+from oneclaw_core.types.permissions import PermissionUse
+
+DAILY = ScheduleWords(schedule_type="daily", hour=7)
 
 
 def test_pages_schedule_run_pause_and_delete_a_task(oneclaw_factory):
@@ -40,3 +51,42 @@ def test_pages_schedule_run_pause_and_delete_a_task(oneclaw_factory):
     assert len(shown.parts[-1].rows) <= 1  # pausing drops a run that no worker has taken
     assert gone.status == 303
     assert left.parts[0].rows == ()
+
+
+@pytest.mark.one_python  # needs other plugins
+def test_a_run_is_stopped_granted_and_continued_at_the_page(oneclaw_factory):
+    async def work():
+        async with (
+            oneclaw_factory(["serve", "scheduled_tasks"]).opened() as claw,
+            web_site(claw) as rig,
+            TaskService.open(claw.services) as service,
+            await rig.browser() as person,
+        ):
+            task = await service.new(TaskWords(name="Mail", prompt="Read it.", when=DAILY))
+            await service.add(task)
+            session = await claw.begin_session("of the run")
+            use = PermissionUse("network.private", "10.0.0.7", "", "http_request", False, "default", session.id)
+            await claw.store.record_permission_use(replace(use, task=task.id))
+            lacking = await end_run(service, task, RunStatus.NEEDS_PERMISSION, session=session.id)
+            running = await end_run(service, task, RunStatus.RUNNING)
+            path = f"/scheduled_tasks/task/{task.id}"
+
+            shown = (await person.get(path)).text
+            unseen = await send_form(person, path, action="grant", run=lacking, grants="[]")
+            grants = unescape(re.search(r'name="grants" value="([^"]+)"', shown)[1])
+            granted = await send_form(person, path, action="grant", run=lacking, grants=grants)
+            paused = await send_form(person, path, action="pause")
+            stopped = [(await service.find_run(each)).status for each in (lacking, running)]
+            again = await send_form(person, path, action="continue", run=running)
+            ended = await send_form(person, path, action="stop", run=running)
+            return shown, unseen, granted, paused, stopped, again, ended, await claw.store.grants(), task.id
+
+    shown, unseen, granted, paused, stopped, again, ended, grants, task = asyncio.run(work())
+    assert "It lacked: network.private for the host 10.0.0.7." in shown
+    assert unseen.status_code == 400
+    assert "goes on" in granted.text
+    assert [(each.name, each.task) for each in grants] == [("network.private:10.0.0.7", task)]
+    assert "runs that were stopped: 2" in paused.text
+    assert stopped == [RunStatus.STOPPED, RunStatus.STOPPED]
+    assert "goes on" in again.text
+    assert "is stopped" in ended.text

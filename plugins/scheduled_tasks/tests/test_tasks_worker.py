@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import re
 import signal
 import time
 from datetime import UTC, datetime, timedelta
@@ -234,12 +235,12 @@ def test_a_run_that_lacked_a_permission_goes_on_when_it_is_granted(tasks, home, 
 
     assert main(["tasks", "inbox"]) == 0
     shown = capsys.readouterr().out
-    assert f"oneclaw tasks continue {run.id}" in shown
-    assert "--task" in shown
-    assert main(["permissions", "grant", "network.private:127.0.0.1", "--task", task.id]) == 0
+    assert f"oneclaw tasks continue {run.id} --grant" in shown
     assert main(["tasks", "inbox"]) == 0
     assert "no new results" in capsys.readouterr().out
-    assert main(["tasks", "continue", run.id]) == 0
+    assert main(["tasks", "continue", run.id, "--grant"]) == 0
+    out = capsys.readouterr().out
+    assert re.search(f"network.private for the host 127.0.0.1:[0-9]+, in the task {task.id} is granted", out)
     (run,) = until(lambda: [each for each in tasks.all_runs() if each.attempt == 2 and each.status.is_final], "the end")
 
     assert run.status is RunStatus.SUCCESS

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from contextlib import asynccontextmanager
 from types import SimpleNamespace
 
 import httpx
 import pytest
+from web_site import web_site
 
-from oneclaw_core import ServiceContext, hookimpl, tool
-from oneclaw_core.http import ServerTokens
+from oneclaw_core import hookimpl, tool
 from oneclaw_core.plugins import WebForm, WebLink, WebPage, WebResponse, WebText
 
 
@@ -55,47 +54,6 @@ class Weather:
         register("page", lambda context, request: WebResponse(body="secret"))
 
 
-class Host:
-    """The part of ``oneclaw serve`` that the service uses."""
-
-    def __init__(self, claw):
-        self.claw = self.app = claw
-        self.sessions = claw.services.sessions
-        self.link = asyncio.get_running_loop().create_future()
-
-    def ready(self, service, detail):
-        self.origin = detail
-
-    def show(self, service, text):
-        if not self.link.done():
-            self.link.set_result(text.partition("#code=")[2])
-
-
-class Rig:
-    """A running server, and clients for it."""
-
-    def __init__(self, claw, host, code):
-        self.claw, self.origin, self.code = claw, host.origin, code
-        self.storage = claw.store.plugin_storage("serve")
-
-    def client(self, **headers):
-        return httpx.AsyncClient(base_url=self.origin, headers=headers, timeout=10)
-
-    async def program(self, *scopes, name="script"):
-        token = await ServerTokens(self.storage).create(name, scopes or ("chat", "read"))
-        return self.client(Authorization=f"Bearer {token}")
-
-    async def browser(self):
-        from oneclaw_serve.access import new_link_code
-
-        headers = {"Origin": self.origin, "Sec-Fetch-Site": "same-origin"}
-        async with self.client(**headers) as first:
-            answer = await first.post("/login", json={"code": await new_link_code(self.storage)})
-        client = self.client(**headers)
-        client.cookies.update(answer.cookies)
-        return client
-
-
 async def read_events(client, session, *, after=None, until="turn_ended", most=1_000):
     """Read events until one of a kind; return pairs of id and data."""
     headers = {"Last-Event-ID": after} if after else {}
@@ -118,28 +76,11 @@ def serving(oneclaw_factory):
     """Run an async function of a rig and the scripted model against a server."""
     home = oneclaw_factory(["serve", Weather()], environ={"ONECLAW_MODEL": "scripted/model"})
 
-    @asynccontextmanager
-    async def server(claw):
-        from oneclaw_serve.service import run_web
-
-        host, stopping = Host(claw), asyncio.Event()
-        plugin = await claw.plugins.context_of("serve")
-        context = ServiceContext(plugin, host, "web", "serve", {"host": "127.0.0.1", "port": 0}, stopping)
-        task = asyncio.create_task(run_web(context))
-        await asyncio.wait({task, host.link}, return_when=asyncio.FIRST_COMPLETED)
-        if task.done():
-            task.result()
-        try:
-            yield Rig(claw, host, host.link.result())
-        finally:
-            stopping.set()
-            await task
-
     def run(work):
         async def scene():
-            async with home.opened() as claw, asyncio.timeout(30), server(claw) as rig:
+            async with home.opened() as claw, asyncio.timeout(30), web_site(claw) as rig:
                 return await work(rig)
 
         return asyncio.run(scene())
 
-    return SimpleNamespace(run=run, model=home.model, server=server, home=home)
+    return SimpleNamespace(run=run, model=home.model, server=web_site, home=home)

@@ -8,6 +8,7 @@ import re
 import pytest
 from oneclaw_serve.pages import site_pages
 from oneclaw_serve.schema_form import fields_html, read_fields
+from web_site import send_form
 
 from oneclaw_core import UsageError
 from oneclaw_core.tools import Grant
@@ -28,13 +29,6 @@ SCHEMA = {
     },
     "$defs": {"Unit": {"enum": ["metric", "imperial"]}},
 }
-
-
-async def send_form(client, path, **fields):
-    """Fill in the forms' token as the page does, and send a form."""
-    page = (await client.get(path)).text
-    token = re.search(r'name="form_token" value="(\w+)"', page)[1]
-    return await client.post(path, data={**fields, "form_token": token}, headers={"Accept": "text/html"})
 
 
 def test_pages_are_for_logged_in_people_alone(serving):
