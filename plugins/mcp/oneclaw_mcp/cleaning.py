@@ -11,6 +11,7 @@ from oneclaw_core.tools import INVISIBLE_CHARACTERS, clean_text
 MAX_DESCRIPTION_CHARACTERS = 2_048
 MAX_SCHEMA_BYTES = 65_536
 MAX_SCHEMA_DEPTH = 50
+_DIALECT_CHARACTERS = 200
 # Control characters but for tabs and line breaks, and what cannot be seen; tags can hide whole sentences.
 _HIDDEN = f"\x00-\x08\x0b-\x1f\x7f-\x9f{INVISIBLE_CHARACTERS}"
 _UNSEEN = re.compile(f"[{_HIDDEN}\ufe00-\ufe0f\U000e0080-\U000e0fff]")
@@ -39,6 +40,12 @@ def cleaned_schema(schema: object) -> dict[str, Any]:
         raise ValueError(f"its schema of arguments has more than {MAX_SCHEMA_BYTES // 1024} KiB")
     made: dict[str, Any] = {"type": "object", **{key: value for key, value in found.items() if key != "$schema"}}
     return made
+
+
+def dialect_of(schema: object) -> str | None:
+    """Return the ``$schema`` of a schema, cleaned; ``None`` if it names none."""
+    found = cleaned(schema.get("$schema"), _DIALECT_CHARACTERS) if isinstance(schema, dict) else ""
+    return found or None
 
 
 def foreign_faults(schema: dict[str, Any], value: Any) -> list[str]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from oneclaw_core import OneClawError, ToolDefinition
 from oneclaw_core.tools import ToolDefinitionError, read_private, write_private
-from oneclaw_mcp.cleaning import cleaned, cleaned_schema
+from oneclaw_mcp.cleaning import cleaned, cleaned_schema, dialect_of
 from oneclaw_mcp.naming import colliding, groups_of, permission_name, tool_name
 
 if TYPE_CHECKING:
@@ -44,6 +44,7 @@ class KnownTool:
         output_schema: the schema of its structured results, ``None`` for none.
         annotations: what the server says of it, such as ``readOnlyHint``.
         digest: of its definition as the server gave it.
+        dialect: the ``$schema`` of the schema of its arguments, which models are not shown; ``None`` for none.
     """
 
     wire: str
@@ -55,6 +56,7 @@ class KnownTool:
     output_schema: dict[str, Any] | None
     annotations: dict[str, Any]
     digest: str
+    dialect: str | None = None
 
     @property
     def is_read_only(self) -> bool:
@@ -65,6 +67,19 @@ class KnownTool:
     def is_idempotent(self) -> bool:
         """True if the server says that a second call changes nothing more."""
         return self.annotations.get("idempotentHint") is True
+
+    def input_schema(self) -> dict[str, Any]:
+        """Return the schema of its arguments for clients, with its dialect."""
+        dialect = {"$schema": self.dialect} if self.dialect is not None else {}
+        return {**dialect, **json.loads(self.parameters)}
+
+    def served_output_schema(self) -> dict[str, Any] | None:
+        """Return the schema of its results for clients, its texts cleaned; ``None`` if the results are no objects."""
+        schema = self.output_schema
+        if schema is None or schema.get("type", "object") != "object":
+            return None
+        dialect = dialect_of(schema)
+        return {**({"$schema": dialect} if dialect is not None else {}), **cleaned_schema(schema)}
 
     def definition(self, server: Server, timeout_seconds: float) -> ToolDefinition:
         """Return the definition for models, which was checked when the tool was accepted."""
@@ -203,7 +218,7 @@ class Manifest:
         )
         return replace(
             found,
-            tools=self.tools,
+            tools=tuple(_with_dialect(each, now.get(each.wire)) for each in self.tools),
             instructions=self.instructions,
             has_resources=self.has_resources,
             pending=pending,
@@ -355,7 +370,15 @@ def _known_tool(server: Server, definition: Mapping[str, Any], group: str, permi
         output,
         {name: annotations[name] for name in _HINTS if isinstance(annotations.get(name), bool)},
         digest_of(definition),
+        dialect_of(definition.get("inputSchema")),
     )
+
+
+def _with_dialect(accepted: KnownTool, found: KnownTool | None) -> KnownTool:
+    """Add the dialect to a tool that was accepted before dialects were kept; its hash covers it."""
+    if found is None or found.digest != accepted.digest or found.dialect == accepted.dialect:
+        return accepted
+    return replace(accepted, dialect=found.dialect)
 
 
 def _usable_output(schema: object) -> dict[str, Any] | None:

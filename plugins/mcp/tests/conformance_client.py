@@ -119,7 +119,7 @@ class Run:
             await self.call("add_numbers", {"a": 5, "b": 3})
         elif name == "json-schema-2020-12-preservation":
             focal = next(each for wire, each in by_name.items() if wire != "json_schema_echo")
-            await self.call("json_schema_echo", {"schema": json.loads(focal.parameters)})
+            await self.call("json_schema_echo", {"schema": focal.input_schema()})
         elif "toolCalls" in self._context:
             for each in self._context["toolCalls"]:
                 await self.call(each["name"], each["arguments"])
