@@ -3,13 +3,21 @@
 from __future__ import annotations
 
 import hashlib
+import json
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from oneclaw_core import ToolResult
+from oneclaw_core.process import run_in_thread
 from oneclaw_core.tools import one_line
+from oneclaw_mcp.cleaning import foreign_faults
+from oneclaw_mcp.gateway import Answer, answer_of
+from oneclaw_mcp.source import McpTool
 
 if TYPE_CHECKING:
-    from oneclaw_core import OneClaw, ToolDefinition, ToolResult
-    from oneclaw_mcp.gateway import Answer, CallTool
+    from oneclaw_core import OneClaw, ToolDefinition
+    from oneclaw_mcp.gateway import CallTool
+    from oneclaw_mcp.manifest import KnownTool
     from oneclaw_mcp.offer import Offer
 
 PAGE_TOOLS = 500
@@ -49,18 +57,30 @@ class DirectTools:
         first = 0 if cursor is None else names.index(cursor)
         shown = names[first : first + PAGE_TOOLS]
         following = names[first + PAGE_TOOLS] if first + PAGE_TOOLS < len(names) else None
-        return [_described(name, tools[name]) for name in shown], following
+        return [_described(name, tools[name], self._of_server(tools[name])) for name in shown], following
 
     async def call(self, name: str, arguments: dict[str, Any], call_tool: CallTool) -> ToolResult | Answer:
-        """Call a tool, as :meth:`Gateway.call` does."""
-        import json
-
-        from oneclaw_core import ToolResult
-
+        """Call a tool, as :meth:`Gateway.call` does; the answer also holds a structured result as such."""
         definition = self._tools().get(name)
         if definition is None:
             return ToolResult.error("not_found", f"There is no tool {one_line(name, 100)!r}.")
-        return await call_tool(definition.name, json.dumps(arguments))
+        result = await call_tool(definition.name, json.dumps(arguments))
+        answer = answer_of(result)
+        if answer.is_error:
+            return answer
+        known = self._of_server(definition)
+        schema = known.served_output_schema() if known is not None else None
+        if schema is None:
+            return answer if isinstance(result.result, str) else replace(answer, structured=result.result)
+        value = _structured(result.result)
+        if await run_in_thread(lambda: _misses(schema, value)):
+            # A client refuses a result that does not fit the schema that it was shown; the text says what is wrong.
+            return replace(answer, is_error=True)
+        return replace(answer, structured=value)
+
+    def _of_server(self, definition: ToolDefinition) -> KnownTool | None:
+        tool = self._claw.services.registry.get_tool(definition.name)
+        return tool.known if isinstance(tool, McpTool) else None
 
     def _tools(self) -> dict[str, ToolDefinition]:
         version = self._claw.services.registry.version
@@ -78,14 +98,33 @@ def short_name(name: str) -> str:
     return f"{name[: MAX_NAME_CHARACTERS - _HASH_CHARACTERS - 1]}_{digest}"
 
 
-def _described(name: str, definition: ToolDefinition) -> dict[str, Any]:
-    return {
+def _described(name: str, definition: ToolDefinition, known: KnownTool | None) -> dict[str, Any]:
+    document = {
         "name": name,
         "description": definition.description,
-        "inputSchema": {"type": "object", **definition.parameters},
+        "inputSchema": known.input_schema() if known is not None else {"type": "object", **definition.parameters},
         "annotations": {
             "readOnlyHint": definition.read_only,
             "destructiveHint": not definition.read_only,
             "idempotentHint": definition.read_only or definition.idempotent,
         },
     }
+    output = known.served_output_schema() if known is not None else None
+    return document if output is None else {**document, "outputSchema": output}
+
+
+def _structured(value: Any) -> Any:
+    """Return a structured result; one that pictures or files go with stands at the beginning of a text."""
+    if not isinstance(value, str):
+        return value
+    try:
+        return json.JSONDecoder().raw_decode(value)[0]
+    except ValueError:
+        return None
+
+
+def _misses(schema: dict[str, Any], value: Any) -> bool:
+    try:
+        return not isinstance(value, dict) or bool(foreign_faults(schema, value))
+    except Exception:  # noqa: BLE001  # a foreign schema
+        return True

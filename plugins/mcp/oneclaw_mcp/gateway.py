@@ -77,10 +77,12 @@ class Answer:
     Attributes:
         blocks: of content, as on the wire.
         is_error: True if the call failed.
+        structured: the structured result, which the blocks say as well; ``None`` for none.
     """
 
     blocks: list[dict[str, Any]]
     is_error: bool = False
+    structured: Any = None
 
 
 class Gateway:

@@ -89,7 +89,10 @@ class ServedOffer:
         if isinstance(outcome, InputRequiredResult):
             return outcome
         answer = outcome if isinstance(outcome, Answer) else answer_of(outcome)
-        return CallToolResult.model_validate({"content": answer.blocks, "isError": answer.is_error})
+        document = {"content": answer.blocks, "isError": answer.is_error}
+        if isinstance(answer.structured, dict) or (answer.structured is not None and is_modern(context)):
+            document["structuredContent"] = answer.structured
+        return CallToolResult.model_validate(document)
 
     async def list_prompts(self, context: Any, parameters: Any) -> Any:
         """Answer ``prompts/list``."""

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from http_gateway import served
+from mcp_homes import McpHome, plain
 from oneclaw_mcp import http_serving
 from oneclaw_mcp.direct import MAX_NAME_CHARACTERS, short_name
 from oneclaw_mcp.offer import Offer
@@ -48,6 +49,12 @@ async def paint(color: str, context: ToolContext) -> str:
     except NobodyToAskError:
         size = "any"
     return f"painted {size} in {color}"
+
+
+@tool(read_only=True)
+def measure() -> list[int]:
+    """Measure a wall."""
+    return [1, 2]
 
 
 PAINTED: list[str] = []
@@ -258,6 +265,47 @@ def test_direct_server_lists_the_tools_themselves(painting: HomeUnderTest, monke
 
     painting.run(use())
     assert len(short_name("a" * 60)) == MAX_NAME_CHARACTERS
+
+
+@ERAS
+def test_direct_server_passes_on_schemas_and_structured_results(
+    mode: str, oneclaw_factory: HomeFactory, tmp_path: Path
+) -> None:
+    arguments = {"$schema": "https://json-schema.org/draft/2020-12/schema", "type": "object"}
+    results = {
+        "type": "object",
+        "properties": {"a": {"type": "integer", "description": "one\u200b"}},
+        "required": ["a"],
+    }
+    content = {"name": "content", "inputSchema": arguments, "outputSchema": results}
+    (tmp_path / "tools.json").write_text(json.dumps([content, {"name": "pids", "inputSchema": arguments}]))
+    oneclaw = oneclaw_factory(["mcp"], allow=["mcp.plain.*"])
+    McpHome(oneclaw).add("plain", *plain(f"tools={tmp_path / 'tools.json'}"))
+    oneclaw.app.add_tools(measure, group="art")
+    picture = {"type": "image", "data": "aGk=", "mimeType": "image/png"}
+
+    async def use() -> None:
+        async with (
+            served(oneclaw.app, Offer(frozenset({"mcp_plain", "art"})), is_direct=True) as server,
+            server.client(await server.token(), mode) as client,
+        ):
+            own, tool, untyped = (await client.list_tools()).tools
+            assert (own.output_schema, untyped.output_schema) == (None, None)
+            assert tool.input_schema == arguments
+            assert tool.output_schema == {**results, "properties": {"a": {"type": "integer", "description": "one"}}}
+
+            async def returned(**result: Any) -> Any:
+                return await client.call_tool("plain__content", result)
+
+            whole = await returned(content=[], structuredContent={"a": 1})
+            assert (whole.structured_content, text_of(whole)) == ({"a": 1}, '{"a":1}')
+            with_picture = await returned(content=[picture], structuredContent={"a": 2})
+            assert (with_picture.structured_content, with_picture.content[1].data) == ({"a": 2}, "aGk=")
+            misfit = await returned(content=[], structuredContent={"a": "x"})
+            assert (misfit.is_error, "does not fit the server's own schema" in text_of(misfit)) == (True, True)
+            assert (await client.call_tool("measure", {})).structured_content == (None if mode == "legacy" else [1, 2])
+
+    oneclaw.run(use())
 
 
 @ERAS
