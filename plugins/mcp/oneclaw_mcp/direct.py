@@ -15,6 +15,8 @@ from oneclaw_mcp.gateway import Answer, answer_of
 from oneclaw_mcp.source import McpTool
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from oneclaw_core import OneClaw, ToolDefinition
     from oneclaw_mcp.gateway import CallTool
     from oneclaw_mcp.manifest import KnownTool
@@ -58,6 +60,10 @@ class DirectTools:
         shown = names[first : first + PAGE_TOOLS]
         following = names[first + PAGE_TOOLS] if first + PAGE_TOOLS < len(names) else None
         return [_described(name, tools[name], self._of_server(tools[name])) for name in shown], following
+
+    def listed(self) -> Iterable[tuple[str, ToolDefinition]]:
+        """Return all tools that are listed now, by their names."""
+        return self._tools().items()
 
     async def call(self, name: str, arguments: dict[str, Any], call_tool: CallTool) -> ToolResult | Answer:
         """Call a tool, as :meth:`Gateway.call` does; the answer also holds a structured result as such."""

@@ -61,9 +61,13 @@ class _Place:
         await self._started.wait()
 
     async def _run(self) -> None:
-        async with self.manager.run():
-            self._started.set()
-            await self._stop.wait()
+        watching = asyncio.create_task(self.served.watch())
+        try:
+            async with self.manager.run():
+                self._started.set()
+                await self._stop.wait()
+        finally:
+            watching.cancel()
 
     async def handle(self, scope: Any, receive: Any, send: Any) -> None:
         """Answer a request."""
@@ -90,7 +94,7 @@ class _Place:
         """End all sessions, streams and calls."""
         for each in list(self.requests):
             each.cancel()
-        await self.served.calls.aclose()
+        await self.served.aclose()
         self._stop.set()
         if self.task is not None:
             await asyncio.gather(self.task, return_exceptions=True)
@@ -178,6 +182,8 @@ class HttpServer:
     async def drain(self) -> None:
         """Let calls end for a few seconds, then end all that is left."""
         self._is_closing = True
+        for place in self._places.values():
+            place.served.end_subscriptions()
         calls = [call for place in self._places.values() for call in place.calls]
         if calls:
             await asyncio.wait(calls, timeout=DRAIN_SECONDS)

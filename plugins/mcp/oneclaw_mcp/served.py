@@ -12,6 +12,7 @@ from oneclaw_core import NotFoundError, OneClawError, ToolClient, ToolResult, Us
 from oneclaw_mcp.asking import ClientUser, OpenCalls, is_modern
 from oneclaw_mcp.direct import DirectTools
 from oneclaw_mcp.gateway import READ_WITH_TOOL, Answer, Gateway, answer_of
+from oneclaw_mcp.list_changes import ListChanges
 from oneclaw_mcp.offer import group_of
 from oneclaw_mcp.served_prompts import ARGUMENTS, expanded_prompt, listed_prompts
 from oneclaw_mcp.workspace import READ_FILE, Workspace
@@ -38,6 +39,7 @@ class ServedOffer:
         client: on whose behalf tools are called.
         calls: those that are under way.
         journal: of all calls.
+        changes: tells clients of changes of the list of tools; ``None`` for a list that never changes.
     """
 
     claw: OneClaw
@@ -46,6 +48,7 @@ class ServedOffer:
     client: ToolClient
     calls: OpenCalls
     journal: CallJournal
+    changes: ListChanges | None = None
 
     @classmethod
     def make(cls, claw: OneClaw, offer: Offer, journal: CallJournal, *, is_direct: bool) -> ServedOffer:
@@ -54,14 +57,18 @@ class ServedOffer:
         client = ToolClient(name, selection=offer.selection)
         if offer.agent is not None:
             client = replace(client, agent=offer.agent.name)
-        tools = DirectTools(claw, offer) if is_direct else Gateway(claw, offer)
-        return cls(claw, offer, tools, client, OpenCalls(), journal)
+        if not is_direct:
+            return cls(claw, offer, Gateway(claw, offer), client, OpenCalls(), journal)
+        tools = DirectTools(claw, offer)
+        return cls(claw, offer, tools, client, OpenCalls(), journal, ListChanges(claw, tools))
 
     async def list_tools(self, context: Any, parameters: Any) -> Any:
         """Answer ``tools/list``."""
         from mcp import MCPError
         from mcp_types import ListToolsResult
 
+        if self.changes is not None:
+            self.changes.note(context)
         cursor = parameters.cursor if parameters is not None else None
         try:
             if isinstance(self.tools, Gateway):
@@ -191,16 +198,47 @@ class ServedOffer:
         finally:
             with CancelScope(shield=True):
                 await self.journal.end(number, result, duration_ms)
+        if self.changes is not None:
+            await self.changes.look()
         return result
+
+    async def watch(self) -> None:
+        """Tell clients of changes of the list of tools until cancelled."""
+        if self.changes is not None:
+            await self.changes.watch()
+
+    def end_subscriptions(self) -> None:
+        """End the streams that clients listen on, so that no end of a call is waited for on them."""
+        if self.changes is not None:
+            self.changes.close()
+
+    async def aclose(self) -> None:
+        """End the calls that wait for an answer, and all subscriptions."""
+        self.end_subscriptions()
+        await self.calls.aclose()
 
 
 def sdk_server(served: ServedOffer) -> SdkServer[Any]:
     """Make the server of the SDK."""
     from mcp.server.caching import CacheHint
+    from mcp.server.lowlevel import NotificationOptions
     from mcp.server.lowlevel import Server as SdkServer
 
+    class DirectServer(SdkServer[Any]):
+        """Announces in both eras that the list of tools can change, and nothing else."""
+
+        def get_capabilities(self, notification_options: Any = None, *arguments: Any, **named: Any) -> Any:
+            options = NotificationOptions(tools_changed=True)
+            found = super().get_capabilities(options, *arguments, **named)
+            if found.prompts is not None:
+                found.prompts.list_changed = False
+            if found.resources is not None:
+                found.resources.list_changed = found.resources.subscribe = False
+            return found
+
     hint = CacheHint(ttl_ms=_TTL_MS, scope="private")
-    return SdkServer(
+    changes = served.changes
+    return (SdkServer if changes is None else DirectServer)(
         "oneclaw",
         version=__version__,
         instructions=served.tools.instructions(),
@@ -211,5 +249,6 @@ def sdk_server(served: ServedOffer) -> SdkServer[Any]:
         on_list_resources=served.list_resources,
         on_list_resource_templates=served.list_templates,
         on_read_resource=served.read_resource,
+        on_subscriptions_listen=changes.listen if changes is not None else None,
         cache_hints={"tools/list": hint, "prompts/list": hint},
     )

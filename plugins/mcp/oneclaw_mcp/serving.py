@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import sys
 from contextlib import asynccontextmanager
@@ -50,11 +51,13 @@ async def serve_stdio(
         # Standard output belongs to the messages; what tools print goes to standard error.
         messages = anyio.wrap_file(os.fdopen(os.dup(stdout.fileno()), "w", encoding="utf-8"))
         received = anyio.wrap_file(os.fdopen(os.dup(sys.stdin.fileno()), encoding="utf-8", errors="replace"))
+        watching = asyncio.create_task(served.watch())
         try:
             async with stdio_server(received, messages) as (reading, writing):
                 await server.run(reading, writing, server.create_initialization_options())
         finally:
-            await served.calls.aclose()
+            watching.cancel()
+            await served.aclose()
 
 
 @asynccontextmanager

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from contextlib import AsyncExitStack
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -306,6 +307,38 @@ def test_direct_server_passes_on_schemas_and_structured_results(
             assert (await client.call_tool("measure", {})).structured_content == (None if mode == "legacy" else [1, 2])
 
     oneclaw.run(use())
+
+
+@ERAS
+def test_direct_server_tells_of_changes_of_its_list(
+    mode: str, painting: HomeUnderTest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("oneclaw_mcp.list_changes.LOOK_SECONDS", 0.05)
+    told = asyncio.Event()
+
+    async def note(message: Any) -> None:
+        if type(message).__name__ == "ToolListChangedNotification":
+            told.set()
+
+    async def use() -> None:
+        async with (
+            served(painting.app, Offer(frozenset({"art"})), is_direct=True) as server,
+            server.client(await server.token(), mode, message_handler=note) as client,
+        ):
+            assert client.server_capabilities.tools.list_changed
+            assert not client.server_capabilities.prompts.list_changed
+            assert len((await client.list_tools()).tools) == 2
+            async with AsyncExitStack() as stack:
+                if mode == "auto":
+                    stream = await stack.enter_async_context(client.listen(tools_list_changed=True))
+                    painting.app.add_tools(measure, group="art")
+                    assert type(await asyncio.wait_for(anext(aiter(stream)), 10)).__name__ == "ToolsListChanged"
+                else:
+                    painting.app.add_tools(measure, group="art")
+                    await asyncio.wait_for(told.wait(), 10)
+                assert len((await client.list_tools(cache_mode="bypass")).tools) == 3
+
+    painting.run(use())
 
 
 @ERAS
