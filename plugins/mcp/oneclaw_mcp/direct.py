@@ -65,10 +65,14 @@ class DirectTools:
         """Return all tools that are listed now, by their names."""
         return self._tools().items()
 
+    def has(self, name: str) -> bool:
+        """Return True if a tool can be called by a name, which may be its whole name."""
+        return short_name(name) in self._tools()
+
     async def call(self, name: str, arguments: dict[str, Any], call_tool: CallTool) -> ToolResult | Answer:
         """Call a tool, as :meth:`Gateway.call` does; the answer also holds a structured result as such."""
-        definition = self._tools().get(name)
-        if definition is None:
+        definition = self._tools().get(short_name(name))
+        if definition is None:  # it has gone a moment ago
             return ToolResult.error("not_found", f"There is no tool {one_line(name, 100)!r}.")
         result = await call_tool(definition.name, json.dumps(arguments))
         answer = answer_of(result)

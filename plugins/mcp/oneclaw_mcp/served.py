@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from anyio import CancelScope
 
 from oneclaw_core import NotFoundError, OneClawError, ToolClient, ToolResult, UsageError, __version__
+from oneclaw_core.tools import one_line
 from oneclaw_mcp.asking import ClientUser, OpenCalls, is_modern
 from oneclaw_mcp.direct import DirectTools
 from oneclaw_mcp.gateway import READ_WITH_TOOL, Answer, Gateway, answer_of
@@ -83,7 +84,11 @@ class ServedOffer:
 
     async def call_tool(self, context: Any, parameters: Any) -> Any:
         """Answer ``tools/call``."""
+        from mcp import MCPError
         from mcp_types import CallToolResult, InputRequiredResult
+
+        if not self.tools.has(parameters.name):
+            raise MCPError(_INVALID, f"there is no tool {one_line(parameters.name, 100)!r}")
 
         async def work(user: ClientUser) -> ToolResult | Answer:
             async def call(name: str, arguments: str) -> ToolResult:

@@ -260,7 +260,9 @@ def test_direct_server_lists_the_tools_themselves(painting: HomeUnderTest, monke
             assert first.tools[0].annotations.read_only_hint
             assert second.tools[0].annotations.destructive_hint
             assert text_of(await client.call_tool("look", {"subject": "it"})) == "saw it"
-            assert (await client.call_tool("get_current_time", {})).is_error
+            with pytest.raises(MCPError, match="there is no tool 'get_current_time'") as refused:
+                await client.call_tool("get_current_time", {})
+            assert refused.value.code == -32602
             with pytest.raises(MCPError, match="cursor"):
                 await client.list_tools(cursor="zzz")
 
