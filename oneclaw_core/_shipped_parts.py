@@ -81,10 +81,12 @@ COMMANDS = {
 CHAT_COMMANDS = {
     "agents": "agents",
     "commands": "shell",
+    "inbox": "scheduled_tasks",
     "memory": "memory",
     "redo": "checkpoints",
     "retry": "checkpoints",
     "skills": "skills",
+    "tasks": "scheduled_tasks",
     "todo": "agents",
     "undo": "checkpoints",
 }

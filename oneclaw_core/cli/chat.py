@@ -249,7 +249,7 @@ async def _cancellably(work: Coroutine[Any, Any, _Value]) -> _Value:
 async def _greet(conversation: Conversation, full_model: str) -> None:
     print_wrapped(f"OneClaw {__version__}, model {full_model}. /help lists the commands, Ctrl-D leaves.", "")
     for notice in await conversation.claw.plugins.chat_notices():
-        print_wrapped(notice, "")
+        print_wrapped(f"{notice.text}: {notice.command}" if notice.command else notice.text, "")
     session = await conversation.session()
     if session is not None:
         count = await conversation.claw.store.count_messages(session.id)

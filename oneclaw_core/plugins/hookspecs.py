@@ -38,6 +38,7 @@ if TYPE_CHECKING:
         TurnOutcome,
         Work,
     )
+    from oneclaw_core.plugins.contract.chat_answer import ChatNotice
     from oneclaw_core.plugins.contract.context import PluginContext
     from oneclaw_core.plugins.registration.named_registrars import (
         ChannelRegistrar,
@@ -312,8 +313,8 @@ async def expand_command(context: PluginContext, command: CommandUse) -> Expande
 
 
 @_prompt
-async def chat_notices(context: PluginContext) -> Iterable[str] | None:
-    """Return lines to show to a person who begins to chat. 5 s."""
+async def chat_notices(context: PluginContext) -> Iterable[str | ChatNotice] | None:
+    """Return lines to show to a person who begins to chat, in a terminal or at the web page. 5 s."""
 
 
 # Rewriters: each sees what the one before returned; the result is validated again; fails closed. 15 s.

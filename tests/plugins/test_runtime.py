@@ -10,6 +10,7 @@ from stand_ins import plugin, plugins_at_work
 from oneclaw_core import (
     Ask,
     CallInfo,
+    ChatNotice,
     CommandUse,
     Deny,
     ExpandedMessage,
@@ -485,9 +486,11 @@ def test_a_plugin_refuses_a_command_in_its_own_words(tmp_path, raised, shown):
 def test_notices_for_a_chat_are_gathered(tmp_path):
     async def work():
         plugins = plugins_at_work(
-            tmp_path, a=plugin(chat_notices=lambda: ["one"]), b=plugin(chat_notices=lambda: 1 / 0)
+            tmp_path,
+            a=plugin(chat_notices=lambda: ["one", ChatNotice(text="two", page="inbox")]),
+            b=plugin(chat_notices=lambda: 1 / 0),
         )
-        assert await plugins.chat_notices() == ["one"]
+        assert await plugins.chat_notices() == [ChatNotice(text="one"), ChatNotice(text="two", page="/a/inbox")]
         assert not plugins.follows_turns
 
     asyncio.run(work())

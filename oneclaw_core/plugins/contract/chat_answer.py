@@ -1,4 +1,4 @@
-"""Answer of a plugin's chat command that does more than show a text."""
+"""What plugins show in chats: answers of chat commands, and notices at the beginning."""
 
 from __future__ import annotations
 
@@ -31,3 +31,18 @@ class ChatAnswer:
     send: str | None = None
     attachments: tuple[Attachment, ...] = ()
     leave: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChatNotice:
+    """A line to show to a person who begins to chat, with the place where there is more.
+
+    Attributes:
+        text: the line.
+        command: the chat command that shows more, such as ``/inbox``; ``""`` for none.
+        page: the page that shows more, as a path below ``/PLUGIN/``; ``None`` for none.
+    """
+
+    text: str
+    command: str = ""
+    page: str | None = None

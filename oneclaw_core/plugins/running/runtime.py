@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from oneclaw_core.errors import NotFoundError, OneClawError, PluginError
 from oneclaw_core.plugins.contract.arguments import (
@@ -17,6 +17,7 @@ from oneclaw_core.plugins.contract.arguments import (
     PromptSection,
     ToolWork,
 )
+from oneclaw_core.plugins.contract.chat_answer import ChatNotice
 from oneclaw_core.plugins.contract.checks import PluginCheck, failed_check, run_check, run_fix
 from oneclaw_core.plugins.hookspecs import HOOK_KINDS, HookKind
 from oneclaw_core.plugins.isolation import HookError
@@ -51,8 +52,6 @@ UNBOUND_HOOKS = frozenset(
     }
 )
 """Event hooks that are not about a turn."""
-
-_Item = TypeVar("_Item")
 
 _log = logging.getLogger("oneclaw.plugins")
 
@@ -248,7 +247,7 @@ class Plugins:
     async def message_commands(self) -> dict[str, MessageCommand]:
         """Gather the commands that plugins expand, by name; of two of one name the first that can be used counts."""
         found: dict[str, MessageCommand] = {}
-        for command in await self._listed("message_commands", MessageCommand):
+        for _, command in await self._listed("message_commands", MessageCommand):
             known = found.get(command.name)
             if known is None or (known.problem is not None and command.problem is None):
                 found[command.name] = command
@@ -275,22 +274,27 @@ class Plugins:
                 raise self._complain(step.plugin, "expand_command", fault)
         return None
 
-    async def chat_notices(self) -> list[str]:
-        """Gather lines to show to a person who begins to chat."""
-        return await self._listed("chat_notices", str)
+    async def chat_notices(self) -> list[ChatNotice]:
+        """Gather lines to show to a person who begins to chat, with the whole paths of their pages."""
+        found = []
+        for plugin, each in await self._listed("chat_notices", str, ChatNotice):
+            notice = ChatNotice(text=each) if isinstance(each, str) else each
+            found.append(notice if notice.page is None else replace(notice, page=f"/{plugin}/{notice.page}"))
+        return found
 
-    async def _listed(self, hook: str, kind: type[_Item]) -> list[_Item]:
-        """Gather the objects that a hook without arguments returns."""
-        found: list[_Item] = []
+    async def _listed(self, hook: str, *kinds: type) -> list[tuple[str, Any]]:
+        """Gather the objects that a hook without arguments returns, with the names of the plugins."""
+        found: list[tuple[str, Any]] = []
         for step in self._plans.get(hook, ()):
             listed = await self._gathered(step, hook, {}, CONTEXT_SECONDS)
             if listed is None:
                 continue
             items = list(listed) if isinstance(listed, list | tuple) else [listed]
-            if all(isinstance(each, kind) for each in items):
-                found += items
+            if all(isinstance(each, kinds) for each in items):
+                found += [(step.plugin.name, each) for each in items]
             else:
-                self._complain(step.plugin, hook, f"returned something other than {kind.__name__} objects")
+                names = " or ".join(kind.__name__ for kind in kinds)
+                self._complain(step.plugin, hook, f"returned something other than {names} objects")
         return found
 
     async def _sections(self, hook: str, session: SessionInfo, seconds: float) -> list[PromptSection]:

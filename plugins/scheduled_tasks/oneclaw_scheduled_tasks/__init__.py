@@ -8,7 +8,14 @@ from typing import TYPE_CHECKING
 from oneclaw_core import hookimpl
 
 if TYPE_CHECKING:
-    from oneclaw_core import CommandRegistrar, ServiceRegistrar, ToolRegistrar
+    from oneclaw_core import (
+        ChatCommandRegistrar,
+        ChatNotice,
+        CommandRegistrar,
+        PluginContext,
+        ServiceRegistrar,
+        ToolRegistrar,
+    )
     from oneclaw_core.plugins import RouteRegistrar
 
 
@@ -32,7 +39,25 @@ def register_commands(register: CommandRegistrar) -> None:
 def register_routes(register: RouteRegistrar) -> None:
     """Add the page ``Scheduled tasks`` to ``oneclaw serve``."""
     register("", "oneclaw_scheduled_tasks.page:show_tasks", methods=("GET", "POST"), title="Scheduled tasks")
+    register("inbox", "oneclaw_scheduled_tasks.page:show_inbox", methods=("GET", "POST"))
     register("task/{id}", "oneclaw_scheduled_tasks.page:show_task", methods=("GET", "POST"))
+
+
+@hookimpl
+def register_chat_commands(register: ChatCommandRegistrar) -> None:
+    """Add ``/inbox`` and ``/tasks``."""
+    summary = "Show new results of scheduled tasks; /inbox grant RUN, /inbox continue RUN."
+    register("inbox", "oneclaw_scheduled_tasks.chat:inbox_command", help=summary)
+    summary = "List scheduled tasks; /tasks run, pause or resume TASK, /tasks stop RUN."
+    register("tasks", "oneclaw_scheduled_tasks.chat:tasks_command", help=summary)
+
+
+@hookimpl
+async def chat_notices(context: PluginContext) -> list[ChatNotice]:
+    """Say how many results the user has not seen."""
+    from oneclaw_scheduled_tasks.inbox import unread_notices
+
+    return await unread_notices(context.services)
 
 
 @hookimpl

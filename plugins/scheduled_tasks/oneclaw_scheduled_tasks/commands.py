@@ -261,7 +261,7 @@ def inbox(keep: bool, as_json: bool) -> None:
     What is shown counts as seen.
     """
     from oneclaw_scheduled_tasks.documents import run_document
-    from oneclaw_scheduled_tasks.worker_service import result_text
+    from oneclaw_scheduled_tasks.inbox import result_text
 
     found = _with_service(lambda service: service.inbox(is_marked=not keep))
     if as_json:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from oneclaw_core.tools import Grant
     from oneclaw_scheduled_tasks.task import Run, Task
 
+_SHOWN_RESULTS = 50
 _NEW = {
     "type": "object",
     "required": ["name", "prompt", "schedule_type"],
@@ -56,9 +57,36 @@ async def show_tasks(context: PluginContext, request: WebRequest) -> WebPage:
             await service.add(task)
             notice = f"Scheduled {task.name}; next run: {task.local_text(task.next_at)}."
         rows = tuple(_row(task, last) for task, last in await service.list_all())
+        unread = await service.count_unread()
     table = WebTable(columns=("task", "schedule", "state", "last run", "next run"), rows=rows)
     form = WebForm(submit="Schedule it", title="New task", fields=_NEW)
-    return WebPage(title="Scheduled tasks", parts=(table, form), notice=notice)
+    link = WebLink(f"Results ({unread} new)" if unread else "Results", "inbox")
+    return WebPage(title="Scheduled tasks", parts=(link, table, form), notice=notice)
+
+
+async def show_inbox(context: PluginContext, request: WebRequest) -> WebPage:
+    """Show the last results, which count as seen then; stop a run or have it go on.
+
+    Args:
+        context: of the plugin.
+        request: for the page.
+    """
+    notice = ""
+    async with TaskService.open(context.services) as service:
+        if request.method == "POST":
+            notice = await _do_with_run(service, request.form())
+        tasks = {task.id: task for task, _ in await service.list_all()}
+        rows = []
+        for run, name in await service.results(_SHOWN_RESULTS):
+            state = str(run.status) if run.is_read else f"{run.status}, new"
+            ended = tasks[run.task_id].local_text(run.ended_at)
+            lacked = await service.lacked(run) if run.status is RunStatus.NEEDS_PERMISSION else []
+            session = WebLink("open", session=run.session) if run.session else ""
+            actions = run_actions(run, f"{name}, {ended}", lacked)
+            rows.append((WebLink(name, f"task/{run.task_id}"), ended, state, _result(run), session, actions))
+    columns = ("task", "ended", "status", "result", "session", "change")
+    table = WebTable(columns=columns, rows=tuple(rows), empty="No task has run yet.")
+    return WebPage(title="Results of scheduled tasks", parts=(table, WebLink("All tasks", "")), notice=notice)
 
 
 async def show_task(context: PluginContext, request: WebRequest) -> WebPage | WebResponse:
@@ -183,21 +211,23 @@ def _row(task: Task, last: Run | None) -> Any:
 
 
 def _run_row(task: Task, run: Run, lacked: Sequence[Grant]) -> Any:
-    result = " ".join(filter(None, (run.answer, run.error, run.notes)))
     session = WebLink("open", session=run.session) if run.session else ""
-    took = duration_text(run.duration_seconds)
-    return task.local_text(run.scheduled_at), str(run.status), took, result, session, run_actions(task, run, lacked)
+    due, took = task.local_text(run.scheduled_at), duration_text(run.duration_seconds)
+    return due, str(run.status), took, _result(run), session, run_actions(run, due, lacked)
 
 
-def run_actions(task: Task, run: Run, lacked: Sequence[Grant]) -> tuple[str | WebForm, ...]:
+def _result(run: Run) -> str:
+    return " ".join(filter(None, (run.answer, run.error, run.notes)))
+
+
+def run_actions(run: Run, about: str, lacked: Sequence[Grant]) -> tuple[str | WebForm, ...]:
     """Return the buttons for a run.
 
     Args:
-        task: of the run.
         run: which.
+        about: what it is, for screen readers.
         lacked: the grants that it lacked.
     """
-    about = task.local_text(run.scheduled_at)
     if not run.status.is_final:
         return (WebForm(submit="Stop", about=about, hidden={"action": "stop", "run": run.id}),)
     if not run.status.can_go_on:

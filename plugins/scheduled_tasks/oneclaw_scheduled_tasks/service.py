@@ -278,6 +278,24 @@ class TaskService:
         """
         return await self._database.run(lambda connection: stored_runs.unread(connection, is_marked=is_marked))
 
+    async def results(self, limit: int) -> list[tuple[Run, str]]:
+        """List the last results, first those that were not seen, with the names of their tasks; they count as seen.
+
+        Args:
+            limit: how many at most.
+        """
+
+        def read(connection: Connection) -> list[tuple[Run, str]]:
+            found = stored_runs.last_results(connection, limit)
+            stored_runs.mark_read(connection, [run.id for run, _ in found if not run.is_read])
+            return found
+
+        return await self._database.run(read)
+
+    async def count_unread(self) -> int:
+        """How many results the user has not seen."""
+        return sum((await self._database.run(stored_runs.count_unread)).values())
+
     async def get(self, task_id: str) -> Task:
         """A task.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import case, delete, select, update
+from sqlalchemy import case, delete, func, select, update
 
 from oneclaw_scheduled_tasks.rows import run_from_row, to_milliseconds
 from oneclaw_scheduled_tasks.tables import runs, tasks, workers
@@ -20,6 +20,8 @@ KEPT_DAYS = 90
 SHOWN_RUNS = 50
 _MOST_QUEUED = 200
 _WITH_RESULT = (str(RunStatus.SUCCESS), str(RunStatus.FAILED), str(RunStatus.NEEDS_PERMISSION))
+_HAS_RESULT = runs.c.ended_at.is_not(None) & runs.c.status.in_(_WITH_RESULT)
+_IS_UNREAD = ~runs.c.is_read & _HAS_RESULT
 _UNFINISHED = (str(RunStatus.WAITING), str(RunStatus.RUNNING), str(RunStatus.INTERRUPTED))
 
 
@@ -150,13 +152,31 @@ def unread(connection: Connection, *, is_marked: bool = False) -> list[tuple[Run
     query = (
         select(runs, tasks.c.name)
         .join(tasks, tasks.c.id == runs.c.task_id)
-        .where(~runs.c.is_read, runs.c.ended_at.is_not(None), runs.c.status.in_(_WITH_RESULT))
+        .where(_IS_UNREAD)
         .order_by(runs.c.ended_at, runs.c.id)
     )
     found = _named(connection, query)
     if is_marked:
         mark_read(connection, [run.id for run, _ in found])
     return found
+
+
+def count_unread(connection: Connection) -> dict[RunStatus, int]:
+    """Count the results that the user has not seen, by status."""
+    query = select(runs.c.status, func.count()).where(_IS_UNREAD).group_by(runs.c.status)
+    return {RunStatus(status): count for status, count in connection.execute(query)}
+
+
+def last_results(connection: Connection, limit: int) -> list[tuple[Run, str]]:
+    """The last results, the newest first, those that were not seen before all others, with the names of their tasks."""
+    query = (
+        select(runs, tasks.c.name)
+        .join(tasks, tasks.c.id == runs.c.task_id)
+        .where(_HAS_RESULT)
+        .order_by(runs.c.is_read, runs.c.ended_at.desc(), runs.c.id)
+        .limit(limit)
+    )
+    return _named(connection, query)
 
 
 def mark_read(connection: Connection, ids: Collection[str]) -> None:

@@ -10,13 +10,12 @@ from typing import TYPE_CHECKING
 
 from oneclaw_core import find_home
 from oneclaw_scheduled_tasks.database import TaskDatabase, sqlite_path, tasks_database_url
-from oneclaw_scheduled_tasks.stored_runs import finished_since
+from oneclaw_scheduled_tasks.inbox import IN_A_CHAT, ON_THE_COMMAND_LINE, result_text
+from oneclaw_scheduled_tasks.stored_runs import finished_since, mark_read
 from oneclaw_scheduled_tasks.stored_tasks import count_tasks
-from oneclaw_scheduled_tasks.task import RunStatus
 
 if TYPE_CHECKING:
     from oneclaw_core import ServiceContext
-    from oneclaw_scheduled_tasks.task import Run
 
 _POLL_SECONDS = 3.0
 _RESTART_SECONDS = 10.0
@@ -92,16 +91,7 @@ async def _show_results(database: TaskDatabase, context: ServiceContext) -> None
         await asyncio.sleep(_POLL_SECONDS)
         for run, name in await database.run(finished_since, begun - _CLOCK_TOLERANCE, shown):
             shown.add(run.id)
-            context.show(result_text(run, name))
-
-
-def result_text(run: Run, name: str) -> str:
-    """Say what has come of a run."""
-    if run.status is RunStatus.SUCCESS:
-        return f"[Scheduled] {name}: {run.answer or ''}"
-    if run.status is RunStatus.NEEDS_PERMISSION:
-        return (
-            f"[Scheduled] {name} needs a permission: {run.answer or ''}\n{run.notes or ''}\n"
-            f"Grant that to this task alone, and have the run go on: oneclaw tasks continue {run.id} --grant"
-        )
-    return f"[Scheduled] {name} failed: {run.error or 'for no known reason'}"
+            is_chat = context.runs_in == "chat"
+            context.show(result_text(run, name, IN_A_CHAT if is_chat else ON_THE_COMMAND_LINE))
+            if is_chat:
+                await database.run(mark_read, [run.id])

@@ -36,7 +36,7 @@ def test_pages_schedule_run_pause_and_delete_a_task(oneclaw_factory):
             with pytest.raises(UsageError, match="At: 'half' is no number"):
                 await show_tasks(context, asked({**new, "at": "half"}))
             made = await show_tasks(context, asked(new))
-            (row,) = made.parts[0].rows
+            (row,) = made.parts[1].rows
             task = row[0].path.removeprefix("task/")
             for action in ("run", "pause"):
                 shown = await show_task(context, asked({"action": action}, id=task))
@@ -50,7 +50,7 @@ def test_pages_schedule_run_pause_and_delete_a_task(oneclaw_factory):
     assert dict(shown.parts[0].rows)["state"] == "paused"
     assert len(shown.parts[-1].rows) <= 1  # pausing drops a run that no worker has taken
     assert gone.status == 303
-    assert left.parts[0].rows == ()
+    assert left.parts[1].rows == ()
 
 
 @pytest.mark.one_python  # needs other plugins
@@ -70,7 +70,6 @@ def test_a_run_is_stopped_granted_and_continued_at_the_page(oneclaw_factory):
             lacking = await end_run(service, task, RunStatus.NEEDS_PERMISSION, session=session.id)
             running = await end_run(service, task, RunStatus.RUNNING)
             path = f"/scheduled_tasks/task/{task.id}"
-
             shown = (await person.get(path)).text
             unseen = await send_form(person, path, action="grant", run=lacking, grants="[]")
             grants = unescape(re.search(r'name="grants" value="([^"]+)"', shown)[1])
@@ -90,3 +89,29 @@ def test_a_run_is_stopped_granted_and_continued_at_the_page(oneclaw_factory):
     assert stopped == [RunStatus.STOPPED, RunStatus.STOPPED]
     assert "goes on" in again.text
     assert "is stopped" in ended.text
+
+
+@pytest.mark.one_python
+def test_a_result_is_told_at_the_page_until_it_is_seen_there_or_elsewhere(oneclaw_factory):
+    async def work():
+        async with (
+            oneclaw_factory(["serve", "scheduled_tasks"]).opened() as claw,
+            web_site(claw) as rig,
+            TaskService.open(claw.services) as service,
+            await rig.browser() as person,
+        ):
+            task = await service.new(TaskWords(name="Mail", prompt="Read it.", when=DAILY))
+            await service.add(task)
+            run = await end_run(service, task, RunStatus.FAILED, error="no <network>")
+            (notice,) = (await person.get("/api/notices")).json()["notices"]
+            inbox = [(await person.get(notice["page"])).text for _ in range(2)]
+            told = (await person.get("/api/notices")).json()["notices"]
+            again = await send_form(person, notice["page"], action="continue", run=run)
+            return notice, inbox, told, await service.inbox(is_marked=True), again
+
+    notice, inbox, told, unread, again = asyncio.run(work())
+    assert notice == {"text": "1 new result of scheduled tasks", "page": "/scheduled_tasks/inbox"}
+    assert ["failed, new" in each for each in inbox] == [True, False]
+    assert "no &lt;network&gt;" in inbox[1]
+    assert (told, unread) == ([], [])
+    assert "goes on" in again.text

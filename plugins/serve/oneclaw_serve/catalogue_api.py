@@ -114,6 +114,11 @@ async def _usage(site: Site, caller: Caller, request: Request, body: None) -> JS
     )
 
 
+async def _notices(site: Site, caller: Caller, request: Request, body: None) -> JSONResponse:
+    found = await site.claw.plugins.chat_notices()
+    return JSONResponse({"notices": [{"text": each.text, "page": each.page} for each in found]})
+
+
 ENDPOINTS = (
     Endpoint("GET", "/api/agents", "read", "List agents", _agents),
     Endpoint("GET", "/api/tools", "read", "List tools with the schemas of their arguments", _tools),
@@ -121,5 +126,6 @@ ENDPOINTS = (
     Endpoint("PUT", "/api/tools/{name}", "manage", "Enable or disable a tool", _switch("tool"), Switch),
     Endpoint("GET", "/api/groups", "read", "List tool groups", _groups),
     Endpoint("PUT", "/api/groups/{name}", "manage", "Enable or disable a tool group", _switch("group"), Switch),
+    Endpoint("GET", "/api/notices", "read", "List what plugins have to say to a person who begins to chat", _notices),
     Endpoint("GET", "/api/usage", "read", "Sum up usage by day, model, session or group", _usage),
 )

@@ -40,7 +40,14 @@ async def notes(context, request):
 
 
 class Weather:
-    """A plugin with a tool and a route."""
+    """A plugin with a tool, routes and notices."""
+
+    def __init__(self):
+        self.notices = []
+
+    @hookimpl
+    async def chat_notices(self):
+        return self.notices
 
     @hookimpl
     def register_tools(self, register):
@@ -74,7 +81,8 @@ async def read_events(client, session, *, after=None, until="turn_ended", most=1
 @pytest.fixture
 def serving(oneclaw_factory):
     """Run an async function of a rig and the scripted model against a server."""
-    home = oneclaw_factory(["serve", Weather()], environ={"ONECLAW_MODEL": "scripted/model"})
+    weather = Weather()
+    home = oneclaw_factory(["serve", weather], environ={"ONECLAW_MODEL": "scripted/model"})
 
     def run(work):
         async def scene():
@@ -83,4 +91,4 @@ def serving(oneclaw_factory):
 
         return asyncio.run(scene())
 
-    return SimpleNamespace(run=run, model=home.model, server=web_site, home=home)
+    return SimpleNamespace(run=run, model=home.model, server=web_site, home=home, notices=weather.notices)

@@ -11,6 +11,8 @@ from pathlib import Path
 import pytest
 from oneclaw_serve.pages import site_pages
 
+from oneclaw_core import ChatNotice
+
 CHROMIUM = shutil.which("chromium")
 pytestmark = [pytest.mark.one_python, pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium")]
 
@@ -92,11 +94,15 @@ def test_a_person_works_on_a_phone_in_the_dark(serving, at_page, photograph):
     async def work(rig, page, noted):
         from playwright.async_api import expect
 
+        serving.notices.append(ChatNotice(text="<b>Rain</b> is expected", command="/rain", page="notes"))
         await page.goto(rig.origin)
         await expect(page.get_by_role("heading", name="Log in to OneClaw")).to_be_focused()
         await page.goto(f"{rig.origin}/#code={rig.code}")
         await page.reload()
         await expect(page.get_by_label("Message")).to_be_focused()
+        notice = page.get_by_role("link", name="<b>Rain</b> is expected")
+        await expect(notice).to_have_attribute("href", "/Weather/notes")
+        serving.notices.clear()
         assert rig.code not in page.url
 
         await page.keyboard.type("Weather in Bern?")

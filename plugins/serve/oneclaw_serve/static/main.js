@@ -288,6 +288,12 @@ $("attach").addEventListener("change", (event) => { attach(event.target.files); 
 document.addEventListener("dragover", (event) => event.preventDefault());
 document.addEventListener("drop", (event) => { event.preventDefault(); attach(event.dataTransfer.files); });
 
+async function showNotices() {
+  const { notices } = await request("GET", "/api/notices");
+  $("notices").replaceChildren(...notices.map((each) => make("li", {}, each.page ? make("a", { href: each.page }, each.text) : each.text)));
+  $("notices").hidden = !notices.length;
+}
+
 async function start() {
   const [kind, value] = location.hash.slice(1).split("=");
   let problem = "";
@@ -297,6 +303,7 @@ async function start() {
   }
   if (!(await list())) { if (problem) askToLogIn(problem); return; }
   document.body.className = "";
+  trying(showNotices);
   if (kind === "session" && /^[0-9a-f]{32}$/.test(value)) await open(value); else begin();
 }
 
