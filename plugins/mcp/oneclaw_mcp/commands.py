@@ -6,7 +6,7 @@ from contextlib import asynccontextmanager
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any
 
 import click
 
@@ -222,26 +222,50 @@ def secret(name: str) -> None:
 @click.option(
     "--client-id", help="A client that is registered at the service already, or the https address of its document."
 )
-def login(name: str, no_browser: bool, client_id: str | None) -> None:
+@click.option("--machine", is_flag=True, help="Sign in as a program, without a user; needs --client-id and --issuer.")
+@click.option("--issuer", metavar="URL", help="With --machine: the authorization server that knows the client.")
+@click.option(
+    "--key",
+    type=click.File(),
+    metavar="FILE",
+    help="With --machine: the private key of the client, in PEM, instead of a secret.",
+)
+def login(
+    name: str, no_browser: bool, client_id: str | None, machine: bool, issuer: str | None, key: IO[str] | None
+) -> None:
     """Sign in to a server that is reached over HTTP, in your browser."""
-    from oneclaw_mcp.oauth import login as sign_in
-
     server = _book()[0].get(name)
+    if machine != (issuer is not None) or (key is not None and not machine) or (machine and not client_id):
+        raise UsageError("--machine goes with --client-id and --issuer, and --key with these")
     client_secret = None
-    if client_id and "://" not in client_id:
+    if client_id and "://" not in client_id and key is None:
         client_secret = click.prompt("Client secret (empty for none)", default="", hide_input=True, err=True) or None
-    run_async(
-        _with_source(
-            lambda source: sign_in(
+
+    async def sign_in(source: ServerSource) -> None:
+        if machine:
+            from oneclaw_mcp.machine_sign_in import login_machine
+
+            await login_machine(
                 source,
                 server,
-                open_browser=not no_browser,
-                show=lambda line: click.echo(line, err=True),
-                client_id=client_id,
+                client_id=str(client_id),
+                issuer=str(issuer),
                 client_secret=client_secret,
+                private_key=key.read() if key is not None else None,
             )
+            return
+        from oneclaw_mcp.oauth import login as login_user
+
+        await login_user(
+            source,
+            server,
+            open_browser=not no_browser,
+            show=lambda line: click.echo(line, err=True),
+            client_id=client_id,
+            client_secret=client_secret,
         )
-    )
+
+    run_async(_with_source(sign_in))
     print_text(f"signed in to {name}")
 
 

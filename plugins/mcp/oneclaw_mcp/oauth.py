@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import time
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from mcp.client.auth import OAuthClientProvider
 from mcp.client.auth.utils import is_valid_client_metadata_url, union_scopes
@@ -36,7 +36,8 @@ if TYPE_CHECKING:
     from oneclaw_mcp.source import ServerSource
 
 _SIGN_IN_SECONDS = 900.0
-_BASIC, _POST = "client_secret_basic", "client_secret_post"
+_BASIC: Literal["client_secret_basic"] = "client_secret_basic"
+_POST: Literal["client_secret_post"] = "client_secret_post"
 
 
 def secret_name(server: Server) -> str:
@@ -55,7 +56,7 @@ class SignIn:
     def __init__(self, source: ServerSource, server: Server) -> None:
         self._secrets = source.context.secrets
         self._server = server
-        self.provider: Provider | None = None
+        self.provider: OAuthClientProvider | None = None
 
     async def read(self) -> dict[str, Any]:
         """Return what is stored for this server at this URL."""
@@ -136,16 +137,20 @@ class Provider(OAuthClientProvider):
         context.client_metadata.scope = union_scopes(context.client_metadata.scope, wanted)
         client = context.client_info
         if client is not None and client.client_secret and client.token_endpoint_auth_method is None:
-            metadata = context.oauth_metadata
-            supported = metadata.token_endpoint_auth_methods_supported if metadata is not None else None
-            is_posted = supported is not None and _BASIC not in supported and _POST in supported
-            client.token_endpoint_auth_method = _POST if is_posted else _BASIC
+            client.token_endpoint_auth_method = token_auth_method(context.oauth_metadata)
             await storage.set_client_info(client)
         return await super()._perform_authorization_code_grant()
 
 
-async def stored_auth(source: ServerSource, server: Server, sign_ins: list[str]) -> Provider | None:
-    """Return what signs the requests to a server that the user has signed in to; ``None`` for no such.
+def token_auth_method(metadata: OAuthMetadata | None) -> Literal["client_secret_basic", "client_secret_post"]:
+    """Return how a service takes the secret of a client."""
+    supported = metadata.token_endpoint_auth_methods_supported if metadata is not None else None
+    is_posted = supported is not None and _BASIC not in supported and _POST in supported
+    return _POST if is_posted else _BASIC
+
+
+async def stored_auth(source: ServerSource, server: Server, sign_ins: list[str]) -> OAuthClientProvider | None:
+    """Return what signs the requests to a server that the user, or OneClaw, has signed in to; ``None`` for no such.
 
     A server that wants a new sign-in, or one for more, gets none: that takes ``oneclaw mcp login``.
 
@@ -156,6 +161,10 @@ async def stored_auth(source: ServerSource, server: Server, sign_ins: list[str])
     """
     sign_in = SignIn(source, server)
     stored = await sign_in.read()
+    if "machine" in stored:
+        from oneclaw_mcp.machine_sign_in import machine_provider
+
+        return machine_provider(server, sign_in, stored["machine"])
     if "tokens" not in stored:
         return None
 
@@ -215,7 +224,7 @@ async def login(
     try:
         port = int(listener.redirect_uri.rpartition(":")[2].partition("/")[0])
         scope = (await sign_in.read()).get("scope")
-        if stored.get("port") != port or client_id:
+        if stored.get("port") != port or client_id or "machine" in stored:
             await sign_in.remove()
         if is_document:
             await sign_in.change(client_document=client_id)

@@ -16,10 +16,12 @@ import urllib.request
 import webbrowser
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, NoReturn
+from urllib.parse import urlsplit
 
 import click
 import oneclaw_mcp
 from oneclaw_mcp.adding import add_server
+from oneclaw_mcp.machine_sign_in import login_machine
 from oneclaw_mcp.oauth import login
 from oneclaw_mcp.servers import Server
 
@@ -72,10 +74,12 @@ class Run:
         source: of its servers.
         url: of the suite's server.
         context: what the suite says of the scenario.
+        name: of the scenario.
     """
 
-    def __init__(self, app: OneClaw, source: ServerSource, url: str, context: dict[str, Any]) -> None:
-        self._app, self._source, self._context = app, source, context
+    def __init__(self, app: OneClaw, source: ServerSource, url: str, context: dict[str, Any], name: str) -> None:
+        self._app, self._source, self._context, self._name = app, source, context, name
+        self._is_machine = name.startswith("auth/client-credentials-")
         self._server = Server(NAME, transport="http", url=url, start_seconds=20.0, call_seconds=20.0)
         self._is_signed_in = False
 
@@ -92,6 +96,16 @@ class Run:
         first = not self._is_signed_in
         client_id = self._context.get("client_id") or CLIENT_DOCUMENT
         self._is_signed_in = True
+        if self._is_machine:
+            await login_machine(
+                self._source,
+                self._server,
+                client_id=self._context["client_id"],
+                issuer=issuer_of(str(self._server.url)),
+                client_secret=self._context.get("client_secret"),
+                private_key=self._context.get("private_key_pem"),
+            )
+            return
         await login(
             self._source,
             self._server,
@@ -111,8 +125,9 @@ class Run:
             await self._sign_in()
         fail(f"{tool} still wants a sign-in after {MAX_SIGN_INS} of them")
 
-    async def scenario(self, name: str) -> None:
-        """Do what a scenario asks for."""
+    async def scenario(self) -> None:
+        """Do what the scenario asks for."""
+        name = self._name
         manifest = await self.add()
         by_name = {each.wire: each for each in manifest.tools}
         if name == "tools_call":
@@ -139,6 +154,15 @@ def arguments_for(schema: dict[str, Any]) -> dict[str, Any]:
     return {name: samples.get(properties.get(name, {}).get("type"), "text") for name in schema.get("required", [])}
 
 
+def issuer_of(url: str) -> str:
+    """Return the authorization server of a server, which the suite does not tell; a user knows it."""
+    parts = urlsplit(url)
+    metadata = f"{parts.scheme}://{parts.netloc}/.well-known/oauth-protected-resource{parts.path}"
+    with urllib.request.urlopen(metadata) as answer:
+        found: str = json.load(answer)["authorization_servers"][0]
+    return found
+
+
 def fail(text: str) -> NoReturn:
     """End the program."""
     sys.exit(text)
@@ -161,7 +185,7 @@ async def main() -> None:
         ) as app:
             source = await app.services.tool_source("oneclaw_mcp", "servers")
             try:
-                await Run(app, source, sys.argv[-1], context).scenario(scenario)
+                await Run(app, source, sys.argv[-1], context, scenario).scenario()
             except OneClawError as error:
                 fail(str(error))
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import base64
+import logging
 from typing import TYPE_CHECKING, Any
 
 from oneclaw_core import Attachment, ToolContext, ToolDefinition, ToolResult, ToolSource, hookimpl, tool
@@ -93,6 +94,17 @@ async def test_tool_with_progress(context: ToolContext) -> str:
 
 
 @tool(read_only=True)
+def test_logging_tool(context: ToolContext) -> str:
+    """Write to the log, which clients are not sent.
+
+    Args:
+        context: of the call.
+    """
+    logging.getLogger("conformance").warning("done")
+    return "done"
+
+
+@tool(read_only=True)
 async def test_elicitation(message: str, context: ToolContext) -> str:
     """Ask the user.
 
@@ -160,6 +172,7 @@ def register_tools(register: ToolRegistrar) -> None:
         test_multiple_content_types,
         test_error_handling,
         test_tool_with_progress,
+        test_logging_tool,
         test_elicitation,
         SchemaTool(),
         _asking("test_streaming_elicitation", "Go on?"),

@@ -11,6 +11,7 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 from mcp_homes import McpHome
 from oneclaw_mcp.connection import ServerError
+from oneclaw_mcp.machine_sign_in import login_machine
 from oneclaw_mcp.oauth import SignIn, login
 
 from oneclaw_core import UsageError
@@ -171,6 +172,28 @@ def test_call_that_needs_more_scope_leads_to_a_sign_in_for_all_of_it(
         assert "oneclaw mcp login web" in str(refused.error_message)
     home.oneclaw.run(login(home.source, server, open_browser=True, show=str))
     assert protected.asked[-1]["scope"] == ["write"]
+    assert home.call("web__who").result == "token-2"
+
+
+def test_program_signs_in_without_a_user(oneclaw_factory: HomeFactory, protected: ProtectedServer) -> None:
+    home = McpHome(oneclaw_factory(["mcp"], allow=["mcp.web.*"]))
+    home.add("web", transport="http", url=f"{protected.web.url}/mcp")
+    server = home.source.book.get("web")
+
+    def sign_in(issuer: str, **options: str) -> None:
+        home.oneclaw.run(login_machine(home.source, server, client_id="robot", issuer=issuer, **options))
+
+    with pytest.raises(ServerError, match="issuer"):
+        sign_in("https://elsewhere.example", client_secret="a-long-secret")
+    with pytest.raises(UsageError, match="the private key cannot be used"):
+        sign_in(protected.web.url, private_key="no key")
+    assert (protected.grants, home.oneclaw.run(SignIn(home.source, server).read())) == ([], {})
+
+    sign_in(protected.web.url, client_secret="a-long-secret")
+    assert home.call("web__who").result == "token-1"
+    assert protected.grants[0]["grant_type"] == ["client_credentials"]
+    protected.token = "another"  # the token has ended
+    home.oneclaw.reopen()
     assert home.call("web__who").result == "token-2"
 
 
