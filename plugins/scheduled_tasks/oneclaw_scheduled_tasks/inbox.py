@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
+import sqlite3
+from contextlib import closing
 from typing import TYPE_CHECKING
 
 from oneclaw_core import ChatNotice
 from oneclaw_scheduled_tasks.database import TaskDatabase, sqlite_path, tasks_database_url
-from oneclaw_scheduled_tasks.task import RunStatus
+from oneclaw_scheduled_tasks.task import WITH_RESULT, RunStatus
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from oneclaw_core.plugins import HomeServices
     from oneclaw_scheduled_tasks.task import Run
 
@@ -18,14 +23,7 @@ IN_A_CHAT = "/inbox grant {run}"
 
 async def unread_notices(services: HomeServices) -> list[ChatNotice]:
     """Say how many results the user has not seen; nothing if there are none."""
-    url = tasks_database_url(services.home.database_url)
-    path = sqlite_path(url)
-    if path is not None and not path.exists():
-        return []
-    from oneclaw_scheduled_tasks.stored_runs import count_unread
-
-    async with await TaskDatabase.open(url) as database:
-        counts = await database.run(count_unread)
+    counts = await _count_unread(tasks_database_url(services.home.database_url))
     total, lacking = sum(counts.values()), counts.get(RunStatus.NEEDS_PERMISSION, 0)
     if not total:
         return []
@@ -33,6 +31,26 @@ async def unread_notices(services: HomeServices) -> list[ChatNotice]:
     if lacking:
         text += f", {lacking} {'needs' if lacking == 1 else 'need'} a permission"
     return [ChatNotice(text=text, command="/inbox", page="inbox")]
+
+
+async def _count_unread(url: str) -> dict[str, int]:
+    path = sqlite_path(url)
+    if path is not None:
+        return await asyncio.to_thread(_count_in_file, path) if path.exists() else {}
+    from oneclaw_scheduled_tasks.stored_runs import count_unread
+
+    async with await TaskDatabase.open(url) as database:
+        return {str(status): count for status, count in (await database.run(count_unread)).items()}
+
+
+def _count_in_file(path: Path) -> dict[str, int]:
+    """Count without SQLAlchemy: a chat that begins would wait for its import."""
+    query = "SELECT status, count(*) FROM task_runs WHERE NOT is_read AND ended_at IS NOT NULL GROUP BY status"
+    with closing(sqlite3.connect(f"{path.as_uri()}?mode=ro", uri=True)) as connection:
+        try:
+            return {status: count for status, count in connection.execute(query) if status in WITH_RESULT}
+        except sqlite3.OperationalError:  # a database of an earlier version is brought up to date by a worker
+            return {}
 
 
 def result_text(run: Run, name: str, command: str = ON_THE_COMMAND_LINE) -> str:

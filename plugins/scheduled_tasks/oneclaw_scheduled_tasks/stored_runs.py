@@ -9,7 +9,7 @@ from sqlalchemy import case, delete, func, select, update
 
 from oneclaw_scheduled_tasks.rows import run_from_row, to_milliseconds
 from oneclaw_scheduled_tasks.tables import runs, tasks, workers
-from oneclaw_scheduled_tasks.task import OverlapPolicy, Run, RunStatus
+from oneclaw_scheduled_tasks.task import WITH_RESULT, OverlapPolicy, Run, RunStatus
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 KEPT_DAYS = 90
 SHOWN_RUNS = 50
 _MOST_QUEUED = 200
-_WITH_RESULT = (str(RunStatus.SUCCESS), str(RunStatus.FAILED), str(RunStatus.NEEDS_PERMISSION))
+_WITH_RESULT = tuple(map(str, WITH_RESULT))
 _HAS_RESULT = runs.c.ended_at.is_not(None) & runs.c.status.in_(_WITH_RESULT)
 _IS_UNREAD = ~runs.c.is_read & _HAS_RESULT
 _UNFINISHED = (str(RunStatus.WAITING), str(RunStatus.RUNNING), str(RunStatus.INTERRUPTED))

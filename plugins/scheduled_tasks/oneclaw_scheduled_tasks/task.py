@@ -183,6 +183,10 @@ class RunStatus(StrEnum):
         return self in (RunStatus.NEEDS_PERMISSION, RunStatus.FAILED, RunStatus.STOPPED)
 
 
+WITH_RESULT = (RunStatus.SUCCESS, RunStatus.FAILED, RunStatus.NEEDS_PERMISSION)
+"""How runs end that have something to say."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Run:
     """A run of a task, over all its attempts: an entry of the execution log.
