@@ -7,6 +7,7 @@
     │   ├── ToolDefinitionError     a tool's name, schema or timeout is not acceptable
     │   ├── DuplicateToolError      the name is taken; the first registration stays
     │   ├── SettingsError           a setting is unknown or its value does not fit
+    │   │   └── PortError               a server cannot listen at the port (exit status 1)
     │   ├── AgentError              an agent's name, prompt, limit or choice of tools is not acceptable
     │   ├── DuplicateError          there is one of that name already
     │   ├── ProtectedError          it came with OneClaw: it cannot be changed or removed
@@ -77,6 +78,12 @@ class DuplicateToolError(UsageError, ValueError):
 
 class SettingsError(UsageError, ValueError):
     """A setting is unknown, or its value does not fit."""
+
+
+class PortError(SettingsError):
+    """A server cannot listen at the chosen port, such as because another program does."""
+
+    exit_status = 1
 
 
 class AgentError(UsageError, ValueError):

@@ -68,7 +68,8 @@ def serve(
 ) -> None:
     """Run the services of plugins, such as the worker for scheduled tasks, until Ctrl-C or SIGTERM.
 
-    What happens is said on standard error. A service that fails is started again. Questions for permissions are
+    What happens is said on standard error. A service that fails is started again. One that cannot start, such as
+    because another program listens at its port, ends the command with an error. Questions for permissions are
     answered by the service that sent the message, if it reaches a person; else what is not granted is denied.
     """
     if context.invoked_subcommand is not None:
@@ -123,9 +124,13 @@ async def _serve(
     stop.loop = asyncio.get_running_loop()
     async with open_allowing(allow, None) as claw:
         services = [each for each in claw.plugins.registrations(SERVICE_HOOK) if (each.plugin, each.name) in names]
-        manager = ServiceManager(claw, services, "serve", _say, options)
-        async with supervisor.watching():
+        off: list[ServiceNews] = []
+        report = lambda news: off.append(news) if news.change == "off" else _say(news)  # noqa: E731
+        manager = ServiceManager(claw, services, "serve", report, options)
+        async with supervisor.watching(manager.settled):
             await manager.run(stop.event)
+    if len(off) == len(services):
+        raise OneClawError(f"nothing to run: {'; '.join(str(each) for each in off)}")
     _write("stopped")
     if manager.are_left:
         # The event loop would wait for them for ever.

@@ -9,9 +9,11 @@ from oneclaw_core._lazy import lazy_names
 if TYPE_CHECKING:
     from oneclaw_core.errors import OAuthError as OAuthError
     from oneclaw_core.errors import OAuthUnavailableError as OAuthUnavailableError
+    from oneclaw_core.errors import PortError as PortError
     from oneclaw_core.errors import SignInNeededError as SignInNeededError
     from oneclaw_core.http.clients import create_guarded_client as create_guarded_client
     from oneclaw_core.http.clients import expands_boundedly as expands_boundedly
+    from oneclaw_core.http.listening import listen as listen
     from oneclaw_core.http.messages import InvalidRequestError as InvalidRequestError
     from oneclaw_core.http.messages import body_pieces as body_pieces
     from oneclaw_core.http.messages import decoded as decoded
@@ -41,8 +43,9 @@ if TYPE_CHECKING:
     from oneclaw_core.secrets.store import SecretWords as SecretWords
 
 _NAMES = {
-    ".errors": "OAuthError OAuthUnavailableError SignInNeededError",
+    ".errors": "OAuthError OAuthUnavailableError PortError SignInNeededError",
     ".secrets.store": "SecretPlace SecretStore SecretWords",
+    "listening": "listen",
     "messages": (
         "body_pieces InvalidRequestError decoded failure_text media_type outgoing_request shown_url status_text"
     ),

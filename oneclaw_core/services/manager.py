@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Literal
 
-from oneclaw_core.errors import PluginError, describe_error
+from oneclaw_core.errors import OneClawError, PluginError, SettingsError, describe_error
 from oneclaw_core.plugins.contract.context import ServiceContext
 
 if TYPE_CHECKING:
@@ -34,6 +34,7 @@ class ServiceChange(StrEnum):
     FAILED = "failed"
     ENDED = "ended"
     LEFT = "left"
+    OFF = "off"
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +45,8 @@ class ServiceNews:
         change: which.
         service: the name of the service.
         plugin: the name of its plugin.
-        text: for the user: of a service that is ready, such as an address; of one that failed, why and what follows.
+        text: for the user: of a service that is ready, such as an address; of one that failed, why and what follows;
+            of one that is off, what turns it on.
     """
 
     change: ServiceChange
@@ -61,10 +63,12 @@ class ServiceNews:
             ServiceChange.FAILED: f"{what} failed ({self.text})",
             ServiceChange.ENDED: f"{what} has ended",
             ServiceChange.LEFT: f"{what} did not stop and was left to itself",
+            ServiceChange.OFF: f"{what} is off; turn it on with: {self.text}",
         }[self.change]
 
 
 SERVICE_HOOK = "register_services"
+_SETTLED = (ServiceChange.READY, ServiceChange.FAILED, ServiceChange.ENDED, ServiceChange.OFF)
 FIRST_PAUSE_SECONDS = 1.0
 LONGEST_PAUSE_SECONDS = 60.0
 STEADY_SECONDS = 60.0
@@ -84,6 +88,9 @@ class ServiceManager:
         runs_in: where they run.
         report: called with what becomes known of them.
         options: values of the options that plugins have registered for ``oneclaw serve``, by plugin.
+
+    Attributes:
+        settled: set when each service is ready, has ended, has failed or is off.
     """
 
     def __init__(
@@ -101,6 +108,10 @@ class ServiceManager:
         self._options = options or {}
         self._stopping = asyncio.Event()
         self._tasks: dict[asyncio.Task[None], Registration] = {}
+        self.settled = asyncio.Event()
+        self._unsettled = {_key(each) for each in self._services}
+        self._were_ready: set[tuple[str, str]] = set()
+        self._refused = asyncio.get_running_loop().create_future()
 
     @property
     def are_left(self) -> bool:
@@ -108,19 +119,24 @@ class ServiceManager:
         return self._stopping.is_set() and not all(task.done() for task in self._tasks)
 
     async def run(self, stop: asyncio.Event) -> None:
-        """Run all services until the event is set or all have ended, then stop them.
+        """Run all services until the event is set, all have ended or one cannot start, then stop them.
 
         Args:
             stop: set to stop them.
+
+        Raises:
+            SettingsError: a service cannot start until the user changes a setting, such as a port.
         """
         async with self.running():
             stopped = asyncio.create_task(stop.wait())
             ended = asyncio.create_task(asyncio.wait(self._tasks)) if self._tasks else stopped
             try:
-                await asyncio.wait({stopped, ended}, return_when=asyncio.FIRST_COMPLETED)
+                await asyncio.wait({stopped, ended, self._refused}, return_when=asyncio.FIRST_COMPLETED)
             finally:
                 stopped.cancel()
                 ended.cancel()
+        if self._refused.done():
+            self._refused.result()
 
     @asynccontextmanager
     async def running(self) -> AsyncGenerator[None, None]:
@@ -149,6 +165,10 @@ class ServiceManager:
 
     async def _keep_running(self, registration: Registration) -> None:
         """Run a service, and start it again when it fails."""
+        command = await self._command_to_turn_on(registration)
+        if command is not None:
+            self._tell(ServiceChange.OFF, registration, command)
+            return
         self._tell(ServiceChange.STARTED, registration, str(registration.options.get("help") or ""))
         pause = FIRST_PAUSE_SECONDS
         while not self._stopping.is_set():
@@ -161,6 +181,9 @@ class ServiceManager:
                 task = asyncio.current_task()
                 if isinstance(error, asyncio.CancelledError) and task is not None and task.cancelling():
                     raise
+                if isinstance(error, SettingsError) and _key(registration) not in self._were_ready:
+                    self._refuse(registration, error)
+                    return
                 if self._stopping.is_set():
                     _log.warning("%s failed while it stopped: %s", registration.name, describe_error(error))
                     return
@@ -178,6 +201,29 @@ class ServiceManager:
             except TimeoutError:
                 pause = min(2 * pause, LONGEST_PAUSE_SECONDS)
 
+    def _refuse(self, registration: Registration, error: SettingsError) -> None:
+        """Take note that a service cannot start. Another try is of no use before the user has done something."""
+        _log.error("the service %s of %s cannot start: %s", registration.name, registration.plugin, error)
+        if self._runs_in == "chat":
+            self._tell(ServiceChange.FAILED, registration, str(error))
+        elif not self._refused.done():
+            self._refused.set_exception(error)
+            self._refused.exception()  # raised by run(), if that is used
+
+    async def _command_to_turn_on(self, registration: Registration) -> str | None:
+        """Return the command that turns a service on; ``None`` if it is on."""
+        needs = registration.options.get("needs")
+        if needs is None:
+            return None
+        try:
+            value = getattr((await self._claw.plugins.context_of(registration.plugin)).settings, needs)
+        except OneClawError:
+            return None  # the service meets the same error
+        key = f"{registration.plugin}.{needs}"
+        if value:
+            return None
+        return f"oneclaw keys set {key}" if hasattr(value, "get_secret_value") else f"oneclaw config set {key} VALUE"
+
     async def _run_once(self, registration: Registration) -> None:
         plugin = await self._claw.plugins.context_of(registration.plugin)
         target = await self._claw.plugins.object_of(registration)
@@ -190,7 +236,17 @@ class ServiceManager:
         await work
 
     def _tell(self, change: ServiceChange, registration: Registration, text: str = "") -> None:
+        if change is ServiceChange.READY:
+            self._were_ready.add(_key(registration))
+        if change in _SETTLED:
+            self._unsettled.discard(_key(registration))
+            if not self._unsettled:
+                self.settled.set()
         self._report(ServiceNews(change, registration.name, registration.plugin, text))
+
+
+def _key(registration: Registration) -> tuple[str, str]:
+    return registration.plugin, registration.name
 
 
 class _Host:

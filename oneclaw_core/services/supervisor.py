@@ -9,12 +9,14 @@ import asyncio
 import logging
 import os
 import socket
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, MutableMapping
 
+READY_SECONDS = 30.0
+"""The longest time until the program counts as ready, since a service may never say that it is."""
 _SOCKET, _INTERVAL, _PID = "NOTIFY_SOCKET", "WATCHDOG_USEC", "WATCHDOG_PID"
 _log = logging.getLogger("oneclaw.services")
 
@@ -35,15 +37,26 @@ class Supervisor:
         self._interval_seconds = int(interval) / 1_000_000 if is_for_us else None
 
     @asynccontextmanager
-    async def watching(self) -> AsyncGenerator[None, None]:
-        """Say that the program is ready, that its event loop runs, and at the end of the block that it stops."""
-        self._send("READY=1")
+    async def watching(self, ready: asyncio.Event) -> AsyncGenerator[None, None]:
+        """Say that the program is ready, that its event loop runs, and at the end of the block that it stops.
+
+        Args:
+            ready: set when the services work, such as when a server listens.
+        """
         task = asyncio.create_task(self._keep_alive(), name="supervisor")
+        telling = asyncio.create_task(self._tell_ready(ready), name="supervisor: ready")
         try:
             yield
         finally:
             task.cancel()
+            telling.cancel()
             self._send("STOPPING=1")
+
+    async def _tell_ready(self, ready: asyncio.Event) -> None:
+        with suppress(TimeoutError):
+            async with asyncio.timeout(READY_SECONDS):
+                await ready.wait()
+        self._send("READY=1")
 
     async def _keep_alive(self) -> None:
         while self._address and self._interval_seconds:

@@ -4,8 +4,9 @@ import asyncio
 import logging
 
 import pytest
+from pydantic import BaseModel
 
-from oneclaw_core import PermissionAnswer, ToolResultEvent, TurnFinishedEvent, hookimpl, tool
+from oneclaw_core import PermissionAnswer, SettingsError, ToolResultEvent, TurnFinishedEvent, hookimpl, tool
 from oneclaw_core.services import manager
 from oneclaw_core.services.manager import SERVICE_HOOK, ServiceChange, ServiceManager
 
@@ -140,6 +141,75 @@ def test_a_failed_service_is_started_again_with_growing_pauses(run, monkeypatch,
         "SystemExit: 3; it is started again in 0.002 s",
         "CancelledError; it is started again in 0.004 s",
         "OSError: away; it is started again in 0.004 s",
+    ]
+
+
+def test_one_that_cannot_start_is_not_started_again_and_stops_all(oneclaw_factory, caplog):
+    caplog.set_level(logging.CRITICAL)
+
+    async def page(context):
+        raise SettingsError("port 1 is in use")
+
+    async def bell(context):
+        context.ready()
+        await forever()
+
+    async def scene():
+        async with oneclaw_factory([Plugin({"page": page, "bell": bell})]).opened() as claw:
+            here = Scene(claw)
+            async with asyncio.timeout(30):
+                with pytest.raises(SettingsError, match="port 1 is in use"):
+                    await here.manager.run(asyncio.Event())
+            return here
+
+    here = asyncio.run(scene())
+
+    assert [each.text for each in here.news if each.service == "page"] == [""]  # started
+    assert not here.manager.settled.is_set()
+
+
+def test_one_that_was_ready_is_started_again_whatever_failed(run, monkeypatch, caplog):
+    caplog.set_level(logging.CRITICAL)
+    monkeypatch.setattr(manager, "FIRST_PAUSE_SECONDS", 0.001)
+    starts = []
+
+    async def page(context):
+        if starts:
+            starts.append("again")
+            raise SettingsError("port 1 is in use")
+        starts.append("first")
+        context.ready()
+        raise ValueError("broken")
+
+    async def work(scene):
+        await scene.until("failed", 3)
+
+    assert run(work, page=page).manager.settled.is_set()
+
+
+class BellSettings(BaseModel):
+    """Settings of a service."""
+
+    key: str = ""
+
+
+class Bell(Plugin):
+    @hookimpl
+    def register_settings(self, register):
+        register(BellSettings)
+
+
+def test_a_service_is_off_while_a_setting_that_it_needs_is_empty(run):
+    async def bell(context):
+        raise AssertionError
+
+    async def work(scene):
+        await scene.manager.settled.wait()
+
+    scene = run(work, Bell({"bell": bell}, needs="key"))
+
+    assert [str(each) for each in scene.news] == [
+        "bell of plugin Bell is off; turn it on with: oneclaw config set Bell.key VALUE"
     ]
 
 

@@ -138,6 +138,7 @@ class ServiceRegistrar(_NamedRegistrar):
         help: str = "",  # noqa: A002  # as click has it
         runs_in: Collection[str] = ("serve",),
         grace_seconds: float = 0,
+        needs: str | None = None,
         find_task: str | None = None,
     ) -> None:
         """Register a long-running task.
@@ -148,6 +149,7 @@ class ServiceRegistrar(_NamedRegistrar):
             help: one line for ``oneclaw serve --list``.
             runs_in: ``serve``, ``chat`` or both.
             grace_seconds: how long it may go on by itself after ``stopping`` of its context is set, at most 60.
+            needs: a setting of the plugin, such as ``token``; the service is off while it is empty.
             find_task: for a service that runs scheduled tasks, ``module:attribute`` of an async function that gets
                 the ``HomeServices`` and the name or id of a task, and returns the id, ``None`` for an unknown one.
         """
@@ -158,7 +160,8 @@ class ServiceRegistrar(_NamedRegistrar):
         elif not isinstance(target, str) and callable(target) and not _is_async(target):
             self._report(f"{target!r} is no async function", "write it with async def", "hooks.service")
         else:
-            options: dict[str, Any] = {} if find_task is None else {"find_task": find_task}
+            given = {"needs": needs, "find_task": find_task}
+            options: dict[str, Any] = {key: value for key, value in given.items() if value is not None}
             self._add(name, target, help=help, runs_in=sorted(runs_in), grace_seconds=grace_seconds, **options)
 
 

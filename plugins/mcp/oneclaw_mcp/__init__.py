@@ -58,4 +58,10 @@ def register_settings(register: SettingsRegistrar) -> None:
 @hookimpl
 def register_services(register: ServiceRegistrar) -> None:
     """Run the gateway in ``oneclaw serve``."""
-    register("mcp", "oneclaw_mcp.http_serving:serve_gateway", help="gives tools to MCP clients", grace_seconds=10)
+    register(
+        "mcp",
+        "oneclaw_mcp.http_serving:serve_gateway",
+        help="gives tools to MCP clients",
+        grace_seconds=10,
+        needs="gateway_port",
+    )

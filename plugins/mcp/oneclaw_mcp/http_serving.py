@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import logging
 import signal
-import socket
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from http import HTTPStatus
@@ -14,11 +13,12 @@ from typing import TYPE_CHECKING, Any
 import anyio
 
 from oneclaw_core import OneClawError
-from oneclaw_core.http import ServerGuard, bearer_token, send_refusal
+from oneclaw_core.http import ServerGuard, bearer_token, listen, send_refusal
 from oneclaw_mcp.offer import CALL, READ
 from oneclaw_mcp.served import ServedOffer, sdk_server
 
 if TYPE_CHECKING:
+    import socket
     from collections.abc import Callable, Iterable, Iterator
 
     import uvicorn
@@ -207,11 +207,12 @@ async def serve_http(
         say: shows a line to the user.
 
     Raises:
-        OneClawError: the port is in use.
+        PortError: the port cannot be used.
     """
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
-    with _listening(app, port, origins) as (server, sock, address):
+    advice = "choose another port with --port, or 0 for any free one"
+    with _listening(app, port, origins, advice) as (server, sock, address):
 
         def ask_to_stop() -> None:
             server.force_exit = stop.is_set()
@@ -230,27 +231,25 @@ async def serve_http(
 
 
 async def serve_gateway(context: ServiceContext) -> None:
-    """Serve clients in ``oneclaw serve``, if the user has chosen a port for it.
+    """Serve clients in ``oneclaw serve``, at the port that the user has chosen.
 
     Args:
         context: of the service.
 
     Raises:
-        OneClawError: the port is in use.
+        PortError: the port cannot be used.
     """
     from oneclaw_core.http import ServerTokens
     from oneclaw_mcp.serving import make_offer, open_journal
 
     settings = context.settings
-    if not settings.gateway_port:
-        context.show("off; a port turns it on: oneclaw config set mcp.gateway_port 8312")
-        return
     tokens = ServerTokens(context.storage)
     agent = settings.gateway_agent or None
     offer = await make_offer(context.app, (), agent=agent, is_read_only=settings.gateway_read_only)
     app = HttpServer(context.app, tokens, offer, await open_journal(context.storage))
     has_tokens = bool(await tokens.list())
-    with _listening(app, settings.gateway_port, settings.gateway_origins) as (server, sock, address):
+    advice = "end that program, or choose another port with: oneclaw config set mcp.gateway_port PORT"
+    with _listening(app, settings.gateway_port, settings.gateway_origins, advice) as (server, sock, address):
         context.ready(address)
         if not has_tokens:
             context.show("no client has a token yet: oneclaw mcp token create NAME")
@@ -259,9 +258,9 @@ async def serve_gateway(context: ServiceContext) -> None:
 
 @contextmanager
 def _listening(
-    app: HttpServer, port: int, origins: Iterable[str]
+    app: HttpServer, port: int, origins: Iterable[str], advice: str
 ) -> Iterator[tuple[uvicorn.Server, socket.socket, str]]:
-    with listener(port) as sock:
+    with listen(_ADDRESS, port, advice=advice) as sock:
         port = sock.getsockname()[1]
         yield guarded_server(app, port, origins), sock, f"http://{_ADDRESS}:{port}{PATH}"
 
@@ -298,25 +297,6 @@ def guarded_server(app: HttpServer, port: int, origins: Iterable[str] = ()) -> u
     public = list(origins)
     own = [f"http://{name}:{port}" for name in (_ADDRESS, "localhost")]
     return _uvicorn_server(ServerGuard(app, [*own, *public], is_behind_proxy=bool(public)))
-
-
-def listener(port: int) -> socket.socket:
-    """Listen on a port of this machine.
-
-    Raises:
-        OneClawError: that is not possible.
-    """
-    sock = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
-    sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    try:
-        sock.bind((_ADDRESS, port))
-    except OSError as error:
-        sock.close()
-        raise OneClawError(
-            f"port {port} of {_ADDRESS} cannot be used: {error.strerror or error}; "
-            "give another one, or 0 for a free one"
-        ) from None
-    return sock
 
 
 def _uvicorn_server(app: Any) -> uvicorn.Server:

@@ -6,11 +6,11 @@ import asyncio
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
-from oneclaw_mcp.http_serving import PATH, HttpServer, guarded_server, listener
+from oneclaw_mcp.http_serving import PATH, HttpServer, guarded_server
 from oneclaw_mcp.offer import Offer
 from oneclaw_mcp.serving import open_journal
 
-from oneclaw_core.http import ServerTokens
+from oneclaw_core.http import ServerTokens, listen
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -53,7 +53,7 @@ async def served(claw: OneClaw, offer: Offer | None = None, *, is_direct: bool =
     tokens = ServerTokens(source.context.storage)
     journal = await open_journal(source.context.storage)
     app = HttpServer(claw, tokens, offer or Offer(), journal, is_direct=is_direct)
-    sock = listener(0)
+    sock = listen("127.0.0.1", 0, advice="")
     port = sock.getsockname()[1]
     server = guarded_server(app, port)
     running = asyncio.create_task(server.serve(sockets=[sock]))

@@ -15,6 +15,7 @@ from oneclaw_mcp.direct import MAX_NAME_CHARACTERS, short_name
 from oneclaw_mcp.offer import Offer
 
 from oneclaw_core import NobodyToAskError, ToolContext, tool
+from oneclaw_core.http import listen
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -442,7 +443,7 @@ def test_serve_runs_the_gateway_by_setting(painting: HomeUnderTest) -> None:
     from oneclaw_core import ServiceContext
     from oneclaw_core.http import ServerTokens
 
-    with http_serving.listener(0) as free:
+    with listen("127.0.0.1", 0, advice="") as free:
         port = free.getsockname()[1]
 
     class Host:
@@ -460,9 +461,7 @@ def test_serve_runs_the_gateway_by_setting(painting: HomeUnderTest) -> None:
 
     async def use() -> None:
         plugin = await painting.app.plugins.context_of("mcp")
-        off, stopping = Host(painting.app), asyncio.Event()
-        await http_serving.serve_gateway(ServiceContext(plugin, off, "mcp", "serve", {}, stopping))  # type: ignore[arg-type]
-        assert off.said == ["off; a port turns it on: oneclaw config set mcp.gateway_port 8312"]
+        stopping = asyncio.Event()
         await plugin.refresh_settings({"mcp.gateway_port": port, "mcp.gateway_read_only": True})
         host = Host(painting.app)
         context = ServiceContext(plugin, host, "mcp", "serve", {}, stopping)  # type: ignore[arg-type]

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import ipaddress
-import socket
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import uvicorn
 
 from oneclaw_core import SettingsError
+from oneclaw_core.http import listen
 from oneclaw_serve.access import new_link_code
 from oneclaw_serve.application import Site, make_application
 
 if TYPE_CHECKING:
+    import socket
     from collections.abc import Iterator
 
     from oneclaw_core import ServiceContext
@@ -35,14 +36,15 @@ async def run_web(context: ServiceContext) -> None:
     """Serve the page and the API until the service is stopped.
 
     Raises:
-        SettingsError: it would be reachable from other machines without the settings for that.
-        OSError: the port is taken.
+        SettingsError: it would be reachable from other machines without the settings for that, or the port cannot be
+            used.
     """
     host = str(context.options.get("host") or "127.0.0.1")
     wanted_port = context.options.get("port")
     settings: ServeSettings = context.settings
     check_exposure(host, settings)
-    listening = _listen(host, 8311 if wanted_port is None else int(wanted_port))
+    advice = "end that program, or choose another port with: oneclaw serve --port PORT (0 for any free one)"
+    listening = listen(host, 8311 if wanted_port is None else int(wanted_port), advice=advice)
     port = listening.getsockname()[1]
     origins = _origins(host, port, settings)
     site = Site(context, port, origins, is_public=bool(settings.public_hosts), proxies=settings.proxies)
@@ -105,20 +107,6 @@ def is_loopback(host: str) -> bool:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:
         return host == "localhost"
-
-
-def _listen(host: str, port: int) -> socket.socket:
-    family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
-    made = socket.socket(family, kind, protocol)
-    try:
-        made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        made.bind(address)
-        made.listen(128)
-        made.setblocking(False)
-    except OSError as error:
-        made.close()
-        raise OSError(error.errno, f"cannot listen at {host} port {port}: {error.strerror}; try --port") from None
-    return made
 
 
 def _origins(host: str, port: int, settings: ServeSettings) -> list[str]:

@@ -6,6 +6,7 @@ import json
 import os
 import plistlib
 import shutil
+import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -21,6 +22,7 @@ from oneclaw_serve.install_commands import check_installed
 
 from oneclaw_core import OneClawError, UsageError
 from oneclaw_core.cli.main import main
+from oneclaw_core.http import listen
 
 ODD = ' a"b\\c%h $HOME é'
 TASK = "{http://schemas.microsoft.com/windows/2004/02/mit/task}"
@@ -197,3 +199,30 @@ def test_the_windows_task_sets_the_environment_and_runs(tmp_path):
     assert "$" not in code
     run = subprocess.run([sys.executable, "-P", "-c", code], capture_output=True, text=True, timeout=60, check=True)
     assert "web" in run.stdout
+
+
+def test_a_port_that_is_in_use_ends_it_with_one_message(tmp_path):
+    notices = tmp_path / "notify"
+    with (
+        listen("127.0.0.1", 0, advice="") as taken,
+        socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as supervisor,
+    ):
+        supervisor.bind(str(notices))
+        port = str(taken.getsockname()[1])
+        run = subprocess.run(
+            [sys.executable, "-m", "oneclaw_core", "serve", "--port", port, "--only", "web"],
+            env=os.environ | {"ONECLAW_HOME": str(tmp_path / "home"), "NOTIFY_SOCKET": str(notices)},
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
+        )
+        said = supervisor.recv(100)
+
+    assert run.returncode == 1
+    assert run.stderr.splitlines() == [
+        "serve: web of plugin serve runs: serves the web page and the HTTP API",
+        f"oneclaw: port {port} of 127.0.0.1 cannot be used: another program listens there; "
+        "end that program, or choose another port with: oneclaw serve --port PORT (0 for any free one)",
+    ]
+    assert said == b"STOPPING=1"  # it was never ready

@@ -20,7 +20,7 @@ def register_settings(register: SettingsRegistrar) -> None:
 @hookimpl
 def register_services(register: ServiceRegistrar) -> None:
     """Have the bot listen in ``oneclaw serve``."""
-    register("telegram", "oneclaw_telegram.service:serve_bot", help="talks with people in Telegram")
+    register("telegram", "oneclaw_telegram.service:serve_bot", help="talks with people in Telegram", needs="token")
 
 
 @hookimpl

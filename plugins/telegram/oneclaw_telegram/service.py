@@ -94,9 +94,6 @@ async def serve_bot(context: ServiceContext) -> None:
     """
     settings = context.settings
     token = settings.token.get_secret_value()
-    if not token:
-        context.show("the Telegram bot has no token: oneclaw keys set telegram.token")
-        await asyncio.Event().wait()
     api = BotApi(token, settings.api_root)
     holder = context.once(_Holder)
     try:

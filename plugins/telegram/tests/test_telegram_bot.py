@@ -14,7 +14,7 @@ from oneclaw_telegram import pace, service
 from oneclaw_telegram.bot_api import BotApi
 from oneclaw_telegram.channel import TelegramChannel
 from oneclaw_telegram.formatting import fixed_width, formatted, utf16_length
-from oneclaw_telegram.service import serve_bot, take_webhook, webhook_secret
+from oneclaw_telegram.service import take_webhook, webhook_secret
 from oneclaw_telegram.updates import Bot, Tap, albums, read_album, read_update
 
 from oneclaw_core import OneClawError, ToolContext, ToolResult, hookimpl, tool
@@ -424,23 +424,3 @@ def test_the_pace_keeps_the_published_limits():
     assert max(time for time, each in sent if each == 2) < 116
     line.block(7, 500.0)
     assert (line.blocked_seconds(7, 499.0), line.blocked_seconds(8, 499.0) <= 0) == (1.0, True)
-
-
-def test_no_token_says_what_to_do(oneclaw_factory):
-    home = oneclaw_factory(["telegram"])
-    shown = []
-
-    async def work():
-        async with home.opened() as claw:
-            context = await claw.plugins.context_of("telegram")
-            from oneclaw_core import ServiceContext
-            from oneclaw_core.services.manager import _Host
-
-            host = _Host(claw, lambda change, text: shown.append(text))
-            service = ServiceContext(context, host, "telegram", "serve", {}, asyncio.Event())
-            with pytest.raises(TimeoutError):
-                async with asyncio.timeout(0.2):
-                    await serve_bot(service)
-
-    asyncio.run(work())
-    assert shown == ["the Telegram bot has no token: oneclaw keys set telegram.token"]
