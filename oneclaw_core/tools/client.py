@@ -27,6 +27,7 @@ class ToolClient:
         is_read_only: True to refuse tools that may change something, as they are when they are called.
         ask: asks for permissions; ``None`` where nobody can be asked.
         ask_user: asks questions of tools; ``None`` where nobody can be asked.
+        shows_forms: True if ``ask_user`` takes questions with a form.
         progress: called with the message of a running tool, and the fraction that is done if the tool says it.
         provenance: where the text comes from that the client was given. Its calls add to it.
     """
@@ -39,3 +40,4 @@ class ToolClient:
     progress: Callable[[str, float | None], Awaitable[None]] | None = None
     provenance: Provenance = field(default_factory=Provenance)
     is_read_only: bool = False
+    shows_forms: bool = False

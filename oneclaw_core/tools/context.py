@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import logging
 import uuid
 from contextlib import ExitStack, contextmanager, nullcontext
@@ -14,7 +15,7 @@ from oneclaw_core.types.provenance import Mark, MarkKind, Provenance
 from oneclaw_core.types.tools import ALL_TOOLS, ToolSelection
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Iterator
+    from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Iterator, Mapping
     from contextlib import AbstractAsyncContextManager, AbstractContextManager
 
     import httpx
@@ -356,6 +357,41 @@ class ToolContext:
 
         asked = UserQuestion(question, tuple(choices), allows_text)
         return await self._running_services().ask_user(asked, timeout_seconds)
+
+    async def ask_form(
+        self,
+        question: str,
+        schema: Mapping[str, Any],
+        *,
+        name: str = "answer",
+        timeout_seconds: float | None = None,
+    ) -> dict[str, Any] | None:
+        """Ask the user for several values at once, where the channel in use shows forms.
+
+        Args:
+            question: 1 to 2,000 characters.
+            schema: JSON Schema of the values: an object whose properties are texts, numbers, booleans and choices.
+            name: by which a program that answers knows the form.
+            timeout_seconds: as for :meth:`ask_user`.
+
+        Returns:
+            The values, which fit the schema; ``None`` if the user gives none that do.
+
+        Raises:
+            NobodyToAskError: no form can be shown here; :meth:`ask_user` may ask for one value after the other.
+            TimeoutError: the time is up.
+            ToolDefinitionError: the schema is none.
+            UsageError: the question is too long.
+        """
+        from oneclaw_core.tools.arguments import argument_faults, compile_schema
+        from oneclaw_core.tools.schema import check_parameters_schema
+        from oneclaw_core.tools.user_question import UserQuestion
+
+        check_parameters_schema(self.tool_name, schema)
+        asked = UserQuestion(question, form=schema, form_name=name)
+        answer = await self._running_services().ask_user(asked, timeout_seconds)
+        values: Any = json.loads(answer) if answer is not None else None
+        return values if isinstance(values, dict) and not argument_faults(compile_schema(schema), values) else None
 
     async def readable(self, path: str | Path) -> Path:
         """Do what ``paths.readable`` does in a thread, so that the user can be asked; for async tools.

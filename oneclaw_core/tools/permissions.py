@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from oneclaw_core.errors import NobodyToAskError, PermissionDeniedError
 from oneclaw_core.secrets.redaction import redact
@@ -147,6 +147,15 @@ class RequirePermission(Protocol):
         ...
 
 
+class _People(NamedTuple):
+    """The people who are asked in a session, one question at a time."""
+
+    ask: Asker | None
+    ask_user: UserAsker | None
+    asking: asyncio.Lock
+    shows_forms: bool = False
+
+
 class PermissionPolicy:
     """Decides on permissions: by what was allowed for this run, what is remembered, the defaults, and asking.
 
@@ -184,11 +193,11 @@ class PermissionPolicy:
         self._granted_in_session: dict[str | None, list[tuple[Grant, str | None, bool]]] = {}
         self._asking = asyncio.Lock()
         # With a lock each: a question in one conversation must not wait for the answer in another.
-        self._askers: dict[str, tuple[Asker | None, UserAsker | None, asyncio.Lock]] = {}
+        self._askers: dict[str, _People] = {}
 
     def can_ask_in(self, session_id: str | None) -> bool:
         """Return True if a person can be asked in a session."""
-        return self._people_in(session_id)[0] is not None
+        return self._people_in(session_id).ask is not None
 
     async def ask_user(self, question: UserQuestion, timeout_seconds: float | None) -> str | None:
         """Ask the user a question that is about no permission; one question at a time.
@@ -201,17 +210,19 @@ class PermissionPolicy:
             The answer; ``None`` if the user gives none.
 
         Raises:
-            NobodyToAskError: there is nobody.
+            NobodyToAskError: there is nobody, or no form can be shown.
             TimeoutError: the time is up.
         """
-        _, ask_user, lock = self._people_in(question.session_id)
-        if ask_user is None:
+        people = self._people_in(question.session_id)
+        if people.ask_user is None:
             raise NobodyToAskError("nobody can be asked here")
-        async with lock, asyncio.timeout(timeout_seconds):
-            return await ask_user(question)
+        if question.form is not None and not people.shows_forms:
+            raise NobodyToAskError("no form can be shown here: ask for one value after the other")
+        async with people.asking, asyncio.timeout(timeout_seconds):
+            return await people.ask_user(question)
 
-    def _people_in(self, session_id: str | None) -> tuple[Asker | None, UserAsker | None, asyncio.Lock]:
-        return self._askers.get(session_id or "", (self._ask, self._ask_user, self._asking))
+    def _people_in(self, session_id: str | None) -> _People:
+        return self._askers.get(session_id or "") or _People(self._ask, self._ask_user, self._asking)
 
     def replace_grants(self, decided: Iterable[Grant]) -> None:
         """Take over what is remembered now; another process may have changed it."""
@@ -291,7 +302,13 @@ class PermissionPolicy:
 
     @contextmanager
     def answered_by(
-        self, session_id: str, ask: Asker | None, ask_user: UserAsker | None = None, *, or_nobody: bool = False
+        self,
+        session_id: str,
+        ask: Asker | None,
+        ask_user: UserAsker | None = None,
+        *,
+        or_nobody: bool = False,
+        shows_forms: bool = False,
     ) -> Iterator[None]:
         """Ask somebody else in one session while the block runs.
 
@@ -300,12 +317,13 @@ class PermissionPolicy:
             ask: asks for permissions; ``None``, with the other, to leave it as it is.
             ask_user: asks questions of tools.
             or_nobody: True to ask nobody if both are ``None``.
+            shows_forms: True if ``ask_user`` takes questions with a form.
         """
         if ask is None and ask_user is None and not or_nobody:
             yield
             return
         before = self._askers.get(session_id)
-        self._askers[session_id] = ask, ask_user, asyncio.Lock()
+        self._askers[session_id] = _People(ask, ask_user, asyncio.Lock(), shows_forms)
         try:
             yield
         finally:
@@ -321,14 +339,14 @@ class PermissionPolicy:
             return decided
         if sandbox is not None:
             return SANDBOX, None
-        ask, _, lock = self._people_in(request.session_id)
-        async with lock:  # one question at a time; its answer may settle the next
+        people = self._people_in(request.session_id)
+        async with people.asking:  # one question at a time; its answer may settle the next
             decided = self._granted_by(request)
             if decided is not None:
                 return decided
-            if ask is None:
+            if people.ask is None:
                 raise PermissionDeniedError(_nobody_to_ask(request), request.permission, "default")
-            answer = await ask(request)
+            answer = await people.ask(request)
             # The user may have taken long, and have denied it elsewhere.
             await self.refresh()
             denial = self._denial(request)

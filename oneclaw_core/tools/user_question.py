@@ -6,7 +6,7 @@ It gives no permission: for that there is :mod:`oneclaw_core.tools.approval`. Al
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -29,6 +29,8 @@ class UserQuestion:
         agent: on whose behalf.
         sub_agent: the name of the sub-agent that asks, ``None`` for the agent that the user talks with.
         session_id: the conversation with the user, ``None`` outside one.
+        form: JSON Schema of the values that are asked for, whose answer is their JSON text; ``None`` for one text.
+        form_name: by which a program that answers knows the form.
 
     Raises:
         UsageError: a text is empty or too long, or there are too many choices.
@@ -41,6 +43,8 @@ class UserQuestion:
     agent: str | None = None
     sub_agent: str | None = None
     session_id: str | None = None
+    form: Mapping[str, Any] | None = None
+    form_name: str = "answer"
 
     def __post_init__(self) -> None:
         if not self.question.strip() or len(self.question) > MAX_QUESTION_CHARACTERS:

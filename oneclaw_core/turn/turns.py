@@ -364,7 +364,10 @@ class Turns:
             asked_in=asked_in,
         )
         outcome: ToolOutcome | None = None
-        with parts.permissions.answered_by(asked_in, client.ask, client.ask_user, or_nobody=True):
+        asked = parts.permissions.answered_by(
+            asked_in, client.ask, client.ask_user, or_nobody=True, shows_forms=client.shows_forms
+        )
+        with asked:
             async for item in parts.executor.execute_as_completed([call], scope):
                 if isinstance(item, ToolOutcome):
                     outcome = item

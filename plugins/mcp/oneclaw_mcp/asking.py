@@ -36,10 +36,12 @@ class ClientUser:
 
     Attributes:
         context: the SDK's context of the request that is answered now.
+        key: of the open question, which its answer has too.
     """
 
     def __init__(self, context: Any) -> None:
         self.context = context
+        self.key = _KEY
         self.question: asyncio.Future[dict[str, Any]] = asyncio.get_running_loop().create_future()
         self._answer: asyncio.Future[Any] | None = None
         self._asking = asyncio.Lock()
@@ -63,7 +65,10 @@ class ClientUser:
         return PermissionAnswer.ONCE if answer == choices[0] else PermissionAnswer.NO
 
     async def ask_user(self, question: UserQuestion) -> str | None:
-        """Ask a question of a tool."""
+        """Ask a question of a tool; the answer to one with a form is the JSON text of its values."""
+        if question.form is not None:
+            values = await self._given(user_question_text(question, _COLUMNS), dict(question.form), question.form_name)
+            return json.dumps(values) if values is not None else None
         choices = [] if question.allows_text or not question.choices else list(question.choices)
         answer = await self._answered(user_question_text(question, _COLUMNS), choices, "Your answer")
         return question.answer_to(answer) if answer is not None else None
@@ -89,9 +94,15 @@ class ClientUser:
         if choices:
             field["enum"] = choices
         schema = {"type": "object", "properties": {_KEY: field}, "required": [_KEY]}
+        value = (await self._given(text, schema, _KEY) or {}).get(_KEY)
+        return value if isinstance(value, str) else None
+
+    async def _given(self, text: str, schema: dict[str, Any], key: str) -> dict[str, Any] | None:
+        """Show a form; return what the user filled in, ``None`` for nothing."""
         async with self._asking:
             try:
                 async with asyncio.timeout(ANSWER_SECONDS):
+                    self.key = key
                     result = await self._elicited(text, schema)
             except TimeoutError:
                 return None
@@ -99,8 +110,7 @@ class ClientUser:
                 raise
             except Exception:  # noqa: BLE001  # the client refuses the question, or is gone
                 return None
-        value = (result.content or {}).get(_KEY) if result.action == "accept" else None
-        return value if isinstance(value, str) else None
+        return dict(result.content or {}) if result.action == "accept" else None
 
     async def _elicited(self, text: str, schema: dict[str, Any]) -> Any:
         if not self._is_modern:
@@ -144,7 +154,7 @@ class OpenCalls:
         else:
             call = self._taken(state, parameters)
             call.user.context = context
-            if not call.user.answer((parameters.input_responses or {}).get(_KEY)):
+            if not call.user.answer((parameters.input_responses or {}).get(call.user.key)):
                 return self._asked(call)
         try:
             await asyncio.wait({call.task, call.user.question}, return_when=asyncio.FIRST_COMPLETED)
@@ -192,7 +202,7 @@ class OpenCalls:
         call.timer = asyncio.get_running_loop().call_later(ANSWER_SECONDS, self._forget, state)
         self._waiting[state] = call
         form = {"method": "elicitation/create", "params": {"mode": "form", **call.user.question.result()}}
-        return InputRequiredResult.model_validate({"inputRequests": {_KEY: form}, "requestState": state})
+        return InputRequiredResult.model_validate({"inputRequests": {call.user.key: form}, "requestState": state})
 
     def _forget(self, state: str) -> None:
         call = self._waiting.pop(state, None)

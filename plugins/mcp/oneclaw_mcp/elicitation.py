@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
+from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from oneclaw_core import NobodyToAskError
 from oneclaw_core.process import run_in_thread
-from oneclaw_mcp.cleaning import cleaned, foreign_faults
+from oneclaw_core.tools import ToolDefinitionError
+from oneclaw_mcp.cleaning import cleaned, cleaned_schema, foreign_faults
 from oneclaw_mcp.connection import MOST_QUESTIONS
 
 if TYPE_CHECKING:
@@ -87,10 +89,13 @@ async def answered(server: str, parameters: dict[str, Any], context: ToolContext
     question = (
         f"The MCP server {server} asks (never give it a password or a key): {message}\nIt wants to know: {named}."
     )
+    with suppress(NobodyToAskError, ToolDefinitionError, ValueError):  # else field by field
+        content = await context.ask_form(question, cleaned_schema({**schema, "properties": fields}))
+        return ("accept", content) if content is not None else ("decline", None)
     if await context.ask_user(question, (_ANSWER, _DECLINE), allows_text=False) != _ANSWER:
         return "decline", None
     required = schema.get("required")
-    content: dict[str, Any] = {}
+    content = {}
     for name, field in fields.items():
         is_required = isinstance(required, list) and name in required
         is_given, value = await _field(server, name, field if isinstance(field, dict) else {}, context, is_required)

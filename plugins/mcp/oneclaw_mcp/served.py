@@ -194,7 +194,7 @@ class ServedOffer:
         is_read_only = is_read_only or not self.offer.calls(group)
         client = replace(self.client, selection=selection, progress=user.report, is_read_only=is_read_only)
         if self.offer.can_approve and user.can_be_asked:
-            client = replace(client, ask=user.ask, ask_user=user.ask_user)
+            client = replace(client, ask=user.ask, ask_user=user.ask_user, shows_forms=True)
         number = await self.journal.begin(client.name, name, arguments)
         result, duration_ms = ToolResult.error("interrupted", "The call was interrupted."), 0.0
         try:

@@ -115,6 +115,49 @@ async def test_elicitation(message: str, context: ToolContext) -> str:
     return f"User response: {await context.ask_user(message)}"
 
 
+_FORMS: dict[str, dict[str, Any]] = {
+    "test_elicitation_sep1034_defaults": {
+        "name": {"type": "string", "default": "John Doe"},
+        "age": {"type": "integer", "default": 30},
+        "score": {"type": "number", "default": 95.5},
+        "status": {"type": "string", "enum": ["active", "inactive", "pending"], "default": "active"},
+        "verified": {"type": "boolean", "default": True},
+    },
+    "test_elicitation_sep1330_enums": {
+        "untitledSingle": {"type": "string", "enum": ["option1", "option2", "option3"]},
+        "titledSingle": {"type": "string", "oneOf": [{"const": "value1", "title": "First"}]},
+        "legacyEnum": {"type": "string", "enum": ["opt1", "opt2"], "enumNames": ["Option One", "Option Two"]},
+        "untitledMulti": {"type": "array", "items": {"type": "string", "enum": ["option1", "option2"]}},
+        "titledMulti": {
+            "type": "array",
+            "items": {"anyOf": [{"const": "value1", "title": "First"}, {"const": "value2", "title": "Second"}]},
+        },
+    },
+}
+
+
+def _form(name: str, fields: dict[str, Any]) -> Any:
+    """Make a tool that asks the user for several values."""
+
+    async def ask(context: ToolContext) -> str:
+        values = await context.ask_form("What do you choose?", {"type": "object", "properties": fields})
+        return f"Elicitation completed: content={values}"
+
+    return tool(name=name, description="Ask the user.", read_only=True)(ask)
+
+
+@tool(read_only=True)
+async def test_input_required_result_elicitation(context: ToolContext) -> str:
+    """Ask the user for a name.
+
+    Args:
+        context: of the call.
+    """
+    schema = {"type": "object", "properties": {"name": {"type": "string"}}, "required": ["name"]}
+    values = await context.ask_form("What is your name?", schema, name="user_name")
+    return f"Hello, {values['name']}!" if values is not None else "Hello!"
+
+
 def _asking(name: str, *questions: str) -> Any:
     """Make a tool that asks the user."""
 
@@ -176,7 +219,8 @@ def register_tools(register: ToolRegistrar) -> None:
         test_elicitation,
         SchemaTool(),
         _asking("test_streaming_elicitation", "Go on?"),
-        _asking("test_input_required_result_elicitation", "What is your name?"),
+        test_input_required_result_elicitation,
+        *(_form(name, fields) for name, fields in _FORMS.items()),
         _asking("test_input_required_result_request_state", "Please confirm"),
         _asking("test_input_required_result_tampered_state", "Please confirm"),
         _asking("test_input_required_result_multi_round", "What is your name?", "What is your favorite color?"),

@@ -128,6 +128,31 @@ def test_questions_go_to_the_client(mode: str, painting: HomeUnderTest) -> None:
 
 
 @ERAS
+def test_form_of_a_server_goes_to_the_client_as_a_whole(mode: str, oneclaw_factory: HomeFactory) -> None:
+    answer, asked = answering({"name": "Ada", "age": 36}, {"name": "Ada", "age": "old"}, None)
+    oneclaw = oneclaw_factory(["mcp"], allow=["mcp.plain.*"])
+    McpHome(oneclaw).add("plain", *plain())
+    fields = {"name": {"type": "string"}, "age": {"type": "integer", "default": 1}}
+    form = {"message": "Who are you?", "requestedSchema": {"type": "object", "properties": fields}}
+
+    async def use() -> None:
+        async with (
+            served(oneclaw.app) as server,
+            server.client(await server.token(), mode, elicitation_callback=answer) as client,
+        ):
+            for expected in (
+                {"action": "accept", "content": {"name": "Ada", "age": 36}},
+                *2 * ({"action": "decline"},),
+            ):
+                done = await client.call_tool("call_tool", {"name": "plain__ask", "arguments": form})
+                assert json.loads(text_of(done)) == expected
+
+    oneclaw.run(use())
+    assert len(asked) == 3
+    assert "The MCP server plain asks" in asked[0]
+
+
+@ERAS
 def test_answer_says_how_to_grant_where_nobody_is_asked(mode: str, painting: HomeUnderTest) -> None:
     answer, asked = answering()
 
