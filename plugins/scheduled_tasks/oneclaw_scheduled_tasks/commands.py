@@ -48,8 +48,10 @@ def _schedule_options(command: Decorated) -> Decorated:
             click.option("--at", metavar="HH:MM", help="The time of day, for one_time, daily and weekly."),
             click.option("--date", metavar="YYYY-MM-DD", help="Once, on this day."),
             click.option("--day", metavar="WEEKDAY", help="Every week, on this day."),
-            click.option("--cron", metavar="'M H D M W'", help="By a cron expression of five fields."),
-            click.option("--every", metavar="MINUTES", type=int, help="Every so many minutes."),
+            click.option(
+                "--cron", metavar="'M H D M W'", help="By a cron expression; a sixth field before is the second."
+            ),
+            click.option("--every", metavar="MINUTES", help="Every so many minutes, or seconds as in 90s."),
             click.option("--time-zone", metavar="ZONE", help="An IANA name; by default the machine's."),
             click.option("--until", metavar="YYYY-MM-DD", help="The last day; '' for no end."),
             click.option("--missed", type=click.Choice(MISSED), help="What to do about runs that nobody did in time."),
@@ -445,12 +447,24 @@ def _when(options: dict[str, Any]) -> Any:
     if cron is not None:
         return ScheduleWords(schedule_type="cron", cron=cron)
     if every is not None:
-        return ScheduleWords(schedule_type="interval", interval_minutes=every)
+        return _interval(every)
     if date is not None:
         return ScheduleWords(schedule_type="one_time", date=date, hour=hour, minute=minute)
     if day is not None:
         return ScheduleWords(schedule_type="weekly", day_of_week=day, hour=hour, minute=minute)
     return ScheduleWords(hour=hour, minute=minute)
+
+
+def _interval(text: str) -> Any:
+    from oneclaw_core import UsageError
+    from oneclaw_scheduled_tasks.schedules import ScheduleWords
+
+    number = text.strip().removesuffix("s")
+    if not (number.isascii() and number.isdigit() and len(number) <= 9):
+        raise UsageError(f"--every must be a number of minutes, or of seconds as in 90s, not {text[:50]!r}")
+    if text.strip() != number:
+        return ScheduleWords(schedule_type="interval", interval_seconds=int(number))
+    return ScheduleWords(schedule_type="interval", interval_minutes=int(number))
 
 
 def _refuse_no_schedule(options: dict[str, Any]) -> None:

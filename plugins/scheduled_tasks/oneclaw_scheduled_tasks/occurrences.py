@@ -3,6 +3,9 @@
 Where the clock is put forward, a time in the gap becomes the first instant after it. Where it is put back, a time that
 comes twice means the first of the two. So each wall-clock time gives one instant, and later times give later instants
 or, around a gap, the same one, which counts once. Intervals are elapsed time and know no wall clock.
+
+Cron expressions whose minute or hour begins with ``*`` are different, as in cron: they are due whenever the clock shows
+such a time, so twice where it comes twice, and not in a gap.
 """
 
 from __future__ import annotations
@@ -20,7 +23,7 @@ if TYPE_CHECKING:
 FIRST_DAY = date(1970, 1, 2)
 LAST_DAY = date(9990, 12, 31)
 _DAY = timedelta(days=1)
-_MINUTE = timedelta(minutes=1)
+_SECOND = timedelta(seconds=1)
 
 
 class Occurrences:
@@ -71,29 +74,69 @@ class Occurrences:
 
     def _next(self, moment: datetime) -> datetime | None:
         if isinstance(self._schedule, Interval):
-            step = timedelta(minutes=self._schedule.minutes)
+            step = self._schedule.step
             count = max(0, (moment - self._anchor) // step) + 1
             return self._anchor + count * step
+        wall = self._wall(moment)
+        if self._follows_clock:
+            # In the first of two equal hours, earlier wall times lie ahead, too.
+            earliest = wall - max(timedelta(), self._both_instants(wall)[-1] - moment)
+            walls = self._walls_after(earliest)
+            return next((each for each in self._as_shown(walls, is_forward=True) if each > moment), None)
         # No wall time up to the moment's own can give a later instant.
-        for wall in self._walls_after(self._wall(moment)):
-            instant = self.instant(wall)
+        for each in self._walls_after(wall):
+            instant = self.instant(each)
             if instant > moment:
                 return instant
         return None
 
     def _backwards(self, moment: datetime) -> Iterator[datetime]:
         if isinstance(self._schedule, Interval):
-            step = timedelta(minutes=self._schedule.minutes)
+            step = self._schedule.step
             for count in range((moment - self._anchor) // step, 0, -1):
                 yield self._anchor + count * step
             return
         wall = self._wall(moment)
         # In the second of two equal hours, later wall times lie before the moment, too.
         latest = wall + max(timedelta(), moment - self.instant(wall))
+        if self._follows_clock:
+            walls = self._walls_until(latest)
+            yield from (each for each in self._as_shown(walls, is_forward=False) if each <= moment)
+            return
         for each in self._walls_until(latest):
             instant = self.instant(each)
             if instant <= moment:
                 yield instant
+
+    @property
+    def _follows_clock(self) -> bool:
+        return isinstance(self._schedule, Cron) and self._schedule.follows_clock
+
+    def _both_instants(self, wall: datetime) -> tuple[datetime, ...]:
+        """The instants at which the clock shows a time, none in a gap, two where it is put back."""
+        first = wall.replace(tzinfo=self._zone, fold=0).astimezone(UTC)
+        if first.astimezone(self._zone).replace(tzinfo=None) != wall:
+            return ()
+        second = wall.replace(tzinfo=self._zone, fold=1).astimezone(UTC)
+        return (first,) if second == first else (first, second)
+
+    def _as_shown(self, walls: Iterator[datetime], *, is_forward: bool) -> Iterator[datetime]:
+        """Give all instants of ordered wall times in their order.
+
+        Of times that come twice, those of the hour that is met second are held back until the first hour is over.
+        """
+        held: list[datetime] = []
+        for wall in walls:
+            instants = self._both_instants(wall)
+            if not instants:
+                continue
+            one, *other = instants if is_forward else instants[::-1]
+            if held and (one > held[0] if is_forward else one < held[0]):
+                yield from held
+                held = []
+            yield one
+            held += other
+        yield from held
 
     def _wall(self, moment: datetime) -> datetime:
         return moment.astimezone(self._zone).replace(tzinfo=None, fold=0)
@@ -158,9 +201,9 @@ def _cron_walls(expression: str, wall: datetime, *, is_forward: bool) -> Iterato
     """
     from croniter import CroniterBadDateError, croniter
 
-    minute = wall.replace(second=0, microsecond=0, tzinfo=UTC)
-    start = minute - _MINUTE if is_forward else minute + _MINUTE
-    times = croniter(expression, start, ret_type=datetime)
+    second = wall.replace(microsecond=0, tzinfo=UTC)
+    start = second - _SECOND if is_forward else second + _SECOND
+    times = croniter(expression, start, ret_type=datetime, second_at_beginning=True)
     while True:
         try:
             found: datetime = times.get_next() if is_forward else times.get_prev()

@@ -7,8 +7,8 @@ A schedule knows wall-clock times only; the task's time zone and its end make in
 from __future__ import annotations
 
 import re
-from dataclasses import asdict, dataclass
-from datetime import date
+from dataclasses import asdict, dataclass, replace
+from datetime import date, timedelta
 from typing import TYPE_CHECKING, Any
 
 from oneclaw_core import UsageError
@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 MAX_INTERVAL_MINUTES = 366 * 24 * 60
+# An agent's answer takes about as long.
+LEAST_INTERVAL_SECONDS = 10
 _CRON_FIELDS = 5
 _CRON_CHARACTERS = 200
 _DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
@@ -66,9 +68,18 @@ class Weekly:
 
 @dataclass(frozen=True, slots=True)
 class Cron:
-    """By a cron expression of five fields: minute, hour, day of the month, month, day of the week."""
+    """By a cron expression of five fields: minute, hour, day of the month, month, day of the week.
+
+    A sixth one before them is the second.
+    """
 
     expression: str
+
+    @property
+    def follows_clock(self) -> bool:
+        """True if it is due whenever the clock shows such a time, also twice; a fixed time of day is due once a day."""
+        minute, hour = self.expression.split()[-_CRON_FIELDS:][:2]
+        return minute.startswith("*") or hour.startswith("*")
 
     def __str__(self) -> str:
         return f"by cron {self.expression!r}"
@@ -76,11 +87,19 @@ class Cron:
 
 @dataclass(frozen=True, slots=True)
 class Interval:
-    """Every so many minutes of elapsed time, counted from when the task was set up."""
+    """Every so many minutes and seconds of elapsed time, counted from when the task was set up."""
 
     minutes: int
+    seconds: int = 0
+
+    @property
+    def step(self) -> timedelta:
+        """How long it is."""
+        return timedelta(minutes=self.minutes, seconds=self.seconds)
 
     def __str__(self) -> str:
+        if self.seconds:
+            return f"every {self.step // timedelta(seconds=1)} seconds"
         for unit, length in (("day", 24 * 60), ("hour", 60)):
             if self.minutes % length == 0:
                 count = self.minutes // length
@@ -112,6 +131,7 @@ class ScheduleWords:
         date: ``YYYY-MM-DD``, for ``one_time``.
         cron: the expression.
         interval_minutes: the interval.
+        interval_seconds: the interval, if it is no whole number of minutes.
     """
 
     schedule_type: str | None = None
@@ -121,6 +141,7 @@ class ScheduleWords:
     date: str | None = None
     cron: str | None = None
     interval_minutes: int | None = None
+    interval_seconds: int | None = None
 
     @property
     def is_empty(self) -> bool:
@@ -130,6 +151,8 @@ class ScheduleWords:
     def changing(self, schedule: Schedule) -> ScheduleWords:
         """Take what is not given from a schedule that there is."""
         before = words_of(schedule)
+        if self.interval_minutes is not None or self.interval_seconds is not None:
+            before = replace(before, interval_minutes=None, interval_seconds=None)
         if self.schedule_type in (None, before.schedule_type):
             return ScheduleWords(
                 **{key: value if value is not None else getattr(before, key) for key, value in asdict(self).items()}
@@ -154,6 +177,11 @@ def read_schedule(words: ScheduleWords) -> Schedule:
     _refuse_foreign(kind, words)
     if kind == "cron":
         return Cron(check_cron(words.cron))
+    if kind == "interval" and words.interval_seconds is not None:
+        if words.interval_minutes is not None:
+            raise UsageError("interval_minutes and interval_seconds do not go together: give one of them")
+        most = MAX_INTERVAL_MINUTES * 60
+        return Interval(*divmod(_whole("interval_seconds", words.interval_seconds, LEAST_INTERVAL_SECONDS, most), 60))
     if kind == "interval":
         return Interval(_whole("interval_minutes", words.interval_minutes, 1, MAX_INTERVAL_MINUTES))
     if words.hour is None:
@@ -179,6 +207,8 @@ def words_of(schedule: Schedule) -> ScheduleWords:
             return ScheduleWords(schedule_type=kind, hour=hour, minute=minute)
         case Cron(expression):
             return ScheduleWords(schedule_type=kind, cron=expression)
+        case Interval(minutes, seconds) if seconds:
+            return ScheduleWords(schedule_type=kind, interval_seconds=minutes * 60 + seconds)
         case Interval(minutes):
             return ScheduleWords(schedule_type=kind, interval_minutes=minutes)
 
@@ -210,7 +240,7 @@ def check_cron(expression: str | None) -> str:
         The expression with single spaces.
 
     Raises:
-        UsageError: it is none of five fields.
+        UsageError: it is none of five or six fields.
     """
     from croniter import croniter
 
@@ -218,10 +248,10 @@ def check_cron(expression: str | None) -> str:
     text = " ".join(fields)
     if len(fields) == 1 and text.startswith("@"):
         text = _CRON_NAMES.get(text.lower(), "")
-    if not text or len(text) > _CRON_CHARACTERS or len(text.split()) != _CRON_FIELDS or not _is_plain_cron(text):
+    if not text or len(text) > _CRON_CHARACTERS or not _is_plain_cron(text):
         raise _no_cron(expression)
     try:
-        is_valid = croniter.is_valid(text)
+        is_valid = croniter.is_valid(text, second_at_beginning=True)
     except Exception:  # noqa: BLE001  # the library parses foreign text, and documents no error of this call
         is_valid = False
     if not is_valid:
@@ -242,14 +272,19 @@ _CRON_NAMES = {
 _HASHED = re.compile(r"(?<![A-Za-z])[hHrR](?![A-Za-z])")
 
 
+_SECOND = re.compile(r"[0-5]?\d")
+
+
 def _is_plain_cron(text: str) -> bool:
-    return _HASHED.search(text) is None
+    fields = text.split()
+    is_second = len(fields) == _CRON_FIELDS + 1 and _SECOND.fullmatch(fields[0]) is not None
+    return (is_second or len(fields) == _CRON_FIELDS) and _HASHED.search(text) is None
 
 
 def _no_cron(expression: str | None) -> UsageError:
     return UsageError(
         f"cron must be an expression of five fields such as '0 9 * * mon-fri' (minute, hour, day of the month, month, "
-        f"day of the week), not {(expression or '')[:100]!r}"
+        f"day of the week; a sixth one before them is the second), not {(expression or '')[:100]!r}"
     )
 
 
@@ -291,7 +326,7 @@ _BELONGS = {
     "daily": {"hour", "minute"},
     "weekly": {"hour", "minute", "day_of_week"},
     "cron": {"cron"},
-    "interval": {"interval_minutes"},
+    "interval": {"interval_minutes", "interval_seconds"},
 }
 
 
@@ -305,7 +340,7 @@ def _refuse_foreign(kind: str, words: ScheduleWords) -> None:
     if foreign:
         raise UsageError(
             f"{' and '.join(foreign)} cannot be given for a {kind} schedule; it takes "
-            f"{' and '.join(sorted(_BELONGS[kind]))}"
+            f"{' and '.join(sorted(_BELONGS[kind] - {'interval_seconds'}))}"
         )
 
 

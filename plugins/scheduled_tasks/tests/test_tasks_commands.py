@@ -79,6 +79,7 @@ def test_a_decision_on_a_permission_is_for_one_task_and_ends_with_it(oneclaw):
     [
         (["--cron", "0 9 * * mon-fri"], "by cron '0 9 * * mon-fri' (UTC)"),
         (["--every", "90"], "every 90 minutes (UTC)"),
+        (["--every", "90s"], "every 90 seconds (UTC)"),
         (["--date", "2099-01-01", "--at", "8:05"], "once on 2099-01-01 at 08:05 (UTC)"),
         (["--day", "Fri", "--at", "18:00", "--until", "2099-01-01"], "every Friday at 18:00 until 2099-01-01 (UTC)"),
     ],
@@ -108,6 +109,7 @@ def test_what_only_the_user_sets(oneclaw):
         (["--cron", "0 9 * * *", "--at", "9:00"], "--at and --cron do not go together"),
         (["--day", "monday", "--every", "5"], "--day and --every do not go together"),
         (["--every", "0"], "interval_minutes must be"),
+        (["--every", "soon"], "--every must be a number of minutes, or of seconds as in 90s"),
         (["--every", "0", "--at", "9:00"], "--at and --every do not go together"),
         (["--at", "9:00", "--time-zone", "Mars"], "there is no time zone 'Mars'"),
         (["--at", "9:00", "--webhook", "ftp://x"], "webhook must be a URL"),

@@ -110,8 +110,6 @@ def test_month_ends_and_the_leap_day(expression, first, last, days):
 
 def test_what_comes_every_ten_minutes_by_cron_follows_the_wall_clock():
     in_spring = between(Cron("*/10 * * * *"), BERLIN, "2026-03-29 01:40", "2026-03-29 03:10")
-    in_autumn = occurrences(Cron("*/10 * * * *"), BERLIN)
-    last = datetime(2026, 10, 25, 0, 50, tzinfo=UTC)  # 02:50, the first time
 
     assert walls(in_spring) == [
         "2026-03-29 01:40+0100",
@@ -119,7 +117,58 @@ def test_what_comes_every_ten_minutes_by_cron_follows_the_wall_clock():
         "2026-03-29 03:00+0200",
         "2026-03-29 03:10+0200",
     ]
-    assert in_autumn.next_after(last) == datetime(2026, 10, 25, 2, 0, tzinfo=UTC)  # 03:00
+
+
+@pytest.mark.parametrize(
+    ("expression", "due"),
+    [
+        # As in cron: what has no * in its first two fields comes once, the rest as often as the clock shows it.
+        ("30 2 * * *", ["02:30+0200"]),
+        ("0,30 1-3 * * *", ["01:00+0200", "01:30+0200", "02:00+0200", "02:30+0200", "03:00+0100", "03:30+0100"]),
+        ("15 * * * *", ["01:15+0200", "02:15+0200", "02:15+0100", "03:15+0100"]),
+        ("*/30 2 * * *", ["02:00+0200", "02:30+0200", "02:00+0100", "02:30+0100"]),
+        ("*/30 2 25 10 *", ["02:00+0200", "02:30+0200", "02:00+0100", "02:30+0100"]),
+        ("10 45 * * * *", ["01:45+0200", "02:45+0200", "02:45+0100", "03:45+0100"]),
+    ],
+)
+def test_cron_in_the_hour_that_comes_twice(expression, due):
+    found = between(Cron(expression), BERLIN, "2026-10-25 01:00", "2026-10-25 03:59")
+
+    assert [f"{moment:%H:%M%z}" for moment in found] == due
+    instants = [moment.astimezone(UTC) for moment in found]
+    assert occurrences(Cron(expression), BERLIN).latest_until(instants[-1], len(found)) == instants
+
+
+@pytest.mark.parametrize(
+    ("expression", "minutes"), [("* * * * *", range(60)), ("7-50/9 */2 * * *", (7, 16, 25, 34, 43))]
+)
+@pytest.mark.parametrize(("zone", "day"), [(BERLIN, "2026-10-25"), (LORD_HOWE, "2026-04-05"), (NEW_YORK, "2026-03-08")])
+def test_a_cron_expression_that_follows_the_clock_is_due_whenever_it_shows_the_time(expression, minutes, zone, day):
+    begin = datetime.fromisoformat(day).replace(tzinfo=ZoneInfo(zone)).astimezone(UTC)
+    every_minute = [begin + timedelta(minutes=count) for count in range(-60, 6 * 60)]
+    hours = range(0, 24, 1 if expression[0] == "*" else 2)
+    shown = [each for each in every_minute if _shows(each, zone, hours, minutes)]
+
+    due = occurrences(Cron(expression), zone)
+    found = [moment := shown[0]]
+    while (moment := due.next_after(moment)) <= shown[-1]:
+        found.append(moment)
+    assert found == shown
+    assert due.latest_until(shown[-1], len(shown)) == shown
+    middle = shown[len(shown) // 2] + timedelta(seconds=20)
+    assert due.latest_until(middle, 5) == [each for each in shown if each <= middle][-5:]
+
+
+def _shows(moment, zone, hours, minutes):
+    wall = moment.astimezone(ZoneInfo(zone))
+    return wall.hour in hours and wall.minute in minutes
+
+
+def test_seconds_in_cron_and_intervals():
+    assert between(Cron("15 30 9 * * *"), BERLIN, "2026-05-01 00:00", "2026-05-01 23:59") == [
+        datetime(2026, 5, 1, 9, 30, 15, tzinfo=ZoneInfo(BERLIN))
+    ]
+    assert occurrences(Interval(1, 30), BERLIN).next_after(ANCHOR) == ANCHOR + timedelta(seconds=90)
 
 
 def test_an_interval_is_elapsed_time():
@@ -157,7 +206,9 @@ def test_a_cron_expression_that_never_comes():
 schedules = st.one_of(
     st.builds(Daily, st.integers(0, 23), st.integers(0, 59)),
     st.builds(Weekly, st.integers(0, 6), st.integers(0, 23), st.integers(0, 59)),
-    st.sampled_from(["*/7 * * * *", "0 */3 * * *", "30 2 * * *", "15 1,2,3 * * 0", "0 0 L * *"]).map(Cron),
+    st.sampled_from(["*/7 * * * *", "0 */3 * * *", "30 2 * * *", "15 1,2,3 * * 0", "0 0 L * *", "5 0 */2 * * 6"]).map(
+        Cron
+    ),
     st.builds(Interval, st.integers(1, 100_000)),
 )
 

@@ -25,6 +25,9 @@ pytestmark = pytest.mark.lowest_versions
         ({"schedule_type": "interval", "interval_minutes": 1}, "every minute"),
         ({"schedule_type": "interval", "interval_minutes": 90}, "every 90 minutes"),
         ({"schedule_type": "interval", "interval_minutes": 2880}, "every 2 days"),
+        ({"schedule_type": "interval", "interval_seconds": 90}, "every 90 seconds"),
+        ({"schedule_type": "interval", "interval_seconds": 120}, "every 2 minutes"),
+        ({"schedule_type": "cron", "cron": "30 0 9 * * *"}, "by cron '30 0 9 * * *'"),
     ],
 )
 def test_a_schedule_is_read_said_and_kept(words, text):
@@ -52,6 +55,9 @@ def test_a_schedule_is_read_said_and_kept(words, text):
         ({"schedule_type": "one_time", "hour": 9, "date": "2026-W01-1"}, "date must be"),
         ({"schedule_type": "cron", "cron": "0 25 * * *"}, "cron must be an expression of five fields"),
         ({"schedule_type": "cron", "cron": "* * * * * *"}, "five fields"),
+        ({"schedule_type": "cron", "cron": "60 * * * * *"}, "five fields"),
+        ({"schedule_type": "interval", "interval_seconds": 9}, "interval_seconds must be a whole number from 10"),
+        ({"schedule_type": "interval", "interval_seconds": 90, "interval_minutes": 1}, "do not go together"),
         ({"schedule_type": "cron", "cron": "R * * * *"}, "five fields"),
         ({"schedule_type": "cron", "cron": "H * * * *"}, "five fields"),
         ({"schedule_type": "cron", "cron": "@reboot"}, "five fields"),
