@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from oneclaw_core.http import OAuthAccount, OAuthAccounts
 from oneclaw_google_workspace.problems import GoogleError
+from oneclaw_google_workspace.scopes import EXTRA_SCOPES, consent_scopes, granted_access
 from oneclaw_google_workspace.service import google_service
 
 if TYPE_CHECKING:
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
 
     from oneclaw_core import Home
     from oneclaw_core.http import SecretPlace
+    from oneclaw_google_workspace.scopes import Access
 
 ACCOUNT_VARIABLE = "ONECLAW_GOOGLE_ACCOUNT"
 USER = "user"
@@ -31,7 +33,7 @@ class Account:
         email: whose data the tools see; ``None`` if Google did not say.
         scopes: what was granted, without ``https://www.googleapis.com/auth/``.
         services: what the user signed in for, as ``--services`` names it.
-        is_read_only: whether the user signed in for reading only.
+        read_only: those of them that are for reading only.
     """
 
     name: str
@@ -39,26 +41,51 @@ class Account:
     email: str | None
     scopes: tuple[str, ...]
     services: tuple[str, ...]
-    is_read_only: bool = False
+    read_only: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, stored: OAuthAccount) -> Account:
         """Read what is Google's own from the details of a stored account."""
         details = stored.details
-        return cls(
-            stored.name,
-            str(details.get("kind", USER)),
-            stored.email,
-            stored.scopes,
-            tuple(map(str, details.get("services", ()))),
-            bool(details.get("is_read_only")),
-        )
+        services = tuple(map(str, details.get("services", ())))
+        if "read_only" in details:
+            read_only = tuple(map(str, details["read_only"]))
+        elif details.get("is_read_only"):
+            read_only = services
+        else:  # earlier versions had one flag for all services, which did not say which of them can be read only
+            read_only = tuple(each for each in services if granted_access(each, stored.scopes) == "read")
+        return cls(stored.name, str(details.get("kind", USER)), stored.email, stored.scopes, services, read_only)
 
     @property
     def stored(self) -> OAuthAccount:
         """The account as it is stored."""
-        details = {"kind": self.kind, "services": list(self.services), "is_read_only": self.is_read_only}
+        details = {
+            "kind": self.kind,
+            "services": list(self.services),
+            "read_only": list(self.read_only),
+            # For earlier versions, which know this flag alone.
+            "is_read_only": bool(self.read_only),
+        }
         return OAuthAccount(self.name, self.scopes, self.email, details)
+
+    @property
+    def access(self) -> dict[str, Access | None]:
+        """What tools may do with each service: what was granted, within what the user signed in for."""
+        return {
+            service: "read" if granted == "write" and service in self.read_only else granted
+            for service in self.services
+            for granted in [granted_access(service, self.scopes)]
+        }
+
+    @property
+    def writing_scopes(self) -> tuple[str, ...]:
+        """The granted scopes that changes may use.
+
+        Google adds what the user granted before, under whatever name, to what is granted now. Only what services
+        with write access ask for counts.
+        """
+        asked = consent_scopes([each for each in self.services if each not in self.read_only], extra=EXTRA_SCOPES)
+        return tuple(scope for scope in self.scopes if scope in asked)
 
     @property
     def label(self) -> str:

@@ -12,7 +12,7 @@ from oneclaw_google_workspace.apis import address
 from oneclaw_google_workspace.failures import error_for, lacking_scopes, read_failure, reading_only, unclear
 from oneclaw_google_workspace.problems import GoogleError
 from oneclaw_google_workspace.retrying import Patience
-from oneclaw_google_workspace.scopes import missing_scopes, service_of
+from oneclaw_google_workspace.scopes import TOOL_SCOPES, missing_scopes, service_of
 from oneclaw_google_workspace.wording import one_line
 
 if TYPE_CHECKING:
@@ -67,6 +67,19 @@ class GoogleClient:
         if missing_scopes(scopes, self.account.scopes):
             raise GoogleError("not_available", lacking_scopes(self.account, self.context.tool_name, scopes))
 
+    def require_write_access(self) -> None:
+        """Go on only if the user has signed in for changes by this tool, and they were granted.
+
+        Raises:
+            GoogleError: they have not; the message names the command that allows it.
+        """
+        tool_name = self.context.tool_name
+        if service_of(tool_name) in self.account.read_only:
+            raise GoogleError("not_available", reading_only(self.account, tool_name))
+        needed = TOOL_SCOPES[tool_name]
+        if missing_scopes(needed, self.account.writing_scopes):
+            raise GoogleError("not_available", lacking_scopes(self.account, tool_name, needed))
+
     async def ask(self, detail: str, harm: Harm = "write", subject: str | None = None) -> None:
         """Go on only if the user agrees with a change; without it this client sends nothing that changes anything.
 
@@ -78,11 +91,9 @@ class GoogleClient:
 
         Raises:
             PermissionDeniedError: they do not; let it pass.
-            GoogleError: the account is signed in for reading only, although some scopes, those of Gmail's settings,
-                know no difference.
+            GoogleError: the account is signed in to the service for reading only, although Google would let it write.
         """
-        if self.account.is_read_only:
-            raise GoogleError("not_available", reading_only(self.account, self.context.tool_name))
+        self.require_write_access()
         permission = f"google.{service_of(self.context.tool_name)}.{harm}"
         await self.context.ask_permission(permission, one_line(f"{detail}, as {self.account.label}"), subject)
         self._may_write = True

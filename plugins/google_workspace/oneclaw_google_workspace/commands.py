@@ -14,6 +14,8 @@ from oneclaw_google_workspace.accounts import SERVICE_ACCOUNT, USER, Account, Ac
 from oneclaw_google_workspace.scopes import EXTRA_SCOPES, SERVICES
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from oneclaw_core.http import OAuthClient
     from oneclaw_google_workspace.sign_in import SignIn
 
@@ -37,7 +39,9 @@ def google() -> None:
     metavar="LIST",
     help=f"What for, with commas: {', '.join(SERVICES)}. By default all for a new account, and as before for another.",
 )
-@click.option("--read-only", "is_read_only", is_flag=True, help="Only for tools that change nothing.")
+@click.option(
+    "--read-only", "is_read_only", is_flag=True, help="Only for tools that change nothing; takes write access back."
+)
 @click.option(
     "--scope",
     "extra",
@@ -100,6 +104,7 @@ def login(
         signing_in = _sign_in(wanted, oauth, open_browser=not no_browser, in_file=in_file)
     account, place, missing = run_async(signing_in)
     click.echo(f"signed in: {account.label}; the secret is {_PLACES[place]}")
+    _show_access(account.access)
     if missing:
         _warn(f"not granted, so that some tools will not work: {', '.join(missing)}")
     if book.default_name != name:
@@ -111,7 +116,7 @@ def login(
 @click.option("--check", is_flag=True, help="Ask Google whether the accounts still work.")
 @click.pass_context
 def status(context: click.Context, as_json: bool, check: bool) -> None:
-    """Show the accounts that are signed in, and what for."""
+    """Show the accounts that are signed in, and what tools may read and write."""
     from oneclaw_google_workspace.tokens import google_oauth
 
     book = AccountBook(find_home())
@@ -197,9 +202,7 @@ async def _take_key(
     from oneclaw_google_workspace.tokens import refusals_explained
 
     key = read_key(_read(path), path)
-    account = Account(
-        wanted.name, SERVICE_ACCOUNT, subject, wanted.scopes, wanted.services, is_read_only=wanted.is_read_only
-    )
+    account = Account(wanted.name, SERVICE_ACCOUNT, subject, wanted.scopes, wanted.services, wanted.read_only)
     with refusals_explained(account):
         grant = await oauth.exchange(assertion_form(account.stored, key) or {})
     return account, await oauth.save(account.stored, grant, secret=key, in_file=in_file), ()
@@ -224,7 +227,8 @@ def _document(account: Account, book: AccountBook) -> dict[str, Any]:
         "kind": account.kind,
         "is_default": account.name == book.default_name,
         "services": list(account.services),
-        "is_read_only": account.is_read_only,
+        "access": account.access,
+        "is_read_only": "write" not in account.access.values(),
         "scopes": list(account.scopes),
         "stored": place and str(place),
     }
@@ -234,12 +238,17 @@ def _show(document: dict[str, Any]) -> None:
     kind = ", by a service account" if document["kind"] != USER else ""
     mark = " (used by tools)" if document["is_default"] else ""
     click.echo(f"{document['name']}: {document['email'] or 'unknown address'}{kind}{mark}")
-    only = ", reading only" if document["is_read_only"] else ""
-    click.echo(f"  for: {', '.join(document['services'])}{only}")
+    _show_access(document["access"])
     if document.get("problem"):
         click.echo(f"  problem: {document['problem']}")
     elif "problem" in document:
         click.echo("  checked: Google gives access")
+
+
+def _show_access(access: Mapping[str, str | None]) -> None:
+    for title, kind in (("read", "read"), ("write", "write"), ("not granted", None)):
+        if names := [service for service, granted in access.items() if granted == kind]:
+            click.echo(f"  {title}: {', '.join(names)}")
 
 
 def _show_line(line: str) -> None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from oneclaw_google_workspace.problems import GoogleError
-from oneclaw_google_workspace.scopes import TOOL_SCOPES, login_options, missing_scopes, service_of
+from oneclaw_google_workspace.scopes import SERVICES, TOOL_SCOPES, login_options, missing_scopes, service_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -173,10 +173,11 @@ def lacking_scopes(account: Account, tool_name: str, scopes: tuple[str, ...]) ->
 
 
 def reading_only(account: Account, tool_name: str) -> str:
-    """Say that an account was signed in for reading, and with which command it is for changes, too."""
+    """Say that an account is signed in to a service for reading, and with which command it is for changes, too."""
+    service = service_of(tool_name)
     return (
-        f"{account.label} is signed in for reading only, and {tool_name} changes something. The user can allow that "
-        f"with: oneclaw google login --account {account.name} --services {service_of(tool_name)}"
+        f"{account.label} is signed in to {SERVICES[service].title} for reading only, and {tool_name} changes "
+        f"something. The user can allow that with: oneclaw google login --account {account.name} --services {service}"
     )
 
 

@@ -6,12 +6,15 @@ Scopes are written without ``https://www.googleapis.com/auth/`` in front.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
 
 SCOPE_PREFIX = "https://www.googleapis.com/auth/"
+
+Access = Literal["read", "write"]
+"""What tools may do with a service; writing includes reading."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,17 +169,33 @@ def missing_scopes(needed: Iterable[str], granted: Collection[str]) -> list[str]
     ]
 
 
-def consent_scopes(services: Iterable[str], *, is_read_only: bool, extra: Iterable[str] = ()) -> list[str]:
+def granted_access(service: str, granted: Collection[str]) -> Access | None:
+    """Say what scopes allow with a service: any of its changes, only reading, or neither.
+
+    Args:
+        service: a key of :data:`SERVICES`.
+        granted: scopes.
+    """
+    if service not in SERVICES:  # of another version
+        return None
+    read = SERVICES[service].read
+    for tool, scopes in TOOL_SCOPES.items():
+        is_writing = read == SERVICES[service].full or missing_scopes(scopes, read)
+        if service_of(tool) == service and is_writing and not missing_scopes(scopes, granted):
+            return "write"
+    return None if missing_scopes(read, granted) else "read"
+
+
+def consent_scopes(services: Iterable[str], *, read_only: Collection[str] = (), extra: Iterable[str] = ()) -> list[str]:
     """List what to ask a user for, each scope once.
 
     Args:
-        services: keys of :data:`SERVICES`.
-        is_read_only: whether only reading tools are to work.
+        services: keys of :data:`SERVICES`; others are ignored.
+        read_only: those for which only reading tools are to work.
         extra: further scopes.
     """
-    wanted = [
-        scope for service in services for scope in (SERVICES[service].read if is_read_only else SERVICES[service].full)
-    ]
+    known = [(name, SERVICES[name]) for name in services if name in SERVICES]
+    wanted = [scope for name, service in known for scope in (service.read if name in read_only else service.full)]
     return list(dict.fromkeys([*wanted, *extra]))
 
 

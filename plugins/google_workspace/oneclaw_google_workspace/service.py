@@ -39,7 +39,6 @@ def google_service(client: ClientIdentity | None = None) -> OAuthService:
         scope_prefix=SCOPE_PREFIX,
         authorization_parameters={
             "access_type": "offline",
-            "include_granted_scopes": "true",
             # Without it Google gives no refresh token to a user who has agreed before.
             "prompt": "consent",
         },

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from oneclaw_core import OneClawError
 from oneclaw_google_workspace.accounts import USER, Account
-from oneclaw_google_workspace.scopes import consent_scopes, missing_scopes
+from oneclaw_google_workspace.scopes import EXTRA_SCOPES, consent_scopes, missing_scopes
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -22,14 +22,14 @@ class SignIn:
     Attributes:
         name: of the account.
         services: keys of :data:`~oneclaw_google_workspace.scopes.SERVICES`.
-        is_read_only: whether only reading tools are to work.
+        read_only: those for which only reading tools are to work.
         scopes: all that is asked for, without ``https://www.googleapis.com/auth/``.
         email: of the account, if it is known.
     """
 
     name: str
     services: tuple[str, ...]
-    is_read_only: bool
+    read_only: tuple[str, ...]
     scopes: tuple[str, ...]
     email: str | None = None
 
@@ -42,20 +42,20 @@ class SignIn:
         Args:
             name: of the account.
             known: what it has already; ``None`` for a new one.
-            services: what is given.
-            is_read_only: whether that is for reading only.
+            services: what is given; none are all that the account has.
+            is_read_only: whether those are for reading only from now on. Otherwise, those that are given get write
+                access, and the others stay as they are.
             extra: further scopes.
         """
-        scopes = consent_scopes(services, is_read_only=is_read_only, extra=extra)
-        if known is None:
-            return cls(name, tuple(services), is_read_only, tuple(scopes))
-        together = dict.fromkeys([*known.scopes, *scopes])
+        had = known or Account(name, USER, None, (), ())
+        together = tuple(dict.fromkeys([*had.services, *services]))
+        narrowed = set(services or had.services) if is_read_only else set()
+        widened = set() if is_read_only else set(services)
+        read_only = tuple(each for each in together if each in narrowed or each in {*had.read_only} - widened)
+        added = dict.fromkeys([*(scope for scope in had.scopes if scope in EXTRA_SCOPES), *extra])
+        scopes = dict.fromkeys(consent_scopes(together, read_only=read_only, extra=added))
         return cls(
-            name,
-            tuple(dict.fromkeys([*known.services, *services])),
-            known.is_read_only and (is_read_only or not services),
-            tuple(scope for scope in together if not _is_covered(scope, together)),
-            known.email,
+            name, together, read_only, tuple(scope for scope in scopes if not _is_covered(scope, scopes)), had.email
         )
 
 
@@ -106,9 +106,7 @@ async def sign_in(
     scopes = grant.scopes or ()
     if not scopes:
         raise OneClawError("nothing was granted in the browser: run the command again, and leave the ticks")
-    account = Account(
-        wanted.name, USER, grant.email or wanted.email, scopes, wanted.services, is_read_only=wanted.is_read_only
-    )
+    account = Account(wanted.name, USER, grant.email or wanted.email, scopes, wanted.services, wanted.read_only)
     return SignedIn(account, grant, tuple(missing_scopes(wanted.scopes, scopes)))
 
 

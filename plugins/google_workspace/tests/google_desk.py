@@ -81,9 +81,10 @@ def make_home(path, monkeypatch):
 
 def sign_in(google, home, *, name="work", services=tuple(SERVICES), is_read_only=False, extra=(), user=None):
     """Sign in without a browser; gives the account."""
-    scopes = consent_scopes(services, is_read_only=is_read_only, extra=extra)
+    read_only = tuple(services) if is_read_only else ()
+    scopes = consent_scopes(services, read_only=read_only, extra=extra)
     grant = google.oauth.grant(*scopes, user=user)
-    account = Account(name, USER, grant.user, tuple(scopes), tuple(services), is_read_only)
+    account = Account(name, USER, grant.user, tuple(scopes), tuple(services), read_only)
     secret = {"client_id": CLIENT_ID, "client_secret": CLIENT_SECRET, "refresh_token": grant.refresh_token}
     AccountBook(home).save(account, secret, in_file=True)
     return account

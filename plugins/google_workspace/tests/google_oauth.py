@@ -160,6 +160,11 @@ class OAuth:
         if form.get("redirect_uri") != asked["redirect_uri"]:
             raise OAuthError("redirect_uri_mismatch")
         scopes = frozenset(asked["granted"])
+        if asked.get("include_granted_scopes") == "true":
+            earlier = [
+                each.scopes for each in self.grants.values() if each.user == asked["user"] and not each.is_revoked
+            ]
+            scopes = scopes.union(*earlier)
         grant = Grant(asked["user"], scopes, f"1//refresh-{secrets.token_hex(16)}")
         self.grants[grant.refresh_token] = grant
         answer = self._issue(grant.user, scopes, grant.refresh_token)

@@ -11,6 +11,7 @@ import threading
 import urllib.error
 import urllib.request
 from contextlib import redirect_stderr, redirect_stdout
+from dataclasses import replace
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
@@ -82,7 +83,6 @@ def test_signing_in_with_a_browser(google, empty_home, run, client_file):
     query = parse_qs(urlsplit(run.opened[0]).query)
     assert query["code_challenge_method"] == ["S256"]
     assert query["access_type"] == ["offline"]
-    assert query["include_granted_scopes"] == ["true"]
     assert query["redirect_uri"][0].startswith("http://127.0.0.1:")
     # The client is kept: the second time the file is not needed.
     assert run("login", "--account", "second", "--services", "tasks")[0] == 0
@@ -202,7 +202,7 @@ def test_more_is_added_to_what_an_account_has(google, empty_home, run, client_fi
 
     run("login", "--services", "contacts")
     account = AccountBook(empty_home).get("default")
-    assert (set(account.scopes), account.is_read_only) == ({"tasks.readonly", "contacts"}, False)
+    assert (set(account.scopes), account.read_only) == ({"tasks.readonly", "contacts"}, ("tasks",))
     query = parse_qs(urlsplit(run.opened[1]).query)
     assert query["login_hint"] == ["ana@example.com"]
 
@@ -212,6 +212,64 @@ def test_more_is_added_to_what_an_account_has(google, empty_home, run, client_fi
     run("login")  # again, as before
     assert set(AccountBook(empty_home).get("default").scopes) == {"tasks", "contacts"}
     assert AccountBook(empty_home).get("default").services == ("tasks", "contacts")
+
+
+def test_read_only_narrows_an_account_that_is_signed_in(google, empty_home, run, client_file, tmp_path):
+    run("login", "--client", str(client_file), "--services", "tasks,contacts")
+
+    _, out, _ = run("login", "--services", "tasks", "--read-only")
+
+    assert out.splitlines()[1:] == ["  read: tasks", "  write: contacts"]
+    assert set(AccountBook(empty_home).get("default").scopes) == {"tasks.readonly", "contacts"}
+    desk = Desk(empty_home, tmp_path)
+    assert desk("tasks_list")["tasks"] == []
+    assert desk.error("tasks_create", title="x")[1].endswith("login --account default --services tasks")
+    assert desk("contacts_create", given_name="Bo")["name"] == "Bo"
+
+    # Write access of another service changes nothing, and no services at all are all of them.
+    run("login", "--services", "gmail")
+    assert desk.error("tasks_create", title="x")[0] == "not_available"
+    run("login", "--read-only")
+    assert run("status")[1].splitlines()[1:] == ["  read: tasks, contacts, gmail"]
+
+    run("login", "--services", "tasks")
+    assert desk("tasks_create", title="x")["title"] == "x"
+
+
+def test_what_google_granted_before_lets_nothing_write(google, empty_home, run, client_file, tmp_path):
+    """Google adds what the same user has granted before, under whatever name, to what is granted now."""
+    everything = google.oauth.grant("gmail.modify", "tasks", "tasks.readonly", "gmail.readonly")
+    run("login", "--client", str(client_file), "--services", "gmail,tasks", "--read-only")
+    assert google.oauth.grants.keys() > {everything.refresh_token}
+    account = AccountBook(empty_home).get("default")
+    secret = {"client_id": CLIENT_ID, "client_secret": CLIENT_SECRET, "refresh_token": everything.refresh_token}
+    combined = ("gmail.modify", "gmail.readonly", "tasks", "tasks.readonly")
+    AccountBook(empty_home).save(replace(account, scopes=combined), secret, in_file=True)
+    desk = Desk(empty_home, tmp_path)
+
+    refused = desk.error("gmail_send", to=["bo@example.com"], subject="x", body="y")
+
+    assert refused == (
+        "not_available",
+        "default (ana@example.com) is signed in to Gmail for reading only, and gmail_send changes something. The user "
+        "can allow that with: oneclaw google login --account default --services gmail",
+    )
+    AccountBook(empty_home).save(
+        replace(account, scopes=combined, services=("tasks",), read_only=("tasks",)), secret, in_file=True
+    )
+    assert desk.error("gmail_send", to=["bo@example.com"], subject="x", body="y")[0] == "not_available"
+    assert desk("gmail_search")["messages"] == []
+    assert (desk.asked, google.called("gmail.users.messages.send")) == ([], [])
+
+
+def test_status_shows_what_was_granted(google, empty_home, run, client_file):
+    google.oauth.denied_scopes = frozenset({"gmail.modify", "contacts"})
+
+    run("login", "--client", str(client_file), "--services", "tasks,gmail,contacts")
+
+    assert run("status")[1].splitlines()[1:] == ["  write: tasks", "  not granted: gmail, contacts"]
+    (document,) = json.loads(run("status", "--json")[1])
+    assert document["access"] == {"tasks": "write", "gmail": None, "contacts": None}
 
 
 def test_another_user_does_not_get_into_an_account(google, empty_home, run, client_file):
@@ -290,9 +348,9 @@ def test_status_shows_accounts_and_use_chooses_one(google, empty_home, run):
 
     assert run("status")[1].splitlines() == [
         "work: ana@example.com (used by tools)",
-        "  for: tasks",
+        "  write: tasks",
         "home: bo@example.com",
-        "  for: gmail, tasks, reading only",
+        "  read: gmail, tasks",
     ]
     assert run("use", "home")[0] == 0
     documents = json.loads(run("status", "--json")[1])

@@ -15,7 +15,7 @@ from oneclaw_google_workspace.scopes import consent_scopes
 @pytest.fixture
 def stored_home(google, empty_home):
     """A home as version 0.1 has left it: an account, its refresh token and a client in files, byte for byte."""
-    scopes = consent_scopes(("tasks",), is_read_only=False)
+    scopes = consent_scopes(("tasks",))
     grant = google.oauth.grant(*scopes)
     account = {
         "name": "work",
@@ -65,6 +65,7 @@ def test_its_accounts_are_shown_checked_and_signed_out(google, stored_home):
             "kind": "user",
             "is_default": True,
             "services": ["tasks"],
+            "access": {"tasks": "write"},
             "is_read_only": False,
             "scopes": ["tasks"],
             "stored": "file",
@@ -85,6 +86,23 @@ def test_what_is_changed_can_still_be_read_by_version_0_1(google, stored_home, t
     assert sorted(entry) == ["email", "is_read_only", "kind", "name", "scopes", "services"]
     secret = json.loads(json.loads((folder / "google_sign_ins.json").read_text())["google_sign_ins"]["work"]["key"])
     assert secret == _client() | {"refresh_token": next(iter(google.oauth.grants))}
+
+
+@pytest.mark.parametrize(
+    ("stored", "access"),
+    [
+        ({"is_read_only": True, "scopes": ["tasks", "contacts"]}, {"tasks": "read", "contacts": "read"}),
+        ({"is_read_only": False, "scopes": ["tasks.readonly", "contacts"]}, {"tasks": "read", "contacts": "write"}),
+    ],
+)
+def test_its_services_for_reading_stay_so(google, stored_home, tmp_path, stored, access):
+    path = stored_home.path / "google_workspace" / "accounts.json"
+    document = json.loads(path.read_text())
+    document["accounts"]["work"] |= {"services": ["tasks", "contacts"], **stored}
+    path.write_text(json.dumps(document))
+
+    assert AccountBook(stored_home).get("work").access == access
+    assert Desk(stored_home, tmp_path).error("tasks_create", title="x")[0] == "not_available"
 
 
 def test_a_service_account_is_signed_in_by_its_key(google, empty_home, tmp_path, service_key):
