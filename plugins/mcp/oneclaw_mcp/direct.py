@@ -65,9 +65,10 @@ class DirectTools:
         """Return all tools that are listed now, by their names."""
         return self._tools().items()
 
-    def has(self, name: str) -> bool:
-        """Return True if a tool can be called by a name, which may be its whole name."""
-        return short_name(name) in self._tools()
+    def input_schema(self, name: str) -> dict[str, Any] | None:
+        """Return the schema of the arguments of a tool by its name, cut or whole; ``None`` for an unknown one."""
+        definition = self._tools().get(short_name(name))
+        return _input_schema(definition, self._of_server(definition)) if definition is not None else None
 
     async def call(self, name: str, arguments: dict[str, Any], call_tool: CallTool) -> ToolResult | Answer:
         """Call a tool, as :meth:`Gateway.call` does; the answer also holds a structured result as such."""
@@ -112,7 +113,7 @@ def _described(name: str, definition: ToolDefinition, known: KnownTool | None) -
     document = {
         "name": name,
         "description": definition.description,
-        "inputSchema": known.input_schema() if known is not None else {"type": "object", **definition.parameters},
+        "inputSchema": _input_schema(definition, known),
         "annotations": {
             "readOnlyHint": definition.read_only,
             "destructiveHint": not definition.read_only,
@@ -121,6 +122,10 @@ def _described(name: str, definition: ToolDefinition, known: KnownTool | None) -
     }
     output = known.served_output_schema() if known is not None else None
     return document if output is None else {**document, "outputSchema": output}
+
+
+def _input_schema(definition: ToolDefinition, known: KnownTool | None) -> dict[str, Any]:
+    return known.input_schema() if known is not None else {"type": "object", **definition.parameters}
 
 
 def _structured(value: Any) -> Any:

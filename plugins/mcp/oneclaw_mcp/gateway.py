@@ -104,9 +104,9 @@ class Gateway:
         """The tools of the gateway, always the same for an offer."""
         return [each for each in GATEWAY_TOOLS if self._offer.calls_anything or each["name"] != "call_tool"]
 
-    def has(self, name: str) -> bool:
-        """Return True for the name of a tool of the gateway."""
-        return any(each["name"] == name for each in self.tools)
+    def input_schema(self, name: str) -> dict[str, Any] | None:
+        """Return the schema of the arguments of a tool of the gateway, ``None`` for an unknown one."""
+        return next((each["inputSchema"] for each in self.tools if each["name"] == name), None)
 
     def instructions(self) -> str:
         """Name the groups, with what they are for."""
@@ -139,7 +139,7 @@ class Gateway:
             return await self._found(arguments)
         if name == "describe_tools":
             return self._described(arguments)
-        if not self.has(name):
+        if self.input_schema(name) is None:
             return _failed(f"There is no tool {name!r}; there are: {', '.join(each['name'] for each in self.tools)}")
         wanted = arguments.get("name")
         found = self._shown(wanted)

@@ -87,7 +87,7 @@ class ServedOffer:
         from mcp import MCPError
         from mcp_types import CallToolResult, InputRequiredResult
 
-        if not self.tools.has(parameters.name):
+        if self.tools.input_schema(parameters.name) is None:
             raise MCPError(_INVALID, f"there is no tool {one_line(parameters.name, 100)!r}")
 
         async def work(user: ClientUser) -> ToolResult | Answer:
@@ -247,6 +247,7 @@ def sdk_server(served: ServedOffer) -> SdkServer[Any]:
         "oneclaw",
         version=__version__,
         instructions=served.tools.instructions(),
+        get_tool_input_schema=served.tools.input_schema,
         on_list_tools=served.list_tools,
         on_call_tool=served.call_tool,
         on_list_prompts=served.list_prompts,

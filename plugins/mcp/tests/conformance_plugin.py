@@ -169,9 +169,15 @@ def _asking(name: str, *questions: str) -> Any:
 
 
 class SchemaTool:
-    """Takes arguments by a schema that no function has."""
+    """Takes arguments by a schema that no function has.
 
-    definition = ToolDefinition("json_schema_2020_12_tool", "Take a contact.", _SCHEMA, read_only=True)
+    Args:
+        name: of the tool.
+        schema: of its arguments.
+    """
+
+    def __init__(self, name: str, schema: dict[str, Any]) -> None:
+        self.definition = ToolDefinition(name, "Return the arguments.", schema, read_only=True)
 
     async def execute(self, arguments: dict[str, Any], context: ToolContext) -> ToolResult:
         """Return the arguments."""
@@ -217,7 +223,8 @@ def register_tools(register: ToolRegistrar) -> None:
         test_tool_with_progress,
         test_logging_tool,
         test_elicitation,
-        SchemaTool(),
+        SchemaTool("json_schema_2020_12_tool", _SCHEMA),
+        SchemaTool("test_header", {"properties": {"region": {"type": "string", "x-mcp-header": "Region"}}}),
         _asking("test_streaming_elicitation", "Go on?"),
         test_input_required_result_elicitation,
         *(_form(name, fields) for name, fields in _FORMS.items()),
