@@ -5,6 +5,7 @@ Events are kept for an hour: the history of the session has all that matters lat
 
 from __future__ import annotations
 
+import asyncio
 import json
 import time
 from dataclasses import dataclass
@@ -50,11 +51,20 @@ class RunningTurn:
     after_message: int
 
 
+@dataclass(frozen=True, slots=True)
+class _Waiting:
+    session: str
+    rows: list[dict[str, Any]]
+    done: asyncio.Future[None]
+
+
 class EventLog:
     """Events, running turns, questions and answered requests in the plugin's tables."""
 
     def __init__(self, tables: PluginTables) -> None:
         self._tables = tables
+        self._waiting: list[_Waiting] = []
+        self._writing: asyncio.Task[None] | None = None
 
     @classmethod
     async def open(cls, storage: PluginStorage) -> EventLog:
@@ -66,12 +76,45 @@ class EventLog:
         return await self._tables.write(_begin, session, after_message)
 
     async def add(self, session: str, events: Iterable[LoggedEvent]) -> None:
-        """Store events, and note that the turn is alive."""
+        """Store events, and note that the turn is alive.
+
+        What many turns add while a transaction runs goes into the next one together.
+        """
         rows = [
             {"session": session, "number": each.number, "kind": each.kind, "data": json.dumps(each.data), "at": _now()}
             for each in events
         ]
-        await self._tables.write(_add, session, rows)
+        done = asyncio.get_running_loop().create_future()
+        self._waiting.append(_Waiting(session, rows, done))
+        if self._writing is None:
+            self._writing = asyncio.create_task(self._write_waiting())
+        await done
+
+    async def _write_waiting(self) -> None:
+        try:
+            while self._waiting:
+                together, self._waiting = self._waiting, []
+                if not await self._write(together) and len(together) > 1:
+                    # One that fails must not keep the events of others out.
+                    for each in together:
+                        await self._write([each])
+        finally:
+            self._writing = None
+
+    async def _write(self, together: list[_Waiting]) -> bool:
+        """Write in one transaction; if that fails, tell the only one that it failed, and return False."""
+        try:
+            await self._tables.write(
+                _add, [each.session for each in together], [row for each in together for row in each.rows]
+            )
+        except Exception as error:  # noqa: BLE001  # whoever waits is told
+            if len(together) == 1 and not together[0].done.done():
+                together[0].done.set_exception(error)
+            return False
+        for each in together:
+            if not each.done.done():
+                each.done.set_result(None)
+        return True
 
     async def reset(self, session: str) -> None:
         """Have clients read the history again, since its end was changed."""
@@ -176,19 +219,20 @@ def _reset(connection: StorageConnection, session: str) -> None:
         f"SELECT max(number) FROM {connection.table('events')} WHERE session = :session", {"session": session}
     ).fetchone()
     number = max(int(row[0] or 0) if row else 0, _now() * 1_000) + 1
-    _add(connection, session, [{"session": session, "number": number, "kind": "reset", "data": "{}", "at": _now()}])
+    row = {"session": session, "number": number, "kind": "reset", "data": "{}", "at": _now()}
+    _add(connection, [session], [row])
 
 
-def _add(connection: StorageConnection, session: str, rows: list[dict[str, Any]]) -> None:
+def _add(connection: StorageConnection, sessions: list[str], rows: list[dict[str, Any]]) -> None:
     if rows:
         connection.execute_many(
             f"INSERT INTO {connection.table('events')} (session, number, kind, data, at) "
             "VALUES (:session, :number, :kind, :data, :at)",
             rows,
         )
-    connection.execute(
+    connection.execute_many(
         f"UPDATE {connection.table('turns')} SET alive_at = :at WHERE session = :session",
-        {"session": session, "at": _now()},
+        [{"session": each, "at": _now()} for each in sessions],
     )
 
 

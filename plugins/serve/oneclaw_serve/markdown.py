@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import time
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +12,8 @@ import nh3
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt
 
+RENDER_SECONDS = 0.25
+"""The growing end of a text is rendered again after this time at the earliest."""
 _TAGS = {
     "a",
     "blockquote",
@@ -66,21 +69,37 @@ def render(text: str) -> str:
 
 
 class GrowingText:
-    """A text that grows; what is finished is rendered once."""
+    """A text that grows; what is finished is rendered once, and the rest a few times a second.
+
+    Attributes:
+        is_behind: True if a piece was added that is not rendered yet.
+    """
 
     def __init__(self) -> None:
+        self.is_behind = False
         self._rest = ""
+        self._render_at = 0.0
 
-    def add(self, piece: str) -> tuple[str, str]:
+    def add(self, piece: str, *, is_last: bool = False) -> tuple[str, str | None]:
         """Add a piece.
 
+        Args:
+            piece: more of the text; empty if only time has passed.
+            is_last: True to render everything.
+
         Returns:
-            HTML of blocks that are finished now, and HTML of the last one, which may change yet.
+            HTML of blocks that are finished now, and HTML of the last one, which may change yet; ``None`` if it was
+            rendered a moment ago, and the piece is to be shown as it is for now.
         """
         self._rest += piece
+        self.is_behind = not is_last and time.monotonic() < self._render_at
+        if self.is_behind:
+            return "", None
         end = _finished(self._rest)
         done, self._rest = self._rest[:end], self._rest[end:]
-        return render(done) if done.strip() else "", render(self._rest)
+        rendered = render(done) if done.strip() else "", render(self._rest)
+        self._render_at = time.monotonic() + RENDER_SECONDS
+        return rendered
 
 
 def _finished(text: str) -> int:

@@ -215,7 +215,11 @@ async def _stream(
         yield f"id: {last}\nevent: reset\ndata: {{}}\n\n"
         after = last
     async for event in site.turns.follow(session, after, lambda: site.access.is_valid(caller)):
-        yield ": ping\n\n" if event is None else _event_text(event, with_html=with_html)
+        if event is None:
+            yield ": ping\n\n"
+        elif with_html or event.data.get("text") != "" or event.kind != "text":
+            # Without HTML there is nothing new in a text that is only rendered again.
+            yield _event_text(event, with_html=with_html)
 
 
 def _event_text(event: LoggedEvent, *, with_html: bool) -> str:

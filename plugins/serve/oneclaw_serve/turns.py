@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections import deque
 from contextlib import aclosing, suppress
 from typing import TYPE_CHECKING, Any
 from weakref import WeakValueDictionary
@@ -25,8 +26,9 @@ MERGE_SECONDS = 0.05
 """The first piece of text is sent at once; later ones within this time are merged."""
 _LOOK_SECONDS = 1.0
 _PING_SECONDS = 10.0
-_MOST_TURNS = 32
+_MOST_TURNS = 256
 _MOST_WAITING = 20
+_MOST_RECENT = 200
 
 
 class LiveTurn:
@@ -61,7 +63,7 @@ class LiveTurn:
 
     def publish(self, kind: str, data: dict[str, Any]) -> None:
         """Add an event behind the text so far."""
-        self._flush_text()
+        self._flush_text(is_last=True)
         self._append(kind, data)
         if kind == "tool_call":
             self._growing = GrowingText()
@@ -75,15 +77,17 @@ class LiveTurn:
 
     def _on_timer(self) -> None:
         self._timer = None
-        if self._text:
+        if self._text or self._growing.is_behind:
             self._flush_text()
             self._timer = asyncio.get_running_loop().call_later(MERGE_SECONDS, self._on_timer)
 
-    def _flush_text(self) -> None:
-        if self._text:
-            done, rest = self._growing.add(self._text)
+    def _flush_text(self, *, is_last: bool = False) -> None:
+        if not self._text and not self._growing.is_behind:
+            return
+        done, rest = self._growing.add(self._text, is_last=is_last)
+        if self._text or rest is not None:
             self._append("text", {"text": self._text, "html_done": done, "html_rest": rest})
-            self._text = ""
+        self._text = ""
 
     def _append(self, kind: str, data: dict[str, Any]) -> None:
         self._unwritten.append(LoggedEvent(self._number, kind, data))
@@ -99,25 +103,46 @@ class LiveTurn:
             self.changed.clear()
             await self.write()
 
+    def forget(self) -> None:
+        """Have streams read from the database again, which other processes write too."""
+        self._pulse.forget()
+
     async def write(self) -> None:
         """Write what is not written yet."""
         async with self._writing:
             events, self._unwritten = self._unwritten, []
             await self._log.add(self.session, events)
         if events:
-            self._pulse.beat()
+            self._pulse.beat(events)
 
 
 class _Pulse:
-    """Wakes the streams of a session when its events are stored."""
+    """Wakes the streams of a session when its events are stored, and has the newest ones for them."""
 
     def __init__(self) -> None:
         self.next = asyncio.Event()
+        self._recent: deque[LoggedEvent] = deque(maxlen=_MOST_RECENT)
 
-    def beat(self) -> None:
+    def beat(self, stored: Iterable[LoggedEvent] = ()) -> None:
         """Wake those that wait."""
+        self._recent += stored
         self.next.set()
         self.next = asyncio.Event()
+
+    def forget(self) -> None:
+        """Forget the newest events: from now on another process may store some."""
+        self._recent.clear()
+
+    def after(self, number: int) -> list[LoggedEvent] | None:
+        """Return the events behind a number; ``None`` if only the database knows them."""
+        if not self._recent or number < self._recent[0].number - 1:
+            return None
+        newest = []
+        for each in reversed(self._recent):
+            if each.number <= number:
+                break
+            newest.append(each)
+        return newest[::-1]
 
 
 class Turns:
@@ -212,6 +237,7 @@ class Turns:
     async def _finish(self, live: LiveTurn) -> None:
         try:
             await live.write()
+            live.forget()
             await self._log.end_turn(live.session)
         finally:
             self._live.pop(live.session, None)
@@ -282,7 +308,7 @@ class Turns:
     ) -> AsyncGenerator[LoggedEvent | None, None]:
         """Yield the events of a session behind a number, as they come; ``None`` now and then to show life.
 
-        Events are read from the database also where this process runs the turn, so a client gets the same from all.
+        Only what the database has is sent, so a client gets the same from all processes.
 
         Args:
             session: its id.
@@ -293,7 +319,9 @@ class Turns:
         looked_at = time.monotonic()
         while not self._is_ending:
             next_beat = pulse.next
-            events = await self._log.after(session, after)
+            events = pulse.after(after)
+            if events is None:
+                events = await self._log.after(session, after)
             for event in events:
                 after = event.number
                 yield event

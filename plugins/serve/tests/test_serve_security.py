@@ -190,9 +190,18 @@ def test_a_growing_text_ends_as_the_whole():
     text = "# Title\n\nOne *two*.\n\n```py\na = 1\n\n\nb = 2\n```\n\n- x\n\n- y\n\nEnd."
     growing, done = GrowingText(), ""
     for character in text:
-        finished, rest = growing.add(character)
-        done += finished
-    assert done + rest == render(text)
+        done += growing.add(character)[0]
+    finished, rest = growing.add("", is_last=True)
+    assert done + finished + rest == render(text)
+
+
+def test_the_end_of_a_growing_text_is_not_rendered_for_each_piece():
+    growing = GrowingText()
+    assert growing.add("One ") == ("", render("One "))
+    assert growing.add("*two*") == ("", None)
+    assert growing.is_behind
+    assert growing.add("", is_last=True) == ("", render("One *two*"))
+    assert not growing.is_behind
 
 
 def test_it_listens_to_other_machines_only_with_a_named_host_and_proxy():

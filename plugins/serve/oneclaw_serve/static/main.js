@@ -92,7 +92,7 @@ const handlers = {
   },
   text(event) {
     state.text ??= add(answer());
-    changing(() => state.text.grow(event.html_done, event.html_rest));
+    changing(() => state.text.grow(event.text, event.html_done, event.html_rest));
   },
   tool_call(event) {
     state.text = null;

@@ -40,11 +40,21 @@ export function userMessage(text, files = []) {
   return element;
 }
 
+// Where text goes on that is not rendered yet.
+function end(element) {
+  const last = element.lastElementChild;
+  return last?.matches("p, ul, ol, li, blockquote, pre, pre code, h1, h2, h3, h4, h5, h6") ? end(last) : element;
+}
+
 export function answer(html = "") {
   const done = make("div"), rest = make("div");
   setHtml(done, html);
   const element = make("article", {}, done, rest);
-  element.grow = (finished, last) => {
+  element.grow = (text, finished, last) => {
+    if (last === null) {
+      end(rest).append(text);
+      return;
+    }
     if (finished) {
       const block = make("div");
       setHtml(block, finished);
