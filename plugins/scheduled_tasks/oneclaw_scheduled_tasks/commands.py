@@ -55,7 +55,10 @@ def _schedule_options(command: Decorated) -> Decorated:
             click.option("--time-zone", metavar="ZONE", help="An IANA name; by default the machine's."),
             click.option("--until", metavar="YYYY-MM-DD", help="The last day; '' for no end."),
             click.option("--missed", type=click.Choice(MISSED), help="What to do about runs that nobody did in time."),
-            click.option("--grace", metavar="SECONDS", type=int, help="How late a run may begin, with run_once."),
+            click.option(
+                "--catch-up", metavar="SECONDS", type=int, help="How old a missed run may be to be made up for."
+            ),
+            click.option("--jitter", metavar="SECONDS", type=int, help="Begin up to so much later, to spread load."),
             click.option(
                 "--overlap",
                 type=click.Choice(OVERLAP),
@@ -412,7 +415,8 @@ def _words(options: dict[str, Any], *, name: str | None, prompt: str | None) -> 
         time_zone=options["time_zone"],
         end_date=options["until"],
         missed=options["missed"],
-        grace_seconds=options["grace"],
+        catch_up_seconds=options["catch_up"],
+        jitter_seconds=options["jitter"],
         overlap=options["overlap"],
         agent=options["agent"],
         model=options["model"],

@@ -181,8 +181,9 @@ def _bring_up_to_date(engine: Engine) -> None:
             connection.execute(insert(schema_version).values(version=SCHEMA_VERSION))
             return
         version = connection.execute(select(schema_version.c.version)).scalar_one()
-        if version == 1:
-            _add_what_version_2_has(connection, f"{schema}." if schema else "")
+        if version < SCHEMA_VERSION:
+            for statement in (each for step in _STEPS[version - 1 :] for each in step):
+                connection.execute(text(statement.format(schema=f"{schema}." if schema else "")))
             connection.execute(update(schema_version).values(version=SCHEMA_VERSION))
             return
     if version > SCHEMA_VERSION:
@@ -192,15 +193,20 @@ def _bring_up_to_date(engine: Engine) -> None:
         )
 
 
-def _add_what_version_2_has(connection: Connection, schema: str) -> None:
-    """Add the columns that a database of version 1 lacks; what has ended by now counts as read."""
-    from sqlalchemy import text
-
-    for table, column in (
-        ("task_definitions", "overlap TEXT NOT NULL DEFAULT 'skip'"),
-        ("task_runs", "is_read BOOLEAN NOT NULL DEFAULT true"),
-    ):
-        connection.execute(text(f"ALTER TABLE {schema}{table} ADD COLUMN {column}"))
+# What brings a database from each version to the next one.
+_STEPS = (
+    (
+        "ALTER TABLE {schema}task_definitions ADD COLUMN overlap TEXT NOT NULL DEFAULT 'skip'",
+        # What has ended by now counts as read.
+        "ALTER TABLE {schema}task_runs ADD COLUMN is_read BOOLEAN NOT NULL DEFAULT true",
+    ),
+    (
+        "ALTER TABLE {schema}task_definitions ADD COLUMN jitter_seconds BIGINT NOT NULL DEFAULT 0",
+        "ALTER TABLE {schema}task_definitions RENAME COLUMN grace_seconds TO catch_up_seconds",
+        # All occurrences were made up for, however old they were: the most that a task can have.
+        "UPDATE {schema}task_definitions SET catch_up_seconds = 31622400 WHERE missed = 'all'",
+    ),
+)
 
 
 @contextmanager

@@ -43,7 +43,7 @@ class Due:
     missed: tuple[datetime, ...] = ()
 
 
-def due(occurrences: Occurrences, first: datetime, now: datetime, policy: MissedPolicy, grace: timedelta) -> Due:
+def due(occurrences: Occurrences, first: datetime, now: datetime, policy: MissedPolicy, catch_up: timedelta) -> Due:
     """Decide what is run.
 
     Args:
@@ -51,15 +51,13 @@ def due(occurrences: Occurrences, first: datetime, now: datetime, policy: Missed
         first: the earliest one that has not been dealt with.
         now: the time.
         policy: of the task.
-        grace: how late a run may begin under ``run_once``.
+        catch_up: how old an occurrence may be to be made up for, under ``run_once`` and ``all``.
     """
     waiting = [each for each in occurrences.latest_until(now, MOST_DUE) if each >= first]
     if not waiting:
         return Due()
-    if policy is MissedPolicy.ALL:
-        return Due(run=tuple(waiting))
-    allowed = ON_TIME if policy is MissedPolicy.SKIP else max(grace, ON_TIME)
-    *earlier, last = waiting
-    if now - last <= allowed:
-        return Due(run=(last,), missed=tuple(earlier))
-    return Due(missed=tuple(waiting))
+    allowed = ON_TIME if policy is MissedPolicy.SKIP else max(catch_up, ON_TIME)
+    to_run = [each for each in waiting if now - each <= allowed]
+    if policy is not MissedPolicy.ALL:
+        to_run = to_run[-1:]
+    return Due(run=tuple(to_run), missed=tuple(each for each in waiting if each not in to_run))

@@ -14,7 +14,7 @@ from oneclaw_scheduled_tasks import stored_runs, stored_tasks
 from oneclaw_scheduled_tasks.database import TaskDatabase, tasks_database_url
 from oneclaw_scheduled_tasks.missed import MissedPolicy
 from oneclaw_scheduled_tasks.schedules import ScheduleWords, read_date, read_schedule
-from oneclaw_scheduled_tasks.task import OverlapPolicy, Run, Task
+from oneclaw_scheduled_tasks.task import CATCH_UP_SECONDS, OverlapPolicy, Run, Task
 from oneclaw_scheduled_tasks.zones import find_zone, user_zone_name
 
 if TYPE_CHECKING:
@@ -51,7 +51,8 @@ class TaskWords:
         model: ``PROVIDER/MODEL``.
         tool_groups: the only groups that runs have; ``*`` among them for all.
         missed: the policy for occurrences that nobody ran in time.
-        grace_seconds: how late a run may begin.
+        catch_up_seconds: how old a missed occurrence may be to be made up for.
+        jitter_seconds: how long after it is due a run may begin.
         overlap: the policy for occurrences that come due while an earlier run has not ended.
         retries: after a failure.
         retry_delay_seconds: before the first of them.
@@ -73,7 +74,8 @@ class TaskWords:
     model: str | None = None
     tool_groups: tuple[str, ...] | None = None
     missed: str | None = None
-    grace_seconds: int | None = None
+    catch_up_seconds: int | None = None
+    jitter_seconds: int | None = None
     overlap: str | None = None
     retries: int | None = None
     retry_delay_seconds: int | None = None
@@ -123,6 +125,7 @@ class TaskService:
             if not values.get(key):
                 raise TaskRefusedError(f"{key} must not be empty")
         schedule = read_schedule(words.when)
+        values.setdefault("catch_up_seconds", CATCH_UP_SECONDS[values.get("missed", MissedPolicy.RUN_ONCE)])
         task = Task(
             id=uuid.uuid4().hex[:12],
             schedule=schedule,
@@ -154,6 +157,8 @@ class TaskService:
                 raise TaskRefusedError(f"{key} must not be empty")
         if not words.when.is_empty:
             values["schedule"] = read_schedule(words.when.changing(before.schedule))
+        if before.catch_up_seconds == CATCH_UP_SECONDS[before.missed] and "missed" in values:
+            values = {"catch_up_seconds": CATCH_UP_SECONDS[values["missed"]], **values}
         after = replace(before, **values)
         if after == before:
             return before, before

@@ -244,8 +244,8 @@ def _plan(connection: Connection, task: Task, now: datetime, *, has_jumped: bool
     # Nothing was due before the task was made or last changed, whatever a wrong clock has planned.
     first = task.next_at if task.next_at is not None and task.next_at > task.anchor else task.next_after(task.anchor)
     policy = MissedPolicy.RUN_ONCE if has_jumped and task.missed is MissedPolicy.ALL else task.missed
-    grace = timedelta(seconds=task.grace_seconds)
-    found = due(task.occurrences, first, now, policy, grace) if first is not None else Due()
+    catch_up = timedelta(seconds=task.catch_up_seconds)
+    found = due(task.occurrences, first, now, policy, catch_up) if first is not None else Due()
     to_run = found.run
     if to_run and task.overlap is not OverlapPolicy.ALLOW and has_unfinished(connection, task.id):
         if task.overlap is OverlapPolicy.SKIP:
@@ -255,7 +255,8 @@ def _plan(connection: Connection, task: Task, now: datetime, *, has_jumped: bool
         elif task.overlap is OverlapPolicy.CANCEL_PREVIOUS:
             stop_runs(connection, now, REPLACED, task_id=task.id)
     for at in to_run:
-        add_run(connection, Run(id=run_id(task.id, at), task_id=task.id, scheduled_at=at, not_before=now))
+        begin = max(now, task.begin_of(at))
+        add_run(connection, Run(id=run_id(task.id, at), task_id=task.id, scheduled_at=at, not_before=begin))
     for at in found.missed:
         _add_ended(connection, task, at, now, RunStatus.MISSED, MISSED)
     _set_plan(connection, task.id, task.next_after(now), now)

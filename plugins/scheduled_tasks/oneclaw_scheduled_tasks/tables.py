@@ -9,7 +9,7 @@ from sqlalchemy import BigInteger, Boolean, Column, Float, Index, Integer, MetaD
 
 METADATA = MetaData()
 
-SCHEMA_VERSION = 2
+SCHEMA_VERSION = 3
 
 schema_version = Table("task_schema_version", METADATA, Column("version", Integer, nullable=False))
 
@@ -26,7 +26,8 @@ tasks = Table(
     Column("model", Text),
     Column("tool_groups", Text),
     Column("missed", Text, nullable=False),
-    Column("grace_seconds", BigInteger, nullable=False),
+    Column("catch_up_seconds", BigInteger, nullable=False),
+    Column("jitter_seconds", BigInteger, nullable=False, server_default="0"),
     Column("overlap", Text, nullable=False, server_default="skip"),
     Column("retries", Integer, nullable=False),
     Column("retry_delay_seconds", BigInteger, nullable=False),

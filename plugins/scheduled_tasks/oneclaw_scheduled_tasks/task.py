@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import math
 import re
 from dataclasses import dataclass
@@ -24,7 +25,13 @@ MAX_RETRIES = 20
 MAX_SECONDS = 24 * 3600
 USUAL_SECONDS = 600
 _MOST_DELAY_SECONDS = 24 * 3600
-_MOST_GRACE_SECONDS = 366 * 24 * 3600
+MAX_CATCH_UP_SECONDS = 366 * 24 * 3600
+CATCH_UP_SECONDS = {
+    MissedPolicy.RUN_ONCE: 3600,
+    MissedPolicy.SKIP: 3600,
+    MissedPolicy.ALL: MAX_CATCH_UP_SECONDS,
+}
+"""The catch-up window of a task that is given none."""
 _MOST_COST = 10**6
 _WEBHOOK = re.compile(r"https?://[^\s/]+\S*", re.IGNORECASE)
 
@@ -53,7 +60,8 @@ class Task:
         model: ``PROVIDER/MODEL``, ``None`` for the agent's.
         tool_groups: the only groups that a run is offered, and that it begins with; ``None`` for all, none loaded.
         missed: what is done about occurrences that nobody ran in time.
-        grace_seconds: how late a run may begin under ``run_once``.
+        catch_up_seconds: how old a missed occurrence may be to be made up for, under ``run_once`` and ``all``.
+        jitter_seconds: how long after it is due a run may begin; how long it is depends on the occurrence alone.
         overlap: what becomes of an occurrence that comes due while an earlier run has not ended.
         retries: how many times a run that failed is tried again.
         retry_delay_seconds: the pause before the first of them; it doubles each time.
@@ -85,7 +93,8 @@ class Task:
     model: str | None = None
     tool_groups: tuple[str, ...] | None = None
     missed: MissedPolicy = MissedPolicy.RUN_ONCE
-    grace_seconds: int = 3600
+    catch_up_seconds: int = CATCH_UP_SECONDS[MissedPolicy.RUN_ONCE]
+    jitter_seconds: int = 0
     overlap: OverlapPolicy = OverlapPolicy.SKIP
     retries: int = 0
     retry_delay_seconds: int = 60
@@ -108,7 +117,8 @@ class Task:
             raise UsageError("prompt must not be empty: say what the agent is to do")
         if len(self.prompt) > MAX_PROMPT_CHARACTERS:
             raise UsageError(f"prompt has at most {MAX_PROMPT_CHARACTERS:,} characters")
-        _check_range("grace_seconds", self.grace_seconds, 0, _MOST_GRACE_SECONDS)
+        _check_range("catch_up_seconds", self.catch_up_seconds, 0, MAX_CATCH_UP_SECONDS)
+        _check_range("jitter_seconds", self.jitter_seconds, 0, _MOST_DELAY_SECONDS)
         _check_range("retries", self.retries, 0, MAX_RETRIES)
         _check_range("retry_delay_seconds", self.retry_delay_seconds, 1, _MOST_DELAY_SECONDS)
         _check_range("max_seconds", self.max_seconds, 1, MAX_SECONDS)
@@ -132,11 +142,17 @@ class Task:
     def schedule_text(self) -> str:
         """Its schedule in words, such as ``daily at 09:00 (Europe/Berlin)``."""
         until = f" until {self.end_date.isoformat()}" if self.end_date is not None else ""
-        return f"{self.schedule}{until} ({self.time_zone})"
+        later = f", up to {self.jitter_seconds} s later" if self.jitter_seconds else ""
+        return f"{self.schedule}{until}{later} ({self.time_zone})"
 
     def next_after(self, moment: datetime) -> datetime | None:
         """When it is due after a moment, whether it is enabled or not."""
         return self.occurrences.next_after(moment)
+
+    def begin_of(self, occurrence: datetime) -> datetime:
+        """When the run of an occurrence may begin, the same for every worker."""
+        digest = hashlib.sha256(run_id(self.id, occurrence).encode()).digest()
+        return occurrence + timedelta(seconds=int.from_bytes(digest[:8]) % (self.jitter_seconds + 1))
 
     def retry_delay(self, attempt: int) -> timedelta:
         """How long to wait after an attempt that failed.

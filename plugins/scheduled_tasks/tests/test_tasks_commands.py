@@ -88,6 +88,17 @@ def test_schedules(oneclaw, options, text):
     assert add(oneclaw, *options, "--time-zone", "UTC")["schedule_text"] == text
 
 
+def test_how_old_a_missed_run_may_be_follows_the_policy_unless_it_is_said(oneclaw):
+    made = add(oneclaw, "--every", "5", "--missed", "all", "--jitter", "60")
+    _, edited, _ = oneclaw("tasks", "edit", made["id"], "--missed", "run_once")
+    _, said, _ = oneclaw("tasks", "edit", made["id"], "--missed", "all", "--catch-up", "600")
+
+    assert made["catch_up_seconds"] == 366 * 24 * 3600
+    assert made["schedule_text"].startswith("every 5 minutes, up to 60 s later")
+    assert "catch_up_seconds: 31622400 -> 3600" in edited
+    assert "catch_up_seconds: 3600 -> 600" in said
+
+
 def test_what_only_the_user_sets(oneclaw):
     made = add(oneclaw, "--every", "5", "--webhook", "https://example.com/x", "--command", "cat", "--retries", "3")
     _, edited, _ = oneclaw("tasks", "edit", made["id"], "--webhook", "", "--command", "", "--group", "")

@@ -14,7 +14,7 @@ from oneclaw_scheduled_tasks.planner import STEADY_SECONDS, Planner
 from oneclaw_scheduled_tasks.schedules import Daily, Interval, OneTime
 from oneclaw_scheduled_tasks.stored_workers import WorkerState
 from oneclaw_scheduled_tasks.tables import tasks
-from oneclaw_scheduled_tasks.task import OverlapPolicy, RunStatus, Task
+from oneclaw_scheduled_tasks.task import CATCH_UP_SECONDS, OverlapPolicy, RunStatus, Task
 from sqlalchemy import text, update
 
 BEGIN = datetime(2026, 1, 1, 12, tzinfo=UTC)
@@ -31,6 +31,7 @@ def database(any_database, tmp_path, monkeypatch):
 
 
 def task(schedule=None, **values):
+    values.setdefault("catch_up_seconds", CATCH_UP_SECONDS[values.get("missed", MissedPolicy.RUN_ONCE)])
     made = Task(
         id="0123456789ab",
         name="Water",
@@ -340,6 +341,24 @@ def test_runs_made_at_once_begin_one_after_the_other(database):
     assert begun == [BEGIN + timedelta(hours=hours) for hours in (1, 2, 3)]
 
 
+def test_a_run_begins_a_while_after_it_is_due_and_always_the_same(database):
+    jittery = task(Interval(60), jitter_seconds=300)
+    database.run_here(stored_tasks.add_task, jittery)
+    due = BEGIN + timedelta(hours=1)
+    plan(database, due)
+    (run,) = database.run_here(stored_runs.runs_of, jittery.id)
+
+    assert due <= run.not_before <= due + timedelta(seconds=300)
+    assert not database.run_here(stored_runs.to_queue, run.not_before - timedelta(seconds=1))
+    assert database.run_here(stored_runs.to_queue, run.not_before) == [run]
+    delays = {jittery.begin_of(due + timedelta(hours=hours)) - timedelta(hours=hours) for hours in range(20)}
+    assert len(delays) > 10
+    assert jittery.begin_of(due) == run.not_before
+    late = BEGIN + timedelta(hours=2, minutes=30)
+    plan(database, late)
+    assert database.run_here(stored_runs.find_run, f"{jittery.id}-20260101T140000Z").error == stored_tasks.SKIPPED
+
+
 def test_a_database_of_the_first_version_opens(database):
     database.run_here(stored_tasks.add_task, task())
     prefix = "oneclaw_tasks." if database.url.startswith("postgresql") else ""
@@ -347,6 +366,9 @@ def test_a_database_of_the_first_version_opens(database):
     def go_back(connection):
         for table, column in (("task_definitions", "overlap"), ("task_runs", "is_read")):
             connection.execute(text(f"ALTER TABLE {prefix}{table} DROP COLUMN {column}"))
+        tasks = f"{prefix}task_definitions"
+        connection.execute(text(f"ALTER TABLE {tasks} DROP COLUMN jitter_seconds"))
+        connection.execute(text(f"ALTER TABLE {tasks} RENAME COLUMN catch_up_seconds TO grace_seconds"))
         connection.execute(text(f"UPDATE {prefix}task_schema_version SET version = 1"))
 
     database.run_here(go_back)
