@@ -253,11 +253,14 @@ class MessageCommand:
         name: without the slash.
         summary: one line for listings.
         problem: why it cannot be used now, ``None`` if it can.
+        arguments: the names of its arguments if these are written as ``NAME=VALUE``, with a ``*`` behind a name that
+            is required; none for a free text.
     """
 
     name: str
     summary: str
     problem: str | None = None
+    arguments: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

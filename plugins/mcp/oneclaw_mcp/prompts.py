@@ -23,7 +23,10 @@ _MOST_CHARACTERS = 100_000
 
 def prompt_commands(context: PluginContext) -> list[MessageCommand]:
     """Return the commands for all prompts that are known; no server is started."""
-    return [MessageCommand(prompt.name, _summary(server, prompt)) for server, prompt in _prompts(context)]
+    return [
+        MessageCommand(prompt.name, _summary(server, prompt), arguments=prompt.arguments)
+        for server, prompt in _prompts(context)
+    ]
 
 
 async def expanded_prompt(context: PluginContext, command: CommandUse) -> ExpandedMessage | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -15,7 +16,7 @@ from oneclaw_mcp.direct import DirectTools
 from oneclaw_mcp.gateway import READ_WITH_TOOL, Answer, Gateway, answer_of
 from oneclaw_mcp.list_changes import ListChanges
 from oneclaw_mcp.offer import group_of
-from oneclaw_mcp.served_prompts import ARGUMENTS, expanded_prompt, listed_prompts
+from oneclaw_mcp.served_prompts import expanded_prompt, listed_prompts
 from oneclaw_mcp.workspace import READ_FILE, Workspace
 
 if TYPE_CHECKING:
@@ -117,9 +118,8 @@ class ServedOffer:
         from mcp import MCPError
         from mcp_types import GetPromptResult
 
-        given = parameters.arguments or {}
         try:
-            found = await self._prompt(parameters.name, str(given.get(ARGUMENTS) or ""))
+            found = await self._prompt(parameters.name, parameters.arguments or {})
         except (NotFoundError, UsageError) as error:
             raise MCPError(_INVALID, str(error)) from None
         except OneClawError as error:
@@ -127,9 +127,10 @@ class ServedOffer:
         message = {"role": "user", "content": {"type": "text", "text": found.text}}
         return GetPromptResult.model_validate({"messages": [message]})
 
-    async def _prompt(self, name: str, arguments: str) -> ExpandedMessage:
+    async def _prompt(self, name: str, arguments: dict[str, str]) -> ExpandedMessage:
         """Expand a prompt, which is in the journal as ``/NAME``; what it says may be text from outside."""
-        number, began = await self.journal.begin(self.client.name, f"/{name}"[:100], arguments), time.monotonic()
+        number = await self.journal.begin(self.client.name, f"/{name}"[:100], json.dumps(arguments))
+        began = time.monotonic()
         result = ToolResult.error("execution_error", "")
         try:
             found = await expanded_prompt(self.claw, self.offer, name, arguments)

@@ -7,10 +7,20 @@ import base64
 import logging
 from typing import TYPE_CHECKING, Any
 
-from oneclaw_core import Attachment, ToolContext, ToolDefinition, ToolResult, ToolSource, hookimpl, tool
+from oneclaw_core import (
+    Attachment,
+    ExpandedMessage,
+    MessageCommand,
+    ToolContext,
+    ToolDefinition,
+    ToolResult,
+    ToolSource,
+    hookimpl,
+    tool,
+)
 
 if TYPE_CHECKING:
-    from oneclaw_core import PluginContext, SourceTools, ToolRegistrar
+    from oneclaw_core import CommandUse, PluginContext, SourceTools, ToolRegistrar
 
 GROUP = "conformance"
 _PIXEL = base64.b64decode(
@@ -234,3 +244,25 @@ def register_tools(register: ToolRegistrar) -> None:
     ):
         register(each, group=GROUP)
     register.source("changing", "conformance_plugin:Changing", starts="open")
+
+
+_PROMPTS = {
+    "test_simple_prompt": MessageCommand("test_simple_prompt", "Say a text."),
+    "test_prompt_with_arguments": MessageCommand(
+        "test_prompt_with_arguments", "Say two values.", arguments=("arg1*", "arg2*")
+    ),
+}
+
+
+@hookimpl
+async def message_commands(context: PluginContext) -> list[MessageCommand]:
+    """Return the prompts."""
+    return list(_PROMPTS.values())
+
+
+@hookimpl
+async def expand_command(context: PluginContext, command: CommandUse) -> ExpandedMessage | None:
+    """Return the text of a prompt."""
+    if command.name not in _PROMPTS:
+        return None
+    return ExpandedMessage(f"This is a prompt for testing. {command.arguments}".strip())

@@ -1,7 +1,7 @@
 """The server that the conformance suite of MCP tests: ``oneclaw mcp serve --expose direct --http`` in a new home.
 
-Its tools come from ``conformance_plugin.py``. The suite sends no token, so that of the server stands for it. See
-``conformance.py``.
+The tools that the suite calls come from ``conformance_plugin.py``. The suite sends no token, so that of the server
+stands for it. See ``conformance.py``.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from oneclaw_core.cli.main import main
 
 HERE = Path(__file__).parent
 NAME = "conformance"
-SERVE = ("mcp", "serve", "--expose", "direct", "--http", "0", "--groups", NAME)
+SERVE = ("mcp", "serve", "--expose", "direct", "--http", "0")
 _FILES = {"METADATA": f"Metadata-Version: 2.1\nName: {NAME}\nVersion: 1.0\n"}
 _FILES["entry_points.txt"] = f"[oneclaw]\n{NAME} = conformance_plugin\n"
 
@@ -38,11 +38,14 @@ def serve() -> None:
     """Serve until this process is ended."""
     with tempfile.TemporaryDirectory() as folder:
         install_plugin(Path(folder, "site"))
-        os.environ["ONECLAW_HOME"] = str(Path(folder, "home"))
+        home = Path(folder, "home")
+        os.environ["ONECLAW_HOME"] = str(home)
         os.environ["XDG_CACHE_HOME"] = str(Path(folder, "cache"))
         os.chdir(folder)
         create = [sys.executable, "-m", "oneclaw_core", "mcp", "token", "create", "suite"]
         token = subprocess.run(create, stdout=subprocess.PIPE, text=True, check=True).stdout.strip()
+        Path(home, "workspace").mkdir(exist_ok=True)
+        Path(home, "workspace", "notes.txt").write_text("A resource.")
         oneclaw_mcp.http_serving.bearer_token = lambda _: token  # type: ignore[assignment]
         sys.exit(main(list(SERVE)))
 

@@ -254,7 +254,11 @@ def test_prompts_are_those_of_tools_that_may_be_called(oneclaw_factory: HomeFact
             assert await seen("mcp.call:mcp_sdk") == ["sdk__review"]
             assert await seen("mcp.call:art") == []
             async with server.client(await server.token()) as client:
-                await client.get_prompt("sdk__review", {"arguments": "1 + 1"})
+                prompts = {each.name: each for each in (await client.list_prompts()).prompts}
+                assert [(each.name, each.required) for each in prompts["sdk__review"].arguments] == [("code", True)]
+                (free,) = (await client.get_prompt("sdk__review", {"arguments": "1 + 1"})).messages
+                (named,) = (await client.get_prompt("sdk__review", {"code": "1 + 1"})).messages
+                assert free == named
             (noted,) = await server.journal.last(1)
             assert (noted.tool, noted.outcome) == ("/sdk__review", "success")
             assert server.app._places["laptop"].served.client.provenance.outside == ["the MCP server sdk"]
