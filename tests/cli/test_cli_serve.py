@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+from unittest.mock import Mock
 
 import pytest
 
@@ -198,10 +199,11 @@ def test_signals_in_the_middle_of_a_write_to_standard_error_end_the_program(monk
             stop.ask(signal.SIGINT, None)
             return len(data)
 
+    # As ``_exit`` returns here, nothing cancels the first signal's timer, which would end this process later.
+    monkeypatch.setattr(serve.threading, "Timer", Mock())
     monkeypatch.setattr(serve.os, "_exit", ends.append)
     monkeypatch.setattr(sys, "stderr", io.TextIOWrapper(io.BufferedWriter(InterruptedTerminal()), line_buffering=True))
     sys.stderr.write("ready\n")
-    stop.end()
     stop.loop.close()
 
     assert ends == [1]
