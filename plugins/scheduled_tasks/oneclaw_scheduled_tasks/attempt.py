@@ -35,6 +35,7 @@ _GO_ON = (
 CONTINUATION = f"{_GO_ON}; if the outcome of something is not known, do not repeat it, and say so."
 CONTINUATION_WITH_REPEATS = f"{_GO_ON}; if the outcome of something is not known, do it again."
 AFTER_GRANT = "The user has seen which permissions were missing, and has granted what is to be done. " + _GO_ON + "."
+MAKES_UP = "\n\nThis run makes up for the one that was due on {due}."
 _MOST_NOTES = 20
 
 
@@ -85,6 +86,8 @@ async def attempt(app: OneClaw, task: Task, run: Run, record: Callable[..., Awai
         state = done_in(messages)
         notes += [f"{name} was cut off: it may or may not have had its effect" for name in state.cut_off]
         text = AFTER_GRANT if run.answer is not None else message_to_send(task, state)
+        if text == task.prompt and run.makes_up:
+            text += MAKES_UP.format(due=task.local_text(run.scheduled_at))
         async with asyncio.timeout(task.max_seconds):
             answer = await _turn(app, task, session.id, text, notes, denied, record)
     except TimeoutError:

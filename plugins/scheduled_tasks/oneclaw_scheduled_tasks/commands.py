@@ -5,11 +5,12 @@ What a command needs is imported when it runs, so that the others start as fast 
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from oneclaw_core.cli import json_option, print_json, print_table, print_text
+from oneclaw_core.cli import is_terminal, json_option, print_json, print_table, print_text
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -221,6 +222,42 @@ def run_command(task_id: str) -> None:
     """
     run = _with_service(lambda service: service.run(task_id))
     print_text(f"run {run.id} waits for a worker; see: oneclaw tasks log {run.task_id}")
+
+
+@tasks.command("backfill")
+@click.argument("task")
+@click.option("--from", "first", required=True, metavar="DATE", help="The first day, or 'YYYY-MM-DD HH:MM'.")
+@click.option("--to", "last", required=True, metavar="DATE", help="The last day or time; what is to come is left out.")
+@click.option("--yes", "is_confirmed", is_flag=True, help="Do not ask.")
+def backfill(task: str, first: str, last: str, is_confirmed: bool) -> None:
+    """Have the runs of TASK done that it did not have in some time.
+
+    These are the times when it was due by its schedule, also before it was made, and that were missed, skipped or have
+    no run. TASK is a name or an id. There can be 100 at once, and each run is told which one it is.
+    """
+    from oneclaw_core import NotFoundError, OneClawError, UsageError
+    from oneclaw_scheduled_tasks.service import find_task
+
+    async def find(service: TaskService) -> Any:
+        task_id = await find_task(service.services, task)
+        if task_id is None:
+            raise NotFoundError(f"there is no task {task[:100]!r}; list them with: oneclaw tasks list")
+        found = await service.get(task_id)
+        return found, await service.missing_runs(found, first, last)
+
+    found, moments = _with_service(find)
+    if not moments:
+        print_text(f"task {found.name} lacks no runs in this time")
+        return
+    count = f"{len(moments)} run{'' if len(moments) == 1 else 's'}"
+    print_text(f"{count} of task {found.name}: {found.local_text(moments[0])} to {found.local_text(moments[-1])}")
+    if not is_confirmed:
+        if not is_terminal(sys.stdin):
+            raise UsageError(f"no one can be asked here whether to have {count} done: add --yes")
+        if not click.confirm(f"Have {count} done?", err=True):
+            raise OneClawError("no runs were made")
+    made = _with_service(lambda service: service.make_up(found, moments))
+    print_text(f"{len(made)} wait for a worker; see: oneclaw tasks log {found.id}")
 
 
 @tasks.command("stop")

@@ -10,7 +10,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from oneclaw_core import NotFoundError, OneClawError, UsageError
-from oneclaw_scheduled_tasks import stored_runs, stored_tasks
+from oneclaw_scheduled_tasks import backfill, stored_runs, stored_tasks
 from oneclaw_scheduled_tasks.database import TaskDatabase, tasks_database_url
 from oneclaw_scheduled_tasks.missed import MissedPolicy
 from oneclaw_scheduled_tasks.schedules import ScheduleWords, read_date, read_schedule
@@ -18,7 +18,7 @@ from oneclaw_scheduled_tasks.task import CATCH_UP_SECONDS, OverlapPolicy, Run, T
 from oneclaw_scheduled_tasks.zones import find_zone, user_zone_name
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Callable, Iterable
+    from collections.abc import AsyncGenerator, Callable, Iterable, Sequence
     from datetime import date
 
     from sqlalchemy import Connection
@@ -95,12 +95,15 @@ class TaskService:
         services: of the home.
         database: the tasks'.
         clock: tells the time.
+
+    Attributes:
+        services: of the home.
     """
 
     def __init__(
         self, services: HomeServices, database: TaskDatabase, clock: Callable[[], datetime] | None = None
     ) -> None:
-        self._services = services
+        self.services = services
         self._database = database
         self._clock = clock or (lambda: datetime.now(UTC))
 
@@ -220,7 +223,7 @@ class TaskService:
         for run in runs:
             if run.session is not None:
                 with suppress(OneClawError):
-                    await self._services.sessions.stop(run.session)
+                    await self.services.sessions.stop(run.session)
 
     async def continue_run(self, run_id: str) -> Run:
         """Have a run go on that ended without what it was to do, in its session.
@@ -250,7 +253,7 @@ class TaskService:
         """Return the grants for its task alone that a run lacked, as far as it can go on with them."""
         if run.session is None or not run.status.can_go_on:
             return []
-        return await self._services.task_permissions.lacked(run.task_id, run.session)
+        return await self.services.task_permissions.lacked(run.task_id, run.session)
 
     async def grant_and_continue(self, run_id: str, grants: Iterable[Grant]) -> Run:
         """Grant what a run lacked to its task alone, and have the run go on.
@@ -272,7 +275,7 @@ class TaskService:
             if not grants:
                 raise UsageError(f"the run {run.id} lacked nothing that can be granted to its task alone")
             for grant in grants:
-                await self._services.task_permissions.grant(grant)
+                await self.services.task_permissions.grant(grant)
         return await self.continue_run(run.id)
 
     async def inbox(self, *, is_marked: bool) -> list[tuple[Run, str]]:
@@ -343,6 +346,27 @@ class TaskService:
 
         return await self._database.run(store)
 
+    async def missing_runs(self, task: Task, first: str, last: str) -> list[datetime]:
+        """List the occurrences in a time that has passed that there is no run of, or one that was missed or skipped.
+
+        Args:
+            task: whose.
+            first: the day or time to begin with, as ``YYYY-MM-DD`` or ``YYYY-MM-DD HH:MM`` by the task's wall clock.
+            last: the day or time to end with.
+
+        Raises:
+            UsageError: that is no time, or these are too many.
+        """
+        begin, end = backfill.read_moment(first, task), backfill.read_moment(last, task, is_end=True)
+        if end < begin:
+            raise UsageError(f"{last} lies before {first}")
+        found = backfill.occurrences_between(task, begin, min(end, self._now()))
+        return await self._database.run(backfill.not_done, task, found)
+
+    async def make_up(self, task: Task, moments: Sequence[datetime]) -> list[Run]:
+        """Have the runs of occurrences done that :meth:`missing_runs` has found."""
+        return await self._database.run(backfill.make_up, task, moments, self._now())
+
     async def run_with_task(self, run_id: str) -> tuple[Run | None, Task | None]:
         """A run and the task that it is of, ``None`` for what there is not."""
 
@@ -377,7 +401,7 @@ class TaskService:
             return stopped
 
         stopped = await self._database.run(remove)
-        await self._services.task_permissions.forget(task_id)
+        await self.services.task_permissions.forget(task_id)
         await self._stop_turns(stopped)
 
     def _now(self) -> datetime:
@@ -418,9 +442,9 @@ class TaskService:
         if "max_cost" in values:
             values["max_cost"] = values["max_cost"] or None
         if "agent" in values:
-            values["agent"] = (await self._services.agents.get(values["agent"].strip() or GENERAL_ASSISTANT)).name
+            values["agent"] = (await self.services.agents.get(values["agent"].strip() or GENERAL_ASSISTANT)).name
         if values.get("model"):
-            await self._services.configuration.models.check_model(values["model"])
+            await self.services.configuration.models.check_model(values["model"])
         if "tool_groups" in values:
             values["tool_groups"] = self._groups(values["tool_groups"])
         return values
@@ -429,7 +453,7 @@ class TaskService:
         if EVERY_GROUP in names:
             return None
         wanted = tuple(dict.fromkeys(name.strip() for name in names if name.strip()))
-        known = {group.name for group in self._services.registry.get_all_group_definitions()}
+        known = {group.name for group in self.services.registry.get_all_group_definitions()}
         missing = [name for name in wanted if name not in known]
         if missing:
             raise UsageError(f"there is no tool group {missing[0][:100]!r}; there are: {', '.join(sorted(known))}")

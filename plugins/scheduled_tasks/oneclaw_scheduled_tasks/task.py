@@ -258,6 +258,11 @@ class Run:
     is_read: bool = False
 
     @property
+    def makes_up(self) -> bool:
+        """True if somebody asked for the run of an occurrence."""
+        return self.is_manual and self.id == run_id(self.task_id, self.scheduled_at)
+
+    @property
     def duration_seconds(self) -> float | None:
         """How long it took, over all attempts and pauses; ``None`` unless it has begun and ended."""
         if self.started_at is None or self.ended_at is None:

@@ -224,7 +224,7 @@ def describe_changes(before: Task, after: Task, *, is_whole: bool = False) -> li
     shown: list[tuple[str, Any, Any]] = [("schedule", before.schedule_text, after.schedule_text)]
     for key in (
         "name", "prompt", "agent", "model", "missed", "catch_up_seconds", "jitter_seconds", "overlap", "retries",
-        "retry_delay_seconds",         "max_seconds", "max_cost", "webhook", "command",
+        "retry_delay_seconds", "max_seconds", "max_cost", "webhook", "command",
     ):  # fmt: skip
         shown.append((key, getattr(before, key), getattr(after, key)))
     shown.append(("tool_groups", _groups(before), _groups(after)))

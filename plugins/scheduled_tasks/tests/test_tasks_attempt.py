@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 import pytest
 from oneclaw_scheduled_tasks.attempt import CONTINUATION, CONTINUATION_WITH_REPEATS, attempt, done_in, message_to_send
 from oneclaw_scheduled_tasks.schedules import Daily
-from oneclaw_scheduled_tasks.task import Run, RunStatus, Task
+from oneclaw_scheduled_tasks.task import Run, RunStatus, Task, run_id
 
 from oneclaw_core import Message, MessageType, OneClaw, ToolCallStatus
 from oneclaw_core.tools import Grant
@@ -55,6 +55,16 @@ def attempts(home, *tasks_and_runs, before=None):
             return outcomes, recorded, history, found
 
     return asyncio.run(go())
+
+
+def test_a_run_that_makes_up_for_another_one_is_told_which(home):
+    made_up = run(id=run_id("0123456789ab", NOW), is_manual=True)
+
+    _, _, history, _ = attempts(home, (task(), made_up))
+
+    assert history[0].content.endswith(
+        "?\n\nThis run makes up for the one that was due on Thursday 2026-01-01 12:00 UTC."
+    )
 
 
 @pytest.mark.one_python  # needs other plugins
