@@ -230,21 +230,38 @@ def secret(name: str) -> None:
     metavar="FILE",
     help="With --machine: the private key of the client, in PEM, instead of a secret.",
 )
+@click.option("--id-token", metavar="REFERENCE", help="With --machine: of a user of a company, as '${env:NAME}'.")
+@click.option("--provider", metavar="URL", help="With --id-token: where the company's provider exchanges it.")
+@click.option("--provider-client-id", metavar="ID", help="With --id-token: the client at that provider.")
 def login(
-    name: str, no_browser: bool, client_id: str | None, machine: bool, issuer: str | None, key: IO[str] | None
+    name: str,
+    no_browser: bool,
+    client_id: str | None,
+    machine: bool,
+    issuer: str | None,
+    key: IO[str] | None,
+    id_token: str | None,
+    provider: str | None,
+    provider_client_id: str | None,
 ) -> None:
     """Sign in to a server that is reached over HTTP, in your browser."""
     server = _book()[0].get(name)
-    if machine != (issuer is not None) or (key is not None and not machine) or (machine and not client_id):
-        raise UsageError("--machine goes with --client-id and --issuer, and --key with these")
+    if machine != (issuer is not None) or (not machine and (key or id_token)) or (machine and not client_id):
+        raise UsageError("--machine goes with --client-id and --issuer, and --key and --id-token with these")
+    if len({each is None for each in (id_token, provider, provider_client_id)}) > 1 or (key and id_token):
+        raise UsageError("--id-token goes with --provider and --provider-client-id, and not with --key")
     client_secret = None
     if client_id and "://" not in client_id and key is None:
         client_secret = click.prompt("Client secret (empty for none)", default="", hide_input=True, err=True) or None
 
     async def sign_in(source: ServerSource) -> None:
         if machine:
+            from oneclaw_mcp.company_sign_in import CompanyIdentity
             from oneclaw_mcp.machine_sign_in import login_machine
 
+            identity = None
+            if id_token and provider and provider_client_id:
+                identity = CompanyIdentity(id_token, provider, provider_client_id)
             await login_machine(
                 source,
                 server,
@@ -252,6 +269,7 @@ def login(
                 issuer=str(issuer),
                 client_secret=client_secret,
                 private_key=key.read() if key is not None else None,
+                identity=identity,
             )
             return
         from oneclaw_mcp.oauth import login as login_user

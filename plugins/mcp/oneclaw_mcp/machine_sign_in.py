@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     import httpx2
     from mcp.client.auth import OAuthClientProvider
 
+    from oneclaw_mcp.company_sign_in import CompanyIdentity
     from oneclaw_mcp.servers import Server
     from oneclaw_mcp.source import ServerSource
 
@@ -37,14 +38,19 @@ class _SecretProvider(ClientCredentialsOAuthProvider):
         return await super()._exchange_token_client_credentials()
 
 
-def machine_provider(server: Server, sign_in: SignIn, machine: Mapping[str, Any]) -> OAuthClientProvider:
+def machine_provider(source: ServerSource, server: Server, sign_in: SignIn, machine: Mapping[str, Any]) -> httpx2.Auth:
     """Return what signs the requests to a server that OneClaw itself signs in to.
 
     Args:
+        source: of all servers.
         server: the server.
         sign_in: to it; holds the tokens.
         machine: what :func:`login_machine` stored.
     """
+    if "identity" in machine:
+        from oneclaw_mcp.company_sign_in import company_provider
+
+        return company_provider(source, server, sign_in, machine)
     url, client_id, issuer = server.url or "", machine["client_id"], machine["issuer"]
     if machine.get("private_key"):
         assertion = _assertions(client_id, machine["private_key"], machine["algorithm"])
@@ -65,6 +71,7 @@ async def login_machine(
     issuer: str,
     client_secret: str | None = None,
     private_key: str | None = None,
+    identity: CompanyIdentity | None = None,
 ) -> None:
     """Sign in to a server as a program, and store what that takes; the server is started with it.
 
@@ -75,6 +82,7 @@ async def login_machine(
         issuer: address of the authorization server; the secret goes to no other.
         client_secret: of the client.
         private_key: of the client, in PEM, instead of a secret.
+        identity: of a user of a company, whom OneClaw acts for; with a secret.
 
     Raises:
         UsageError: the server is a program, the key is none, or there is neither a key nor a secret.
@@ -84,9 +92,11 @@ async def login_machine(
         raise UsageError(f"{server.name} is a program: it takes what it needs from its environment")
     if urlsplit(issuer).scheme not in ("https", "http"):
         raise UsageError(f"{issuer} is no address of an authorization server: it begins with https://")
-    if bool(client_secret) == bool(private_key):
-        raise UsageError("give either a secret or a private key")
-    machine = {"client_id": client_id, "issuer": issuer}
+    if bool(client_secret) == bool(private_key) or (identity is not None and not client_secret):
+        raise UsageError("give either a secret or a private key; a secret if an ID token goes with it")
+    machine: dict[str, Any] = {"client_id": client_id, "issuer": issuer}
+    if identity is not None:
+        machine["identity"] = identity.to_dict()
     if private_key:
         machine |= {"private_key": private_key, "algorithm": await _algorithm(client_id, private_key)}
     else:
@@ -97,7 +107,7 @@ async def login_machine(
     await sign_in.change(machine=machine)
     await source.close(server.name)
     try:
-        await source.signed_in(server, machine_provider(server, sign_in, machine))
+        await source.signed_in(server, machine_provider(source, server, sign_in, machine))
     except OneClawError:
         await sign_in.remove()
         if before:

@@ -32,6 +32,8 @@ from oneclaw_mcp.servers import STDIO
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    import httpx2
+
     from oneclaw_mcp.servers import Server
     from oneclaw_mcp.source import ServerSource
 
@@ -149,7 +151,7 @@ def token_auth_method(metadata: OAuthMetadata | None) -> Literal["client_secret_
     return _POST if is_posted else _BASIC
 
 
-async def stored_auth(source: ServerSource, server: Server, sign_ins: list[str]) -> OAuthClientProvider | None:
+async def stored_auth(source: ServerSource, server: Server, sign_ins: list[str]) -> httpx2.Auth | None:
     """Return what signs the requests to a server that the user, or OneClaw, has signed in to; ``None`` for no such.
 
     A server that wants a new sign-in, or one for more, gets none: that takes ``oneclaw mcp login``.
@@ -164,7 +166,7 @@ async def stored_auth(source: ServerSource, server: Server, sign_ins: list[str])
     if "machine" in stored:
         from oneclaw_mcp.machine_sign_in import machine_provider
 
-        return machine_provider(server, sign_in, stored["machine"])
+        return machine_provider(source, server, sign_in, stored["machine"])
     if "tokens" not in stored:
         return None
 

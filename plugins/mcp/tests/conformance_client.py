@@ -21,6 +21,7 @@ from urllib.parse import urlsplit
 import click
 import oneclaw_mcp
 from oneclaw_mcp.adding import add_server
+from oneclaw_mcp.company_sign_in import CompanyIdentity
 from oneclaw_mcp.machine_sign_in import login_machine
 from oneclaw_mcp.oauth import login
 from oneclaw_mcp.servers import Server
@@ -79,7 +80,7 @@ class Run:
 
     def __init__(self, app: OneClaw, source: ServerSource, url: str, context: dict[str, Any], name: str) -> None:
         self._app, self._source, self._context, self._name = app, source, context, name
-        self._is_machine = name.startswith("auth/client-credentials-")
+        self._is_machine = name.startswith("auth/client-credentials-") or "idp_id_token" in context
         self._server = Server(NAME, transport="http", url=url, start_seconds=20.0, call_seconds=20.0)
         self._is_signed_in = False
 
@@ -104,6 +105,7 @@ class Run:
                 issuer=issuer_of(str(self._server.url)),
                 client_secret=self._context.get("client_secret"),
                 private_key=self._context.get("private_key_pem"),
+                identity=identity_of(self._context),
             )
             return
         await login(
@@ -161,6 +163,14 @@ def issuer_of(url: str) -> str:
     with urllib.request.urlopen(metadata) as answer:
         found: str = json.load(answer)["authorization_servers"][0]
     return found
+
+
+def identity_of(context: dict[str, Any]) -> CompanyIdentity | None:
+    """Return the user of a company that a scenario is about."""
+    if "idp_id_token" not in context:
+        return None
+    os.environ["ID_TOKEN"] = context["idp_id_token"]
+    return CompanyIdentity("${env:ID_TOKEN}", context["idp_token_endpoint"], context["idp_client_id"])
 
 
 def fail(text: str) -> NoReturn:

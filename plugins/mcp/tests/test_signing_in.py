@@ -10,6 +10,7 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 from mcp_homes import McpHome
+from oneclaw_mcp.company_sign_in import CompanyIdentity
 from oneclaw_mcp.connection import ServerError
 from oneclaw_mcp.machine_sign_in import login_machine
 from oneclaw_mcp.oauth import SignIn, login
@@ -30,6 +31,7 @@ class ProtectedServer:
         self.web = WebServer(self.answer)
         self.token = "token-1"
         self.grants: list[dict[str, list[str]]] = []
+        self.exchanges: list[dict[str, list[str]]] = []
         self.clients = 0
         self.takes_documents = self.is_failing = False
         self.prefix = "token-"
@@ -62,6 +64,10 @@ class ProtectedServer:
             self.token = f"{self.prefix}{len(self.grants)}"
             tokens = {"access_token": self.token, "token_type": "Bearer", "expires_in": 3600, "refresh_token": "again"}
             return reply(tokens)
+        if path == "/company":
+            self.exchanges.append(parse_qs(request.text))
+            is_valid = self.exchanges[-1]["subject_token"] == ["an-id-token"]
+            return reply({"access_token": "a-grant"}) if is_valid else reply({}, "400 Bad Request")
         if path == "/mcp":
             return self.speak(request)
         return reply({}, "404 Not Found")
@@ -195,6 +201,36 @@ def test_program_signs_in_without_a_user(oneclaw_factory: HomeFactory, protected
     protected.token = "another"  # the token has ended
     home.oneclaw.reopen()
     assert home.call("web__who").result == "token-2"
+
+
+def test_company_lets_its_user_in(
+    oneclaw_factory: HomeFactory, protected: ProtectedServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    home = McpHome(oneclaw_factory(["mcp"], allow=["mcp.web.*"]))
+    url = protected.web.url
+    home.add("web", transport="http", url=f"{url}/mcp")
+    identity = CompanyIdentity("${env:COMPANY_ID_TOKEN}", f"{url}/company", "oneclaw")
+    monkeypatch.setenv("COMPANY_ID_TOKEN", "an-id-token")
+    home.oneclaw.run(
+        login_machine(
+            home.source,
+            home.source.book.get("web"),
+            client_id="robot",
+            issuer=url,
+            client_secret="a-long-secret",
+            identity=identity,
+        )
+    )
+    assert home.call("web__who").result == "token-1"
+    assert (protected.exchanges[0]["audience"], protected.exchanges[0]["resource"]) == ([url], [f"{url}/mcp"])
+    assert protected.grants[0]["assertion"] == ["a-grant"]
+
+    protected.token = "another"  # the token has ended, and the user is no longer vouched for
+    monkeypatch.setenv("COMPANY_ID_TOKEN", "an-old-token")
+    home.oneclaw.reopen()
+    refused = home.call("web__who")
+    assert "is the ID token still valid?" in str(refused.error_message)
+    assert "an-old-token" not in str(refused.error_message)
 
 
 def test_server_leads_a_sign_in_to_no_other_private_address(
