@@ -62,7 +62,6 @@ if TYPE_CHECKING:
     from oneclaw_core.plugins.contract.arguments import TurnWork as TurnWork
     from oneclaw_core.plugins.contract.arguments import Work as Work
     from oneclaw_core.plugins.contract.chat_answer import ChatAnswer as ChatAnswer
-    from oneclaw_core.plugins.contract.chat_answer import ChatNotice as ChatNotice
     from oneclaw_core.plugins.contract.checks import CheckResult as CheckResult
     from oneclaw_core.plugins.contract.checks import Health as Health
     from oneclaw_core.plugins.contract.context import ChatCommandContext as ChatCommandContext
@@ -146,7 +145,7 @@ _NAMES = {
         "Ask CallInfo CommandUse Deny ExpandedMessage MessageCommand ModelAnswer ModelCall ModelWork "
         "PermissionOutcome PromptSection SessionInfo ToolWork TurnInfo TurnOutcome TurnWork Work"
     ),
-    "plugins.contract.chat_answer": "ChatAnswer ChatNotice",
+    "plugins.contract.chat_answer": "ChatAnswer",
     "plugins.contract.checks": "CheckResult Health",
     "plugins.contract.context": "ChatCommandContext PluginContext ServiceContext",
     "plugins.contract.tool_source": "SourceTool SourceTools ToolSource",

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from oneclaw_core.plugins.catalogue.discovery import CORE_TOOL_PLUGINS as CORE_TOOL_PLUGINS
     from oneclaw_core.plugins.catalogue.merging import Catalog as Catalog
     from oneclaw_core.plugins.catalogue.merging import report_skill_problems as report_skill_problems
+    from oneclaw_core.plugins.contract.chat_answer import ChatNotice as ChatNotice
     from oneclaw_core.plugins.contract.checks import CheckFix as CheckFix
     from oneclaw_core.plugins.contract.contact_points import Channel as Channel
     from oneclaw_core.plugins.contract.contact_points import Fire as Fire
@@ -51,6 +52,7 @@ _NAMES = {
     "catalogue.compatibility": "core_requirements find_incompatibility",
     "catalogue.discovery": "CORE_TOOL_PLUGINS",
     "catalogue.merging": "Catalog report_skill_problems",
+    "contract.chat_answer": "ChatNotice",
     "contract.checks": "CheckFix",
     "contract.contact_points": "Channel Fire OutMessage Receipt WebRequest WebResponse",
     ".project.instructions": "SKILL_DIRECTORIES",

@@ -10,7 +10,6 @@ from stand_ins import plugin, plugins_at_work
 from oneclaw_core import (
     Ask,
     CallInfo,
-    ChatNotice,
     CommandUse,
     Deny,
     ExpandedMessage,
@@ -25,6 +24,7 @@ from oneclaw_core import (
     UsageError,
     hookimpl,
 )
+from oneclaw_core.plugins import ChatNotice
 from oneclaw_core.plugins.registration.record import PluginRecord
 from oneclaw_core.plugins.running import running_plugin, runtime
 from oneclaw_core.plugins.running.hook_settings import HookTimeouts

@@ -10,13 +10,12 @@ from oneclaw_core import hookimpl
 if TYPE_CHECKING:
     from oneclaw_core import (
         ChatCommandRegistrar,
-        ChatNotice,
         CommandRegistrar,
         PluginContext,
         ServiceRegistrar,
         ToolRegistrar,
     )
-    from oneclaw_core.plugins import RouteRegistrar
+    from oneclaw_core.plugins import ChatNotice, RouteRegistrar
 
 
 @hookimpl

@@ -7,7 +7,7 @@ import sqlite3
 from contextlib import closing
 from typing import TYPE_CHECKING
 
-from oneclaw_core import ChatNotice
+from oneclaw_core.plugins import ChatNotice
 from oneclaw_scheduled_tasks.database import TaskDatabase, sqlite_path, tasks_database_url
 from oneclaw_scheduled_tasks.task import WITH_RESULT, RunStatus
 

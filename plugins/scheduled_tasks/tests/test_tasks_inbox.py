@@ -11,8 +11,9 @@ from oneclaw_scheduled_tasks.service import TaskService, TaskWords
 from oneclaw_scheduled_tasks.task import RunStatus
 from tasks_rig import end_run
 
-from oneclaw_core import ChatNotice, NotFoundError, UsageError
+from oneclaw_core import NotFoundError, UsageError
 from oneclaw_core.channels.chat_commands import ChatCommands
+from oneclaw_core.plugins import ChatNotice
 from oneclaw_core.types.permissions import PermissionUse
 
 DAILY = ScheduleWords(schedule_type="daily", hour=7)

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from oneclaw_serve.pages import site_pages
 
-from oneclaw_core import ChatNotice
+from oneclaw_core.plugins import ChatNotice
 
 CHROMIUM = shutil.which("chromium")
 pytestmark = [pytest.mark.one_python, pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium")]
