@@ -140,20 +140,39 @@ class Mailbox:
         self._tables = tables
         self._channel = {"channel": channel}
 
-    async def put(self, inbound: Inbound) -> bool:
-        """Store a message; return False if it was stored before."""
-        return await self._tables.write(self._put, inbound)
+    @classmethod
+    async def open(cls, claw: OneClaw, channel: str) -> Mailbox:
+        """Open the mailbox of a channel.
 
-    def _put(self, connection: StorageConnection, inbound: Inbound) -> bool:
+        Args:
+            claw: the open home.
+            channel: the name of the channel.
+        """
+        return cls(await open_tables(claw), channel)
+
+    async def put(self, inbound: Inbound, *, session_id: str | None = None, after_sequence: int = 0) -> bool:
+        """Store a message; return False if it was stored before.
+
+        Args:
+            inbound: the message.
+            session_id: the session that it is about to be said in, if that is known, as for :meth:`begin`.
+            after_sequence: the end of that session's history.
+        """
+        return await self._tables.write(self._put, inbound, session_id, after_sequence)
+
+    def _put(
+        self, connection: StorageConnection, inbound: Inbound, session_id: str | None, after_sequence: int
+    ) -> bool:
         inbox = connection.table("inbox")
         connection.execute(
             f"DELETE FROM {inbox} WHERE channel = :channel AND state = 'done' AND came_at < :old",
             self._channel | {"old": time.time() - KEPT_SECONDS},
         )
         values = {"message": inbound.id, "chat": inbound.chat, "body": inbound.to_json(), "now": time.time()}
+        values |= {"session": session_id, "after": after_sequence}
         inserted = connection.execute(
-            f"""INSERT INTO {inbox} (channel, message, chat, body, state, came_at)
-                VALUES (:channel, :message, :chat, :body, 'waiting', :now)
+            f"""INSERT INTO {inbox} (channel, message, chat, body, state, session_id, after_sequence, came_at)
+                VALUES (:channel, :message, :chat, :body, 'waiting', :session, :after, :now)
                 ON CONFLICT (channel, message) DO NOTHING""",
             self._channel | values,
         )

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from oneclaw_core.channels.chat import Chat
 from oneclaw_core.channels.chat_channel import RetryLaterError, UndeliverableError
-from oneclaw_core.channels.mailbox import Mailbox, OutgoingText, open_tables
+from oneclaw_core.channels.mailbox import Mailbox, OutgoingText
 from oneclaw_core.channels.message_view import split_text
 from oneclaw_core.channels.pairing import Pairing
 from oneclaw_core.channels.questions import Questions
@@ -80,9 +80,8 @@ class ChatRouter:
             NotFoundError: there is no such agent.
         """
         names = [(await claw.agents.get(each)).name for each in agents]
-        tables = await open_tables(claw)
         pairing = await Pairing.open(claw, channel.name)
-        return cls(claw, channel, Mailbox(tables, channel.name), pairing, names)
+        return cls(claw, channel, await Mailbox.open(claw, channel.name), pairing, names)
 
     async def accept(self, inbound: Inbound) -> bool:
         """Store a message; once this returns, it is not lost.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import ipaddress
 from contextlib import asynccontextmanager
 from http import HTTPStatus
@@ -22,6 +23,7 @@ from oneclaw_serve.headers import PAGE_HEADERS, SecurityHeaders
 from oneclaw_serve.pages import page_routes
 from oneclaw_serve.trials import Trials
 from oneclaw_serve.turns import Turns
+from oneclaw_serve.waiting import WaitingMessages
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Collection
@@ -70,13 +72,17 @@ class Site:
     async def running(self) -> AsyncGenerator[None, None]:
         """Run turns until the end of the block."""
         self.log = await EventLog.open(self.context.storage)
-        self.turns = Turns(self.claw, self.log, self.context.logger)
+        waiting = await WaitingMessages.open(self.claw)
+        self.turns = Turns(self.claw, self.log, waiting, self.context.logger)
         self.trials = Trials(self.claw, self.context.storage, self.log, self.context.logger)
+        taking = asyncio.create_task(self.turns.keep_taking(), name="messages that wait")
         try:
             yield
         finally:
+            taking.cancel()
             await self.trials.aclose()
             await self.turns.aclose()
+            await waiting.aclose()
 
     async def decide(self, question: str, answer: str, by: str) -> None:
         """Take a person's answer to a question; the first answer counts.

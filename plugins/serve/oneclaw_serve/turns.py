@@ -9,7 +9,7 @@ from contextlib import aclosing, suppress
 from typing import TYPE_CHECKING, Any
 from weakref import WeakValueDictionary
 
-from oneclaw_core import OneClawError, TextEvent, TurnFinishedEvent, TurnStoppedError
+from oneclaw_core import OneClawError, SessionBusyError, TextEvent, TurnFinishedEvent, TurnStoppedError
 from oneclaw_serve.errors import Refusal
 from oneclaw_serve.event_log import HEARTBEAT_SECONDS, LoggedEvent
 from oneclaw_serve.markdown import GrowingText
@@ -21,10 +21,12 @@ if TYPE_CHECKING:
 
     from oneclaw_core import Attachment, OneClaw, TurnEvent
     from oneclaw_serve.event_log import EventLog
+    from oneclaw_serve.waiting import WaitingMessages
 
 MERGE_SECONDS = 0.05
 """The first piece of text is sent at once; later ones within this time are merged."""
 _LOOK_SECONDS = 1.0
+_TAKE_SECONDS = 5.0
 _PING_SECONDS = 10.0
 _MOST_TURNS = 256
 _MOST_WAITING = 20
@@ -36,13 +38,17 @@ class LiveTurn:
 
     Attributes:
         task: runs it.
+        after_message: the ``sequence`` of the last message before it.
         steering: messages for it.
+        taken: all of them, and the one that it began with if that had waited.
     """
 
     def __init__(self, session: str, log: EventLog, pulse: _Pulse) -> None:
         self.session = session
         self.task: asyncio.Task[None] | None = None
+        self.after_message = 0
         self.steering: list[str] = []
+        self.taken: list[str] = []
         self.questions = Questions(session, log, self.publish)
         self.changed = asyncio.Event()
         self._log = log
@@ -56,6 +62,7 @@ class LiveTurn:
 
     async def begin(self, after_message: int, text: str) -> None:
         """Note that a turn begins."""
+        self.after_message = after_message
         self._number = await self._log.begin_turn(self.session, after_message)
         self._growing = GrowingText()
         self._append("turn_started", {"text": text})
@@ -151,12 +158,14 @@ class Turns:
     Args:
         claw: the open home.
         log: where events go.
+        waiting: messages that came during a turn.
         logger: of the plugin.
     """
 
-    def __init__(self, claw: OneClaw, log: EventLog, logger: Logger) -> None:
+    def __init__(self, claw: OneClaw, log: EventLog, waiting: WaitingMessages, logger: Logger) -> None:
         self._claw = claw
         self._log = log
+        self._waiting = waiting
         self._logger = logger
         self._live: dict[str, LiveTurn] = {}
         self._pulses: WeakValueDictionary[str, _Pulse] = WeakValueDictionary()
@@ -177,8 +186,12 @@ class Turns:
         if live is not None:
             if attachments or len(live.steering) >= _MOST_WAITING:
                 raise Refusal(409, "session_busy", "a turn of this session runs: wait for its end, or stop it")
-            live.steering.append(text)
-            return "steering"
+            waiting = await self._waiting.put(session, text, live.after_message)
+            try:
+                return await self._say(waiting)
+            except Refusal:
+                await self._waiting.finish([waiting])  # the client is told, and sends it again
+                raise
         await self._begin(session, text, attachments, options or {})
         return "started"
 
@@ -196,8 +209,9 @@ class Turns:
         if len(self._live) >= _MOST_TURNS:
             raise Refusal(503, "busy", f"{_MOST_TURNS} turns run already: wait for the end of one")
         live = self._live[session] = LiveTurn(session, self._log, self._pulse_of(session))
+        live.taken.append(options.get("waited", ""))
         try:
-            if await self._log.running_turn(session) is not None:
+            if await self._log.running_turn(session) is not None and await self._is_locked(session):
                 raise Refusal(409, "session_busy", "another process runs a turn of this session")
             messages = await self._claw.services.sessions.messages(session)
             last = messages[-1].sequence if messages else 0
@@ -206,6 +220,14 @@ class Turns:
             self._live.pop(session, None)
             raise
         live.task = asyncio.create_task(self._run(live, text, tuple(attachments), options), name=f"turn of {session}")
+
+    async def _is_locked(self, session: str) -> bool:
+        """Return True if a living process works on the session; that of a turn in the log may have been killed."""
+        try:
+            async with self._claw.store.session_lock(session, 0):
+                return False
+        except SessionBusyError:
+            return True
 
     async def _run(
         self, live: LiveTurn, text: str, attachments: tuple[Attachment, ...], options: dict[str, Any]
@@ -239,11 +261,52 @@ class Turns:
             await live.write()
             live.forget()
             await self._log.end_turn(live.session)
+            if self._is_ending:
+                return  # what was not finished is taken up after the next start
+            left = {id(each) for each in live.steering}
+            await self._waiting.finish(each for each in live.taken if id(each) not in left)
         finally:
             self._live.pop(live.session, None)
-        if live.steering and not self._is_ending:
-            # What no tool call took is said next.
-            await self.send(live.session, "\n\n".join(live.steering))
+        # What no tool call took is said next.
+        for each in live.steering:
+            with suppress(Refusal, OneClawError):  # then it is taken again later
+                await self._say(each)
+
+    async def keep_taking(self) -> None:
+        """Take up the messages of processes that were killed, until cancelled."""
+        while True:
+            try:
+                for text, is_said in await self._waiting.take():
+                    if text.session not in self._live and await self._is_locked(text.session):
+                        self._waiting.leave(text)
+                    else:
+                        await self._say(text, is_said=is_said)
+            except (Refusal, OneClawError) as error:
+                self._logger.warning("messages that wait were not taken up: %s", error)
+            await asyncio.sleep(_TAKE_SECONDS)
+
+    async def _say(self, text: Any, *, is_said: bool = False) -> str:
+        """Say a message that is stored: in the turn that runs, else as the next turn.
+
+        Args:
+            text: the message.
+            is_said: True if it stands in the history, and its turn is to be finished.
+
+        Raises:
+            Refusal: not now; it is taken again later.
+        """
+        live = self._live.get(text.session)
+        if live is not None:
+            live.taken.append(text)
+            if not is_said:
+                live.steering.append(text)
+            return "steering"
+        try:
+            await self._begin(text.session, "" if is_said else text, (), {"resume": is_said, "waited": text})
+        except BaseException:
+            self._waiting.leave(text)
+            raise
+        return "started"
 
     def _events(
         self, live: LiveTurn, text: str, attachments: tuple[Attachment, ...], options: dict[str, Any]
