@@ -16,7 +16,7 @@ from oneclaw_core import PermissionDeniedError, UsageError, remember_secret
 from oneclaw_core.http import create_guarded_client
 from oneclaw_mcp.connection import ServerError
 from oneclaw_mcp.http import is_named_place
-from oneclaw_mcp.starting import resolved
+from oneclaw_mcp.starting import REFERENCE, resolved
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -35,9 +35,12 @@ class CompanyIdentity:
     """What an identity provider vouches by for a user.
 
     Attributes:
-        id_token: of the user; a text with references.
+        id_token: a reference to that of the user.
         token_url: of the provider, where it is exchanged.
         client_id: of OneClaw at the provider.
+
+    Raises:
+        UsageError: one of them is something else.
     """
 
     id_token: str
@@ -45,6 +48,8 @@ class CompanyIdentity:
     client_id: str
 
     def __post_init__(self) -> None:
+        if not REFERENCE.fullmatch(self.id_token):
+            raise UsageError("the ID token is given by a reference, such as ${env:COMPANY_ID_TOKEN}, and never itself")
         if urlsplit(self.token_url).scheme not in ("https", "http"):
             raise UsageError(f"{self.token_url} is no address of an identity provider: it begins with https://")
 

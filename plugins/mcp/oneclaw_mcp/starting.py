@@ -30,7 +30,7 @@ _INHERITED = frozenset(
         "SSL_CERT_FILE", "SSL_CERT_DIR", "NODE_EXTRA_CA_CERTS", "REQUESTS_CA_BUNDLE",
     }
 )  # fmt: skip
-_REFERENCE = re.compile(r"\$\{(env|secret):([A-Za-z0-9_.@+-]+)\}")
+REFERENCE = re.compile(r"\$\{(env|secret):([A-Za-z0-9_.@+-]+)\}")
 
 
 def new_connection(source: ServerSource, server: Server) -> Connection:
@@ -106,7 +106,7 @@ async def resolved(source: ServerSource, text: str) -> str:
         ServerError: one of them is missing.
     """
     parts, end = [], 0
-    for match in _REFERENCE.finditer(text):
+    for match in REFERENCE.finditer(text):
         kind, name = match.groups()
         value = os.environ.get(name) if kind == "env" else await source.context.secrets.get(name)
         if value is None:

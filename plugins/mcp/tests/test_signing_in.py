@@ -209,6 +209,8 @@ def test_company_lets_its_user_in(
     home = McpHome(oneclaw_factory(["mcp"], allow=["mcp.web.*"]))
     url = protected.web.url
     home.add("web", transport="http", url=f"{url}/mcp")
+    with pytest.raises(UsageError, match="by a reference"):
+        CompanyIdentity("an-id-token", f"{url}/company", "oneclaw")
     identity = CompanyIdentity("${env:COMPANY_ID_TOKEN}", f"{url}/company", "oneclaw")
     monkeypatch.setenv("COMPANY_ID_TOKEN", "an-id-token")
     home.oneclaw.run(
