@@ -11,7 +11,13 @@ from oneclaw_core.channels.conversation import Conversation
 from oneclaw_core.channels.inbound_files import received_files
 from oneclaw_core.channels.mailbox import ChatState, OutgoingText
 from oneclaw_core.channels.message_view import MessageView, split_text
-from oneclaw_core.channels.shared_commands import SlashCommands, expandable_command, follow, is_slash_command
+from oneclaw_core.channels.shared_commands import (
+    SlashCommands,
+    expandable_command,
+    follow,
+    is_slash_command,
+    plugin_commands_of,
+)
 from oneclaw_core.channels.turn_queue import TurnQueue
 from oneclaw_core.errors import OneClawError, UsageError
 from oneclaw_core.tools.permissions import PermissionAnswer
@@ -172,8 +178,10 @@ class Chat:
         await self._say(text, command, row)
 
     async def _command(self, line: str, row: InboxRow | None) -> None:
-        name = line.split(maxsplit=1)[0].lower()
-        if row is not None and not row.inbound.is_private and name in _NOT_IN_GROUPS:
+        typed = line.split(maxsplit=1)[0]
+        name = typed.lower()
+        in_group = row is not None and not row.inbound.is_private
+        if in_group and (name in _NOT_IN_GROUPS or typed[1:] in plugin_commands_of(self._claw).private()):
             raise UsageError(f"{name} works in a private chat only: others read along here")
         answer = await self._commands.run(self._conversation, line)
         await self._check_agent()

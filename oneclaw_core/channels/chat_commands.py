@@ -91,6 +91,10 @@ class ChatCommands:
             name: str(each.options.get("help") or f"(of plugin {each.plugin})") for name, each in self._found.items()
         }
 
+    def private(self) -> frozenset[str]:
+        """Return the names of those that do not work where others read along."""
+        return frozenset(name for name, each in self._found.items() if each.options.get("is_private"))
+
     async def run(
         self,
         name: str,

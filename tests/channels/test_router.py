@@ -44,6 +44,10 @@ class Plugin:
         register(ring)
         register(wait_long)
 
+    @hookimpl
+    def register_chat_commands(self, register):
+        register("diary", lambda context, rest: "Dear diary", is_private=True)
+
 
 class Wire(ChatChannel):
     """Keeps what is sent, and asks as a person would see it."""
@@ -191,6 +195,18 @@ def test_commands_are_done_and_forwarded_ones_are_text(home):
     assert said[1] == "[forwarded message, written by others]\n/clear"
     assert "new session" in sent[0][1]
     assert "0 requests" in sent[1][1]
+
+
+def test_a_private_command_of_a_plugin_does_not_work_in_groups(home):
+    async def scene(claw, wire, router):
+        await router.accept(message(1, "/diary", chat="group", is_private=False))
+        await router.accept(message(2, "/diary"))
+        await wire.until(lambda: len(wire.sent) == 2)
+        return dict(wire.sent)
+
+    sent = run(home, scene)
+    assert "/diary works in a private chat only" in sent.pop("group")
+    assert list(sent.values()) == ["Dear diary"]
 
 
 def test_only_the_person_who_was_asked_decides(home):

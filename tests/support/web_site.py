@@ -77,3 +77,20 @@ async def send_form(client, path, **fields):
     page = (await client.get(path)).text
     token = re.search(r'name="form_token" value="(\w+)"', page)[1]
     return await client.post(path, data={**fields, "form_token": token}, headers={"Accept": "text/html"})
+
+
+async def read_events(client, session, *, after=None, until="turn_ended", most=1_000):
+    """Read events until one of a kind; return pairs of id and data."""
+    headers = {"Last-Event-ID": after} if after else {}
+    found = []
+    async with client.stream("GET", f"/api/sessions/{session}/events", headers=headers) as response:
+        assert response.status_code == 200, await response.aread()
+        number = ""
+        async for line in response.aiter_lines():
+            if line.startswith("id: "):
+                number = line[4:]
+            elif line.startswith("data: "):
+                found.append((number, httpx.Response(200, content=line[6:].encode()).json()))
+                if found[-1][1].get("event") == until or len(found) >= most:
+                    return found
+    return found

@@ -314,7 +314,14 @@ class ChatCommandRegistrar(_NamedRegistrar):
 
     hook: ClassVar = "register_chat_commands"
 
-    def __call__(self, name: str, target: Target, *, help: str = "") -> None:  # noqa: A002  # as click has it
+    def __call__(
+        self,
+        name: str,
+        target: Target,
+        *,
+        help: str = "",  # noqa: A002  # as click has it
+        is_private: bool = False,
+    ) -> None:
         """Register a slash command of every channel.
 
         Args:
@@ -322,8 +329,10 @@ class ChatCommandRegistrar(_NamedRegistrar):
             target: async function of a ``ChatCommandContext`` and the text behind the name; returns the text to show,
                 or a ``ChatAnswer``.
             help: one line for ``/help``.
+            is_private: True for one that shows what is for the user alone: it does not work in groups.
         """
-        self._add(name, target, help=help)
+        options: dict[str, Any] = {"is_private": True} if is_private else {}
+        self._add(name, target, help=help, **options)
 
 
 class CheckRegistrar(_NamedRegistrar):

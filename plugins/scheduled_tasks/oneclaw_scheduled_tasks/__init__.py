@@ -46,9 +46,9 @@ def register_routes(register: RouteRegistrar) -> None:
 def register_chat_commands(register: ChatCommandRegistrar) -> None:
     """Add ``/inbox`` and ``/tasks``."""
     summary = "Show new results of scheduled tasks; /inbox grant RUN, /inbox continue RUN."
-    register("inbox", "oneclaw_scheduled_tasks.chat:inbox_command", help=summary)
+    register("inbox", "oneclaw_scheduled_tasks.chat:inbox_command", help=summary, is_private=True)
     summary = "List scheduled tasks; /tasks run, pause or resume TASK, /tasks stop RUN."
-    register("tasks", "oneclaw_scheduled_tasks.chat:tasks_command", help=summary)
+    register("tasks", "oneclaw_scheduled_tasks.chat:tasks_command", help=summary, is_private=True)
 
 
 @hookimpl

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from types import SimpleNamespace
 
-import httpx
 import pytest
 from web_site import web_site
 
@@ -59,23 +58,6 @@ class Weather:
         register("upload", upload, methods=("POST",), is_public=True, max_body_bytes=100)
         register("notes", notes, methods=("GET", "POST"), title="Notes")
         register("page", lambda context, request: WebResponse(body="secret"))
-
-
-async def read_events(client, session, *, after=None, until="turn_ended", most=1_000):
-    """Read events until one of a kind; return pairs of id and data."""
-    headers = {"Last-Event-ID": after} if after else {}
-    found = []
-    async with client.stream("GET", f"/api/sessions/{session}/events", headers=headers) as response:
-        assert response.status_code == 200, await response.aread()
-        number = ""
-        async for line in response.aiter_lines():
-            if line.startswith("id: "):
-                number = line[4:]
-            elif line.startswith("data: "):
-                found.append((number, httpx.Response(200, content=line[6:].encode()).json()))
-                if found[-1][1].get("event") == until or len(found) >= most:
-                    return found
-    return found
 
 
 @pytest.fixture

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 
 import openai
-from conftest import read_events
+from web_site import read_events
 
 
 def test_a_turn_is_followed_by_its_events_and_ends_in_the_history(serving):
