@@ -48,6 +48,7 @@ if TYPE_CHECKING:
 
     from oneclaw_core.config.core_settings import Settings
     from oneclaw_core.plugins.catalogue.merging import Catalog
+    from oneclaw_core.plugins.contract.contact_points import Channel
     from oneclaw_core.plugins.contract.tool_source import ToolSource
     from oneclaw_core.process.sandbox.choice import ChosenSandbox
     from oneclaw_core.providers.base import ModelRequest
@@ -112,6 +113,7 @@ class OneClaw:
             holds_secret=known_secret_check(home, environ),
             send_message=self.send_message,
             task_permissions=TaskPermissions(store),
+            channel=self._channel,
             background=self.background,
             sandbox=self._choose_sandbox,
             loop=asyncio.get_running_loop(),
@@ -171,6 +173,9 @@ class OneClaw:
             background=self.background,
         )
         self._turns = Turns(self._parts, self._conversations)
+
+    async def _channel(self, name: str) -> Channel:
+        return await self.plugins.channel(name)
 
     @classmethod
     @asynccontextmanager

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from oneclaw_core.config.configuration import Configuration
     from oneclaw_core.home import Home
     from oneclaw_core.plugins.contract.arguments import SessionInfo
+    from oneclaw_core.plugins.contract.contact_points import Channel
     from oneclaw_core.plugins.contract.tool_source import ToolSource
     from oneclaw_core.plugins.registration.record import PluginSkill
     from oneclaw_core.process.sandbox.choice import ChosenSandbox
@@ -170,6 +171,7 @@ class HomeServices:
             :meth:`ToolContext.send_message`.
         task_permissions: what a scheduled task lacked, and the decisions that hold for it alone. The plugin that runs
             tasks has them forgotten when one is deleted.
+        channel: make a channel that a plugin has registered, given its name, to send messages through.
         background: note work that goes on after a call, so that it is listed, can be stopped and its end is told.
         sandbox: choose the sandbox for commands, by the settings and by what works on this machine.
         loop: the event loop of the program, which opened the home.
@@ -186,6 +188,7 @@ class HomeServices:
     holds_secret: Callable[[str], bool]
     send_message: Callable[..., AsyncGenerator[TurnEvent, None]]
     task_permissions: TaskPermissions
+    channel: Callable[[str], Awaitable[Channel]]
     background: Background
     sandbox: Callable[[], Awaitable[ChosenSandbox]]
     loop: asyncio.AbstractEventLoop
@@ -214,6 +217,7 @@ class HomeServices:
             sessions=across(self.sessions),
             tool_source=across(self.tool_source),
             task_permissions=across(self.task_permissions),
+            channel=across(self.channel),
             background=across(self.background),
             sandbox=across(self.sandbox),
             send_message=partial(_events_across, self.loop, self.send_message),

@@ -7,7 +7,7 @@ import logging
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from oneclaw_core.errors import NotFoundError, OneClawError, PluginError
+from oneclaw_core.errors import NotFoundError, OneClawError, PluginError, describe_error
 from oneclaw_core.plugins.contract.arguments import (
     Ask,
     CallInfo,
@@ -19,6 +19,7 @@ from oneclaw_core.plugins.contract.arguments import (
 )
 from oneclaw_core.plugins.contract.chat_answer import ChatNotice
 from oneclaw_core.plugins.contract.checks import PluginCheck, failed_check, run_check, run_fix
+from oneclaw_core.plugins.contract.contact_points import Channel
 from oneclaw_core.plugins.hookspecs import HOOK_KINDS, HookKind
 from oneclaw_core.plugins.isolation import HookError
 from oneclaw_core.plugins.registration.entry import CHECK_HOOK
@@ -187,6 +188,31 @@ class Plugins:
             PluginError: it cannot be imported; the message names the plugin.
         """
         return await self._plugin(registration.plugin).record.load_object(registration)
+
+    async def channel(self, name: str) -> Channel:
+        """Make a channel of a plugin.
+
+        Raises:
+            NotFoundError: no plugin has registered one of this name.
+            PluginError: the plugin cannot be started now, or its target makes no channel.
+            OneClawError: the channel is not set up.
+        """
+        registered = {each.name: each for each in reversed(self.registrations("register_channels"))}
+        if name not in registered:
+            names = ", ".join(sorted(registered)) or "none"
+            raise NotFoundError(f"there is no channel {name[:100]!r}; plugins have registered: {names}")
+        registration = registered[name]
+        context = await self.context_of(registration.plugin)
+        target = await self.object_of(registration)
+        try:
+            channel = target(context)
+        except OneClawError:
+            raise
+        except Exception as error:
+            raise HookError(registration.plugin, f"channel {name}", f"raised {describe_error(error)}") from error
+        if not isinstance(channel, Channel):
+            raise HookError(registration.plugin, f"channel {name}", f"is a {type(channel).__name__}, not a Channel")
+        return channel
 
     async def before_turn(self, turn: TurnInfo) -> Verdict | None:
         """Ask the gates whether a turn may begin; ``None`` if it may."""

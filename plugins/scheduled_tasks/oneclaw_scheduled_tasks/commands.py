@@ -95,6 +95,13 @@ def _run_options(command: Decorated) -> Decorated:
             ),
             click.option("--webhook", metavar="URL", help="Send results there by POST; '' for nowhere."),
             click.option("--command", metavar="COMMAND", help="Give results to a shell command, as JSON; '' for none."),
+            click.option(
+                "--send",
+                "channels",
+                metavar="CHANNEL[:TO]",
+                multiple=True,
+                help="Send results through a channel, such as telegram:CHAT; may be repeated; '' for none.",
+            ),
             click.option("--notify/--no-notify", "is_notified", default=None, help="Show results on the desktop."),
         )
     ):
@@ -465,6 +472,7 @@ def _words(options: dict[str, Any], *, name: str | None, prompt: str | None) -> 
         repeats_calls=options["repeats_calls"],
         webhook=options["webhook"],
         command=options["command"],
+        channels=options["channels"] or None,
         is_notified=options["is_notified"],
     )
 

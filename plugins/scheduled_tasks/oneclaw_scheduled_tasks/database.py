@@ -206,6 +206,7 @@ _STEPS = (
         # All occurrences were made up for, however old they were: the most that a task can have.
         "UPDATE {schema}task_definitions SET catch_up_seconds = 31622400 WHERE missed = 'all'",
     ),
+    ("ALTER TABLE {schema}task_definitions ADD COLUMN channels TEXT NOT NULL DEFAULT '[]'",),
 )
 
 

@@ -1,6 +1,6 @@
-"""Sending the result of a run where its task says: the desktop, a webhook, a command.
+"""Sending the result of a run where its task says: the desktop, channels, a webhook, a command.
 
-Only the user sets webhooks and commands, on the command line; no tool does.
+Only the user sets channels, webhooks and commands, on the command line; no tool does.
 """
 
 from __future__ import annotations
@@ -14,9 +14,14 @@ import signal
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
+from oneclaw_core import OneClawError
+from oneclaw_scheduled_tasks.inbox import IN_A_CHAT, ON_THE_COMMAND_LINE, result_text
 from oneclaw_scheduled_tasks.task import RunStatus
 
 if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
+    from oneclaw_core.plugins import Channel
     from oneclaw_scheduled_tasks.task import Run, Task
 
 WEBHOOK_SECONDS = 30.0
@@ -26,12 +31,13 @@ _NOTIFIED_CHARACTERS = 100
 _SHOWN_ERROR_CHARACTERS = 300
 
 
-async def deliver(task: Task, run: Run) -> str | None:
+async def deliver(task: Task, run: Run, open_channel: Callable[[str], Awaitable[Channel]]) -> str | None:
     """Send a result.
 
     Args:
         task: whose result.
         run: that has ended in success or failure.
+        open_channel: makes a channel, given its name.
 
     Returns:
         What did not work, ``None`` if all did.
@@ -40,6 +46,8 @@ async def deliver(task: Task, run: Run) -> str | None:
     problems: list[str] = []
     if task.is_notified:
         await _notify(task, run)
+    for each in task.channels:
+        problems.append(await _send(each, task, run, open_channel) or "")
     if task.webhook is not None:
         problems.append(await _post(task.webhook, document, run.id) or "")
     if task.command is not None:
@@ -90,6 +98,36 @@ async def _notify(task: Task, run: Run) -> None:
             start_new_session=True,
         )
         await _wait(process, 10)
+
+
+async def _send(where: str, task: Task, run: Run, open_channel: Callable[[str], Awaitable[Channel]]) -> str | None:
+    from oneclaw_core.channels import ChatChannel, RetryLaterError, UndeliverableError, split_text
+    from oneclaw_core.plugins import OutMessage
+
+    name, _, to = where.partition(":")
+    problem = ""
+    try:
+        channel = await open_channel(name)
+    except OneClawError as error:
+        return f"the channel {name} cannot be used: {error}"
+    is_chat = isinstance(channel, ChatChannel)
+    text = result_text(run, task.name, IN_A_CHAT if is_chat else ON_THE_COMMAND_LINE)
+    pieces = split_text(text, channel.max_characters, channel.length if isinstance(channel, ChatChannel) else len)
+    for pause in (*_WEBHOOK_PAUSES, None):
+        try:
+            async with asyncio.timeout(WEBHOOK_SECONDS):
+                while pieces:  # what was sent is not sent again
+                    await channel.send(OutMessage(to=to, text=pieces[0]))
+                    del pieces[0]
+            return None
+        except Exception as error:  # noqa: BLE001  # any is that of a channel that did not send
+            cause = str(error) if isinstance(error, OneClawError) else type(error).__name__
+            problem = f"the channel {name} did not send it: {cause}"
+            if isinstance(error, UndeliverableError) or pause is None:
+                return problem
+            wait = error.seconds if isinstance(error, RetryLaterError) else pause
+            await asyncio.sleep(min(wait, WEBHOOK_SECONDS))
+    return problem
 
 
 async def _post(url: str, document: dict[str, Any], run_id: str) -> str | None:

@@ -45,6 +45,7 @@ def task_document(task: Task, last: Run | None = None) -> dict[str, Any]:
         "notify": task.is_notified,
         "webhook": task.webhook,
         "command": task.command,
+        "channels": list(task.channels),
         "created_at": _moment(task.created_at),
     }
     return document if last is None else {**document, "last_run": run_document(last)}

@@ -35,6 +35,7 @@ def task_to_row(task: Task) -> dict[str, Any]:
     row["schedule"] = json.dumps(schedule_to_json(task.schedule))
     row["end_date"] = task.end_date.isoformat() if task.end_date is not None else None
     row["tool_groups"] = json.dumps(task.tool_groups) if task.tool_groups is not None else None
+    row["channels"] = json.dumps(task.channels)
     row["missed"], row["overlap"] = str(task.missed), str(task.overlap)
     return row
 
@@ -47,6 +48,7 @@ def task_from_row(row: Mapping[Any, Any]) -> Task:
     values["end_date"] = date.fromisoformat(values["end_date"]) if values["end_date"] else None
     groups = values["tool_groups"]
     values["tool_groups"] = tuple(json.loads(groups)) if groups is not None else None
+    values["channels"] = tuple(json.loads(values["channels"]))
     values["missed"], values["overlap"] = MissedPolicy(values["missed"]), OverlapPolicy(values["overlap"])
     return Task(**values)
 

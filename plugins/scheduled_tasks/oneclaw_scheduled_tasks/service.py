@@ -63,6 +63,7 @@ class TaskWords:
         is_notified: whether the desktop shows its results.
         webhook: where its results are sent.
         command: what its results are given to.
+        channels: where else its results are sent, each as ``CHANNEL`` or ``CHANNEL:TO``; an empty one takes all away.
     """
 
     name: str | None = None
@@ -86,6 +87,7 @@ class TaskWords:
     is_notified: bool | None = None
     webhook: str | None = None
     command: str | None = None
+    channels: tuple[str, ...] | None = None
 
 
 class TaskService:
@@ -431,6 +433,10 @@ class TaskService:
         for key in ("model", "webhook", "command"):
             if key in values:
                 values[key] = values[key].strip() or None
+        if "channels" in values:
+            values["channels"] = tuple(each.strip() for each in values["channels"] if each.strip())
+            for each in values["channels"]:
+                await self.services.channel(each.partition(":")[0])
         if "time_zone" in values:
             values["time_zone"] = find_zone(values["time_zone"]).key
         if "end_date" in values:

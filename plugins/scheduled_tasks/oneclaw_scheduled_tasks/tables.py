@@ -9,7 +9,7 @@ from sqlalchemy import BigInteger, Boolean, Column, Float, Index, Integer, MetaD
 
 METADATA = MetaData()
 
-SCHEMA_VERSION = 3
+SCHEMA_VERSION = 4
 
 schema_version = Table("task_schema_version", METADATA, Column("version", Integer, nullable=False))
 
@@ -38,6 +38,7 @@ tasks = Table(
     Column("is_notified", Boolean, nullable=False),
     Column("webhook", Text),
     Column("command", Text),
+    Column("channels", Text, nullable=False, server_default="[]"),
     Column("created_at", BigInteger, nullable=False),
     Column("anchor", BigInteger, nullable=False),
     Column("next_at", BigInteger),

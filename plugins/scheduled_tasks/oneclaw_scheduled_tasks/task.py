@@ -72,6 +72,7 @@ class Task:
         is_notified: whether its results are shown by the desktop.
         webhook: the URL that its results are sent to.
         command: the shell command that is given its results.
+        channels: where else its results are sent, each as ``CHANNEL`` or ``CHANNEL:TO``.
         created_at: in UTC; intervals are counted from ``anchor``.
         anchor: when its schedule was last set.
         next_at: when it is due next, in UTC; ``None`` if it is not.
@@ -105,6 +106,7 @@ class Task:
     is_notified: bool = True
     webhook: str | None = None
     command: str | None = None
+    channels: tuple[str, ...] = ()
     next_at: datetime | None = None
     planned_at: datetime | None = None
 

@@ -228,6 +228,7 @@ def describe_changes(before: Task, after: Task, *, is_whole: bool = False) -> li
     ):  # fmt: skip
         shown.append((key, getattr(before, key), getattr(after, key)))
     shown.append(("tool_groups", _groups(before), _groups(after)))
+    shown.append(("channels", ", ".join(before.channels) or "none", ", ".join(after.channels) or "none"))
     shown.append(("enabled", _yes(before.is_enabled), _yes(after.is_enabled)))
     shown.append(("repeat calls", _yes(before.repeats_calls), _yes(after.repeats_calls)))
     shown.append(("notified", _yes(before.is_notified), _yes(after.is_notified)))

@@ -388,7 +388,7 @@ class Worker:
 
     async def _deliver(self, task: Task, run: Run) -> None:
         try:
-            problem = await deliver(task, run)
+            problem = await deliver(task, run, self._app.services.channel)
         except Exception as error:  # noqa: BLE001  # what was done stays done, whatever becomes of the message
             _log.error("the result of the run %s was not delivered", run.id, exc_info=error)
             problem = f"the result was not delivered: unexpected {type(error).__name__}"
