@@ -26,6 +26,7 @@ PAGE_TOOLS = 500
 # Clients put a prefix before names, and models take 64 characters at most.
 MAX_NAME_CHARACTERS = 40
 _HASH_CHARACTERS = 6
+_MISFIT = "[The call was made, and this is its result. It does not fit the schema that the server gave for results.]"
 
 
 class DirectTools:
@@ -85,8 +86,8 @@ class DirectTools:
             return answer if isinstance(result.result, str) else replace(answer, structured=result.result)
         value = _structured(result.result)
         if await run_in_thread(lambda: _misses(schema, value)):
-            # A client refuses a result that does not fit the schema that it was shown; the text says what is wrong.
-            return replace(answer, is_error=True)
+            # A client refuses a success that does not fit the schema that it was shown.
+            return replace(answer, is_error=True, blocks=[*answer.blocks, {"type": "text", "text": _MISFIT}])
         return replace(answer, structured=value)
 
     def _of_server(self, definition: ToolDefinition) -> KnownTool | None:

@@ -332,6 +332,8 @@ def test_direct_server_passes_on_schemas_and_structured_results(
             assert (with_picture.structured_content, with_picture.content[1].data) == ({"a": 2}, "aGk=")
             misfit = await returned(content=[], structuredContent={"a": "x"})
             assert (misfit.is_error, "does not fit the server's own schema" in text_of(misfit)) == (True, True)
+            plain_text = await returned(content=[{"type": "text", "text": "done"}])
+            assert (plain_text.is_error, text_of(plain_text)[:20]) == (True, "done[The call was ma")
             assert (await client.call_tool("measure", {})).structured_content == (None if mode == "legacy" else [1, 2])
 
     oneclaw.run(use())
