@@ -13,15 +13,28 @@ if TYPE_CHECKING:
         CommandRegistrar,
         PluginContext,
         ServiceRegistrar,
+        SettingsRegistrar,
         ToolRegistrar,
     )
-    from oneclaw_core.plugins import ChatNotice, RouteRegistrar
+    from oneclaw_core.plugins import ChannelRegistrar, ChatNotice, RouteRegistrar
 
 
 @hookimpl
 def register_tools(register: ToolRegistrar) -> None:
     """Declare the tool group ``scheduled_tasks``; its functions are imported when they first run."""
     register.manifest(files(__name__) / "scheduled_tasks.json")
+
+
+@hookimpl
+def register_settings(register: SettingsRegistrar) -> None:
+    """Register the server that results are mailed by."""
+    register("oneclaw_scheduled_tasks.settings:MailSettings")
+
+
+@hookimpl
+def register_channels(register: ChannelRegistrar) -> None:
+    """Register ``mail``, which sends only."""
+    register("mail", "oneclaw_scheduled_tasks.mail:make_channel", is_send_only=True)
 
 
 @hookimpl

@@ -1,0 +1,89 @@
+"""Results by mail, to a server on this machine."""
+
+from __future__ import annotations
+
+import asyncio
+import socketserver
+import threading
+from email import message_from_bytes, policy
+
+import pytest
+
+from oneclaw_core import UsageError
+from oneclaw_core.channels import UndeliverableError
+from oneclaw_core.plugins import OutMessage
+
+
+class MailServer(socketserver.ThreadingTCPServer):
+    """Takes mail, but none for ``nobody``."""
+
+    def __init__(self):
+        self.mails = []
+        super().__init__(("127.0.0.1", 0), Dialogue)
+        threading.Thread(target=self.serve_forever, kwargs={"poll_interval": 0.01}).start()
+
+    def close(self):
+        self.shutdown()
+        self.server_close()
+
+
+class Dialogue(socketserver.StreamRequestHandler):
+    def handle(self):
+        self.wfile.write(b"220 here\r\n")
+        for line in self.rfile:
+            word = line.split(maxsplit=1)[0].upper()
+            if word == b"DATA":
+                self.wfile.write(b"354 go on\r\n")
+                lines = iter(self.rfile.readline, b".\r\n")
+                self.server.mails.append(message_from_bytes(b"".join(lines), policy=policy.default))
+            refused = word == b"RCPT" and b"nobody" in line
+            self.wfile.write(b"550 no\r\n" if refused else b"250 well\r\n")
+            if word == b"QUIT":
+                return
+
+
+@pytest.fixture
+def mail_server():
+    server = MailServer()
+    yield server
+    server.close()
+
+
+def send(oneclaw_factory, environ, *messages):
+    async def work():
+        settings = {f"ONECLAW_SCHEDULED_TASKS_MAIL_{name}": value for name, value in environ.items()}
+        async with oneclaw_factory(["scheduled_tasks"], environ=settings).opened() as claw:
+            channel = await claw.services.channel("mail")
+            for each in messages:
+                await channel.send(each)
+
+    asyncio.run(work())
+
+
+def test_a_result_comes_by_mail(oneclaw_factory, mail_server):
+    server = {"SERVER": f"127.0.0.1:{mail_server.server_address[1]}", "ADDRESS": "me@example.org"}
+    text = "[Scheduled] Mail: grüße\n\nBcc: eve@example.org"
+
+    send(oneclaw_factory, server, OutMessage(text=text), OutMessage(to="ada@example.org", text="short"))
+
+    first, second = mail_server.mails
+    assert (first["From"], first["To"], first["Subject"]) == (
+        "me@example.org",
+        "me@example.org",
+        "[Scheduled] Mail: grüße",
+    )
+    assert first.get_content().splitlines() == text.splitlines()
+    assert "Bcc" not in first
+    assert second["To"] == "ada@example.org"
+
+
+def test_what_cannot_be_mailed_is_said(oneclaw_factory, mail_server):
+    server = {"SERVER": f"127.0.0.1:{mail_server.server_address[1]}", "ADDRESS": "me@example.org"}
+
+    with pytest.raises(UsageError, match="mail is not set up: oneclaw config set"):
+        send(oneclaw_factory, {})
+    with pytest.raises(UndeliverableError, match="refuses the address"):
+        send(oneclaw_factory, server, OutMessage(to="nobody@example.org", text="x"))
+    with pytest.raises(UndeliverableError, match="is no mail address"):
+        send(oneclaw_factory, server, OutMessage(to="ada@example.org\nBcc: eve@example.org", text="x"))
+    assert mail_server.mails == []
