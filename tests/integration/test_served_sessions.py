@@ -6,13 +6,15 @@ import subprocess
 import sys
 import time
 from contextlib import contextmanager
+from itertools import pairwise
 
 import httpx
 import pytest
-from model_server import ModelServer, silence, text
+from bot_api_server import OWNER, TOKEN, BotApiServer
+from model_server import ModelServer, calls, silence, text
 
 from oneclaw_core import OneClaw
-from oneclaw_core.channels import Mailbox
+from oneclaw_core.channels import Mailbox, Pairing
 from oneclaw_core.http import ServerTokens
 
 pytestmark = pytest.mark.one_python
@@ -105,3 +107,48 @@ def test_what_comes_during_a_turn_is_answered_once_after_a_kill(token):
 
 async def _waiting(claw):
     return await (await Mailbox.open(claw, "web")).waiting()
+
+
+@pytest.fixture
+def telegram(environ):
+    async def pair(claw):
+        await (await Pairing.open(claw, "telegram")).add(str(OWNER["id"]), OWNER["first_name"])
+
+    in_home(pair)
+    server = BotApiServer()
+    yield server
+    server.close()
+
+
+def test_a_session_goes_on_from_the_terminal_over_the_api_to_telegram(token, telegram, monkeypatch):
+    load = calls(("load_tool_group", {"group_name": "files"}))
+    bot = {"ONECLAW_TELEGRAM_TOKEN": TOKEN, "ONECLAW_TELEGRAM_API_ROOT": telegram.root}
+    with ModelServer([load, text("Loaded."), text("From the API."), text("From Telegram.")]) as server:
+        monkeypatch.setenv("OPENAI_BASE_URL", server.url)
+        command = [sys.executable, "-m", "oneclaw_core", "run", "--session", "trip", "Load the files."]
+        run = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)
+        with serving(token, server, "telegram", **bot) as client:
+            client.post("/api/sessions/trip/messages", json={"text": "And here?"})
+            until(lambda: said(client, "trip")[-1:] == [("assistant", "From the API.")])
+            telegram.writes("/sessions trip")
+            telegram.writes("And there?")
+            telegram.until(lambda: "From Telegram." in telegram.messages.values(), 30)
+            until(lambda: said(client, "trip")[-1:] == [("assistant", "From Telegram.")])
+            history = said(client, "trip")
+            status = client.get("/api/sessions/trip").json()
+
+    assert run.stdout.strip().endswith("Loaded.")
+    assert [each for each in history if each[0] in ("user", "assistant") and each[1]] == [
+        ("user", "Load the files."),
+        ("assistant", "Loaded."),
+        ("user", "And here?"),
+        ("assistant", "From the API."),
+        ("user", "And there?"),
+        ("assistant", "From Telegram."),
+    ]
+    assert status["groups"] == ["files"]
+    tools = [{each["function"]["name"] for each in body["tools"]} for body in server.bodies]
+    assert "find_files" not in tools[0]
+    assert tools[1] == tools[2] == tools[3] > tools[0]
+    bodies = [body["messages"] for body in server.bodies]
+    assert all(later[: len(earlier)] == earlier for earlier, later in pairwise(bodies))
