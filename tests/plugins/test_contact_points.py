@@ -5,7 +5,7 @@ import dataclasses
 
 import pytest
 
-from oneclaw_core import hookimpl
+from oneclaw_core import NotFoundError, PluginError, hookimpl
 from oneclaw_core.plugins import Channel, OutMessage, Receipt, WebRequest, WebResponse
 from oneclaw_core.plugins.isolation import ForeignError, call_isolated
 
@@ -40,6 +40,7 @@ class Plugin:
     @hookimpl
     def register_channels(self, register):
         register("file", FileChannel, is_send_only=True)
+        register("none", lambda context: None, is_send_only=True)
 
     @hookimpl
     def register_routes(self, register):
@@ -100,6 +101,18 @@ def test_a_message_goes_out_through_a_channel(run):
         1000,
         "anna: Good morning.\nanna: Good night.",
     )
+
+
+def test_other_plugins_send_through_a_channel(run):
+    async def work(host, claw):
+        channel = await claw.services.channel("file")
+        with pytest.raises(NotFoundError, match="no channel 'mail'; plugins have registered: file, none"):
+            await claw.services.channel("mail")
+        with pytest.raises(PluginError, match=r"Plugin.*channel none.*is a NoneType, not a Channel"):
+            await claw.services.channel("none")
+        return await channel.send(OutMessage(text="Good morning."))
+
+    assert run(work) == Receipt("0")
 
 
 def test_a_request_has_the_fields_of_its_form():
