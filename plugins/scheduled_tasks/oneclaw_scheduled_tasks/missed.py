@@ -53,7 +53,7 @@ def due(occurrences: Occurrences, first: datetime, now: datetime, policy: Missed
         policy: of the task.
         catch_up: how old an occurrence may be to be made up for, under ``run_once`` and ``all``.
     """
-    waiting = [each for each in occurrences.latest_until(now, MOST_DUE) if each >= first]
+    waiting = occurrences.latest_until(now, MOST_DUE, first)
     if not waiting:
         return Due()
     allowed = ON_TIME if policy is MissedPolicy.SKIP else max(catch_up, ON_TIME)

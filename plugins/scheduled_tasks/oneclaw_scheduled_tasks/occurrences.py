@@ -47,12 +47,13 @@ class Occurrences:
         found = self._next(moment.astimezone(UTC))
         return found if found is not None and self._is_before_end(found) else None
 
-    def latest_until(self, moment: datetime, limit: int) -> list[datetime]:
+    def latest_until(self, moment: datetime, limit: int, since: datetime | None = None) -> list[datetime]:
         """The last instants up to a moment, that one included, in their order and in UTC.
 
         Args:
             moment: the latest possible one.
             limit: how many at most.
+            since: the earliest possible one, ``None`` for any.
         """
         found: list[datetime] = []
         latest = moment.astimezone(UTC)
@@ -60,6 +61,8 @@ class Occurrences:
             # Nothing is due later; of a task that ended long ago, that is much to walk through.
             latest = min(latest, datetime.combine(self._last_day + 2 * _DAY, time(), UTC))
         for instant in self._backwards(latest):
+            if since is not None and instant < since:
+                break
             if not self._is_before_end(instant):
                 continue
             if not found or instant < found[-1]:

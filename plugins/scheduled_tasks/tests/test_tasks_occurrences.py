@@ -227,6 +227,7 @@ def test_forwards_and_backwards_agree(schedule, zone, moment):
 
     assert forward == sorted(set(forward))
     assert due.latest_until(forward[-1], 6) == forward[1:]
+    assert due.latest_until(forward[-1], 6, forward[3]) == forward[3:]
     just_before = forward[-1] - timedelta(seconds=1)
     assert due.latest_until(just_before, 5) == forward[1:-1]
 
