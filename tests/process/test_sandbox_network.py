@@ -123,6 +123,7 @@ except OSError:
 
 def test_nothing_is_left_when_the_program_exceeds_its_time(bubblewrap, of):
     async def stopped():
+        await run(bubblewrap, of, ["true"], Server())  # starts the fork server, which stays
         server, before = Server(), set(Path("/proc/self/fd").iterdir())
         end, _ = await run(bubblewrap, of, ["sleep", "60"], server, timeout_seconds=0.5)
         tasks = asyncio.all_tasks() - {asyncio.current_task()}
