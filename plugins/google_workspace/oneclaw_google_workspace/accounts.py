@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from oneclaw_core.http import OAuthAccount, OAuthAccounts
 from oneclaw_google_workspace.problems import GoogleError
-from oneclaw_google_workspace.scopes import EXTRA_SCOPES, consent_scopes, granted_access
+from oneclaw_google_workspace.scopes import EXTRA_SCOPES, consent_scopes, granted_access, missing_scopes
 from oneclaw_google_workspace.service import google_service
 
 if TYPE_CHECKING:
@@ -85,7 +85,7 @@ class Account:
         with write access ask for counts.
         """
         asked = consent_scopes([each for each in self.services if each not in self.read_only], extra=EXTRA_SCOPES)
-        return tuple(scope for scope in self.scopes if scope in asked)
+        return tuple(scope for scope in self.scopes if not missing_scopes([scope], asked))
 
     @property
     def label(self) -> str:

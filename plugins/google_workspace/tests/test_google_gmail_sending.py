@@ -3,12 +3,14 @@
 import asyncio
 import shutil
 import tracemalloc
+from dataclasses import replace
 from email import message_from_bytes
 from email.policy import default
 from functools import partial
 
 import pytest
 from google_desk import Desk, sign_in
+from oneclaw_google_workspace.accounts import AccountBook
 from oneclaw_google_workspace.gmail import outgoing, sending
 from oneclaw_google_workspace.gmail.composing import AttachedFile, OutgoingMail, written
 from oneclaw_google_workspace.gmail.outgoing import MAX_FILES_BYTES, MAX_MESSAGE_BYTES
@@ -643,6 +645,8 @@ def test_whoever_says_no_sends_and_writes_nothing(google, gmail, desk):
 
 def test_answers_need_to_be_allowed_to_read(google, empty_home, tmp_path):
     grant = sign_in(google, empty_home, services=(), extra=("gmail.send",))
+    book = AccountBook(empty_home)
+    book.save(replace(grant, services=("gmail",)), book.stored.secret("work"), in_file=True)
     desk = Desk(empty_home, tmp_path)
 
     desk("gmail_send", to=["bo@example.net"], subject="x", body="x")
