@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+import math
 import uuid
 from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass, field
@@ -81,6 +82,10 @@ class CallServices(Protocol):
 
     def asked_seconds(self) -> float:
         """Tell how long the user has been asked questions during this call, in seconds."""
+        ...
+
+    def remaining_seconds(self) -> float | None:
+        """Tell how long the tool may still run; ``None`` while the user is being asked."""
         ...
 
     async def allow_address(self, host: str, address: str, port: int) -> None:
@@ -503,6 +508,14 @@ class ToolContext:
         The tool's timeout does not count it; a tool with a deadline of its own should not either.
         """
         return self._running_services().asked_seconds()
+
+    def remaining_seconds(self) -> float:
+        """How long the tool may still run before its timeout stops it, in seconds; infinite while the user is asked.
+
+        A tool that changes something elsewhere stops waiting before that, to say what may have been done.
+        """
+        left = self._running_services().remaining_seconds()
+        return math.inf if left is None else left
 
     def without_services(self, granted: Iterable[str] = ()) -> ToolContext:
         """A copy that can be sent to a worker process; only its data and ``paths`` work there.

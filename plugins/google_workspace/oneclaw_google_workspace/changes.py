@@ -23,3 +23,8 @@ def note(method_id: str) -> None:
     sent = _sent.get()
     if sent is not None:
         sent.append(method_id)
+
+
+def sent() -> list[str]:
+    """List the ids of the methods that have changed something in this tool call."""
+    return _sent.get() or []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any, Literal
@@ -31,7 +32,8 @@ MAX_ANSWER_BYTES = 64 * 1024 * 1024
 CONNECT_SECONDS = 10
 ALONE_SECONDS = 25
 SILENCE_SECONDS = 60
-
+# What is left of the tool's timeout when a call stops waiting by itself, to say what may have been done.
+MARGIN_SECONDS = 3
 
 Harm = Literal["organize", "write", "send", "share", "forward", "delete"]
 """The harm that a change can do; the last part of its permission."""
@@ -313,6 +315,40 @@ class GoogleClient:
         Raises:
             GoogleError: it did not work out.
         """
+        async with self.in_time(request):
+            return await self._exchange(request, url, verb, headers or {}, content, accepted)
+
+    @asynccontextmanager
+    async def in_time(self, request: ApiRequest) -> AsyncIterator[None]:
+        """Give a request up before the tool's timeout, which could not say whether anything was changed.
+
+        Args:
+            request: what is sent.
+
+        Raises:
+            GoogleError: the time is up.
+        """
+        left = self.context.remaining_seconds() - MARGIN_SECONDS
+        try:
+            if left <= 0:
+                raise TimeoutError
+            async with asyncio.timeout(left):
+                yield
+        except TimeoutError:
+            if changes.sent():
+                raise unclear(request, "The time of this call was up before Google had answered") from None
+            message = "Google has not answered in time, and nothing was changed. Try again later."
+            raise GoogleError("timeout", message) from None
+
+    async def _exchange(
+        self,
+        request: ApiRequest,
+        url: str,
+        verb: str | None,
+        headers: Mapping[str, str],
+        content: bytes | None,
+        accepted: Sequence[int],
+    ) -> tuple[int, httpx.Headers, bytes]:
         import httpx
 
         tries, refused, was_unclear = 0, None, False
@@ -320,7 +356,7 @@ class GoogleClient:
             tries += 1
             token = await self._token(request, refused)
             try:
-                status, received, body = await self._once(request, verb, url, token, headers or {}, content)
+                status, received, body = await self._once(request, verb, url, token, headers, content)
             except httpx.HTTPError as error:
                 if isinstance(error, httpx.ConnectError | httpx.ConnectTimeout) or request.is_repeatable:
                     was_unclear = was_unclear or not isinstance(error, httpx.ConnectError | httpx.ConnectTimeout)
@@ -368,9 +404,10 @@ class GoogleClient:
     async def _token(self, request: ApiRequest, refused: str | None) -> str:
         if not (self._may_write or request.method.is_reading):
             raise RuntimeError(f"{request.method.id} changes something: await google.ask(...) comes before it")
+        token = await self._tokens.token(refused=refused)
         if not request.method.is_reading:
             changes.note(request.method.id)
-        return await self._tokens.token(refused=refused)
+        return token
 
     async def _once(
         self,

@@ -29,6 +29,23 @@ _SCOPES = frozenset({"insufficientPermissions", "ACCESS_TOKEN_SCOPE_INSUFFICIENT
 _SWITCHED_OFF = frozenset({"accessNotConfigured", "SERVICE_DISABLED"})
 _TRANSIENT = frozenset({408, 500, 502, 503, 504})
 _MESSAGE_CHARACTERS = 500
+# Which tools show what a method has changed, by the beginning of its id; the first that fits.
+_LOOKING = {
+    "gmail.users.settings.": "gmail_settings_get",
+    "gmail.users.labels.": "gmail_settings_get",
+    "gmail.users.threads.": "gmail_read",
+    "gmail.": "gmail_search or gmail_read",
+    "drive.permissions.": "drive_get_file and include_permissions",
+    "drive.": "drive_get_file or drive_search_files",
+    "calendar.": "calendar_list_events or calendar_get_event",
+    "people.": "contacts_search or contacts_list",
+    "docs.": "docs_read",
+    "sheets.spreadsheets.values.": "sheets_read_values",
+    "sheets.": "sheets_get_info or sheets_read_values",
+    "slides.": "slides_read",
+    "forms.": "forms_get",
+    "tasks.": "tasks_list",
+}
 _LONGEST_PAUSE_SECONDS = 86_400.0
 
 
@@ -101,13 +118,18 @@ def error_for(failure: Failure, request: ApiRequest, account: Account, tool_name
 
 def unclear(request: ApiRequest, what_happened: str) -> GoogleError:
     """Make the error for a request of which nobody knows whether it was carried out."""
-    hint = request.unclear_hint or "Look whether it was done"
+    hint = request.unclear_hint or _how_to_look(request.method.id)
     error = GoogleError(
         "unknown_outcome",
         f"{what_happened}, so it may have been done or not. {hint.rstrip('.')} before trying again.",
     )
     error.was_unclear = True
     return error
+
+
+def _how_to_look(method_id: str) -> str:
+    tools = next((tools for prefix, tools in _LOOKING.items() if method_id.startswith(prefix)), "")
+    return f"Look whether it was done with {tools}" if tools else "Look whether it was done"
 
 
 def _described(failure: Failure, request: ApiRequest, account: Account, tool_name: str) -> tuple[str, str]:

@@ -63,7 +63,11 @@ async def send_upload(
     client: GoogleClient, request: ApiRequest, content: Path | bytes, media_type: str
 ) -> dict[str, Any]:
     """See :meth:`~oneclaw_google_workspace.client.GoogleClient.upload`."""
-    source = _Source.of(content)
+    async with client.in_time(request):
+        return await _send(client, request, _Source.of(content), media_type)
+
+
+async def _send(client: GoogleClient, request: ApiRequest, source: _Source, media_type: str) -> dict[str, Any]:
     session = await _open_session(client, request, source.size, media_type)
     offset, tries, is_lost = 0, 0, False
     while True:

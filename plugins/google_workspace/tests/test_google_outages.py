@@ -325,3 +325,31 @@ def test_silence_after_a_write_is_unclear(silence, attempts, case):
 
     check_told(case, outcome, is_clear=case.is_sent_again, name="silent")
     assert outcome.made == case.is_sent_again
+
+
+@pytest.fixture
+def short_of_time(desk, monkeypatch):
+    """A fault: no answer until the time of the call is up."""
+    desk("calendar_list_events")  # with a new access token, which takes a while
+    monkeypatch.setattr(client, "MARGIN_SECONDS", 119.5)  # of 120 s
+    ended = threading.Event()
+    yield {"status": 503, "delay": ended}
+    ended.set()
+
+
+@pytest.mark.parametrize(("number", "look"), [(-1, "tasks_list"), (3, "calendar_list_events")])
+def test_a_call_whose_time_is_up_after_a_write_says_where_to_look(short_of_time, attempts, number, look):
+    (outcome,) = attempts(WRITING[number], {"slow": short_of_time}).values()
+
+    assert (outcome.error_type, outcome.tries) == ("unknown_outcome", 1)
+    assert outcome.message.startswith("The time of this call was up before Google had answered, so it may have been")
+    assert look in outcome.message
+
+
+def test_a_call_whose_time_is_up_before_a_write_has_changed_nothing(short_of_time, attempts):
+    before = Case("tasks_complete", "tasks.tasks.get", lambda services: {"task_ids": [services["tasks"].add("Milk")]})
+
+    (outcome,) = attempts(before, {"slow": short_of_time}).values()
+
+    assert outcome.error_type == "timeout"
+    assert outcome.message == "Google has not answered in time, and nothing was changed. Try again later."
