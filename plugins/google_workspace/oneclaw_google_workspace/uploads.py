@@ -94,6 +94,9 @@ async def _send(client: GoogleClient, request: ApiRequest, source: _Source, medi
             if is_lost and status in (404, 410):
                 # The session ends when the file is complete, too.
                 raise unclear(request, "The upload broke off near its end")
+            if status in (404, 410):
+                message = "Google has lost the upload before its end, and nothing was changed. Upload it once more."
+                raise GoogleError("service_unavailable", message, status=status)
             raise client.error(failure, request)
         tries += 1
         if not await client.patience.wait(tries, failure.retry_after_seconds):

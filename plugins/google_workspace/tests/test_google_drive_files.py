@@ -509,3 +509,13 @@ def test_sizes_are_written_for_people():
         "3.21 MB",
         "5 GB",
     ]
+
+
+@pytest.mark.parametrize("status", [404, 410])
+def test_a_lost_upload_session_is_no_missing_file(google, desk, status):
+    google.fail("upload", status, "notFound")
+
+    error = desk.error("drive_upload_file", content="x", name="a.txt")
+
+    message = "Google has lost the upload before its end, and nothing was changed. Upload it once more."
+    assert error == ("service_unavailable", message)
