@@ -545,3 +545,10 @@ def test_the_settings_need_no_right_to_read_mail(google, empty_home, tmp_path):
         end=(datetime.now() + timedelta(days=3)).date().isoformat(),
     )
     assert desk.error("gmail_search")[0] == "not_available"
+
+
+def test_a_filter_takes_no_size_beyond_what_google_takes(google, desk):
+    size = {"size_bytes": 2**31, "size_comparison": "larger"}
+
+    assert desk.error("gmail_filter_manage", action="create", star=True, **size)[0] == "validation_error"
+    assert google.requests == []
