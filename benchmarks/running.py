@@ -27,7 +27,7 @@ NOT_INSTALLED = "not installed"
 
 
 class UnavailableError(Exception):
-    """What a contestant needs cannot be had; says why."""
+    """Something that a contestant needs is missing; the message says what."""
 
 
 @dataclass(frozen=True)

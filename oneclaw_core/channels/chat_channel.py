@@ -43,7 +43,7 @@ class InboundFile:
     Attributes:
         id: the channel's id of it.
         name: of the file, as the person's program says.
-        media_type: likewise.
+        media_type: of the file, as the person's program says.
         size: in bytes, ``None`` if unknown.
     """
 
@@ -100,7 +100,7 @@ class ChatQuestion:
         text: the question, in lines of a fixed width.
         choices: what can be chosen: the value to pass to :meth:`ChatRouter.answer`, and its label.
         approval: the question as data, if it is for a permission.
-        user_question: likewise, if a tool asks it.
+        user_question: the question as data, if a tool asks it.
     """
 
     id: str
@@ -153,7 +153,7 @@ class ChatChannel(Channel):
         """Return the bytes of a file that a person sent.
 
         Raises:
-            OneClawError: it cannot be had; the message is for that person.
+            OneClawError: the file cannot be fetched; the message is for that person.
         """
 
     async def edit(self, chat: str, message_id: str, text: str) -> None:

@@ -89,7 +89,7 @@ class OutboxRow:
         is_repeated: True if the program ended while it was sent, so that it may be there already.
         tries: how often it failed.
         made_at: when it was put there, in seconds since 1970.
-        not_before: when it may be sent, likewise.
+        not_before: when it may be sent, in seconds since 1970.
     """
 
     id: int
@@ -106,7 +106,7 @@ class OutboxRow:
 
 @dataclass(frozen=True, slots=True)
 class ChatState:
-    """What is kept about a chat.
+    """The session, agent and model of a chat.
 
     Attributes:
         session: the id of its session, ``None`` as long as none is begun.
@@ -313,7 +313,7 @@ class Mailbox:
         )
 
     async def chat(self, chat: str) -> ChatState:
-        """Return what is kept about a chat."""
+        """Return the session, agent and model of a chat."""
 
         def read(connection: StorageConnection) -> ChatState:
             found = connection.execute(

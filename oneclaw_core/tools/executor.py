@@ -103,7 +103,7 @@ class CallScope:
         shown_characters: how much of a result the model is shown, ``None`` for all of it.
         caller: what makes the calls: ``model``, ``command line`` or ``program``.
         conversation: where the text of the conversation comes from; the calls add to it.
-        asked_in: stands for a session in questions outside one; ``None`` for no such.
+        asked_in: stands for a session in questions outside one; ``None`` if there is nothing to stand for it.
     """
 
     active: ActiveTools

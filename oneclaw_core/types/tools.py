@@ -28,7 +28,7 @@ class ToolSelection:
     Attributes:
         tools: core tools, and single tools of groups; ``None`` for all core tools.
         groups: tool groups, each with all its tools; ``None`` for all groups.
-        within: a selection that has to allow a tool as well, ``None`` for no such.
+        within: a selection that must also allow a tool; ``None`` if there is none.
     """
 
     tools: frozenset[str] | None = None

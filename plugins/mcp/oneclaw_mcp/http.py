@@ -123,7 +123,7 @@ async def http_streams(
         server: the server.
         url: its address, with all references resolved.
         headers: for each request, the same.
-        auth: signs requests; ``None`` for no such.
+        auth: signs requests; ``None`` to send them unsigned.
         statuses: gets the statuses of the last answers.
     """
 

@@ -152,7 +152,7 @@ def token_auth_method(metadata: OAuthMetadata | None) -> Literal["client_secret_
 
 
 async def stored_auth(source: ServerSource, server: Server, sign_ins: list[str]) -> httpx2.Auth | None:
-    """Return what signs the requests to a server that the user, or OneClaw, has signed in to; ``None`` for no such.
+    """Return what signs the requests to a server that the user, or OneClaw, has signed in to; ``None`` for others.
 
     A server that wants a new sign-in, or one for more, gets none: that takes ``oneclaw mcp login``.
 

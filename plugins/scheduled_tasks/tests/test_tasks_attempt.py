@@ -57,6 +57,7 @@ def attempts(home, *tasks_and_runs, before=None):
     return asyncio.run(go())
 
 
+@pytest.mark.one_python  # needs other plugins
 def test_a_run_that_makes_up_for_another_one_is_told_which(home):
     made_up = run(id=run_id("0123456789ab", NOW), is_manual=True)
 

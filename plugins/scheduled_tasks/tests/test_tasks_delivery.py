@@ -123,5 +123,5 @@ def test_a_channel_is_tried_again_where_that_helps(oneclaw_factory, monkeypatch)
     notes.failures = [UndeliverableError("gone"), ValueError("never raised")]
     assert send(oneclaw_factory, notes, "notes") == "the channel notes did not send it: gone"
     assert len(notes.sent) == 1
-    with pytest.raises(NotFoundError, match="no channel 'pigeon'; plugins have registered: notes"):
+    with pytest.raises(NotFoundError, match="no channel 'pigeon'; plugins have registered: mail, notes"):
         send(oneclaw_factory, notes, "pigeon:home")

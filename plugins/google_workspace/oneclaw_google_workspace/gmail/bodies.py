@@ -68,7 +68,7 @@ async def content_of(google: GoogleClient, message_id: str, data: str | None, at
         attachment_id: where the content is if nothing did.
 
     Raises:
-        GoogleError: it cannot be had.
+        GoogleError: Google does not give the content.
     """
     if data is None and attachment_id is not None:
         answer = await google.call(

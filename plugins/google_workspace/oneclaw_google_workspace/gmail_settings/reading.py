@@ -40,7 +40,7 @@ async def gmail_settings_get(sections: list[str] | None = None, *, context: Tool
     unexpected = next((each for each in errors if not isinstance(each, GoogleError)), None)
     if unexpected is not None or len(errors) == len(outcomes):
         raise unexpected or errors[0]
-    # What cannot be had stands in its place, and does not keep the rest away.
+    # A setting that cannot be read has its error here; the others are shown.
     return {
         name: {"error": str(outcome)} if isinstance(outcome, GoogleError) else outcome
         for name, outcome in zip(wanted, outcomes, strict=True)
