@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from oneclaw_core.agents import AgentService
     from oneclaw_core.config.configuration import Configuration
     from oneclaw_core.home import Home
+    from oneclaw_core.plugins.contract import contact_points
     from oneclaw_core.plugins.contract.arguments import SessionInfo
-    from oneclaw_core.plugins.contract.contact_points import Channel
     from oneclaw_core.plugins.contract.tool_source import ToolSource
     from oneclaw_core.plugins.registration.record import PluginSkill
     from oneclaw_core.process.sandbox.choice import ChosenSandbox
@@ -188,7 +188,7 @@ class HomeServices:
     holds_secret: Callable[[str], bool]
     send_message: Callable[..., AsyncGenerator[TurnEvent, None]]
     task_permissions: TaskPermissions
-    channel: Callable[[str], Awaitable[Channel]]
+    channel: Callable[[str], Awaitable[contact_points.Channel]]
     background: Background
     sandbox: Callable[[], Awaitable[ChosenSandbox]]
     loop: asyncio.AbstractEventLoop

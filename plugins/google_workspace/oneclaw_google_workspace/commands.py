@@ -116,7 +116,7 @@ def login(
 @click.option("--check", is_flag=True, help="Ask Google whether the accounts still work.")
 @click.pass_context
 def status(context: click.Context, as_json: bool, check: bool) -> None:
-    """Show the accounts that are signed in, and what tools may read and write."""
+    """Show the accounts, and what tools may read and write."""
     from oneclaw_google_workspace.tokens import google_oauth
 
     book = AccountBook(find_home())
