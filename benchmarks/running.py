@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 LONGEST_SECONDS = 40
-"""What takes a process longer is given up."""
+"""The limit in seconds after which a process is given up."""
 REPOSITORY = Path(__file__).parent.parent
 NOT_INSTALLED = "not installed"
 
@@ -32,7 +32,7 @@ class UnavailableError(Exception):
 
 @dataclass(frozen=True)
 class Measured:
-    """What one process measured.
+    """The measurements of one process.
 
     Attributes:
         values: by the title of the measure, in its unit.
@@ -48,7 +48,7 @@ class Measured:
 
 
 def works_of(contestant: str) -> frozenset[str]:
-    """What a contestant does, by the names of its functions; it is not imported for that."""
+    """Return the functions of a contestant, by name; the module is not imported for that."""
     path = Path(__file__).parent / "contestants" / f"{contestant.replace('-', '_')}.py"
     names: set[str] = set()
     for node in ast.parse(path.read_text(encoding="utf-8")).body if path.exists() else ():

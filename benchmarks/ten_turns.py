@@ -31,7 +31,7 @@ _LOADING = {NATIVE: ToolLoading.NATIVE, INLINE: ToolLoading.INLINE}
 
 @dataclass(frozen=True)
 class Turn:
-    """What the user says, the groups it takes, the tools called (with the length of each result), and the answer."""
+    """The user's message, the groups it takes, the tools called (with the length of each result), and the answer."""
 
     user: str
     calls: Sequence[tuple[str, dict[str, Any], int]]

@@ -1,4 +1,4 @@
-"""How Sphinx builds the documentation: `tox -e docs`, or `sphinx-build -W --keep-going docs build/docs`."""
+"""The Sphinx configuration of the documentation: `tox -e docs`, or `sphinx-build -W --keep-going docs build/docs`."""
 
 import os
 import sys

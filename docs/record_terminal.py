@@ -133,7 +133,7 @@ def _run(arguments: list[str], typed: str, home: str) -> str:
 
 
 def _settled(output: str) -> str:
-    """What stays on the screen: lines that were written anew once, other movements of the cursor not at all."""
+    """Return the lines that stay on the screen; rewritten lines count once, other cursor movements not at all."""
     text = _OTHER_ESCAPES.sub("", _REWRITTEN.sub("", output.replace("\r\n", "\n"))).replace("\r", "")
     return "\n".join(_DURATION.sub("", _SESSION.sub("46793c8305c6", line)) for line in text.split("\n"))
 

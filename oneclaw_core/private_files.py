@@ -24,7 +24,7 @@ _OTHERS = stat.S_IRWXG | stat.S_IRWXO
 
 
 class KeptFiles(Generic[_T]):
-    """What was made of files, for as long as they stay as they are: to look takes far less time than to read."""
+    """The cached results of reading files, valid while the files stay unchanged."""
 
     def __init__(self) -> None:
         self._kept: dict[Path, tuple[tuple[int, ...], _T]] = {}

@@ -129,7 +129,7 @@ class Project:
 
     @property
     def approvals(self) -> tuple[object, ...]:
-        """What :meth:`may_follow` goes by; equal as long as that is the same."""
+        """The state that :meth:`may_follow` depends on; equal as long as its answer is."""
         return self.is_trusted, *self._pins.items(), *self._approved.items()
 
     def context_file(self) -> tuple[str, str] | None:

@@ -58,7 +58,7 @@ _STATUS_OF_CODE = {
 
 @dataclass(frozen=True, slots=True)
 class ServerMessage:
-    """What a service said about an error.
+    """The error message of a service.
 
     Attributes:
         text: its text, cleaned.
@@ -94,7 +94,7 @@ class ServiceErrors:
 
     @property
     def key_places(self) -> str:
-        """Where a key can be set, to be put after "set"."""
+        """The instructions for setting a key, to follow the word "set"."""
         variable = (
             f"in the environment variable {self.config.key_variable} or " if self.config.takes_environment_key else ""
         )

@@ -95,7 +95,7 @@ def without_secrets(environ: Mapping[str, str] | None = None) -> dict[str, str]:
 
 
 def is_secret_name(name: str) -> bool:
-    """Whether a name speaks of a key, token, secret or password, such as ``api-key``."""
+    """Return True if a name speaks of a key, token, secret or password, such as ``api-key``."""
     return _SECRET_NAME.search(name.replace("-", "_")) is not None
 
 

@@ -41,7 +41,7 @@ class SecretUnreadableError(OneClawError):
 
 
 class SecretPlace(StrEnum):
-    """Where a secret is kept."""
+    """The place of a secret."""
 
     KEYRING = "keyring"
     FILE = "file"
@@ -49,7 +49,7 @@ class SecretPlace(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class SecretWords:
-    """What the secrets of a store are called in its messages.
+    """The name for the secrets of a store in its messages.
 
     Attributes:
         one: one of them, with ``{name}`` in it, such as ``the key of {name}``.

@@ -170,7 +170,7 @@ _deadline: ContextVar[float] = ContextVar("deadline")
 
 
 class CheckTakesTooLongError(Exception):
-    """Whether arguments fit a schema could not be found out in time."""
+    """True if the schema could not be checked in time."""
 
 
 def boundless_property_pattern(schema: Mapping[str, Any]) -> str | None:

@@ -202,11 +202,11 @@ class RunningCall:
                 await self._close()
 
     def remaining_seconds(self) -> float | None:
-        """How long the tool may still run; ``None`` while the user is being asked."""
+        """Return the seconds until the timeout of the tool; ``None`` while the user is asked."""
         return None if self._questions else self._deadline - time.monotonic()
 
     def asked_seconds(self) -> float:
-        """How long the user has been asked questions so far, in seconds."""
+        """Return the seconds that questions to the user took so far."""
         if not self._questions or self._questions_since is None:
             return self._asked_seconds
         return self._asked_seconds + time.monotonic() - self._questions_since

@@ -277,7 +277,7 @@ class FunctionTool(Generic[_P, _R]):
 
     @property
     def description(self) -> str:
-        """What the model is told; the docstring without its sections if none was given."""
+        """The description for the model; the docstring without its sections if none was given."""
         if self._given_description is not None:
             return self._given_description.strip()
         return self._docstring[0]
@@ -285,7 +285,7 @@ class FunctionTool(Generic[_P, _R]):
     # Not a cached_property: for type checkers other than mypy, that cannot stand for the property of the protocol Tool.
     @property
     def definition(self) -> ToolDefinition:
-        """What a model is told about the tool; made when first used.
+        """The definition of the tool, made on first use.
 
         Raises:
             ToolDefinitionError: a parameter or the description is not acceptable.

@@ -79,7 +79,7 @@ class ManifestProblem:
 
 @dataclass(frozen=True, slots=True)
 class Manifest:
-    """What a manifest declares.
+    """The declarations of a manifest.
 
     Attributes:
         tools: in the order of the file.
@@ -560,7 +560,7 @@ def _define(values: Mapping[str, Any], report: Report) -> ToolDefinition | None:
 
 
 def _kind(value: object) -> str:
-    """What a value is, in the words of JSON."""
+    """Return the JSON type of a value."""
     if value is None or isinstance(value, bool):
         return {None: "null", True: "true", False: "false"}[value]
     kinds = {dict: "an object", list: "an array", str: "a text", int: "a number", float: "a number"}

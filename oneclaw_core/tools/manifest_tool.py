@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class FunctionTarget:
-    """Where a function is found.
+    """The location of a function.
 
     Attributes:
         module: dotted name.

@@ -382,7 +382,7 @@ def _resolve(path: Path) -> Path:
 
 
 def _exists(path: Path) -> bool:
-    """Whether there is something; resolving a path does not find out that no file system takes it."""
+    """Return True if the path exists; resolving does not show paths that no file system accepts."""
     try:
         # From Python 3.14 on, exists() is false for whatever goes wrong.
         path.stat()

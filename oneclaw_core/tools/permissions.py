@@ -31,12 +31,12 @@ GRANTED_BY_DEFAULT = frozenset({"agents.create", "files.read", "files.write", "m
 # Granted by default only for what no question is about: a question names a path because it is another one.
 _NOT_FOR_SUBJECTS = frozenset({"files.read", "files.write"})
 SANDBOX = "sandbox"
-"""What decided, where a call goes on without a permission because it is in a sandbox."""
+"""The reason recorded where a call goes on without a permission because it is in a sandbox."""
 _LONGEST_NAMED_RULE = 200
 
 
 class PermissionAnswer(StrEnum):
-    """What a user can answer when asked."""
+    """The possible answers of a user to a question."""
 
     ONCE = "once"
     SESSION = "session"
@@ -47,7 +47,7 @@ class PermissionAnswer(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class PermissionRequest:
-    """What the user is asked.
+    """The question to the user.
 
     Attributes:
         permission: such as ``network.private``.

@@ -85,7 +85,7 @@ class ContextLimits:
 
 @dataclass(frozen=True, slots=True)
 class CompactionPlan:
-    """Which part of a conversation is summarised.
+    """The part of a conversation that is summarised.
 
     Attributes:
         summarised: the oldest messages, whose place the summary takes.

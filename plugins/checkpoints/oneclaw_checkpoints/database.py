@@ -134,7 +134,7 @@ class Undo:
 
 
 Known = dict[str, tuple[str, FileState]]
-"""What is known of a directory: by path, the stamp and the state of each file."""
+"""The stamp and state of each file of a directory, by path."""
 
 
 class CheckpointDatabase:

@@ -70,7 +70,7 @@ class Account:
 
     @property
     def access(self) -> dict[str, Access | None]:
-        """What tools may do with each service: what was granted, within what the user signed in for."""
+        """The access of tools to each service: the grants, within what the user signed in for."""
         return {
             service: "read" if granted == "write" and service in self.read_only else granted
             for service in self.services

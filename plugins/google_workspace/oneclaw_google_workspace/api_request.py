@@ -39,12 +39,12 @@ class ApiRequest:
 
     @property
     def url(self) -> str:
-        """Where it goes."""
+        """The target."""
         return f"https://{self.method.api.host}{self.target}"
 
     @property
     def upload_url(self) -> str:
-        """Where it goes if it brings a file along."""
+        """The target folder when a file is uploaded."""
         return f"https://{self.method.api.host}/upload{self.target}"
 
     @property

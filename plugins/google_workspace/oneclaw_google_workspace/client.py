@@ -430,7 +430,7 @@ class GoogleClient:
 
 
 def timeouts() -> httpx.Timeout:
-    """How long Google may stay silent; the tool's own timeout is above it."""
+    """Return the time without an answer from Google that is allowed, in seconds; the tool's timeout is longer."""
     import httpx
 
     return httpx.Timeout(SILENCE_SECONDS, connect=CONNECT_SECONDS)
@@ -487,7 +487,7 @@ def json_object(content: bytes, status: int) -> dict[str, Any]:
 
 
 def _given_up(request: ApiRequest, error: GoogleError, *, was_unclear: bool) -> GoogleError:
-    """What is said after the last try.
+    """Return the message after the last try.
 
     A request that can be repeated because of an id or a revision of our own can be so within this call only: a model
     that tried again would send another one.

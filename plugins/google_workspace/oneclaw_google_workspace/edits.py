@@ -58,10 +58,10 @@ async def send_edits(
 
 
 def is_outdated(error: GoogleError) -> bool:
-    """Whether edits were refused because they are meant for an older revision."""
+    """Return True if edits were refused because they refer to an older revision."""
     return error.status == 400 and "revision" in str(error).lower()
 
 
 def is_office_file(error: GoogleError) -> bool:
-    """Whether a file was refused because it is none of Google's own kinds, such as one of Word kept in Drive."""
+    """Return True if a file was refused because it is none of Google's own kinds, such as one of Word kept in Drive."""
     return error.status == 400 and "not supported for this document" in str(error).lower()

@@ -1,4 +1,4 @@
-"""What Google's refusals mean, and what can be done about them; pure, without any I/O."""
+"""The meanings of Google's refusals and what to do about them; without I/O."""
 
 from __future__ import annotations
 
@@ -67,17 +67,17 @@ class Failure:
 
     @property
     def is_rate_limit(self) -> bool:
-        """Whether there were too many requests: this one was not carried out."""
+        """True if there were too many requests: this one was not carried out."""
         return self.status == 429 or (self.status == 403 and bool(self.reasons & _RATE_LIMITS))
 
     @property
     def is_transient(self) -> bool:
-        """Whether Google failed; nobody knows whether the request was carried out."""
+        """True if Google failed; the request may have been carried out."""
         return self.status in _TRANSIENT
 
     @property
     def is_unauthorized(self) -> bool:
-        """Whether the access token was refused; the request was not carried out."""
+        """True if the access token was refused; the request was not carried out."""
         return self.status == 401
 
 

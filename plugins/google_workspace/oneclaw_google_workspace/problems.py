@@ -1,4 +1,4 @@
-"""What can go wrong between a tool and Google, as a model is told it."""
+"""The errors between a tool and Google, as a model sees them."""
 
 from __future__ import annotations
 

@@ -34,7 +34,7 @@ _RANGE = re.compile(r"bytes=0-(\d+)")
 
 @dataclass(frozen=True, slots=True)
 class _Source:
-    """What is uploaded, read piece by piece."""
+    """The upload, read piece by piece."""
 
     content: Path | bytes
     size: int

@@ -94,7 +94,7 @@ class Interval:
 
     @property
     def step(self) -> timedelta:
-        """How long it is."""
+        """The length."""
         return timedelta(minutes=self.minutes, seconds=self.seconds)
 
     def __str__(self) -> str:
@@ -145,7 +145,7 @@ class ScheduleWords:
 
     @property
     def is_empty(self) -> bool:
-        """Whether nothing is given."""
+        """True if nothing is given."""
         return self == ScheduleWords()
 
     def changing(self, schedule: Schedule) -> ScheduleWords:

@@ -39,7 +39,7 @@ class TaskRefusedError(UsageError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TaskWords:
-    """What somebody says of a task; ``None`` for what is not said, and an empty text takes an option away.
+    """The stated options of a task; ``None`` if absent, an empty text to remove an option.
 
     Attributes:
         name: for people.
@@ -303,7 +303,7 @@ class TaskService:
         return await self._database.run(read)
 
     async def count_unread(self) -> int:
-        """How many results the user has not seen."""
+        """Return the number of results that the user has not seen."""
         return sum((await self._database.run(stored_runs.count_unread)).values())
 
     async def get(self, task_id: str) -> Task:

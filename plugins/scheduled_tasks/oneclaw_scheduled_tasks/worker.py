@@ -46,7 +46,7 @@ _log = logging.getLogger("oneclaw.tasks")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WorkerOptions:
-    """How a worker works.
+    """The options of a worker.
 
     Attributes:
         concurrency: how many runs it does at a time.

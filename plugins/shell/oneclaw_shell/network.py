@@ -39,7 +39,7 @@ def checked_host(host: str) -> str:
 
 
 class CommandNetwork:
-    """What one command may connect to.
+    """The hosts that one command may connect to.
 
     Args:
         context: of the call.

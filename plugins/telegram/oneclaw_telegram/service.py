@@ -32,7 +32,7 @@ _SECRET_HEADER = "x-telegram-bot-api-secret-token"  # noqa: S105  # the name of 
 
 @dataclass
 class Listener:
-    """What updates are passed to, for the service and the webhook alike.
+    """The receiver of updates, for the service and the webhook.
 
     Attributes:
         api: of the bot.

@@ -1,4 +1,4 @@
-"""What a web page says, as Markdown (facts on ``webfetch``)."""
+"""The content of a web page as Markdown (facts on ``webfetch``)."""
 
 from __future__ import annotations
 

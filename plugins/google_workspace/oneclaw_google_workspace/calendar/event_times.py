@@ -41,7 +41,7 @@ class EventTimes:
     zone_name: str | None
 
     def body(self, *, was_all_day: bool | None = None) -> dict[str, Any]:
-        """What Google is told.
+        """Return the request body for Google.
 
         Args:
             was_all_day: of an event that there is already: what is of the other kind must be cleared.

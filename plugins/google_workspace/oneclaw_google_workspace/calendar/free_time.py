@@ -33,7 +33,7 @@ class Span:
 
     @property
     def minutes(self) -> int:
-        """How long it is, whole minutes only."""
+        """The length in whole minutes."""
         return int((self.end - self.start).total_seconds() // 60)
 
 

@@ -60,7 +60,7 @@ class _Part:
 
     @property
     def end_byte(self) -> int:
-        """How many bytes are sure to hold it."""
+        """An upper bound of the number of bytes."""
         return _BYTES_PER_CHARACTER * (self.offset + self.max_characters)
 
 

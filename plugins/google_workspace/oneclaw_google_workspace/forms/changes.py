@@ -1,4 +1,4 @@
-"""What ``forms_update`` makes of a form; pure, without any I/O."""
+"""The changes that ``forms_update`` makes to a form; without I/O."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class FormChange:
-    """What the tool was called with; ``None`` for what stays as it is."""
+    """The arguments of the tool; ``None`` for fields that stay."""
 
     title: str | None = None
     description: str | None = None

@@ -35,7 +35,7 @@ class MailAddress:
 
     @property
     def key(self) -> str:
-        """What two spellings of one address have in common."""
+        """The common form of all spellings of an address."""
         return self.email.casefold()
 
     def __str__(self) -> str:

@@ -113,7 +113,7 @@ class AttachedFile:
 
 @dataclass(frozen=True, slots=True)
 class Thread:
-    """Where a mail belongs, if it is an answer.
+    """The thread of a mail that is an answer.
 
     Attributes:
         thread_id: Gmail's.
@@ -128,7 +128,7 @@ class Thread:
 
 @dataclass(frozen=True, slots=True)
 class OutgoingMail:
-    """What is to be sent, or kept as a draft."""
+    """The message to send or to keep as a draft."""
 
     to: Sequence[MailAddress]
     subject: str
@@ -143,7 +143,7 @@ class OutgoingMail:
 
     @property
     def recipients(self) -> list[MailAddress]:
-        """Whoever gets it."""
+        """The recipient."""
         return [*self.to, *self.cc, *self.bcc]
 
 

@@ -89,7 +89,7 @@ def _is_hidden(element: HtmlElement) -> bool:
 
 
 def _is_layout(table: HtmlElement) -> bool:
-    """Whether a table is there for the looks: it says so, holds more than words, or has but one cell in each row."""
+    """Return True if a table is only for layout: it says so, holds more than words, or has one cell a row."""
     if table.get("role") in ("presentation", "none"):
         return True
     if next(table.iterdescendants("th"), None) is not None:
@@ -100,7 +100,7 @@ def _is_layout(table: HtmlElement) -> bool:
 
 
 def _is_in_table(element: HtmlElement) -> bool:
-    """Whether the nearest element around it that is not part of a table's inside is a table."""
+    """Return True if the nearest enclosing element outside a table's inside is a table."""
     parent = element.getparent()
     while parent is not None and parent.tag in _TABLE_PARTS and parent.tag != "table":
         parent = parent.getparent()

@@ -46,7 +46,7 @@ _READING = "gmail.readonly"
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """What a tool was called with; ``None`` for what is not given."""
+    """The arguments of a tool; ``None`` if absent."""
 
     body: str
     to: list[str] | None = None

@@ -193,7 +193,7 @@ async def _read_draft(google: GoogleClient, draft_id: str) -> dict[str, Any]:
 
 
 def _kept(google: GoogleClient, draft: dict[str, Any], wanted: Wanted) -> tuple[Wanted, Thread | None]:
-    """What an overwritten draft keeps if nothing else is given.
+    """Return the fields that an overwritten draft keeps if no others are given.
 
     Always the address that it is from, and where answers go; if it does not become an answer to another mail, its
     recipients, subject and place in a thread, too.
@@ -239,7 +239,7 @@ def _from_whom(google: GoogleClient, payload: dict[str, Any]) -> str:
 
 
 async def _said(google: GoogleClient, draft: dict[str, Any]) -> str:
-    """What a draft says, for a question: of its alternatives the HTML one, which people see."""
+    """Return the text of a draft for a question; of alternatives, the HTML part, which people see."""
     message = draft["message"]
     texts = take_apart(message.get("payload", {}), wants_html=True).texts
     body = await read_body(google, str(message.get("id", "")), texts, as_html=False)

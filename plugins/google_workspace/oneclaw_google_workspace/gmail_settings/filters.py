@@ -141,7 +141,7 @@ def described(found: Mapping[str, Any], labels: MailLabels) -> str:
 
 
 def same(found: Mapping[str, Any], body: Mapping[str, Any]) -> bool:
-    """Whether a filter that there is matches and does the same as a new one."""
+    """Return True if a filter matches and does the same as a new one."""
     return _comparable(found) == _comparable(body)
 
 

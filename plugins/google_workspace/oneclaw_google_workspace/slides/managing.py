@@ -84,7 +84,7 @@ def moved(order: Sequence[str], ids: Sequence[str], to_index: int) -> list[str]:
 
 
 def _names(deck: Deck) -> dict[str, str]:
-    """What to call every slide and element in a question, by id."""
+    """Return the names of all slides and elements in a question, by id."""
     found: dict[str, str] = {}
     for number, slide in enumerate(deck.slides, 1):
         title = title_of(slide)

@@ -23,7 +23,7 @@ _DEFAULT_SIZE = (720.0, 405.0)
 
 @dataclass(frozen=True, slots=True)
 class Wish:
-    """What a slide is to be like.
+    """The wanted properties of a slide.
 
     Attributes:
         layout: one of Google's predefined ones.
@@ -56,7 +56,7 @@ class Wish:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """How a slide is made.
+    """The properties of a new slide.
 
     Attributes:
         slide_id: an id of our own.

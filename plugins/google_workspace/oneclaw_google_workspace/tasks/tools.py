@@ -267,7 +267,7 @@ async def _look(
 
 
 async def _called(google: GoogleClient, tasklist_id: str) -> str:
-    """What a question calls a list."""
+    """Return the name of a list in a question."""
     if tasklist_id == DEFAULT_LIST:
         return "the default list"
     found = await google.call("tasks.tasklists.get", tasklist=tasklist_id, fields="title")
