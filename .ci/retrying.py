@@ -29,7 +29,7 @@ def main(arguments: list[str]) -> int:
         if len(failed) > MOST_RETRIED:
             return status
         print(f"once more: {', '.join(failed)}", flush=True)
-        return subprocess.call([*pytest, "--last-failed", "-n", "0"])  # noqa: S603  # likewise
+        return subprocess.call([*pytest, "--last-failed", "-n", "0"])  # noqa: S603  # the same
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Running the contestants: each measurement in a process of its own, one after the other in turn."""
+"""Running the contestants: each measurement in a separate process, one after the other in turn."""
 
 from __future__ import annotations
 

@@ -53,7 +53,7 @@ TURNS = (
     Turn(
         "Which evening suits more people?",
         [("calendar_list_events", {"query": "offsite", "time_min": "2026-12-01T00:00:00Z", "max_results": 50}, 1800)],
-        "Tuesday: nobody has anything after 18:00. On Wednesday four people leave on the evening flight.",
+        "Tuesday: no one has anything after 18:00. On Wednesday four people leave on the evening flight.",
         loads="google_calendar",
     ),
     Turn(

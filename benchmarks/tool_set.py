@@ -36,7 +36,7 @@ class PlainTool:
 
     @property
     def parameters(self) -> dict[str, Any]:
-        """A schema of its own for each tool, as real ones have."""
+        """A separate schema for each tool, as real ones have."""
         return {
             "type": "object",
             "properties": {"text": {"type": "string", "description": f"What {self.name} gives back."}},

@@ -1,6 +1,6 @@
 """Record a terminal session for the README: `python docs/record_terminal.py` writes `docs/pictures/terminal.svg`.
 
-The commands are really run, in a terminal of their own with an empty home, with the model `offline/rules`. How long
+The commands are really run, in a separate terminal with an empty home, with the model `offline/rules`. How long
 each call took is left out, since that is all that two recordings differ in.
 """
 

@@ -118,7 +118,7 @@ def find_home(environ: Mapping[str, str] | None = None, path: str | Path | None 
         check_profile_name(profile)
         if environ.get("ONECLAW_DATABASE_URL"):
             raise UsageError(
-                f"the profile {profile!r} has a database of its own, and ONECLAW_DATABASE_URL names another one: unset "
+                f"the profile {profile!r} has a separate database, and ONECLAW_DATABASE_URL names another one: unset "
                 "that variable, or use no profile"
             )
     directory = _directory(environ, path)

@@ -69,7 +69,7 @@ def _stamp(path: Path) -> tuple[int, ...] | None:
 
 
 def read_private(path: Path, max_bytes: int) -> bytes | None:
-    """Read a file that nobody else may read or write.
+    """Read a file that no one else may read or write.
 
     Args:
         path: the file.

@@ -152,7 +152,7 @@ class ForkServer:
         _tell(connection, pid)
 
     def _leave(self) -> None:
-        """Become a process of its own, in which nothing is left of the server's work."""
+        """Become a separate process, in which nothing is left of the server's work."""
         os.setsid()
         signal.set_wakeup_fd(-1)
         for number, handler in self._handlers.items():
@@ -253,7 +253,7 @@ def _work() -> NoReturn:
 
 
 def _end(status: int) -> NoReturn:
-    """End like a program of its own, but without taking the interpreter apart, which takes a while."""
+    """End like a separate program, but without taking the interpreter apart, which takes a while."""
     try:
         if "threading" in sys.modules:
             sys.modules["threading"]._shutdown()

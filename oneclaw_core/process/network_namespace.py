@@ -29,7 +29,7 @@ _IP_FREEBIND = 15
 def hand_out_listener(pid: int, channel: int) -> bool:
     """Send a listening socket of another process' network namespace through a Unix socket.
 
-    A process of its own enters the namespace: nothing leads back out of it.
+    A separate process enters the namespace: nothing leads back out of it.
 
     Args:
         pid: a process in the namespace, which this user has made.

@@ -162,7 +162,7 @@ class ArgumentsDelta:
 
 @dataclass(frozen=True, slots=True)
 class UsageSoFar:
-    """The service has begun to answer; what the attempt has used by now, for an answer that does not come to its end.
+    """The service has begun to answer; what the attempt has used by now, for an answer that does not end.
 
     Yield it when the first part of an answer has come, and when the service has counted more. The usage of a complete
     answer is that of its :class:`ModelResponse`.

@@ -101,7 +101,7 @@ class ServiceErrors:
         return f"{variable}with: oneclaw keys set {self.config.name}"
 
     def missing_key(self) -> ProviderAuthenticationError:
-        """The service answers nobody without a key, and there is none; it was not asked."""
+        """The service answers no one without a key, and there is none; it was not asked."""
         return ProviderAuthenticationError(f"{self._place} wants an API key: set the key {self.key_places}")
 
     def of_status(self, status: int, headers: Mapping[str, str], body: bytes, model: str | None) -> AttemptFailed:

@@ -44,7 +44,7 @@ class Query:
         return bool(self.units)
 
     def loosened(self) -> Query:
-        """The same with stretches taken apart into pairs: nobody knows which of them are words."""
+        """The same with stretches taken apart into pairs: no one knows which of them are words."""
         units = []
         for unit in self.units:
             if unit.is_stretch and len(unit.text) > 1:

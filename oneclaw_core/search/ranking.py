@@ -56,7 +56,7 @@ class Passage:
     Attributes:
         source: where it stands.
         text: all of it.
-        moment: when it was written, in UTC; ``None`` if nobody knows.
+        moment: when it was written, in UTC; ``None`` if no one knows.
         section: of a note: the heading above it.
         role: of a message: ``user`` or ``assistant``.
         sequence: of a message: its number.

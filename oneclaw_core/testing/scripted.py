@@ -209,7 +209,7 @@ class ScriptedModel:
         """Note a request and take the next answer.
 
         Raises:
-            ProviderRequestError: the script has come to its end; it is noted as a fault.
+            ProviderRequestError: the script has ended; it is noted as a fault.
             Exception: the script says so.
         """
         self.requests.append(request)

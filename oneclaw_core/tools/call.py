@@ -99,7 +99,7 @@ class RunningCall:
         provenance: knows what the call has read, and which requests the user has to agree with.
         project: the start directory; ``None`` for one that is never trusted.
         can_ask: returns True if a person can be asked.
-        ask_user: asks the user a question, with a time limit; ``None`` if nobody can be asked.
+        ask_user: asks the user a question, with a time limit; ``None`` if no one can be asked.
     """
 
     def __init__(
@@ -237,7 +237,7 @@ class RunningCall:
         """Ask the user a question; an answer in the user's own words marks the result.
 
         Raises:
-            NobodyToAskError: there is nobody.
+            NobodyToAskError: there is no one.
             TimeoutError: the time is up.
         """
         return await run_on(self._loop, self._asked_user(question, timeout_seconds))

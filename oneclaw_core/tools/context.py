@@ -219,7 +219,7 @@ class ToolContext:
     def service_http(self) -> httpx.AsyncClient:
         """The same for the service that the plugin is made for, whose address no model chooses.
 
-        It does not ask before it sends, so the tool asks for a permission of its own. It marks nothing, so the tool
+        It does not ask before it sends, so the tool asks for a separate permission. It marks nothing, so the tool
         declares what it ``reads``.
         """
         return self._running_services().service_http_client()
@@ -505,7 +505,7 @@ class ToolContext:
     def asked_seconds(self) -> float:
         """Return the seconds that questions to the user took during this call.
 
-        The tool's timeout does not count it; a tool with a deadline of its own should not either.
+        The tool's timeout does not count it; a tool with its own deadline should not either.
         """
         return self._running_services().asked_seconds()
 

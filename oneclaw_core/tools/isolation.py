@@ -96,7 +96,7 @@ async def call_in_process(
             try:
                 return await _call(request, target, context, policy)
             except PathPermissionError as needed:
-                # The worker can ask nobody. It did nothing yet with what it may not open, so it runs again.
+                # The worker can ask no one. It did nothing yet with what it may not open, so it runs again.
                 if context.paths.questions is None or needed.name in granted:
                     raise
                 question = (needed.permission, needed.detail, needed.path, needed.directory)

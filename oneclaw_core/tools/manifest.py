@@ -55,7 +55,7 @@ _log = logging.getLogger("oneclaw.manifest")
 
 @dataclass(frozen=True, slots=True)
 class ManifestProblem:
-    """Something in a manifest that its author should mend.
+    """Something in a manifest that its author should fix.
 
     Attributes:
         file: the manifest's file name.
@@ -246,7 +246,7 @@ def _with_metadata(group: ToolGroupDefinition, meta: Mapping[str, Any], report: 
 def _meanings(value: object, report: Report) -> dict[str, str]:
     """Read what permissions mean, and leave out what cannot be shown, or is not for a group to say."""
     if not isinstance(value, dict):
-        example = 'such as {"tables.delete": "delete tables for good"}'
+        example = 'such as {"tables.delete": "delete tables permanently"}'
         report("/permissions", f"must be an object of what permissions mean, {example}; it is ignored", is_error=False)
         return {}
     meanings: dict[str, str] = {}

@@ -312,7 +312,7 @@ def grants(rule: PermissionRule | Grant, permission: str, subject: str | None) -
     kind = subject_kind(permission)
     if rule.pattern is not None:
         return kind.covers(rule.pattern, subject)
-    # Where a directory goes with a question, it is about nothing in it that needs a question of its own.
+    # Where a directory goes with a question, it is about nothing in it that needs a separate question.
     return getattr(rule, "directory", None) is not None or kind.whole_covers(subject)
 
 
@@ -327,7 +327,7 @@ def denies(rule: PermissionRule | Grant, permission: str, subject: str | None) -
 
 
 def is_trusted(directory: Path, decided: Iterable[Grant]) -> bool:
-    """Return True if a directory is trusted for good, by all agents."""
+    """Return True if a directory is trusted permanently, by all agents."""
     path, now = os.path.realpath(directory), datetime.now(UTC)
     holding = [
         each for each in decided

@@ -154,4 +154,4 @@ def test_assertions_say_what_happened_instead(oneclaw, model):
         assert_tool_offered(model.requests[0], "greet")
     with pytest.raises(AssertionError, match="was offered greet"):
         assert_tool_not_offered(model.requests[1], "greet")
-    assert "answer: Nobody." in str(turn)
+    assert "answer: No one." in str(turn)

@@ -104,7 +104,7 @@ class MessagesAnswer:
 
     Args:
         server: the origin of the server, noted beside what goes back to this server only.
-        model: the model asked, likewise.
+        model: the model asked, the same.
         tools: what it was told it may call.
 
     Attributes:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from oneclaw_core.providers import ModelRequest, ToolTexts
     from oneclaw_core.tools import LoadedGroup
 
-# Beyond, the groups that nobody has loaded yet are not declared: each request would carry them over the wire. The API
+# Beyond, the groups that no one has loaded yet are not declared: each request would carry them over the wire. The API
 # itself takes 10,000.
 MAX_DEFERRED_TOOLS = 1_000
 MAX_DEFERRED_CHARACTERS = 2_000_000

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 PROVIDER_TYPE = "gemini"
 CARRIED_MEDIA_TYPES = ("image/", "application/pdf")
-# Stands for the signature of a thought that another model had, or nobody noted (documented, for Gemini 3 and later).
+# Stands for the signature of a thought that another model had, or no one noted (documented, for Gemini 3 and later).
 NO_SIGNATURE = "skip_thought_signature_validator"
 # These want no signatures, and take no files within results. All that come after are taken to be like the newest.
 _BEFORE_GEMINI_3 = re.compile(r"(models/)?(gemini-[12]\.|gemini-pro|gemma|learnlm)")

@@ -138,10 +138,10 @@ class AccountBook:
         """The account that tools use.
 
         Args:
-            login_options: of ``oneclaw google login``, for the message if nobody is signed in.
+            login_options: of ``oneclaw google login``, for the message if no one is signed in.
 
         Raises:
-            GoogleError: nobody is signed in.
+            GoogleError: no one is signed in.
         """
         name = self.default_name
         if name is None:

@@ -27,7 +27,7 @@ class ApiRequest:
         method: what is called.
         target: path and query.
         body: what is sent as JSON, ``None`` for nothing.
-        is_repeatable: whether it can be sent again when nobody knows whether it was carried out.
+        is_repeatable: whether it can be sent again when no one knows whether it was carried out.
         unclear_hint: how to find out whether it was.
     """
 
@@ -68,7 +68,7 @@ def api_request(
         method_id: such as ``tasks.tasks.list``; see :data:`~oneclaw_google_workspace.methods.METHODS`.
         body: of the request, as JSON data.
         fields: the parts of the answer that are wanted, such as ``items(id,title),nextPageToken``; without it, all.
-        is_repeatable: whether it can be sent again when nobody knows whether it was carried out; by default what the
+        is_repeatable: whether it can be sent again when no one knows whether it was carried out; by default what the
             method says. Give ``True`` to a POST that carries an id or a revision of your own.
         unclear_hint: what a model should look at to find out whether it was carried out, such as ``Look for it with
             tasks_list``.

@@ -84,7 +84,7 @@ async def _fill(client: GoogleClient, request: ApiRequest, url: str, file: IO[by
         tries += 1
         authorization = await client.authorization(request, refused) if _wants_token(url) else None
         start = file.tell()
-        # Of a compressed content nobody could tell how long it is, or ask for the rest.
+        # Of a compressed content no one could tell how long it is, or ask for the rest.
         headers = {"Accept-Encoding": "identity"}
         if authorization is not None:
             headers |= {**client.headers, "Authorization": authorization}

@@ -25,7 +25,7 @@ async def send_edits(
 ) -> dict[str, Any]:
     """Send a batch of edits.
 
-    One that holds for a certain revision only, or makes things of ids of our own, is sent again if nobody knows whether
+    One that holds for a certain revision only, or makes things of ids of our own, is sent again if no one knows whether
     it was carried out: after the first success there is another revision, or a thing of that id, and it is refused.
 
     Args:

@@ -117,7 +117,7 @@ def error_for(failure: Failure, request: ApiRequest, account: Account, tool_name
 
 
 def unclear(request: ApiRequest, what_happened: str) -> GoogleError:
-    """Make the error for a request of which nobody knows whether it was carried out."""
+    """Make the error for a request of which no one knows whether it was carried out."""
     hint = request.unclear_hint or _how_to_look(request.method.id)
     error = GoogleError(
         "unknown_outcome",
@@ -154,7 +154,7 @@ def _described(failure: Failure, request: ApiRequest, account: Account, tool_nam
     if failure.status in (404, 410):
         return (
             "not_found",
-            f"There is nothing of that id that {account.label} can see: it may be deleted, misspelt, or not shared "
+            f"There is nothing of that id that {account.label} can see: it may be deleted, misspelled, or not shared "
             f"with this account. {said}",
         )
     if failure.status in (409, 412):

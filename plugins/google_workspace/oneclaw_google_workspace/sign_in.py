@@ -88,8 +88,8 @@ async def sign_in(
         wanted: what for.
         oauth: with the OAuth client to sign in as.
         open_browser: see :meth:`OAuthClient.sign_in`.
-        show: likewise.
-        read_line: likewise.
+        show: the same.
+        read_line: the same.
 
     Raises:
         OneClawError: it did not work out.

@@ -101,7 +101,7 @@ async def _send(client: GoogleClient, request: ApiRequest, source: _Source, medi
         tries += 1
         if not await client.patience.wait(tries, failure.retry_after_seconds):
             raise unclear(request, f"The upload broke off ({reason})")
-        # Of a server that failed nobody knows either whether it took the last piece.
+        # Of a server that failed no one knows either whether it took the last piece.
         is_lost = is_lost or failure.is_transient
         done = await _ask_received(client, request, session, source.size)
         if isinstance(done, dict):
@@ -152,7 +152,7 @@ async def _slices(piece: bytes) -> AsyncIterator[bytes]:
 async def _ask_received(
     client: GoogleClient, request: ApiRequest, session: str, size: int
 ) -> int | dict[str, Any] | None:
-    """Ask how much of the file is there: a number of bytes, the answer if it is complete, ``None`` if nobody says."""
+    """Ask how much of the file is there: a number of bytes, the answer if it is complete, ``None`` if no one says."""
     try:
         status, headers, body = await _put(client, session, f"bytes */{size}", b"")
     except httpx.HTTPError:

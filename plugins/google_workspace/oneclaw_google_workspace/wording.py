@@ -20,7 +20,7 @@ PASSAGE_CHARACTERS = 300
 
 
 def one_line(text: str) -> str:
-    """Write a text on one line; characters that control a terminal or that nobody sees are written as escapes."""
+    """Write a text on one line; characters that control a terminal or that no one sees are written as escapes."""
     return "".join(map(_visible, " ".join(text.split())))
 
 

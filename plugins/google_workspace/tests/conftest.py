@@ -18,7 +18,7 @@ def google(monkeypatch):
 
 @pytest.fixture
 def empty_home(tmp_path, monkeypatch):
-    """A home in which nobody is signed in."""
+    """A home in which no one is signed in."""
     return make_home(tmp_path / "home", monkeypatch)
 
 

@@ -91,7 +91,7 @@ class Calendar(Service):
         Args:
             title: of it.
             begin: a day or a time, without an offset in the zone of the calendar.
-            end: likewise; of days, the day after the last.
+            end: the same; of days, the day after the last.
             calendar_id: where.
             organizer: by default the calendar.
             guests: answers by address.

@@ -64,7 +64,7 @@ async def attempt(app: OneClaw, task: Task, run: Run, record: Callable[..., Awai
     """Have the agent do the task.
 
     Args:
-        app: a home in which nobody is asked for permissions.
+        app: a home in which no one is asked for permissions.
         task: what is to be done.
         run: as it was before this attempt.
         record: stores columns of the run.

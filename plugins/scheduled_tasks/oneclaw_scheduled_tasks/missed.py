@@ -36,7 +36,7 @@ class Due:
 
     Attributes:
         run: those to run, in their order.
-        missed: those that are not run any more, likewise.
+        missed: those that are not run any more, the same.
     """
 
     run: tuple[datetime, ...] = ()

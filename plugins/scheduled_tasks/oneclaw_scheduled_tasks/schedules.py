@@ -126,7 +126,7 @@ class ScheduleWords:
     Attributes:
         schedule_type: one of ``one_time``, ``daily``, ``weekly``, ``cron`` and ``interval``.
         hour: for the first three.
-        minute: likewise; 0 where only the hour is given.
+        minute: the same; 0 where only the hour is given.
         day_of_week: its English name, in any case, for ``weekly``.
         date: ``YYYY-MM-DD``, for ``one_time``.
         cron: the expression.

@@ -50,7 +50,7 @@ class TaskWords:
         agent: the agent's name or id.
         model: ``PROVIDER/MODEL``.
         tool_groups: the only groups that runs have; ``*`` among them for all.
-        missed: the policy for occurrences that nobody ran in time.
+        missed: the policy for occurrences that no one ran in time.
         catch_up_seconds: how old a missed occurrence may be to be made up for.
         jitter_seconds: how long after it is due a run may begin.
         overlap: the policy for occurrences that come due while an earlier run has not ended.

@@ -59,14 +59,14 @@ class Task:
         agent: the agent's name.
         model: ``PROVIDER/MODEL``, ``None`` for the agent's.
         tool_groups: the only groups that a run is offered, and that it begins with; ``None`` for all, none loaded.
-        missed: what is done about occurrences that nobody ran in time.
+        missed: what is done about occurrences that no one ran in time.
         catch_up_seconds: how old a missed occurrence may be to be made up for, under ``run_once`` and ``all``.
         jitter_seconds: how long after it is due a run may begin; how long it is depends on the occurrence alone.
-        overlap: what becomes of an occurrence that comes due while an earlier run has not ended.
+        overlap: what happens to an occurrence that comes due while an earlier run has not ended.
         retries: how many times a run that failed is tried again.
         retry_delay_seconds: the pause before the first of them; it doubles each time.
         max_seconds: how long an attempt may take.
-        max_cost: how many US dollars an attempt may cost, ``None`` for no limit of its own.
+        max_cost: how many US dollars an attempt may cost, ``None`` for no own limit.
         repeats_calls: whether a call that was cut off may be made again when its run is taken up.
         is_enabled: whether it is run when it is due.
         is_notified: whether its results are shown by the desktop.

@@ -65,7 +65,7 @@ class Worker:
     """A worker in this process, of which there can be one.
 
     Args:
-        app: the home, in which nobody is asked for permissions.
+        app: the home, in which no one is asked for permissions.
         database: the tasks'.
         options: how it works.
         report: is told about each run that begins or ends, with its task.
@@ -389,7 +389,7 @@ class Worker:
     async def _deliver(self, task: Task, run: Run) -> None:
         try:
             problem = await deliver(task, run, self._app.services.channel)
-        except Exception as error:  # noqa: BLE001  # what was done stays done, whatever becomes of the message
+        except Exception as error:  # noqa: BLE001  # what was done stays done, whatever happens to the message
             _log.error("the result of the run %s was not delivered", run.id, exc_info=error)
             problem = f"the result was not delivered: unexpected {type(error).__name__}"
         await self._database.run(stored_runs.note_delivered, run.id, problem)

@@ -138,7 +138,7 @@ async def _read(response: httpx.Response, kind: str, content: bytes, context: To
     """The title and the text of a body: HTML as Markdown, anything else as it is."""
     from oneclaw_web.page_text import decoded_page, html_to_markdown
 
-    # Finding out the encoding where nobody states it takes its time.
+    # Finding out the encoding where no one states it takes its time.
     text = await run_in_thread(partial(decoded_page, content, response.headers.get("content-type", "")))
     if kind in _HTML_TYPES or (not kind and text.lstrip()[:15].lower().startswith(("<!doctype html", "<html"))):
         return await html_to_markdown(text, str(response.url), context)

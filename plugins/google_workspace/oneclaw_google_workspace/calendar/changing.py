@@ -52,8 +52,8 @@ class _Change:
     Attributes:
         fields: what Google is told as it is.
         start: of the arguments, like the next three.
-        end: likewise.
-        time_zone: likewise.
+        end: the same.
+        time_zone: the same.
         added: addresses of new guests.
         removed: addresses of guests.
         answer: ``responseStatus`` and ``comment`` of the user.

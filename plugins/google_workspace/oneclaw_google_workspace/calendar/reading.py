@@ -152,7 +152,7 @@ class _Place:
 
     Attributes:
         time_min: RFC 3339.
-        time_max: likewise; empty for an open end.
+        time_max: the same; empty for an open end.
         token: Google's, empty at the beginning.
     """
 

@@ -132,7 +132,7 @@ def from_google(value: Mapping[str, Any] | None) -> When | None:
 
 
 def span_text(start: When | None, end: When | None, zone_name: str | None = None) -> str:
-    """Say when an event is, for a question; empty if nobody knows.
+    """Say when an event is, for a question; empty if no one knows.
 
     Args:
         start: when it begins.

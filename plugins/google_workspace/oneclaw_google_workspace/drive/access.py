@@ -71,7 +71,7 @@ class Access:
         if self.expires == NEVER:
             raise invalid("expires never goes with action update.")
         if self.role == "owner" and (self.type != "user" or not self.notify or self.expires):
-            raise invalid("Only a user can become the owner, who is always notified, and for good.")
+            raise invalid("Only a user can become the owner, who is always notified, and permanently.")
         if self.type not in PEOPLE and self.role in _SHARED_DRIVE_ROLES:
             raise invalid(f"The role {self.role} is for users and groups.")
 

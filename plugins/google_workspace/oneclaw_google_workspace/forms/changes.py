@@ -107,7 +107,7 @@ def plan_change(form: Mapping[str, Any], change: FormChange) -> Plan:
         names = listing(_name(items[index]) for index in reversed(deleted))
         # From the back, so that none of them shifts those that are yet to go.
         requests = [{"deleteItem": {"location": {"index": index}}} for index in deleted]
-        plan.add("delete_item_ids", f"delete for good {names}", *requests)
+        plan.add("delete_item_ids", f"permanently delete {names}", *requests)
     if change.move_item_id is not None and change.move_to_index is not None:
         start = places[change.move_item_id]
         now = start - sum(index < start for index in deleted)
@@ -224,7 +224,7 @@ def _set_required(item: dict[str, Any], is_required: bool) -> str:
         item["questionGroupItem"] = {**group, "questions": questions}
         return "questionGroupItem.questions"
     if "questionItem" not in item:
-        raise invalid(f"{_name(item)!r} is of the type {kind_of(item)}, which nobody answers.")
+        raise invalid(f"{_name(item)!r} is of the type {kind_of(item)}, which no one answers.")
     question = item["questionItem"]["question"]
     item["questionItem"] = {**item["questionItem"], "question": {**question, "required": is_required}}
     return "questionItem.question.required"

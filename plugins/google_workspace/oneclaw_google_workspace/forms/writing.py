@@ -70,7 +70,7 @@ async def forms_create(
         "responder_link": made.get("responderUri"),
         **publish_row(made),
     }
-    # From here on there is a form: what goes wrong is told beside its id, so that nobody makes another one.
+    # From here on there is a form: what goes wrong is told beside its id, so that no one makes another one.
     failures: list[dict[str, str]] = []
     requests = _first_requests(description, is_quiz, email_collection)
     if requests or questions:

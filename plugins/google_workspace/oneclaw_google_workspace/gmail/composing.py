@@ -255,8 +255,8 @@ def thread_of(thread_id: str, message_id: str, references: str, in_reply_to: str
     Args:
         thread_id: Gmail's.
         message_id: the header of the mail that is answered.
-        references: likewise.
-        in_reply_to: likewise, which stands in for the references of a mail without.
+        references: the same.
+        in_reply_to: the same, which stands in for the references of a mail without.
     """
     own = _ids_in(message_id)[:1]
     if not own:

@@ -1,6 +1,6 @@
 """The text of an HTML mail, as Markdown; pure, without any I/O.
 
-Mails lay out their text in tables, which are none to read; what nobody sees is left out, since it is written for
+Mails lay out their text in tables, which are none to read; what no one sees is left out, since it is written for
 programs: for filters, and for models.
 """
 
@@ -58,7 +58,7 @@ def html_to_text(html: str) -> str:
 
 
 def html_said(html: str) -> str:
-    """Show in a question the text of an HTML mail, and how long it is with what nobody sees; run it in a thread.
+    """Show in a question the text of an HTML mail, and how long it is with what no one sees; run it in a thread.
 
     Args:
         html: what is going to be sent.

@@ -182,7 +182,7 @@ class _Original:
     cc: list[MailAddress]
 
     def recipients(self, own: set[str], *, to_all: bool) -> tuple[list[MailAddress], list[MailAddress]]:
-        """Whom an answer goes to, and whom in copy; one to a mail of the user's own goes where that went."""
+        """Whom an answer goes to, and whom in copy; one to a separate mail goes where that went."""
         if any(each.key in own for each in self.sender):
             to = unique(self.to, without=own) or self.to
             return to, unique(self.cc, without=own) if to_all else []

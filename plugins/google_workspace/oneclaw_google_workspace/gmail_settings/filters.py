@@ -89,7 +89,7 @@ class NewFilter:
             }
         )
         if not action:
-            raise invalid("Say what becomes of the mail: add_labels, archive, mark_read, star, never_spam, forward_to.")
+            raise invalid("Say what happens to the mail: add_labels, archive, mark_read, star, never_spam, forward_to.")
         both = set(added) & set(removed)
         if both:
             raise invalid(f"The label {labels.name(both.pop())} cannot be put on and taken off at once.")

@@ -67,7 +67,7 @@ class Edited:
 
     Attributes:
         replies: one for each request; none if the outcome was found out by looking.
-        revision_id: of it now; empty likewise.
+        revision_id: of it now; empty in the same case.
     """
 
     replies: list[dict[str, Any]]

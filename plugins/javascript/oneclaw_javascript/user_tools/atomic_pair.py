@@ -1,6 +1,6 @@
 """Writing the two files of a tool, manifest and code, so that no crash leaves one of each.
 
-Both are written into a directory of their own first. Renaming it to ``.NAME.commit`` is what makes the change: from
+Both are written into a separate directory first. Renaming it to ``.NAME.commit`` is what makes the change: from
 then on, whoever looks at the folder puts the files into their places, if the process that wrote them is not there any
 more to do it.
 """
@@ -55,7 +55,7 @@ class ToolFiles:
             timeout_seconds: how long to wait for others.
 
         Raises:
-            OneClawError: another process does not come to an end, or the folder cannot be written.
+            OneClawError: another process does not end, or the folder cannot be written.
         """
         from filelock import FileLock, Timeout
 
@@ -134,4 +134,4 @@ class ToolFiles:
         except FileNotFoundError:
             return None
         except UnreadableFileError as fault:
-            raise OneClawError(f"{file_name} {fault}: remove it, or mend it") from None
+            raise OneClawError(f"{file_name} {fault}: remove it, or fix it") from None
