@@ -22,7 +22,7 @@ def main(arguments: list[str]) -> int:
     """Run pytest; give its exit status."""
     with TemporaryDirectory() as cache:
         pytest = [sys.executable, "-m", "pytest", "-o", f"cache_dir={cache}", *arguments]
-        status = subprocess.call([*pytest, "--assert=plain"])  # noqa: S603  # whoever calls this can run what they like
+        status = subprocess.call([*pytest, "--assert=plain"])  # noqa: S603  # the caller can run any command
         if status != 1:  # of failed tests, not of a run that was broken off
             return status
         failed = json.loads(Path(cache, "v", "cache", "lastfailed").read_text(encoding="utf-8"))

@@ -136,7 +136,7 @@ def run_program(
         environ = {
             name: value
             for name, value in os.environ.items()
-            # Whoever installs a program has its bytecode, all but the first time.
+            # An installed program has its bytecode, except at the first start.
             if not name.endswith("_API_KEY") and not name.startswith("ONECLAW_") and name != "PYTHONDONTWRITEBYTECODE"
         }
         home = home or Path(empty)

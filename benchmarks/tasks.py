@@ -59,7 +59,7 @@ class Counting(ThreadingHTTPServer):
                     self.end_headers()
                     self.wfile.write(b"ok")
                 except OSError:
-                    pass  # whoever asked has been killed
+                    pass  # the client has been killed
 
             def log_message(self, *arguments: object) -> None:
                 pass

@@ -129,7 +129,7 @@ class Service:
     def rates(self) -> tuple[float, float]:
         """The cost of a token read from the cache and of one written to it, as multiples of an uncached one."""
         plain = self.price(10_000, 0, 0)
-        # Where writing has no rate of its own, genai-prices leaves it out.
+        # Where writing has no rate, genai-prices leaves it out.
         return self.price(10_000, 10_000, 0) / plain, max(1, self.price(10_000, 0, 10_000) / plain)
 
 

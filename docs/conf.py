@@ -5,7 +5,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-# What the reference is made of must not depend on whoever builds it.
+# The reference must not depend on the machine that builds it.
 os.environ.update(ONECLAW_HOME=tempfile.mkdtemp(prefix="oneclaw-docs-"), COLUMNS="100")
 for _name in [name for name in os.environ if name.startswith("ONECLAW_") and name != "ONECLAW_HOME"]:
     del os.environ[_name]

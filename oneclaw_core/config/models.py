@@ -293,7 +293,7 @@ def cost_of(config: ProviderConfig, model: str, usage: TokenUsage, prices: Model
         # No such service or model there, or numbers of tokens that cannot be.
         return None
     if found.model_price.input_mtok is None or found.model_price.output_mtok is None:
-        # What has no price of its own would count as free.
+        # What has no price would count as free.
         return None
     return float(found.total_price)
 

@@ -104,7 +104,7 @@ class GuardedProxy:
 
     async def _answer(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
-            # Whoever is silent, or wants no password, is sent away before anything is looked up.
+            # A client that is silent, or sends no password, is refused before anything is looked up.
             async with asyncio.timeout(HEAD_SECONDS):
                 request = await self._authorised_request(reader, writer)
             far_reader, far_writer = await self._connect(request)

@@ -3,7 +3,7 @@
 The server itself never sees a request: each worker reads its own from its standard input, serves it, and ends. So what
 the server holds in memory and environment, and each worker gets a copy of, is free of secrets and of earlier calls.
 
-A process can only be forked safely while it has one thread and no open files of its own, whose positions all workers
+A process can only be forked safely while it has one thread and no open files, whose positions all workers
 would share. If importing a module changes that, the server ends before the first worker, and another is tried.
 
 A server for bare workers imports this module by itself, so it imports nothing that takes time.

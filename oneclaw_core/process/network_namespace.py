@@ -1,8 +1,8 @@
 """Open a listening socket in the network namespace of a sandbox, and hand it out.
 
-A socket stays in the namespace in which it was made, whoever holds it. So the program can accept there what the sandbox
-connects to, without a process that passes it on and without a port that others could reach. The supervisor of a program
-imports this where it is needed.
+A socket stays in the namespace in which it was made, whichever process holds it. So the program can
+accept there what the sandbox connects to, without a process that passes it on and without a port that others could
+reach. The supervisor of a program imports this where it is needed.
 """
 
 from __future__ import annotations

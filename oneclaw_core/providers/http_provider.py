@@ -107,7 +107,7 @@ class HttpProvider(ABC):
 
     @property
     def _reader(self) -> ResponseReader:
-        # A wire format may put errors into words of its own.
+        # A wire format may put errors into its own words.
         return ResponseReader(self._errors)
 
     @abstractmethod

@@ -1,6 +1,6 @@
 """The ranking by BM25, discounted by age, without near-duplicates, and the choice of excerpts.
 
-How often the words are in everything stored is estimated by whoever finds the passages. The average length is a
+How often the words are in everything stored is estimated by the search that finds the passages. The average length is a
 constant: it makes no difference to the order that anybody would see.
 """
 

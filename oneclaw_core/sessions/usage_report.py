@@ -111,7 +111,7 @@ def _count_changes(*parts: str) -> str:
 
 
 def _whole_sum(column: str) -> str:
-    # PostgreSQL adds whole numbers up to one of another type, lest they become too large.
+    # PostgreSQL adds whole numbers up to one of another type, so that they do not overflow.
     return f"CAST(sum({column}) AS BIGINT)"
 
 

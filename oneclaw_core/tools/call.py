@@ -245,7 +245,7 @@ class RunningCall:
     async def _asked_user(self, question: UserQuestion, timeout_seconds: float | None) -> str | None:
         self._check_open()
         if self._ask_user is None:
-            raise NobodyToAskError("nobody can be asked here")
+            raise NobodyToAskError("no one can be asked here")
         with self.paused():
             answer = await self._ask_user(question, timeout_seconds)
         # What a choice says, a model has written.

@@ -67,7 +67,7 @@ async def call_in_process(
     is_converted: bool,
     permissions: Iterable[str] = (),
 ) -> ToolResult:
-    """Call a function in a confined process of its own; cancelling kills the process and whatever it started.
+    """Call a function in a confined process; cancelling kills the process and whatever it started.
 
     Args:
         target: a synchronous function at the top level of a module, or a tool made of one.

@@ -215,7 +215,7 @@ class PermissionPolicy:
         """
         people = self._people_in(question.session_id)
         if people.ask_user is None:
-            raise NobodyToAskError("nobody can be asked here")
+            raise NobodyToAskError("no one can be asked here")
         if question.form is not None and not people.shows_forms:
             raise NobodyToAskError("no form can be shown here: ask for one value after the other")
         async with people.asking, asyncio.timeout(timeout_seconds):

@@ -36,7 +36,7 @@ _MAX_SESSIONS = 64
 # Of one result and each kind; the conversation keeps fewer.
 _MAX_MARKS = 4 * MAX_ORIGINS
 
-# Headers that carry nothing, whoever sets them; a few bits are no way out.
+# Headers that carry no data; a few bits are no way out.
 _WEIGHT = r"(?:;q=[01]\.?\d?)?"
 _TYPES = (
     r"(?:\*/\*|(?:text|image)/\*|text/(?:html|plain|markdown|xml|csv|css)|"

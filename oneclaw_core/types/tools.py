@@ -212,7 +212,7 @@ class ToolSourceInfo:
         plugin: the plugin that registered it.
         distribution: the installed package of that plugin, with its version.
         is_bound_to_source: True if a tool source published it, and it runs on the same event loop as that.
-        is_supplied: True if a tool source published it, whoever wrote it.
+        is_supplied: True if a tool source published it, independent of its author.
     """
 
     BUILTIN: ClassVar[ToolSourceInfo]

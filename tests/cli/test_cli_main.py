@@ -41,7 +41,7 @@ def greet(how):
     if how == "interrupted":
         raise KeyboardInterrupt
     if how == "refused":
-        raise PluginError("nobody is there: come back later")
+        raise PluginError("no one is there: come back later")
     if how == "broken":
         raise ValueError("this is a surprise with sk-0123456789")
     click.echo("hello")

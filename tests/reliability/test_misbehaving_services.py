@@ -215,7 +215,7 @@ def test_what_never_ends_is_ended(trial, wire, share):
 
 @every_format
 def test_what_goes_on_after_its_end_is_ended(trial, wire):
-    """By limits of its own, long before the deadline."""
+    """By its own limits, long before the deadline."""
     trial(wire, misbehaviours.outlasting(wire), max_tool_rounds=3)
 
 

@@ -126,7 +126,7 @@ def test_answers_that_were_not_asked_for_fail_the_test(oneclaw, model):
 
 
 def test_assertions_say_what_happened_instead(oneclaw, model):
-    model.calls("load_tool_group", group_name="greetings").calls("greet", who="nobody").then("Nobody.")
+    model.calls("load_tool_group", group_name="greetings").calls("greet", who="nobody").then("No one.")
     turn = oneclaw.send("Greet")
     good = oneclaw.call_tool("greet", who="Ada")
 

@@ -147,7 +147,7 @@ class DeclaredTools:
 
 def tells_inline(request: ModelRequest) -> bool:
     """Return True if loaded tools are, or would be, defined in the conversation."""
-    # The API wants at least one tool in the list, lest the first one that a message defines change the front.
+    # The API wants at least one tool in the list. Else the first one that a message defines changes the front.
     return request.tool_loading is ToolLoading.INLINE and bool(request.tools.core) and _can_load(request)
 
 

@@ -105,7 +105,7 @@ def api_request(
 
 
 def _segment(value: str) -> str:
-    # Dots alone would be taken for a step up by whoever tidies the path; Google has no ids of that kind.
+    # Dots alone would be taken for a step up when the path is normalised; Google has no ids of that kind.
     if value in (".", ".."):
         raise invalid(f"{value!r} is no id.")
     return quote(value, safe="", errors="replace")

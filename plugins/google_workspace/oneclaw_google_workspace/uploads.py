@@ -123,7 +123,7 @@ async def _open_session(client: GoogleClient, request: ApiRequest, size: int, me
         content=request.content or b"{}",
     )
     session: str = received.get("location", "")
-    # Whoever has this address can write the file, and what is in the file goes there.
+    # Anyone with this address can write the file, and what is in the file goes there.
     if _origin(session) != _origin(address(request.upload_url)):
         raise GoogleError("execution_error", "Google's answer to the beginning of the upload cannot be read.")
     return session

@@ -1,6 +1,6 @@
 """Words for questions to the user and for messages; pure, without any I/O.
 
-Titles, subjects and names come from whoever made a file or sent a mail: in a question they must neither end their own
+Titles, subjects and names come from other people: in a question they must neither end their own
 quotes nor push what matters out of sight.
 """
 

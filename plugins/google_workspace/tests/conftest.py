@@ -24,7 +24,7 @@ def empty_home(tmp_path, monkeypatch):
 
 @pytest.fixture(scope="session")
 def programs():
-    """Runs ``oneclaw`` in processes of its own."""
+    """Runs ``oneclaw`` in its own processes."""
     return Programs()
 
 

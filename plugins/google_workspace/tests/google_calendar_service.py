@@ -408,7 +408,7 @@ class Calendar(Service):
                 self.mails.append((event["summary"], guest["email"]))
 
     def _writable(self, call: Call) -> tuple[Kept, dict[str, Any]]:
-        """The event of a writing call; an occurrence becomes one of its own."""
+        """The event of a writing call; an occurrence becomes one."""
         calendar = self._calendar(call, needs="writer")
         event = self._find(calendar, call["eventId"])
         if "if-match" in call.headers and call.headers["if-match"] != event["etag"]:

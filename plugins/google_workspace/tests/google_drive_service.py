@@ -581,7 +581,7 @@ class Drive(Service):
         if kind in ("domain", "anyone") and (
             "sendNotificationEmail" in call.parameters or "emailMessage" in call.parameters
         ):
-            raise bad_request("Nobody can be notified.")
+            raise bad_request("No one can be notified.")
         self._check_role(call, kept, role)
         permission = {"id": permission_id(kind, who), **call.body}
         kept.permissions[permission["id"]] = permission

@@ -240,7 +240,7 @@ def test_files_are_moved_in_one_batch_into_a_folder_and_out_again(google, drive,
     assert drive.names_in(target) == ["Other", "a", "b", "c"]
     assert question() == (
         'move 4 files: "a", "b", "c", "Other", folders with all that is in them to the folder "Archive", to be seen by '
-        "whoever may see that folder"
+        "anyone who may see that folder"
     )
     assert google.called("batch") == ["batch", "batch"]
     desk("drive_manage_file", action="move", file_ids=files[:1], folder_id="root")

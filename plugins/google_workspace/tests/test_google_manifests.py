@@ -124,7 +124,7 @@ def strangers(tmp_path_factory):
 
     async def ask(request):
         asked.append(request)
-        raise AssertionError("nobody is to be asked")
+        raise AssertionError("no one is to be asked")
 
     async def run(home):
         async with open_home(home, ask=ask) as claw:

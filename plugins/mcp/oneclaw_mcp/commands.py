@@ -295,7 +295,7 @@ def logout(name: str) -> None:
 
     server = _book()[0].get(name)
     was_signed_in = run_async(_with_source(lambda source: SignIn(source, server).remove()))
-    print_text(f"signed out of {name}" if was_signed_in else f"nobody is signed in to {name}")
+    print_text(f"signed out of {name}" if was_signed_in else f"no one is signed in to {name}")
 
 
 @mcp.command("import")

@@ -169,7 +169,7 @@ class TaskService:
             return before, before
         now = self._now()
         if any(getattr(after, key) != getattr(before, key) for key in ("schedule", "time_zone", "end_date")):
-            # Whoever gives a task that was due once a new time means it to run; one that comes again and is paused was
+            # A task that was due once and gets a new time is meant to run; one that comes again and is paused was
             # paused by somebody.
             is_enabled = after.is_enabled or (before.is_one_time and words.is_enabled is None)
             return before, self._planned(replace(after, anchor=now, is_enabled=is_enabled), now)

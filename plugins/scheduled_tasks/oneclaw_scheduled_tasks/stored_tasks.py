@@ -27,7 +27,7 @@ _CLOCK_TOLERANCE = timedelta(minutes=1)
 # Longer than any pause between attempts.
 _MOST_DELAY = timedelta(hours=25)
 _log = logging.getLogger("oneclaw.tasks")
-MISSED = "nobody ran it in time"
+MISSED = "no one ran it in time"
 SKIPPED = "the run before it had not ended; see --overlap of: oneclaw tasks edit"
 REPLACED = "it was stopped when the next one was due, as the task's overlap says"
 

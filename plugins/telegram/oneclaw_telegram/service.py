@@ -104,7 +104,7 @@ async def serve_bot(context: ServiceContext) -> None:
         listener = holder.listener = Listener(api, bot, router, webhook_secret(token))
         await _set_commands(context, api)
         if not await router.pairing.people():
-            context.show(f"nobody is paired with @{bot.username} yet: oneclaw telegram pair")
+            context.show(f"no one is paired with @{bot.username} yet: oneclaw telegram pair")
         async with asyncio.TaskGroup() as tasks:
             tasks.create_task(router.run())
             if settings.webhook_url:

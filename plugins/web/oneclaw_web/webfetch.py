@@ -122,9 +122,7 @@ async def _described(
         return ToolResult.error("empty_response", f"{where} answered with nothing.")
     title, text = await _read(response, kind, content, context)
     if not text:
-        return ToolResult.error(
-            "empty_response", f"{where} holds no text of its own: its scripts make it. Read it with browser."
-        )
+        return ToolResult.error("empty_response", f"{where} holds no text: its scripts make it. Read it with browser.")
     room = context.shown_characters
     document = page_document(where, title, text, max_length, room=room, content_type=content_type)
     if len(text) < _LITTLE_TEXT_CHARACTERS and b"<script" in content:

@@ -116,7 +116,7 @@ _WRITERS = {
     "dateElement": _date,
     "dropdown": _dropdown,
 }
-# What has no text of its own.
+# What has no text.
 _SIGNS = {
     "horizontalRule": "---",
     "pageBreak": "[page break]",

@@ -165,7 +165,7 @@ def _publishing(plan: Plan, form: Mapping[str, Any], change: FormChange) -> None
     is_published = state[0] if change.published is None else change.published
     is_accepting = change.accepting_responses
     if is_accepting is None:
-        # Whoever publishes a form wants answers; one that was closed on purpose stays closed.
+        # A form is published to get answers; one that was closed on purpose stays closed.
         is_accepting = is_published and (state[1] or not state[0])
     if is_accepting and not is_published:
         raise invalid("The form is not published, so it cannot take answers. Give published, too.")

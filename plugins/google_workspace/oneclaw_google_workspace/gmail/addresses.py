@@ -111,7 +111,7 @@ def shown_addresses(value: str) -> str:
 
 
 def everybody_in(value: str) -> str:
-    """Name whoever a mail with this header goes to, for a question: no one may be left out.
+    """Name everyone a mail with this header goes to, for a question: no one may be left out.
 
     Args:
         value: of To, Cc or Bcc, as it was sent.

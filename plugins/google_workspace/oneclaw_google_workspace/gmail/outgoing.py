@@ -149,7 +149,7 @@ def _write(mail: OutgoingMail, path: Path) -> int:
 async def described(mail: OutgoingMail) -> str:
     """Say for a question whom a mail goes to and what is in it."""
     said = await asyncio.to_thread(html_said, mail.body) if mail.is_html else passage(mail.body)
-    words = [", ".join(each.email for each in mail.to) or "nobody yet"]
+    words = [", ".join(each.email for each in mail.to) or "no one yet"]
     words += [f"cc {', '.join(each.email for each in mail.cc)}"] if mail.cc else []
     words += [f"bcc {', '.join(each.email for each in mail.bcc)}"] if mail.bcc else []
     count = len(mail.recipients)

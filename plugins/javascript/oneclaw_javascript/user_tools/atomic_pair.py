@@ -1,8 +1,8 @@
 """Writing the two files of a tool, manifest and code, so that no crash leaves one of each.
 
 Both are written into a separate directory first. Renaming it to ``.NAME.commit`` is what makes the change: from
-then on, whoever looks at the folder puts the files into their places, if the process that wrote them is not there any
-more to do it.
+then on, the next process that reads the folder puts the files into their places, if the process that wrote them has
+ended before it could.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 MAX_PAIR_FILE_BYTES = 4 * 1024 * 1024
 _LOCK_SECONDS = 3.0
-# Whoever only looks at the folder does not wait long for a process that hangs.
+# A process that only reads the folder does not wait long for a process that hangs.
 _GLANCE_SECONDS = 1.0
 
 
