@@ -21,6 +21,7 @@ version = release = oneclaw_core.__version__
 
 extensions = [
     "myst_parser",
+    "sphinx_copybutton",
     "sphinx.ext.autodoc",
     "sphinx.ext.napoleon",
     "outside_pages",
@@ -33,6 +34,8 @@ source_suffix = {".md": "markdown"}
 smartquotes_action = "D"  # dashes between what parameters are called and what they are
 
 myst_heading_anchors = 6
+
+copybutton_prompt_text = "$ "
 
 autodoc_member_order = "bysource"
 autodoc_typehints = "signature"

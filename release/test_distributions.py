@@ -16,7 +16,7 @@ from packaging.version import Version
 
 PYTHONS = ["3.11", "3.12", "3.13", "3.14"]
 OF_EVERY_SDIST = {".gitignore", "LICENSE", "README.md", "PKG-INFO", "pyproject.toml", "tests"}
-OF_THE_CORE = {"CHANGELOG.md", "CONTRIBUTING.md", "benchmarks", "docs", "examples", "release"}
+OF_THE_CORE = {"CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md", "benchmarks", "docs", "examples", "release"}
 
 
 def project_table(project):

@@ -25,7 +25,7 @@ _LINK = re.compile(r"(?<=\]\()(?P<path>[^)\s#:]+)(?=[#)])")
 
 def outside_pages(root: Path = ROOT) -> list[str]:
     """Name the pages that lie outside of ``docs/``, by their paths in the repository."""
-    names = ("README.md", "CHANGELOG.md", "CONTRIBUTING.md")
+    names = ("README.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md")
     plugins = [
         each for pattern in ("plugins", "examples/plugins") for each in sorted(root.glob(f"{pattern}/*/README.md"))
     ]

@@ -135,7 +135,8 @@ def test_a_form_is_created_with_every_kind_of_item(google, forms, desk):
         (
             "google.forms.write",
             'create the form "Party" with 14 items, open for answers from anyone who has its link, '
-            'collecting addresses of respondents: VERIFIED, description "Come!", items "Name", "Story: As long as you like", '
+            'collecting addresses of respondents: VERIFIED, description "Come!", '
+            'items "Name", "Story: As long as you like", '
             '"Day: Mon, Tue", "Topping: Ham, Egg", "Size: S, L", "Mood", "Stars", "Birthday", "Length", '
             '"Grid: Food, Room, ok, not ok" '
             f"and 4 more{AS_ANA}",
