@@ -25,6 +25,7 @@ OUR_DISTRIBUTIONS = {
     "shell": "oneclaw-shell",
     "skills": "oneclaw-skills",
     "telegram": "oneclaw-telegram",
+    "terminal": "oneclaw-terminal",
     "web": "oneclaw-web",
 }
 """OneClaw's own plugins and their distributions."""
@@ -53,6 +54,7 @@ GROUPS = {
 """Tool groups of OneClaw's own plugins."""
 
 COMMANDS = {
+    "chat": "terminal",
     "completion": "setup",
     "env": "javascript",
     "google": "google_workspace",

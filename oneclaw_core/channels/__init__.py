@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from oneclaw_core.channels.conversation import Conversation as Conversation
     from oneclaw_core.channels.conversation import TurnListener as TurnListener
     from oneclaw_core.channels.mailbox import Mailbox as Mailbox
+    from oneclaw_core.channels.mentions import with_mentioned_files as with_mentioned_files
     from oneclaw_core.channels.message_view import split_text as split_text
     from oneclaw_core.channels.pairing import Pairing as Pairing
     from oneclaw_core.channels.pairing import Person as Person
@@ -28,17 +29,22 @@ if TYPE_CHECKING:
     from oneclaw_core.channels.shared_commands import SlashCommands as SlashCommands
     from oneclaw_core.channels.shared_commands import expandable_command as expandable_command
     from oneclaw_core.channels.shared_commands import follow as follow
+    from oneclaw_core.channels.shared_commands import is_slash_command as is_slash_command
+    from oneclaw_core.channels.turn_queue import MOST_WAITING as MOST_WAITING
     from oneclaw_core.channels.turn_queue import TurnQueue as TurnQueue
+    from oneclaw_core.turn.status import SessionStatus as SessionStatus
 
 _NAMES = {
+    ".turn.status": "SessionStatus",
     "chat_channel": "ChatChannel ChatQuestion Inbound InboundFile RetryLaterError UndeliverableError",
     "conversation": "Conversation TurnListener",
     "mailbox": "Mailbox",
+    "mentions": "with_mentioned_files",
     "message_view": "split_text",
     "pairing": "Pairing Person",
     "router": "ChatRouter",
-    "shared_commands": "expandable_command follow SlashCommand SlashCommands",
-    "turn_queue": "TurnQueue",
+    "shared_commands": "expandable_command follow is_slash_command SlashCommand SlashCommands",
+    "turn_queue": "MOST_WAITING TurnQueue",
 }
 
 __getattr__, __dir__, __all__ = lazy_names(__name__, _NAMES)

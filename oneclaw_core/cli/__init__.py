@@ -8,44 +8,71 @@ from oneclaw_core._lazy import lazy_names
 
 if TYPE_CHECKING:
     from oneclaw_core.channels.shared_commands import chat_command_names as chat_command_names
+    from oneclaw_core.cli.asking import terminal_confirmer as terminal_confirmer
     from oneclaw_core.cli.catalog import HomeCatalog as HomeCatalog
     from oneclaw_core.cli.catalog import load_catalog as load_catalog
     from oneclaw_core.cli.catalog import not_found as not_found
-    from oneclaw_core.cli.chat_input import read_input_line as read_input_line
+    from oneclaw_core.cli.input_lines import LineReader as LineReader
+    from oneclaw_core.cli.input_lines import read_input_line as read_input_line
     from oneclaw_core.cli.main import check_commands as check_commands
+    from oneclaw_core.cli.options import ConversationChoice as ConversationChoice
+    from oneclaw_core.cli.options import conversation_options as conversation_options
+    from oneclaw_core.cli.options import note_cut_off as note_cut_off
+    from oneclaw_core.cli.options import note_missing_parts as note_missing_parts
+    from oneclaw_core.cli.options import session_hint as session_hint
+    from oneclaw_core.cli.output import fitting_widths as fitting_widths
+    from oneclaw_core.cli.output import has_no_room as has_no_room
     from oneclaw_core.cli.output import is_terminal as is_terminal
     from oneclaw_core.cli.output import json_option as json_option
+    from oneclaw_core.cli.output import longest_words as longest_words
+    from oneclaw_core.cli.output import print_error as print_error
     from oneclaw_core.cli.output import print_json as print_json
     from oneclaw_core.cli.output import print_table as print_table
     from oneclaw_core.cli.output import print_text as print_text
+    from oneclaw_core.cli.output import print_wrapped as print_wrapped
     from oneclaw_core.cli.output import printable as printable
     from oneclaw_core.cli.output import printable_line as printable_line
+    from oneclaw_core.cli.output import printable_name as printable_name
     from oneclaw_core.cli.output import reserved_stdout as reserved_stdout
     from oneclaw_core.cli.output import styled as styled
     from oneclaw_core.cli.output import table_text as table_text
     from oneclaw_core.cli.output import warn as warn
     from oneclaw_core.cli.prompt import request_document as request_document
+    from oneclaw_core.cli.rendering import EventLines as EventLines
+    from oneclaw_core.cli.rendering import TurnView as TurnView
+    from oneclaw_core.cli.rendering import cut_to_width as cut_to_width
+    from oneclaw_core.cli.rendering import failures_as_events as failures_as_events
     from oneclaw_core.cli.run import read_stdin as read_stdin
     from oneclaw_core.cli.running import run_async as run_async
     from oneclaw_core.cli.trust import forget_trust as forget_trust
     from oneclaw_core.cli.trust import trust_directory as trust_directory
     from oneclaw_core.config.environment_variables import EnvironmentVariables as EnvironmentVariables
     from oneclaw_core.home import find_profiles as find_profiles
+    from oneclaw_core.services.manager import chat_services as chat_services
+    from oneclaw_core.turn.attachments import read_attachment as read_attachment
+    from oneclaw_core.turn.attachments import size_text as size_text
     from oneclaw_core.turn.estimate import definition_tokens as definition_tokens
+    from oneclaw_core.types.budget import dollars as dollars
 
 _NAMES = {
     ".channels.shared_commands": "chat_command_names",
     ".config.environment_variables": "EnvironmentVariables",
     ".home": "find_profiles",
+    ".services.manager": "chat_services",
+    ".turn.attachments": "read_attachment size_text",
     ".turn.estimate": "definition_tokens",
+    ".types.budget": "dollars",
+    "asking": "terminal_confirmer",
     "catalog": "HomeCatalog load_catalog not_found",
-    "chat_input": "read_input_line",
+    "input_lines": "LineReader read_input_line",
     "main": "check_commands",
+    "options": "conversation_options ConversationChoice note_cut_off note_missing_parts session_hint",
     "output": (
-        "is_terminal json_option print_json print_table print_text printable printable_line reserved_stdout styled "
-        "table_text warn"
+        "fitting_widths has_no_room is_terminal json_option longest_words print_error print_json print_table "
+        "print_text print_wrapped printable printable_line printable_name reserved_stdout styled table_text warn"
     ),
     "prompt": "request_document",
+    "rendering": "cut_to_width EventLines failures_as_events TurnView",
     "run": "read_stdin",
     "running": "run_async",
     "trust": "forget_trust trust_directory",

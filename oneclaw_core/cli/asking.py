@@ -8,7 +8,7 @@ import textwrap
 from contextlib import AbstractAsyncContextManager, nullcontext
 from typing import TYPE_CHECKING
 
-from oneclaw_core.cli.chat_input import LineReader
+from oneclaw_core.cli.input_lines import LineReader
 from oneclaw_core.cli.output import coloured_changes, is_terminal, printable
 from oneclaw_core.tools.approval import approval_question
 from oneclaw_core.tools.approval_text import question_text

@@ -58,7 +58,6 @@ class BuiltinCommand:
 
 BUILTIN_COMMANDS = {
     "run": BuiltinCommand("run:run", "Send one message and print the answer."),
-    "chat": BuiltinCommand("chat:chat", "Talk with a model in the terminal."),
     "serve": BuiltinCommand("serve:serve", "Run the services of plugins, such as the tasks worker."),
     "call": BuiltinCommand("run:call", "Run one tool and print its result."),
     "prompt": BuiltinCommand("prompt:prompt", "Show exactly what a model would be sent next."),

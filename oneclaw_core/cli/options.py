@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import re
 import shlex
-from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING, Any, TypeVar
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
+from dataclasses import dataclass, fields
+from functools import wraps
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import click
 
@@ -21,24 +23,36 @@ if TYPE_CHECKING:
     from oneclaw_core.tools.permissions import PermissionAnswer, PermissionRequest
     from oneclaw_core.tools.registry import ToolRegistry
     from oneclaw_core.tools.user_question import UserAsker
+    from oneclaw_core.types.agents import ReasoningLevel
+    from oneclaw_core.types.messages import Attachment
 
 Decorated = TypeVar("Decorated", bound="Callable[..., Any]")
 
-_SESSION = click.option(
-    "--session", metavar="NAME", help="The session to go on with, by name or id; a new name begins one."
-)
-_STORED_SESSION = click.option(
-    "--session", metavar="NAME", help="A stored session, by name or id; by default a new one."
-)
 _AGENT = click.option("--agent", metavar="NAME", help="The agent; by default the session's.")
 _MODEL = click.option("--model", metavar="PROVIDER/MODEL", help="The model; by default the session's.")
-
-reasoning_option = click.option(
-    "--reasoning",
-    type=click.Choice(REASONING_LEVELS),
-    help="How much the model thinks before it answers; by default as set for the agent or the model.",
+_CONVERSATION = (
+    click.option("--session", metavar="NAME", help="The session to go on with, by name or id; a new name begins one."),
+    _AGENT,
+    _MODEL,
+    click.option(
+        "--continue",
+        "continues",
+        is_flag=True,
+        help="Go on with the newest session of this directory, else the newest.",
+    ),
+    click.option(
+        "--reasoning",
+        type=click.Choice(REASONING_LEVELS),
+        help="How much the model thinks before it answers; by default as set for the agent or the model.",
+    ),
+    click.option(
+        "--attach",
+        metavar="FILE",
+        multiple=True,
+        type=click.Path(),
+        help="Send an image or a PDF file with the message; may be repeated.",
+    ),
 )
-"""Gives a command the parameter ``reasoning``."""
 
 allow_option = click.option(
     "--allow",
@@ -48,48 +62,91 @@ allow_option = click.option(
 )
 """Gives a command the parameter ``allow``."""
 
-attach_option = click.option(
-    "--attach",
-    metavar="FILE",
-    multiple=True,
-    type=click.Path(),
-    help="Send an image or a PDF file with the message; may be repeated.",
-)
-"""Gives a command the parameter ``attach``."""
+
+class GivesWay(Protocol):
+    """Something that is shown, and leaves the terminal to questions."""
+
+    def giving_way(self) -> AbstractAsyncContextManager[None]:
+        """Leave the terminal to a question while the block runs."""
+        ...
 
 
-def conversation_options(command: Decorated) -> Decorated:
-    """Give a command the parameters ``session``, ``agent`` and ``model``."""
-    return _SESSION(_AGENT(_MODEL(command)))
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConversationChoice:
+    """The options of a command that sends messages.
+
+    Attributes:
+        session: the session's name or id; ``None`` for a new one.
+        continues: True to go on with the newest session.
+        agent: the agent's name; ``None`` for the session's.
+        model: ``PROVIDER/MODEL``; ``None`` for the session's.
+        reasoning: how much the model thinks; ``None`` for what is set.
+        attach: paths of files to send.
+        allow: permissions that are granted.
+    """
+
+    session: str | None
+    continues: bool
+    agent: str | None
+    model: str | None
+    reasoning: ReasoningLevel | None
+    attach: tuple[str, ...]
+    allow: tuple[str, ...]
+
+    def attachments(self) -> list[Attachment]:
+        """Read the files to send.
+
+        Raises:
+            UsageError: one cannot be read, or is of a kind that no model takes.
+        """
+        from oneclaw_core.turn.attachments import read_attachment
+
+        return [read_attachment(path) for path in self.attach]
+
+    async def session_name(self, claw: OneClaw) -> str | None:
+        """Return the name or id of the session to go on with; ``None`` for a new one.
+
+        Raises:
+            UsageError: there is none to continue.
+        """
+        if not self.continues:
+            return self.session
+        found = await claw.store.last_used_session(claw.services.project.path)
+        if found is None:
+            raise UsageError("there is no session to continue: send a message without --continue")
+        return found.id
+
+    def open(self, view: GivesWay) -> AbstractAsyncContextManager[OneClaw]:
+        """Open the user's home with what ``--allow`` grants, and ask at the terminal.
+
+        Args:
+            view: leaves the terminal to the questions.
+
+        Raises:
+            UsageError: there is no such permission.
+        """
+        return open_asking(self.allow, view.giving_way)
+
+
+def conversation_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Give a command the options of a conversation, as the parameter ``choice``, a :class:`ConversationChoice`."""
+
+    @wraps(command)
+    def gather(*arguments: Any, **parameters: Any) -> Any:
+        choice = ConversationChoice(**{each.name: parameters.pop(each.name) for each in fields(ConversationChoice)})
+        if choice.continues and choice.session is not None:
+            raise click.UsageError("give one of --session and --continue")
+        return command(*arguments, choice=choice, **parameters)
+
+    for option in reversed((*_CONVERSATION, allow_option)):
+        gather = option(gather)
+    return gather
 
 
 def stored_conversation_options(command: Decorated) -> Decorated:
-    """The same for a command that begins no session."""
-    return _STORED_SESSION(_AGENT(_MODEL(command)))
-
-
-continue_option = click.option(
-    "--continue", "continues", is_flag=True, help="Go on with the newest session of this directory, else the newest."
-)
-"""Gives a command the parameter ``continues``."""
-
-
-def check_continue(session: str | None, *, continues: bool) -> None:
-    """Refuse ``--continue`` together with ``--session``."""
-    if continues and session is not None:
-        raise click.UsageError("give one of --session and --continue")
-
-
-async def continued_session(claw: OneClaw) -> str:
-    """Return the id of the newest session of the start directory, else of the newest one.
-
-    Raises:
-        UsageError: there is none.
-    """
-    found = await claw.store.last_used_session(claw.services.project.path)
-    if found is None:
-        raise UsageError("there is no session to continue: send a message without --continue")
-    return found.id
+    """Give a command that begins no session the parameters ``session``, ``agent`` and ``model``."""
+    session = click.option("--session", metavar="NAME", help="A stored session, by name or id; by default a new one.")
+    return session(_AGENT(_MODEL(command)))
 
 
 def session_hint(session: str) -> str:
@@ -163,6 +220,21 @@ async def open_allowing(
         check_allowed(allowed, claw.catalog.registry)
         note_changed_plugins(claw)
         yield claw
+
+
+def open_asking(
+    allowed: Iterable[str], giving_way: Callable[[], AbstractAsyncContextManager[None]] = nullcontext
+) -> AbstractAsyncContextManager[OneClaw]:
+    """Open the user's home as :func:`open_allowing` does, and ask at the terminal, if there is one.
+
+    Args:
+        allowed: permissions that are granted.
+        giving_way: entered while a question is open.
+    """
+    from oneclaw_core.cli.asking import terminal_asker
+    from oneclaw_core.cli.questions import terminal_questioner
+
+    return open_allowing(allowed, terminal_asker(giving_way), terminal_questioner(giving_way))
 
 
 def note_changed_plugins(claw: OneClaw) -> None:

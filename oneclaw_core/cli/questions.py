@@ -8,7 +8,7 @@ from contextlib import AbstractAsyncContextManager, nullcontext
 from typing import TYPE_CHECKING
 
 from oneclaw_core.cli.asking import discard_typed_ahead, show_in_parts, terminal_size, write
-from oneclaw_core.cli.chat_input import LineReader
+from oneclaw_core.cli.input_lines import LineReader
 from oneclaw_core.cli.output import is_terminal, styled
 from oneclaw_core.tools.approval_text import user_question_text
 

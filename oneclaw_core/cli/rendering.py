@@ -6,7 +6,7 @@ import json
 import os
 import sys
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager, nullcontext
-from typing import TYPE_CHECKING, Any, Protocol, TextIO
+from typing import TYPE_CHECKING, Any, Protocol, TextIO, runtime_checkable
 
 from oneclaw_core.cli.output import (
     coloured_changes,
@@ -24,6 +24,7 @@ from oneclaw_core.types.events import (
     ModelSwitchedEvent,
     ReasoningEvent,
     RetryEvent,
+    SteeredEvent,
     TextEvent,
     ToolCallEvent,
     ToolProgressEvent,
@@ -50,23 +51,25 @@ class TurnView:
     On a terminal, a line that is overwritten says which tools run just now.
 
     Args:
-        stdout: where the text goes.
+        answer: takes the text of answers; a stream gets it as it is.
+        status: the line; by default at the end of the terminal, if it can be drawn there.
         is_plain: True to draw nothing anew, and to use words for symbols.
 
     Attributes:
         is_verbose: True to show arguments and results of tool calls whole.
     """
 
-    def __init__(self, stdout: TextIO, *, is_plain: bool = False) -> None:
+    def __init__(
+        self, answer: TextIO | AnswerText, status: OverwrittenLine | None = None, *, is_plain: bool = False
+    ) -> None:
         self.is_verbose = False
         self._bullet, self._dots = ("tool", ":") if is_plain else ("•", " …")
-        self._stdout = stdout
+        self._answer = answer if isinstance(answer, AnswerText) else _PlainText(answer)
         self._running: dict[str, ToolCallEvent] = {}
         self._progress: dict[str, str] = {}
-        self._is_at_line_start = True
         self._is_thinking = False
         self._has_text = False
-        self._status: OverwrittenLine = _StatusLine(is_plain=is_plain)
+        self._status = status or _StatusLine(is_plain=is_plain)
         # What happens while the terminal is somebody else's.
         self._held_back: list[TurnEvent | str] | None = None
 
@@ -89,6 +92,8 @@ class TurnView:
             self._end_call(event)
         elif isinstance(event, RetryEvent):
             self._write_line(f"{printable_line(event.reason)}; trying again in {event.delay_seconds:.1f} s", dim=True)
+        elif isinstance(event, SteeredEvent):
+            self._write_line(f"> {printable(event.text)}", bold=True)
         elif isinstance(event, ModelSwitchedEvent):
             self._write_line(printable_line(event.notice), dim=True)
         elif isinstance(event, CompactedEvent):
@@ -133,7 +138,7 @@ class TurnView:
     def _pause(self) -> None:
         self._status.erase()
         self._end_thought_line()
-        self._end_text_line()
+        self._answer.end()
 
     def _write_text(self, text: str) -> None:
         if not text:
@@ -141,15 +146,13 @@ class TurnView:
         self._status.erase()
         self._end_thought_line()
         self._has_text = True
-        self._is_at_line_start = text.endswith("\n")
-        self._stdout.write(shown_on(self._stdout, text))
-        self._stdout.flush()
+        self._answer.write(text)
 
     def _write_reasoning(self, text: str) -> None:
         """Show what the model thinks on stderr, if everything is shown."""
         if self.is_verbose and text:
             self._status.erase()
-            self._end_text_line()
+            self._answer.end()
             self._is_thinking = not text.endswith("\n")
             sys.stderr.write(styled(printable(text), sys.stderr, dim=True))
             sys.stderr.flush()
@@ -159,10 +162,6 @@ class TurnView:
             self._is_thinking = False
             sys.stderr.write("\n")
             sys.stderr.flush()
-
-    def _end_text_line(self) -> None:
-        if not self._is_at_line_start:
-            self._write_text("\n")
 
     def _write_line(self, line: str, **style: Any) -> None:
         self._pause()
@@ -205,6 +204,38 @@ class TurnView:
         elif self._running:
             names = ", ".join(printable_line(call.name) for call in self._running.values())
             self._status.draw(f"• {len(self._running)} tools are running: {names}")
+
+
+@runtime_checkable
+class AnswerText(Protocol):
+    """Shows the text of answers."""
+
+    def write(self, text: str) -> None:
+        """Show a piece of an answer; it need not be whole lines."""
+        ...
+
+    def end(self) -> None:
+        """End the line that is open, if there is one: something else follows."""
+        ...
+
+
+class _PlainText:
+    """Writes answers as they are."""
+
+    def __init__(self, stdout: TextIO) -> None:
+        self._stdout = stdout
+        self._is_at_line_start = True
+
+    def write(self, text: str) -> None:
+        """Write a piece at once."""
+        self._is_at_line_start = text.endswith("\n")
+        self._stdout.write(shown_on(self._stdout, text))
+        self._stdout.flush()
+
+    def end(self) -> None:
+        """End the line."""
+        if not self._is_at_line_start:
+            self.write("\n")
 
 
 class OverwrittenLine(Protocol):

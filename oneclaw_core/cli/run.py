@@ -4,30 +4,27 @@ from __future__ import annotations
 
 import sys
 from contextlib import aclosing
-from typing import TYPE_CHECKING, TextIO
+from typing import TYPE_CHECKING, Any, TextIO
 
 import click
 
 from oneclaw_core.cli.options import (
     allow_option,
-    attach_option,
-    check_continue,
-    continue_option,
-    continued_session,
     conversation_options,
-    reasoning_option,
+    note_cut_off,
+    note_missing_parts,
+    open_asking,
     session_hint,
 )
 from oneclaw_core.cli.output import is_terminal, print_json, printable_name, reserved_stdout, styled, warn
 from oneclaw_core.cli.running import run_async
 from oneclaw_core.errors import UsageError
-from oneclaw_core.turn.attachments import read_attachment
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Awaitable, Callable
 
     from oneclaw_core.app import OneClaw
-    from oneclaw_core.types.agents import ReasoningLevel
+    from oneclaw_core.cli.options import ConversationChoice
     from oneclaw_core.types.events import TurnEvent
 
     Sender = Callable[[OneClaw], Awaitable[AsyncGenerator[TurnEvent, None]]]
@@ -39,10 +36,6 @@ DRAIN_SECONDS = 2.0
 
 @click.command()
 @conversation_options
-@continue_option
-@reasoning_option
-@attach_option
-@allow_option
 @click.option("--json", "as_json", is_flag=True, help="Print what happens, one JSON object a line.")
 @click.option(
     "--resume", "resumes", is_flag=True, help="Finish the last turn of the session, which was killed or failed."
@@ -52,13 +45,7 @@ DRAIN_SECONDS = 2.0
 def run(
     context: click.Context,
     message: str | None,
-    session: str | None,
-    continues: bool,
-    agent: str | None,
-    model: str | None,
-    reasoning: ReasoningLevel | None,
-    attach: tuple[str, ...],
-    allow: tuple[str, ...],
+    choice: ConversationChoice,
     as_json: bool,
     resumes: bool,
 ) -> None:
@@ -74,22 +61,21 @@ def run(
     """
     if message is None and not resumes:
         raise click.MissingParameter(ctx=context, param_hint="'MESSAGE'", param_type="argument")
-    if resumes and (message is not None or attach):
+    if resumes and (message is not None or choice.attach):
         raise click.UsageError("--resume takes neither a message nor --attach")
-    check_continue(session, continues=continues)
     from oneclaw_core.channels.shared_commands import expandable_command
-    from oneclaw_core.cli.options import note_missing_parts
     from oneclaw_core.cli.rendering import failures_as_events
 
     with reserved_stdout() as stdout, failures_as_events(stdout if as_json else None):
-        attachments = [read_attachment(path) for path in attach]
+        attachments = choice.attachments()
         text = read_stdin() if message == "-" else message or ""
 
         async def send(claw: OneClaw) -> AsyncGenerator[TurnEvent, None]:
             await note_missing_parts(claw)
-            chosen = await continued_session(claw) if continues else session
+            session = await choice.session_name(claw)
+            chosen: Any = {"agent": choice.agent, "model": choice.model, "reasoning": choice.reasoning}
             if resumes:
-                return _resumed(claw.resume(chosen, agent=agent, model=model, reasoning=reasoning))
+                return _resumed(claw.resume(session, **chosen))
             for notice in await claw.review_project():
                 warn(notice)
             command, rest = await expandable_command(claw, text) or (None, text)
@@ -104,17 +90,10 @@ def run(
             else:
                 attached, files = attachments, ()
             return claw.send_message(
-                rest,
-                session=chosen,
-                agent=agent,
-                model=model,
-                attachments=attached,
-                files=files,
-                command=command,
-                reasoning=reasoning,
+                rest, session=session, attachments=attached, files=files, command=command, **chosen
             )
 
-        run_async(_print_events(send, allow, stdout) if as_json else _show_turn(send, allow, stdout, model))
+        run_async(_print_events(send, choice, stdout) if as_json else _show_turn(send, choice, stdout))
 
 
 async def _resumed(events: AsyncGenerator[TurnEvent, None]) -> AsyncGenerator[TurnEvent, None]:
@@ -146,30 +125,18 @@ def read_stdin() -> str:
         raise UsageError("standard input is not UTF-8 text") from None
 
 
-async def _print_events(send: Sender, allow: tuple[str, ...], stdout: TextIO) -> None:
-    from oneclaw_core.cli.asking import terminal_asker
-    from oneclaw_core.cli.options import note_cut_off, open_allowing
-    from oneclaw_core.cli.questions import terminal_questioner
+async def _print_events(send: Sender, choice: ConversationChoice, stdout: TextIO) -> None:
     from oneclaw_core.cli.rendering import EventLines
 
     lines = EventLines(stdout)
-    opened = open_allowing(allow, terminal_asker(), terminal_questioner())
-    async with opened as claw, aclosing(await send(claw)) as events:
+    async with choice.open(lines) as claw, aclosing(await send(claw)) as events:
         async for event in events:
             lines.show(event)
         await claw.plugins.drain(DRAIN_SECONDS)
         note_cut_off(claw, "; in oneclaw chat it would go on")
 
 
-async def _show_turn(
-    send: Sender,
-    allow: tuple[str, ...],
-    stdout: TextIO,
-    model: str | None,
-) -> None:
-    from oneclaw_core.cli.asking import terminal_asker
-    from oneclaw_core.cli.options import note_cut_off, open_allowing
-    from oneclaw_core.cli.questions import terminal_questioner
+async def _show_turn(send: Sender, choice: ConversationChoice, stdout: TextIO) -> None:
     from oneclaw_core.cli.rendering import TurnView
     from oneclaw_core.config.providers import OFFLINE_MODEL
     from oneclaw_core.types.events import TurnFinishedEvent, UsageEvent
@@ -178,8 +145,7 @@ async def _show_turn(
     used_model: str | None = None
     session = ""
     try:
-        opened = open_allowing(allow, terminal_asker(view.giving_way), terminal_questioner(view.giving_way))
-        async with opened as claw, aclosing(await send(claw)) as events:
+        async with choice.open(view) as claw, aclosing(await send(claw)) as events:
             async for event in events:
                 view.show(event)
                 if isinstance(event, UsageEvent):
@@ -188,7 +154,7 @@ async def _show_turn(
                     session = event.session
             await claw.plugins.drain(DRAIN_SECONDS)
             note_cut_off(claw, "; in oneclaw chat it would go on")
-            was_chosen = model is not None or (await claw.settings()).model is not None
+            was_chosen = choice.model is not None or (await claw.settings()).model is not None
     finally:
         view.finish()
     if used_model == OFFLINE_MODEL and not was_chosen and is_terminal(sys.stderr):
@@ -221,10 +187,6 @@ def call(context: click.Context, tool: str, arguments: str, allow: tuple[str, ..
 
 
 async def _call(tool: str, arguments: str, allow: tuple[str, ...]) -> dict[str, object]:
-    from oneclaw_core.cli.asking import terminal_asker
-    from oneclaw_core.cli.options import open_allowing
-    from oneclaw_core.cli.questions import terminal_questioner
-
-    async with open_allowing(allow, terminal_asker(), terminal_questioner()) as claw:
+    async with open_asking(allow) as claw:
         outcome = await claw.call_tool(tool, arguments, caller="command line")
         return outcome.result.to_dict()

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from oneclaw_core.errors import SignInNeededError as SignInNeededError
     from oneclaw_core.http.clients import create_guarded_client as create_guarded_client
     from oneclaw_core.http.clients import expands_boundedly as expands_boundedly
+    from oneclaw_core.http.clients import prepare_clients as prepare_clients
     from oneclaw_core.http.listening import listen as listen
     from oneclaw_core.http.messages import InvalidRequestError as InvalidRequestError
     from oneclaw_core.http.messages import body_pieces as body_pieces
@@ -45,11 +46,11 @@ if TYPE_CHECKING:
 _NAMES = {
     ".errors": "OAuthError OAuthUnavailableError PortError SignInNeededError",
     ".secrets.store": "SecretPlace SecretStore SecretWords",
+    "clients": "create_guarded_client expands_boundedly prepare_clients",
     "listening": "listen",
     "messages": (
         "body_pieces InvalidRequestError decoded failure_text media_type outgoing_request shown_url status_text"
     ),
-    "clients": "create_guarded_client expands_boundedly",
     "oauth.accounts": "OAuthAccount OAuthAccounts",
     "oauth.client": "OAuthClient",
     "oauth.consent": "OAuthConsent RedirectListener",

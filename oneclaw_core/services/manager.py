@@ -279,3 +279,24 @@ class _Host:
         async with aclosing(sent) as events:
             async for event in events:
                 yield event
+
+
+@asynccontextmanager
+async def chat_services(claw: OneClaw, show: Callable[[str], None]) -> AsyncGenerator[None, None]:
+    """Run the services that belong to a chat until the end of the block.
+
+    Args:
+        claw: the open home.
+        show: gets what they show to the user, and which of them failed.
+    """
+    services = [each for each in claw.plugins.registrations(SERVICE_HOOK) if "chat" in each.options["runs_in"]]
+    if not services:
+        yield
+        return
+
+    def report(news: ServiceNews) -> None:
+        if news.change in (ServiceChange.SHOWS, ServiceChange.FAILED, ServiceChange.LEFT):
+            show(str(news))
+
+    async with ServiceManager(claw, services, "chat", report).running():
+        yield

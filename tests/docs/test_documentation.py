@@ -16,7 +16,7 @@ from oneclaw_devtools.conformance import imports
 from page_reader import PageReader, assert_shown
 
 from oneclaw_core import TurnEvent, errors
-from oneclaw_core.cli.conversation import SLASH_COMMANDS
+from oneclaw_core.channels.chat_commands import OWN_COMMANDS
 from oneclaw_core.cli.main import BUILTIN_COMMANDS
 from oneclaw_core.config.core_settings import Settings
 from oneclaw_core.config.keys import KeySource
@@ -139,7 +139,7 @@ PROVIDERS = provider_configs({}, {}, load_plugins(frozenset()).known_providers)
     ("page", "names"),
     [
         ("CHANGELOG.md", BUILTIN_COMMANDS),
-        ("docs/using.md", SLASH_COMMANDS),
+        ("docs/using.md", [f"/{name}" for name in OWN_COMMANDS]),
         ("docs/using.md", Settings.model_fields),
         ("docs/using.md", [f"`{word}`" for word in event_words()]),
         ("docs/architecture.md", core_modules()),

@@ -5,10 +5,12 @@ import os
 import re
 import sys
 import textwrap
+from contextlib import ExitStack
 from dataclasses import dataclass
 
 import pytest
 from forked_python import fork_probes
+from model_server import ModelServer
 
 from oneclaw_core.cli.main import main
 
@@ -95,3 +97,23 @@ def install_plugin(tmp_path, monkeypatch):
     yield install
     for module in [each for each in sys.modules if each.partition(".")[0] in installed]:
         del sys.modules[module]
+
+
+@pytest.fixture
+def all_plugins(home, monkeypatch):
+    """Every plugin is loaded that is installed beside the core."""
+    monkeypatch.delenv("ONECLAW_DISABLED_PLUGINS")
+
+
+@pytest.fixture
+def serve(home, monkeypatch):
+    """Start a model service that answers from a script, and point the program at it: ``serve(text("Hello."))``."""
+    with ExitStack() as servers:
+
+        def start(*script):
+            server = servers.enter_context(ModelServer(script))
+            monkeypatch.setenv("OPENAI_BASE_URL", server.url)
+            monkeypatch.setenv("OPENAI_API_KEY", "sk-0123456789")
+            return server
+
+        yield start

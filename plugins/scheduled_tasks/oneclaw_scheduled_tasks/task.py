@@ -66,7 +66,7 @@ class Task:
         retries: how many times a run that failed is tried again.
         retry_delay_seconds: the pause before the first of them; it doubles each time.
         max_seconds: how long an attempt may take.
-        max_cost: how many US dollars an attempt may cost, ``None`` for no own limit.
+        max_cost: how many US dollars an attempt may cost, ``None`` for no limit.
         repeats_calls: whether a call that was cut off may be made again when its run is taken up.
         is_enabled: whether it is run when it is due.
         is_notified: whether its results are shown by the desktop.

@@ -9,12 +9,13 @@ from pathlib import Path
 
 import pytest
 from model_server import calls, chunk, hang_up_after, silence, sse, status, text
+from oneclaw_terminal.clipboard import copy_sequence
 from pseudo_terminal import CTRL_C, CTRL_D, PseudoTerminal
 
 from oneclaw_core.channels.chat_commands import OWN_COMMANDS
-from oneclaw_core.cli.clipboard import copy_sequence
-from oneclaw_core.cli.conversation import SLASH_COMMANDS
 from oneclaw_core.http import clients as http
+
+pytestmark = pytest.mark.one_python  # needs other plugins
 
 MODEL = ("--model", "openai_compatible/test")
 
@@ -50,11 +51,6 @@ def say(terminal, line, expected):
     return shown
 
 
-def test_listings_know_the_names_of_all_commands():
-    assert [f"/{name}" for name in OWN_COMMANDS] == list(SLASH_COMMANDS)
-
-
-@pytest.mark.one_python
 def test_a_conversation_in_a_terminal(serve, home):
     slowly = sse([chunk({"role": "assistant", "content": "Slowly"})], done=False)
     late = calls(("get_current_time", {"timezone": "UTC"}))
@@ -87,7 +83,6 @@ def test_a_conversation_in_a_terminal(serve, home):
     assert stat.S_IMODE((home / "chat_history").stat().st_mode) == 0o600
 
 
-@pytest.mark.one_python
 def test_a_message_of_two_lines_and_completion(serve):
     server = serve(text("Two lines."))
     with start_chat(*MODEL) as terminal:
@@ -121,7 +116,6 @@ SLOW_TOOL = """
 """
 
 
-@pytest.mark.one_python
 def test_typing_while_the_model_works(serve, install_plugin, tmp_path, monkeypatch):
     package = install_plugin("slow", SLOW_TOOL)
     monkeypatch.setenv("PYTHONPATH", str(package.parent))
@@ -156,7 +150,6 @@ def test_typing_while_the_model_works(serve, install_plugin, tmp_path, monkeypat
     ]
 
 
-@pytest.mark.one_python
 def test_a_plain_chat_draws_nothing_anew(serve):
     serve(calls(("get_current_time", {"timezone": "UTC"})), text("It is **late**."))
     with PseudoTerminal("chat", "--plain", *MODEL, environ=os.environ) as terminal:
@@ -292,7 +285,7 @@ def test_a_model_or_agent_that_there_is_not_ends_it_at_once(chat, options, says)
 def test_help_lists_the_commands(chat):
     lines = chat("/help").stdout.splitlines()
     names = [line.split()[0] for line in lines if line.startswith("/")]
-    assert names[: len(SLASH_COMMANDS)] == list(SLASH_COMMANDS)
+    assert names[: len(OWN_COMMANDS)] == [f"/{name}" for name in OWN_COMMANDS]
     assert {"/memory", "/skills"} <= set(names)
     assert {"/help", "/model", "/attach", "/detach", "/clear", "/quit"} <= set(names)
 
@@ -373,8 +366,8 @@ def test_the_first_request_is_prepared_while_somebody_types(oneclaw, serve, monk
 
     serve()
     http._ssl_context.cache_clear()
-    monkeypatch.setattr("oneclaw_core.cli.chat.is_terminal", lambda stream: True)
-    monkeypatch.setattr("oneclaw_core.cli.chat_input.PlainInput", Typist)
+    monkeypatch.setattr("oneclaw_terminal.chat.is_terminal", lambda stream: True)
+    monkeypatch.setattr("oneclaw_terminal.chat.PlainInput", Typist)
     assert oneclaw("chat", "--no-worker", "--plain", *model).status == 0
     assert found == [prepared]
 

@@ -14,7 +14,7 @@ from rich.segment import Segment, Segments
 from rich.syntax import Syntax
 from rich.text import Text
 
-from oneclaw_core.cli.output import fitting_widths, longest_words, printable
+from oneclaw_core.cli import fitting_widths, longest_words, printable
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -1,7 +1,7 @@
 """The terminal of `oneclaw chat`: a line to type in and a status line below what is said.
 
 What is said scrolls like any other output. Below it, the open end of an answer, the line that the user types, and the
-status line are drawn anew when they change; see :mod:`oneclaw_core.cli.chat_input` for terminals where that is no help.
+status line are drawn anew when they change; see :mod:`oneclaw_terminal.lines` for terminals where that is no help.
 """
 
 from __future__ import annotations

@@ -4,8 +4,7 @@ import asyncio
 import logging
 
 from oneclaw_core import hookimpl
-from oneclaw_core.cli import chat
-from oneclaw_core.cli.chat import services_running
+from oneclaw_core.services.manager import chat_services
 
 
 class Plugin:
@@ -17,9 +16,9 @@ class Plugin:
         register("work", self._work, runs_in=self._runs_in)
 
 
-def chat_with(home, until):
+def chat_with(home, until, show=print):
     async def chat():
-        async with home.opened() as claw, asyncio.timeout(30), services_running(claw):
+        async with home.opened() as claw, asyncio.timeout(30), chat_services(claw, show):
             while not until():
                 await asyncio.sleep(0)
 
@@ -41,7 +40,7 @@ def test_a_service_works_until_the_chat_ends(oneclaw_factory):
     assert states == ["chat", "ended"]
 
 
-def test_a_service_that_breaks_ends_nothing_and_is_told(oneclaw_factory, monkeypatch, caplog):
+def test_a_service_that_breaks_ends_nothing_and_is_told(oneclaw_factory, caplog):
     caplog.set_level(logging.CRITICAL)
     shown = []
 
@@ -49,9 +48,7 @@ def test_a_service_that_breaks_ends_nothing_and_is_told(oneclaw_factory, monkeyp
         context.show("so far")
         raise ValueError("broken")
 
-    monkeypatch.setattr(chat, "print_text", shown.append)
-
-    chat_with(oneclaw_factory([Plugin(work, ("chat",))]), lambda: len(shown) == 2)
+    chat_with(oneclaw_factory([Plugin(work, ("chat",))]), lambda: len(shown) == 2, shown.append)
 
     assert shown == [
         "so far",

@@ -8,17 +8,16 @@ import sys
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from oneclaw_core.channels.shared_commands import is_slash_command
-from oneclaw_core.channels.turn_queue import MOST_WAITING, TurnQueue
-from oneclaw_core.cli.chat_input import line_history, slash_completer
-from oneclaw_core.cli.chat_screen import ChatScreen
-from oneclaw_core.cli.output import print_text, printable, styled
-from oneclaw_core.cli.talk import Talk
-from oneclaw_core.errors import OneClawError
+from oneclaw_core import OneClawError
+from oneclaw_core.channels import MOST_WAITING, TurnQueue, is_slash_command
+from oneclaw_core.cli import print_text, printable, styled
+from oneclaw_terminal.lines import line_history, slash_completer
+from oneclaw_terminal.screen import ChatScreen
+from oneclaw_terminal.talk import Talk
 
 if TYPE_CHECKING:
-    from oneclaw_core.channels.conversation import Conversation
-    from oneclaw_core.cli.chat_view import ChatView
+    from oneclaw_core.channels import Conversation
+    from oneclaw_terminal.view import ChatView
 
 
 async def chat_on_screen(conversation: Conversation, view: ChatView) -> None:
@@ -67,7 +66,7 @@ async def chat_on_screen(conversation: Conversation, view: ChatView) -> None:
     async with screen.running():
         refresh_status()
         # Before the first answer needs it, and after the line to type in is there.
-        asyncio.get_running_loop().run_in_executor(None, import_module, "oneclaw_core.cli.markdown")
+        asyncio.get_running_loop().run_in_executor(None, import_module, "oneclaw_terminal.markdown")
         try:
             while (line := await screen.read()) is not None:
                 if not queue.put(line):

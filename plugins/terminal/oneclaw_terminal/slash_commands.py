@@ -7,13 +7,13 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from oneclaw_core.channels.shared_commands import SHARED, SlashCommand
-from oneclaw_core.cli.output import print_table
-from oneclaw_core.tools.toolset import one_line
-from oneclaw_core.turn.attachments import read_attachment, size_text
+from oneclaw_core.channels import SlashCommand
+from oneclaw_core.cli import print_table, read_attachment, size_text
+from oneclaw_core.tools import one_line
+from oneclaw_terminal.view import Verbosity
 
 if TYPE_CHECKING:
-    from oneclaw_core.channels.conversation import Conversation
+    from oneclaw_core.channels import Conversation
 
 _DESCRIPTION_CHARACTERS = 70
 
@@ -75,10 +75,8 @@ def _typed_path(text: str) -> Path:
 
 
 async def _verbose(conversation: Conversation, rest: str) -> str:
-    from oneclaw_core.cli.rendering import TurnView
-
     view = conversation.view
-    if not isinstance(view, TurnView):
+    if not isinstance(view, Verbosity):
         return "With --json, arguments and results of tool calls are always printed."
     view.is_verbose = not view.is_verbose
     shown = "shown" if view.is_verbose else "not shown any more"
@@ -96,4 +94,3 @@ TERMINAL = {
     )
 }
 """The commands of the terminal alone, by name with the slash."""
-SLASH_COMMANDS = {**SHARED, **TERMINAL}

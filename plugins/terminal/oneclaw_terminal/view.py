@@ -8,20 +8,18 @@ import time
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
-from oneclaw_core.cli.output import printable, printable_line, styled
-from oneclaw_core.cli.rendering import TurnView, cut_to_width
-from oneclaw_core.types.events import GroupLoadedEvent, ModelSwitchedEvent, SteeredEvent, UsageEvent
+from oneclaw_core import GroupLoadedEvent, ModelSwitchedEvent, UsageEvent
+from oneclaw_core.cli import TurnView, cut_to_width, dollars, printable, printable_line, styled
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
 
-    from oneclaw_core.channels.conversation import Conversation
-    from oneclaw_core.cli.chat_screen import ChatScreen
-    from oneclaw_core.cli.markdown import Block, MarkdownBlocks
-    from oneclaw_core.turn.status import SessionStatus
-    from oneclaw_core.types.events import TurnEvent
+    from oneclaw_core import TurnEvent
+    from oneclaw_core.channels import Conversation, SessionStatus
+    from oneclaw_terminal.markdown import Block, MarkdownBlocks
+    from oneclaw_terminal.screen import ChatScreen
 
 # Drawing may take this share of the time, however slow it is.
 _DRAWING_SHARE = 0.2
@@ -29,7 +27,14 @@ _DRAWING_SHARE = 0.2
 _WIDE_COLUMNS = 60
 
 
-class ChatView(TurnView):
+@runtime_checkable
+class Verbosity(Protocol):
+    """A view that can show arguments and results of tool calls whole."""
+
+    is_verbose: bool
+
+
+class ChatView:
     """Shows turns above the line that is typed.
 
     Attributes:
@@ -39,85 +44,110 @@ class ChatView(TurnView):
     screen: ChatScreen
 
     def __init__(self) -> None:
-        super().__init__(sys.stdout)
-        self._status = self._running_line = _LiveLine(self._changed)
-        self._has_blocks = False
+        self.status = StatusLine()
+        self._answer = _Answer(lambda: self.screen.columns)
+        self._running = _LiveLine(self._changed)
+        self._turns = TurnView(self._answer, self._running)
         self._drawn = ""
         self._is_current = False
         self._draw_after = 0.0
-        self.status = StatusLine()
 
-    @cached_property
-    def _blocks(self) -> MarkdownBlocks:
-        """The blocks of the answer. Made for the first one, since the parser takes long to load."""
-        from oneclaw_core.cli.markdown import MarkdownBlocks
+    @property
+    def is_verbose(self) -> bool:
+        """True to show arguments and results of tool calls whole."""
+        return self._turns.is_verbose
 
-        return MarkdownBlocks()
+    @is_verbose.setter
+    def is_verbose(self, value: bool) -> None:
+        self._turns.is_verbose = value
 
     def show(self, event: TurnEvent) -> None:
         """Show an event."""
         self.status.note(event)
-        super().show(event)
-        if isinstance(event, SteeredEvent) and self._held_back is None:
-            self._write_line(f"> {printable(event.text)}", bold=True)
+        self._turns.show(event)
         self._changed()
+
+    def tell(self, line: str) -> None:
+        """Show a line that belongs to no turn."""
+        self._turns.tell(line)
 
     @asynccontextmanager
     async def giving_way(self) -> AsyncIterator[None]:
         """Leave the terminal to a question while the block runs."""
-        async with super().giving_way(), self.screen.giving_way():
+        async with self._turns.giving_way(), self.screen.giving_way():
             yield
 
     def finish(self) -> None:
         """End what is being shown."""
-        super().finish()
-        self._has_blocks = False
+        self._turns.finish()
 
     def live(self, columns: int, rows: int) -> str:
         """Return what is not finished: the open block of the answer, and the tools that run."""
         if not self._is_current and time.monotonic() >= self._draw_after:
             began = time.monotonic()
-            self._drawn = self._open_block(columns)
+            self._drawn = self._answer.open_block(columns)
             self._is_current = True
             self._draw_after = time.monotonic() + (time.monotonic() - began) / _DRAWING_SHARE
         lines = self._drawn.split("\n") if self._drawn else []
-        if self._running_line.text:
-            lines.append(styled(cut_to_width(self._running_line.text, columns - 1), sys.stdout, dim=True))
+        if self._running.text:
+            lines.append(styled(cut_to_width(self._running.text, columns - 1), sys.stdout, dim=True))
         return "\n".join(lines[-rows:])
-
-    def _open_block(self, columns: int) -> str:
-        if "_blocks" not in self.__dict__:
-            return ""
-        block = self._blocks.open_block()
-        if not block.source.strip():
-            return ""
-        gap = "\n" if block.has_gap and self._has_blocks else ""
-        return gap + _rendered(block, columns).rstrip("\n")
 
     def _changed(self) -> None:
         self._is_current = False
         self.screen.refresh()
 
-    def _write_text(self, text: str) -> None:
-        if text:
-            self._has_text = True
-            for block in self._blocks.add(printable(text)):
-                self._print_block(block)
 
-    def _end_text_line(self) -> None:
-        block = self._blocks.finish() if "_blocks" in self.__dict__ else None
-        if block is not None:
-            self._print_block(block)
+class _Answer:
+    """Writes the finished blocks of an answer, and keeps the open one.
+
+    Args:
+        columns: returns the width of the terminal.
+    """
+
+    def __init__(self, columns: Callable[[], int]) -> None:
+        self._columns = columns
         self._has_blocks = False
 
-    def _print_block(self, block: Block) -> None:
-        gap = "\n" if block.has_gap and self._has_blocks else ""
+    @cached_property
+    def _blocks(self) -> MarkdownBlocks:
+        """The blocks of the answer. Made for the first one, since the parser takes long to load."""
+        from oneclaw_terminal.markdown import MarkdownBlocks
+
+        return MarkdownBlocks()
+
+    def write(self, text: str) -> None:
+        """Take a piece of the answer."""
+        for block in self._blocks.add(printable(text)):
+            self._print(block)
+
+    def end(self) -> None:
+        """Write the open block, and begin anew."""
+        block = self._blocks.finish() if "_blocks" in self.__dict__ else None
+        if block is not None:
+            self._print(block)
+        self._has_blocks = False
+
+    def open_block(self, columns: int) -> str:
+        """Return the open block as it is drawn, ``""`` for none."""
+        if "_blocks" not in self.__dict__:
+            return ""
+        block = self._blocks.open_block()
+        if not block.source.strip():
+            return ""
+        return self._gap(block) + _rendered(block, columns).rstrip("\n")
+
+    def _print(self, block: Block) -> None:
+        gap = self._gap(block)
         self._has_blocks = True
-        sys.stdout.write(gap + _rendered(block, self.screen.columns))
+        sys.stdout.write(gap + _rendered(block, self._columns()))
+
+    def _gap(self, block: Block) -> str:
+        return "\n" if block.has_gap and self._has_blocks else ""
 
 
 def _rendered(block: Block, columns: int) -> str:
-    from oneclaw_core.cli.markdown import render_markdown
+    from oneclaw_terminal.markdown import render_markdown
 
     # One column less: a terminal that is full to its edge may begin another row.
     return render_markdown(block.source, columns - 1, has_colour=not os.environ.get("NO_COLOR"))
@@ -174,8 +204,6 @@ class StatusLine:
         """Return the line."""
         if self.known is None:
             return ""
-        from oneclaw_core.types.budget import dollars
-
         waiting = len(conversation.waiting) + len(conversation.steering)
         parts = [f"{waiting} waiting"] if waiting else []
         parts += ["Ctrl-C stops"] if is_busy else []

@@ -10,20 +10,20 @@ from typing import TYPE_CHECKING
 
 import click
 
-from oneclaw_core.channels.shared_commands import SlashCommands, expandable_command, follow, is_slash_command
-from oneclaw_core.cli.clipboard import copy_sequence
-from oneclaw_core.cli.conversation import TERMINAL
-from oneclaw_core.cli.output import has_no_room, print_error, print_text, print_wrapped, reserved_stdout
-from oneclaw_core.errors import OneClawError
+from oneclaw_core import OneClawError
+from oneclaw_core.channels import SlashCommands, expandable_command, follow, is_slash_command, with_mentioned_files
+from oneclaw_core.cli import EventLines, has_no_room, print_error, print_text, print_wrapped, reserved_stdout
+from oneclaw_terminal.clipboard import copy_sequence
+from oneclaw_terminal.slash_commands import TERMINAL
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from oneclaw_core.channels.conversation import Conversation
-    from oneclaw_core.cli.chat_input import ChatInput
-    from oneclaw_core.plugins.contract.chat_answer import ChatAnswer
+    from oneclaw_core import ChatAnswer
+    from oneclaw_core.channels import Conversation
+    from oneclaw_terminal.lines import ChatInput
 
-_log = logging.getLogger("oneclaw.cli")
+_log = logging.getLogger("oneclaw.terminal")
 
 
 class Talk:
@@ -121,8 +121,6 @@ class Talk:
         return notice
 
     def _fail(self, error: Exception) -> None:
-        from oneclaw_core.cli.rendering import EventLines
-
         self.is_all_well = False
         if isinstance(self._conversation.view, EventLines):
             self._conversation.view.fail(error)
@@ -130,8 +128,6 @@ class Talk:
 
 def _with_mentioned_files(conversation: Conversation, text: str) -> tuple[str, tuple[str, ...]]:
     """Attach what a typed message names as ``@PATH``, and say so."""
-    from oneclaw_core.channels.mentions import with_mentioned_files
-
     directory = conversation.claw.services.project.directory
     if directory is None:
         return text, ()

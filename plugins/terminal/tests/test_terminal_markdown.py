@@ -2,9 +2,8 @@
 
 import click
 import pytest
+from oneclaw_terminal.markdown import MarkdownBlocks, render_markdown
 from rich.cells import cell_len
-
-from oneclaw_core.cli.markdown import MarkdownBlocks, render_markdown
 
 ANSWER = """# Result
 

@@ -7,49 +7,45 @@ import os
 import signal
 import sys
 import time
-from contextlib import asynccontextmanager, nullcontext
+from contextlib import nullcontext
 from functools import partial
 from typing import TYPE_CHECKING, Any, TextIO, TypeVar
 
 import click
 
-from oneclaw_core._version import __version__
-from oneclaw_core.cli.options import (
-    allow_option,
-    attach_option,
-    check_continue,
-    continue_option,
-    continued_session,
+from oneclaw_core import __version__
+from oneclaw_core.channels import Conversation
+from oneclaw_core.cli import (
+    EventLines,
+    TurnView,
+    chat_services,
     conversation_options,
-    reasoning_option,
-    session_hint,
-)
-from oneclaw_core.cli.output import (
+    failures_as_events,
     is_terminal,
+    note_cut_off,
+    note_missing_parts,
     print_text,
     print_wrapped,
     printable_line,
     printable_name,
     reserved_stdout,
+    run_async,
+    session_hint,
     styled,
+    terminal_confirmer,
     warn,
 )
-from oneclaw_core.cli.running import run_async
-from oneclaw_core.services.manager import SERVICE_HOOK, ServiceChange, ServiceManager
-from oneclaw_core.turn.attachments import read_attachment
+from oneclaw_core.http import prepare_clients
+from oneclaw_terminal.lines import PipedInput, PlainInput, hidden_typing
+from oneclaw_terminal.talk import Talk, write_to_terminal
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Callable, Coroutine
+    from collections.abc import Callable, Coroutine
 
-    from oneclaw_core.app import OneClaw
-    from oneclaw_core.channels.conversation import Conversation
-    from oneclaw_core.cli.chat_view import ChatView
-    from oneclaw_core.cli.rendering import EventLines, TurnView
-    from oneclaw_core.services.manager import ServiceNews
-    from oneclaw_core.sessions.background import BackgroundWork
-    from oneclaw_core.types.agents import ReasoningLevel
+    from oneclaw_core.cli import ConversationChoice
+    from oneclaw_core.sessions import BackgroundWork
+    from oneclaw_terminal.view import ChatView
 
-_SHOWN = (ServiceChange.SHOWS, ServiceChange.FAILED, ServiceChange.LEFT)
 _TWICE_SECONDS = 2.0
 _TITLE_CHARACTERS = 60
 
@@ -58,27 +54,11 @@ _Value = TypeVar("_Value")
 
 @click.command()
 @conversation_options
-@continue_option
-@reasoning_option
-@attach_option
-@allow_option
 @click.option("--json", "as_json", is_flag=True, help="Print what happens, one JSON object a line.")
 @click.option("--plain", is_flag=True, help="Draw nothing anew and use words for symbols, such as for a screen reader.")
 @click.option("--no-worker", is_flag=True, help="Run no services, such as the worker for scheduled tasks.")
 @click.pass_context
-def chat(
-    context: click.Context,
-    session: str | None,
-    continues: bool,
-    agent: str | None,
-    model: str | None,
-    reasoning: ReasoningLevel | None,
-    attach: tuple[str, ...],
-    allow: tuple[str, ...],
-    as_json: bool,
-    plain: bool,
-    no_worker: bool,
-) -> None:
+def chat(context: click.Context, choice: ConversationChoice, as_json: bool, plain: bool, no_worker: bool) -> None:
     """Talk with a model. /help lists what can be typed beside messages.
 
     While the model answers, what you type waits for the end of the answer. /steer tells it to the model after its next
@@ -87,109 +67,72 @@ def chat(
     When standard input is no terminal, each of its lines is a message or command, and nothing is asked. What is
     attached goes with the first message. With --json, what commands print goes to standard error.
     """
-    from oneclaw_core.channels.conversation import Conversation
-    from oneclaw_core.cli.rendering import failures_as_events
-
-    check_continue(session, continues=continues)
     with reserved_stdout() if as_json else nullcontext() as stdout, failures_as_events(stdout):
-        attachments = [read_attachment(path) for path in attach]
-        begin = partial(
-            Conversation,
-            session_name=session,
-            agent=agent,
-            model=model,
-            attachments=attachments,
-            reasoning=reasoning,
-        )
-        is_all_well = run_async(
-            _chat(begin, stdout, allow, continues=continues, is_plain=plain, has_services=not no_worker)
-        )
+        is_all_well = run_async(_chat(choice, stdout, is_plain=plain, has_services=not no_worker))
     if not is_all_well:
         context.exit(1)
 
 
-async def _chat(
-    begin: Callable[..., Conversation],
-    stdout: TextIO | None,
-    allow: tuple[str, ...],
-    *,
-    continues: bool,
-    is_plain: bool,
-    has_services: bool,
-) -> bool:
+async def _chat(choice: ConversationChoice, stdout: TextIO | None, *, is_plain: bool, has_services: bool) -> bool:
     """Go on until there are no more lines.
 
     Args:
-        begin: makes the conversation.
+        choice: the options of the conversation.
         stdout: for events as JSON; ``None`` for people.
-        allow: permissions that are granted.
-        continues: True to go on with the newest session.
         is_plain: True to draw nothing anew.
         has_services: True to run the services that belong to a chat.
 
     Returns:
-        Whether all went well; always, if somebody sat at the terminal and saw what did not.
+        True if all went well; always, if somebody sat at the terminal and saw what did not.
     """
-    from oneclaw_core.cli.asking import terminal_asker
-    from oneclaw_core.cli.chat_input import hidden_typing
-    from oneclaw_core.cli.options import open_allowing
-    from oneclaw_core.cli.questions import terminal_questioner
-    from oneclaw_core.cli.rendering import EventLines, TurnView
-
+    attachments = choice.attachments()
     is_interactive = is_terminal(sys.stdin) and is_terminal(sys.stdout)
     is_plain = is_plain or (is_interactive and os.environ.get("TERM", "dumb") in ("", "dumb", "unknown"))
     drawn: ChatView | None = None
-    view: TurnView | EventLines
+    view: TurnView | EventLines | ChatView
     if stdout is not None:
         view = EventLines(stdout)
     elif is_interactive and not is_plain:
-        from oneclaw_core.cli.chat_view import ChatView
+        from oneclaw_terminal.view import ChatView
 
         view = drawn = ChatView()
     else:
         view = TurnView(sys.stdout, is_plain=is_plain)
-    opened = open_allowing(allow, terminal_asker(view.giving_way), terminal_questioner(view.giving_way))
     with hidden_typing() if drawn is not None else nullcontext():
-        async with opened as claw:
-            conversation = begin(claw=claw, view=view, notify=warn)
-            if continues:
-                conversation.session_name = await continued_session(claw)
-            return await _talk(
-                conversation,
-                drawn,
-                is_interactive=is_interactive,
-                has_services=has_services,
+        async with choice.open(view) as claw:
+            conversation = Conversation(
+                claw=claw,
+                view=view,
+                notify=warn,
+                session_name=await choice.session_name(claw),
+                agent=choice.agent,
+                model=choice.model,
+                attachments=attachments,
+                reasoning=choice.reasoning,
             )
+            return await _talk(conversation, drawn, is_interactive=is_interactive, has_services=has_services)
 
 
 async def _talk(
     conversation: Conversation, drawn: ChatView | None, *, is_interactive: bool, has_services: bool
 ) -> bool:
-    from oneclaw_core.cli.asking import terminal_confirmer
-    from oneclaw_core.cli.options import note_cut_off, note_missing_parts
-    from oneclaw_core.cli.talk import Talk
-    from oneclaw_core.config.providers import OFFLINE_MODEL
-    from oneclaw_core.http.clients import prepare_clients
-
     claw = conversation.claw
     await note_missing_parts(claw)
     # A model or agent that there is not is told at once, not after the first message is typed.
     _, full_model = await conversation.next_request()
     if not is_interactive:
-        from oneclaw_core.cli.chat_input import PipedInput
-
         return await Talk(conversation).go_through(PipedInput())
     conversation.confirm = terminal_confirmer(drawn.giving_way) if drawn is not None else terminal_confirmer()
     await _greet(conversation, full_model)
-    if full_model != OFFLINE_MODEL:
+    if not full_model.startswith("offline/"):
         # Typing a message takes longer than this, which the first request would wait for.
         asyncio.get_running_loop().run_in_executor(None, prepare_clients)
     claw.background.listen(partial(_show_end, drawn.tell if drawn is not None else print_text))
-    async with services_running(claw) if has_services else nullcontext():
+    async with chat_services(claw, print_text) if has_services else nullcontext():
         if drawn is None:
             await _chat_plainly(conversation)
         else:
-            from oneclaw_core.cli.screen_chat import chat_on_screen
+            from oneclaw_terminal.screen_chat import chat_on_screen
 
             await chat_on_screen(conversation, drawn)
     note_cut_off(claw)
@@ -205,9 +148,6 @@ def _show_end(tell: Callable[[str], None], work: BackgroundWork) -> None:
 
 async def _chat_plainly(conversation: Conversation) -> None:
     """Talk line by line, and draw nothing anew."""
-    from oneclaw_core.cli.chat_input import PlainInput
-    from oneclaw_core.cli.talk import Talk, write_to_terminal
-
     talk, lines = Talk(conversation, is_typed=True, write_raw=write_to_terminal), PlainInput()
     interrupted_at = float("-inf")
     try:
@@ -254,19 +194,3 @@ async def _greet(conversation: Conversation, full_model: str) -> None:
     if session is not None:
         count = await conversation.claw.store.count_messages(session.id)
         print_text(f"Going on with session {printable_name(session.name or session.id)}, {count} messages.")
-
-
-@asynccontextmanager
-async def services_running(claw: OneClaw) -> AsyncGenerator[None, None]:
-    """Run the services that belong to a chat until the end of the block."""
-    services = [each for each in claw.plugins.registrations(SERVICE_HOOK) if "chat" in each.options["runs_in"]]
-    if not services:
-        yield
-        return
-
-    def report(news: ServiceNews) -> None:
-        if news.change in _SHOWN:
-            print_text(str(news))
-
-    async with ServiceManager(claw, services, "chat", report).running():
-        yield
