@@ -140,7 +140,7 @@ def test_assertions_say_what_happened_instead(oneclaw, model):
         assert_group_loaded(turn, "pdf")
     with pytest.raises(AssertionError, match="'greetings' was loaded"):
         assert_group_not_loaded(turn, "greetings")
-    with pytest.raises(AssertionError, match=r"greet\(.*\) failed with nobody_there: There is nobody"):
+    with pytest.raises(AssertionError, match=r"greet\(.*\) failed with nobody_there: There is no one"):
         assert_tool_succeeded(assert_tool_called(turn, "greet"))
     with pytest.raises(AssertionError, match="succeeded, though timeout was expected: Hello Ada"):
         assert_tool_error(good, "timeout")

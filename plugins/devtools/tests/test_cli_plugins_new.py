@@ -67,7 +67,7 @@ def test_without_git(oneclaw, place, monkeypatch):
         ("../evil", "no name for a plugin's package"),
         ("class", "word of the Python language"),
         ("json", "module of Python's own"),
-        ("builtin", "meaning of its own"),
+        ("builtin", "another meaning here"),
         ("pytest", "a module 'pytest' is installed"),
     ],
 )

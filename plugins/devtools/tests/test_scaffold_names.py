@@ -43,10 +43,10 @@ def test_names_are_made_from_one(name, distribution, package, plugin, title):
         ("class", "word of the Python language"),
         ("oneclaw-match", "word of the Python language"),
         ("json", "module of Python's own"),
-        ("oneclaw", "meaning of its own"),
-        ("OneClaw_Core", "meaning of its own"),
-        ("oneclaw-builtin", "meaning of its own"),
-        ("tests", "meaning of its own"),
+        ("oneclaw", "another meaning here"),
+        ("OneClaw_Core", "another meaning here"),
+        ("oneclaw-builtin", "another meaning here"),
+        ("tests", "another meaning here"),
     ],
 )
 def test_names_that_cannot_be(name, why):
