@@ -58,10 +58,7 @@ def machine_text(report: Report) -> str:
     """On what, with what and when it was measured."""
     versions = ", ".join(f"{name} {version}" for name, version in report.versions.items())
     missing = f" Not installed: {', '.join(report.missing)}." if report.missing else ""
-    return (
-        f"{report.machine}. {versions}.{missing} {report.day}; {report.rounds} "
-        f"{'round' if report.rounds == 1 else 'rounds'}, measured in {report.minutes:.0f} min."
-    )
+    return f"{report.machine}. {versions}.{missing} {report.when}. Measured in {report.minutes:.0f} min."
 
 
 def report_text(report: Report) -> str:
