@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from oneclaw_core.providers import ModelEvent, ModelInfo, ModelRequest
 
 _PAIRS = 300
-_OPENINGS = 20
+_OPENINGS = 40
 
 
 @asynccontextmanager
