@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from oneclaw_core import OneClaw
     from oneclaw_core.providers import ModelEvent, ModelInfo, ModelRequest
 
-_PAIRS = 300
+_PAIRS = 150
 _OPENINGS = 40
 
 
