@@ -43,6 +43,7 @@ def main() -> None:
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     started = time.perf_counter()
     report = Report(_machine(), {SUBJECT: version("oneclaw-core")}, datetime.now(UTC).date().isoformat())
+    report.load_average = os.getloadavg()[0]
     for name in (name for name in chosen.contestants if name in REQUIREMENTS):
         if found := version_of(name):
             report.versions[name] = found

@@ -58,10 +58,7 @@ def machine_text(report: Report) -> str:
     """On what, with what and when it was measured."""
     versions = ", ".join(f"{name} {version}" for name, version in report.versions.items())
     missing = f" Not installed: {', '.join(report.missing)}." if report.missing else ""
-    return (
-        f"{report.machine}. {versions}.{missing} {report.day}; {report.rounds} "
-        f"{'round' if report.rounds == 1 else 'rounds'}, measured in {report.minutes:.0f} min."
-    )
+    return f"{report.machine}. {versions}.{missing} {report.when}. Measured in {report.minutes:.0f} min."
 
 
 def report_text(report: Report) -> str:
@@ -80,7 +77,7 @@ def _grid(rows: list[Row]) -> str:
     lines = [f"| | {' | '.join(header)} |", "|---|" + "--:|" * len(header)]
     for row in rows:
         figures = row.figures()
-        cells = [f"**{figure(figures[SUBJECT], row.unit)}**" if SUBJECT in figures else ""]
+        cells = [f"**{figure(figures[SUBJECT], row.unit)}**" if SUBJECT in figures else _too_long(row, SUBJECT)]
         cells += [_cell(row, name, figures) for name in others]
         lines.append(f"| {row.title} | {' | '.join(cells)} |")
     return "\n".join(lines)
@@ -88,10 +85,14 @@ def _grid(rows: list[Row]) -> str:
 
 def _cell(row: Row, name: str, figures: dict[str, float]) -> str:
     if name not in figures:
-        reason = row.reasons.get(name, "")
-        return reason if reason.startswith("over ") else ""
+        return _too_long(row, name)
     shown, ratio = figure(figures[name], row.unit), row.ratio(name)
     return shown if ratio is None else f"{_ratio(ratio)} ({shown})"
+
+
+def _too_long(row: Row, name: str) -> str:
+    reason = row.reasons.get(name, "")
+    return reason if reason.startswith("over ") else ""
 
 
 def _ratio(ratio: float) -> str:
@@ -99,7 +100,12 @@ def _ratio(ratio: float) -> str:
 
 
 def _reasons(rows: list[Row]) -> str:
-    found = [(TITLES.get(name, name), row.title, why) for row in rows for name, why in row.reasons.items()]
+    # Each once: what fails has a reason in all rows of its size.
+    found = {
+        (name, row.size): (TITLES.get(name, name), row.title, why)
+        for row in reversed(rows)
+        for name, why in row.reasons.items()
+    }.values()
     return "\n".join(f"- {name}, {title}: {why}" for name, title, why in found if not why.startswith("over "))
 
 

@@ -95,6 +95,7 @@ class Report:
         minutes: how long the run took.
         missing: contestants that are not installed.
         tables: what was measured.
+        load_average: how many processes wanted a processor in the minute before the run.
     """
 
     machine: str
@@ -104,6 +105,13 @@ class Report:
     minutes: float = 0.0
     missing: list[str] = field(default_factory=list)
     tables: list[Table] = field(default_factory=list)
+    load_average: float = 0.0
+
+    @property
+    def when(self) -> str:
+        """The day, the number of rounds, and that the machine had other work if it had."""
+        other = f"; other programs were at work (load {self.load_average:.0f})" if self.load_average >= 1 else ""
+        return f"{self.day}, {self.rounds} {'round' if self.rounds == 1 else 'rounds'}{other}"
 
     def table(self, work: str) -> Table | None:
         """The table of a work, ``None`` if it was not measured."""
@@ -139,7 +147,7 @@ def merged(earlier: Report, newer: Report, order: Iterable[str]) -> Report:
         order: the names of all works.
     """
     for table in newer.tables:
-        table.measured = f"{newer.day}, {newer.rounds} {'round' if newer.rounds == 1 else 'rounds'}"
+        table.measured = newer.when if newer.machine == earlier.machine else f"{newer.when}; {newer.machine}"
     places = {name: place for place, name in enumerate(order)}
     tables = {table.work: table for table in (*earlier.tables, *newer.tables) if table.work in places}
     others = [table for table in earlier.tables if table.work not in places]

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from mcp import Client
 
-CALLS = 100
+CALLS = 25
 _SECONDS = 60
 
 

@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     from oneclaw_core import OneClaw
     from oneclaw_core.providers import ModelEvent, ModelInfo, ModelRequest
 
-_PAIRS = 300
-_OPENINGS = 20
+_PAIRS = 150
+_OPENINGS = 40
 
 
 @asynccontextmanager

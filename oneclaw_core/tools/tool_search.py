@@ -25,6 +25,8 @@ _NAME_WEIGHT = 3
 # A short description of a group weighs much, and says less than a tool that fits.
 _DESCRIPTION_SHARE = 0.25
 _SHORTEST_STEM = 4
+# Of a query: nothing that is asked for is longer, and what is sent by others may be.
+_QUERY_CHARACTERS = 4_000
 # Words of questions that say nothing of a tool, unlike "get" and "find".
 _STOP_WORDS = frozenset(
     [
@@ -220,7 +222,7 @@ def _words(text: str) -> list[str]:
 
 def _words_of_query(query: str) -> list[str]:
     """Return the words of a query without those that say nothing, unless it has no others."""
-    words = _WORDS.findall(_CAMEL_CASE.sub(" ", query))
+    words = _WORDS.findall(_CAMEL_CASE.sub(" ", query[:_QUERY_CHARACTERS]))
     return [_term(word) for word in words if word.lower() not in _STOP_WORDS] or [_term(word) for word in words]
 
 

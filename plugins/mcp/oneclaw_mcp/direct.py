@@ -42,6 +42,10 @@ class DirectTools:
         self._offer = offer
         self._known: tuple[int, dict[str, ToolDefinition]] | None = None
 
+    def narrow(self, offer: Offer) -> None:
+        """List the tools of another offer from now on."""
+        self._offer, self._known = offer, None
+
     def instructions(self) -> str:
         """Say what the tools are."""
         return "Tools of OneClaw. Each call is subject to the user's permissions."

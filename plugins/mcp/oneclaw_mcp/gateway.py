@@ -104,6 +104,10 @@ class Gateway:
         """The tools of the gateway, always the same for an offer."""
         return [each for each in GATEWAY_TOOLS if self._offer.calls_anything or each["name"] != "call_tool"]
 
+    def narrow(self, offer: Offer) -> None:
+        """Show the tools of another offer from now on."""
+        self._offer, self._instructions = offer, None
+
     def input_schema(self, name: str) -> dict[str, Any] | None:
         """Return the schema of the arguments of a tool of the gateway, ``None`` for an unknown one."""
         return next((each["inputSchema"] for each in self.tools if each["name"] == name), None)

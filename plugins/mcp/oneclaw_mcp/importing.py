@@ -14,7 +14,7 @@ from oneclaw_core import UsageError
 from oneclaw_mcp.servers import HTTP, SSE, Server, clean_name
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
 MAX_FILE_BYTES = 20_000_000
 PROJECT_FILE = ".mcp.json"
@@ -96,6 +96,8 @@ def read_servers(path: Path, directory: Path, *, is_gemini: bool = False) -> lis
             if not ours:
                 raise UsageError(f"nothing of its name {name[:50]!r} can be used")
             server = Server.from_dict(ours, translated(ours, entry, directory, is_gemini=is_gemini))
+            if _is_own_gateway(server.command):
+                raise UsageError("it is OneClaw itself")
             found.append(Found(server, path, name))
         except (UsageError, ValueError, TypeError, AttributeError) as error:
             found.append(Found(None, path, name, str(error)))
@@ -162,6 +164,15 @@ def variables_of(server: Server) -> list[str]:
     """Return the names of the variables of the environment that a server is given."""
     values = (*server.command, server.url or "", *server.environment.values(), *server.headers.values())
     return sorted({name for value in values for name in re.findall(r"\$\{env:([^}]+)\}", value)})
+
+
+def _is_own_gateway(command: Sequence[str]) -> bool:
+    """Return True for ``oneclaw mcp serve``, which a client has in the place of its servers."""
+    programs = {"oneclaw", "oneclaw_core"}
+    return any(
+        Path(command[at]).stem in programs and command[at + 1 : at + 3] == ("mcp", "serve")
+        for at in range(len(command))
+    )
 
 
 def _referred(text: str, name: str, directory: Path) -> str:

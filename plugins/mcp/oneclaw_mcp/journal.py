@@ -91,7 +91,13 @@ STEPS = (_create,)
 
 
 _INSERT = "INSERT INTO mcp__calls (at, client, tool, arguments) VALUES (:at, :client, :tool, :arguments)"
-_TRIM = "DELETE FROM mcp__calls WHERE id <= :oldest"
+# Of each client, so that none drives the calls of others out.
+_TRIM = """
+    DELETE FROM mcp__calls WHERE id IN (
+        SELECT id FROM (
+            SELECT id, ROW_NUMBER() OVER (PARTITION BY client ORDER BY id DESC) AS place FROM mcp__calls
+        ) AS placed WHERE place > :kept
+    )"""
 _FINISH = "UPDATE mcp__calls SET outcome = :outcome, duration_ms = :duration WHERE id = :number"
 _LAST = """
     SELECT id, at, client, tool, arguments, outcome, duration_ms FROM mcp__calls ORDER BY id DESC LIMIT :limit"""
@@ -101,7 +107,7 @@ def _begin(connection: StorageConnection, at: int, client: str, tool: str, argum
     row = {"at": at, "client": client, "tool": tool, "arguments": arguments}
     number = int(connection.insert(_INSERT, row))
     if number % _TRIM_EVERY == 0:
-        connection.execute(_TRIM, {"oldest": number - MAX_CALLS})
+        connection.execute(_TRIM, {"kept": MAX_CALLS})
     return number
 
 

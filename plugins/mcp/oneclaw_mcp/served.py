@@ -12,6 +12,7 @@ from anyio import CancelScope
 from oneclaw_core import NotFoundError, OneClawError, ToolClient, ToolResult, UsageError, __version__
 from oneclaw_core.tools import one_line
 from oneclaw_mcp.asking import ClientUser, OpenCalls, is_modern
+from oneclaw_mcp.cleaning import cleaned
 from oneclaw_mcp.direct import DirectTools
 from oneclaw_mcp.gateway import READ_WITH_TOOL, Answer, Gateway, answer_of
 from oneclaw_mcp.list_changes import ListChanges
@@ -64,11 +65,32 @@ class ServedOffer:
         tools = DirectTools(claw, offer)
         return cls(claw, offer, tools, client, OpenCalls(), journal, ListChanges(claw, tools))
 
+    async def refresh(self) -> None:
+        """Take over what the user has changed of the agent since the last request.
+
+        Raises:
+            MCPError: the agent is gone.
+        """
+        from mcp import MCPError
+
+        before = self.offer.agent
+        if before is None:
+            return
+        try:
+            found = await self.claw.agents.get(before.id)
+        except NotFoundError:
+            raise MCPError(_INVALID, f"there is no agent {one_line(before.name, 100)!r} any more") from None
+        if found != before:
+            self.offer = replace(self.offer, agent=found)
+            self.client = replace(self.client, agent=found.name, selection=self.offer.selection)
+            self.tools.narrow(self.offer)
+
     async def list_tools(self, context: Any, parameters: Any) -> Any:
         """Answer ``tools/list``."""
         from mcp import MCPError
         from mcp_types import ListToolsResult
 
+        await self.refresh()
         if self.changes is not None:
             self.changes.note(context)
         cursor = parameters.cursor if parameters is not None else None
@@ -88,6 +110,7 @@ class ServedOffer:
         from mcp import MCPError
         from mcp_types import CallToolResult, InputRequiredResult
 
+        await self.refresh()
         if self.tools.input_schema(parameters.name) is None:
             raise MCPError(_INVALID, f"there is no tool {one_line(parameters.name, 100)!r}")
 
@@ -111,6 +134,7 @@ class ServedOffer:
         """Answer ``prompts/list``."""
         from mcp_types import ListPromptsResult
 
+        await self.refresh()
         return ListPromptsResult.model_validate({"prompts": await listed_prompts(self.claw, self.offer)})
 
     async def get_prompt(self, context: Any, parameters: Any) -> Any:
@@ -118,6 +142,7 @@ class ServedOffer:
         from mcp import MCPError
         from mcp_types import GetPromptResult
 
+        await self.refresh()
         try:
             found = await self._prompt(parameters.name, parameters.arguments or {})
         except (NotFoundError, UsageError) as error:
@@ -129,12 +154,15 @@ class ServedOffer:
 
     async def _prompt(self, name: str, arguments: dict[str, str]) -> ExpandedMessage:
         """Expand a prompt, which is in the journal as ``/NAME``; what it says may be text from outside."""
-        number = await self.journal.begin(self.client.name, f"/{name}"[:100], json.dumps(arguments))
+        number = await self.journal.begin(self.client.name, f"/{one_line(cleaned(name, 100))}", json.dumps(arguments))
         began = time.monotonic()
         result = ToolResult.error("execution_error", "")
         try:
             found = await expanded_prompt(self.claw, self.offer, name, arguments)
             result = ToolResult.success()
+        except NotFoundError:
+            result = ToolResult.error("not_found", "")
+            raise
         finally:
             with CancelScope(shield=True):
                 await self.journal.end(number, result, (time.monotonic() - began) * 1000)
@@ -147,6 +175,7 @@ class ServedOffer:
         """Answer ``resources/list``; clients that may not read files get none."""
         from mcp_types import ListResourcesResult
 
+        await self.refresh()
         found = await Workspace(self.claw.home.workspace).listed() if self._reads_files() else []
         return ListResourcesResult.model_validate({"resources": found})
 
@@ -161,6 +190,7 @@ class ServedOffer:
         from mcp import MCPError
         from mcp_types import InputRequiredResult, ReadResourceResult
 
+        await self.refresh()
         missing = MCPError(
             _INVALID if is_modern(context) else _OLD_NOT_FOUND, "there is no such resource", {"uri": parameters.uri}
         )

@@ -71,9 +71,13 @@ def _typed(command: MessageCommand, given: Mapping[str, str]) -> str:
 
 
 def _is_offered(claw: OneClaw, offer: Offer, name: str) -> bool:
-    """Return True for a prompt of a server whose tools may be called, and a skill where skills may be loaded."""
+    """Return True for a prompt of a server whose tools may be called, and a skill where skills may be loaded.
+
+    A prompt starts its server and sends it the arguments without a permission, since a person chose it. So a client
+    without a person gets none.
+    """
     server, is_of_server, _ = name.partition("__")
     if is_of_server:
         group = f"mcp_{server}"
-        return offer.calls(group) and offer.selection.allows_whole_group(group)
+        return offer.can_approve and offer.calls(group) and offer.selection.allows_whole_group(group)
     return offer.selection == ToolSelection() or offer.shows(claw.services.registry, _LOAD_SKILL)

@@ -249,10 +249,11 @@ def test_prompts_are_those_of_tools_that_may_be_called(oneclaw_factory: HomeFact
                             await client.get_prompt(missing, {"arguments": "x"})
                     return names
 
-            assert await seen("mcp.call") == ["greet", "sdk__review"]
-            assert await seen("mcp.read") == ["greet"]
-            assert await seen("mcp.call:mcp_sdk") == ["sdk__review"]
-            assert await seen("mcp.call:art") == []
+            assert await seen("mcp.call", "mcp.approve") == ["greet", "sdk__review"]
+            assert await seen("mcp.call") == ["greet"]
+            assert await seen("mcp.read", "mcp.approve") == ["greet"]
+            assert await seen("mcp.call:mcp_sdk", "mcp.approve") == ["sdk__review"]
+            assert await seen("mcp.call:art", "mcp.approve") == []
             async with server.client(await server.token()) as client:
                 prompts = {each.name: each for each in (await client.list_prompts()).prompts}
                 assert [(each.name, each.required) for each in prompts["sdk__review"].arguments] == [("code", True)]
