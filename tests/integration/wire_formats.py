@@ -427,7 +427,7 @@ FORMATS: tuple[WireFormat, ...] = (ChatCompletions(), Responses(), Messages(), G
 
 
 def each_of(formats: Iterable[WireFormat]) -> list[Any]:
-    """Parameters for a test, one of which is tried on every Python: the formats have their own tests."""
+    """Parameters for a test, one of which is tried on every Python: the formats have separate tests."""
     everywhere = "anthropic"
     return [
         pytest.param(wire, id=wire.provider, marks=() if wire.provider == everywhere else pytest.mark.one_python)
