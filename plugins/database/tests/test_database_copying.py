@@ -35,11 +35,13 @@ if TYPE_CHECKING:
     from oneclaw_core.sessions.plugin_tables import StorageConnection
     from oneclaw_core.types.messages import Message as StoredMessage
 
+pytestmark = pytest.mark.one_python  # needs the plugin postgres
+
 ODD = "Grüße, 世界 🦀 'quoted' \\ %s \u2028 \t"
 PICTURE = Attachment("a.png", "image/png", bytes(range(256)) * 9)
 
 
-@pytest.fixture(params=["to sqlite", pytest.param("to postgresql", marks=pytest.mark.one_python)])
+@pytest.fixture(params=["to sqlite", "to postgresql"])
 def target(request: pytest.FixtureRequest, postgres: PostgresServer, tmp_path: Path) -> Backend:
     """A database that does not exist, or is empty."""
     if request.param == "to sqlite":
