@@ -6,6 +6,7 @@ OUR_DISTRIBUTIONS = {
     "chain": "oneclaw-chain",
     "checkpoints": "oneclaw-checkpoints",
     "config": "oneclaw-config",
+    "database": "oneclaw-database",
     "devtools": "oneclaw-devtools",
     "files": "oneclaw-files",
     "gemini": "oneclaw-gemini",
@@ -56,6 +57,8 @@ GROUPS = {
 COMMANDS = {
     "chat": "terminal",
     "completion": "setup",
+    "db copy": "database",
+    "db salvage": "database",
     "env": "javascript",
     "google": "google_workspace",
     "mcp": "mcp",

@@ -52,7 +52,7 @@ def _is_public(member: griffe.Object | griffe.Alias) -> bool:
     if not member.is_alias:
         return not member.is_module
     is_package = member.parent is not None and member.parent.is_init_module
-    return is_package and member.target_path.startswith("oneclaw_core.")
+    return is_package and member.target_path.startswith("oneclaw_core.") and "._lazy." not in member.target_path
 
 
 def _describe(path: str, found: griffe.Object) -> Iterator[str]:

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from oneclaw_core.cli.catalog import HomeCatalog as HomeCatalog
     from oneclaw_core.cli.catalog import load_catalog as load_catalog
     from oneclaw_core.cli.catalog import not_found as not_found
+    from oneclaw_core.cli.db import database_backend as database_backend
     from oneclaw_core.cli.input_lines import LineReader as LineReader
     from oneclaw_core.cli.input_lines import read_input_line as read_input_line
     from oneclaw_core.cli.main import check_commands as check_commands
@@ -48,6 +49,7 @@ if TYPE_CHECKING:
     from oneclaw_core.cli.trust import trust_directory as trust_directory
     from oneclaw_core.config.environment_variables import EnvironmentVariables as EnvironmentVariables
     from oneclaw_core.home import find_profiles as find_profiles
+    from oneclaw_core.plugins.loading.stores import backend_of as backend_of
     from oneclaw_core.services.manager import chat_services as chat_services
     from oneclaw_core.turn.attachments import read_attachment as read_attachment
     from oneclaw_core.turn.attachments import size_text as size_text
@@ -58,12 +60,14 @@ _NAMES = {
     ".channels.shared_commands": "chat_command_names",
     ".config.environment_variables": "EnvironmentVariables",
     ".home": "find_profiles",
+    ".plugins.loading.stores": "backend_of",
     ".services.manager": "chat_services",
     ".turn.attachments": "read_attachment size_text",
     ".turn.estimate": "definition_tokens",
     ".types.budget": "dollars",
     "asking": "terminal_confirmer",
     "catalog": "HomeCatalog load_catalog not_found",
+    "db": "database_backend",
     "input_lines": "LineReader read_input_line",
     "main": "check_commands",
     "options": "conversation_options ConversationChoice note_cut_off note_missing_parts session_hint",

@@ -4,21 +4,18 @@ from __future__ import annotations
 
 import os
 import shlex
-import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
 from oneclaw_core.cli.command_group import CommandGroup
-from oneclaw_core.cli.output import json_option, print_json, print_table, print_text, warn
-from oneclaw_core.errors import NotFoundError, UsageError
+from oneclaw_core.cli.output import json_option, print_json, print_table, print_text
+from oneclaw_core.errors import NotFoundError
 from oneclaw_core.home import find_home
 from oneclaw_core.plugins.loading.stores import backend_of, home_with_backend
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from oneclaw_core.sessions.backend import Backend
 
 
@@ -39,9 +36,9 @@ def show_status(url: str | None, as_json: bool) -> None:
 
     By default that is the one of ONECLAW_DATABASE_URL, or of the home.
     """
-    from oneclaw_core.sessions import copying
+    from oneclaw_core.sessions import database_status
 
-    found = copying.status(_own() if url is None else _existing(url))
+    found = database_status.status(database_backend(url))
     if as_json:
         print_json({"database": found.name, "schema": found.version, "rows": found.rows})
         return
@@ -57,42 +54,10 @@ def migrate(url: str | None) -> None:
     Commands that change something do so by themselves; those that only read ask for this command. The database is
     snapshotted before.
     """
-    from oneclaw_core.sessions import copying
+    from oneclaw_core.sessions import database_status
 
-    found = copying.migrate(_own() if url is None else backend_of(url, os.environ))
+    found = database_status.migrate(database_backend() if url is None else backend_of(url, os.environ))
     print_text(f"{found.name} has schema {found.version}")
-
-
-@db.command("copy")
-@click.argument("urls", nargs=-1, metavar="[FROM_URL] TO_URL")
-@click.option("--to", "target", help="Where to, instead of TO_URL.")
-@json_option
-def copy(urls: tuple[str, ...], target: str | None, as_json: bool) -> None:
-    """Copy everything into an empty database, and check it row by row.
-
-    Without FROM_URL, it is the database that OneClaw uses now. An interrupted copy leaves nothing behind. Do not use
-    OneClaw meanwhile: what is stored after the copy began is not in it. Tables that plugins made are not copied.
-    """
-    from oneclaw_core.sessions import copying
-
-    named = [*urls, *([target] if target is not None else [])]
-    if not 1 <= len(named) <= 2:
-        raise UsageError("name the database to copy into, as in: oneclaw db copy --to URL")
-    source = _existing(named[0]) if len(named) == 2 else _own()
-    tables = copying.copy(source, backend_of(named[-1], os.environ), _progress())
-    left_out = copying.plugins_with_tables(source)
-    if left_out:
-        warn(f"the tables of plugins are not copied and begin empty in the copy: those of {', '.join(left_out)}")
-    documents: list[dict[str, Any]] = [
-        {"table": each.name, "rows": each.rows, "sha256": each.sha256} for each in tables
-    ]
-    if as_json:
-        print_json(documents)
-        return
-    print_table(
-        ("table", "rows", "sha256"), [(each["table"], str(each["rows"]), each["sha256"][:16]) for each in documents]
-    )
-    print_text("all rows are the same in both; set ONECLAW_DATABASE_URL to use the copy")
 
 
 @db.command("backup")
@@ -104,7 +69,7 @@ def backup(file: Path) -> None:
     """
     from oneclaw_core.sessions import snapshots
 
-    copy = snapshots.back_up(_own(), file)
+    copy = snapshots.back_up(database_backend(), file)
     print_text(f"the database is in {copy}; to restore it: oneclaw db restore {shlex.quote(str(copy))}")
 
 
@@ -125,68 +90,20 @@ def restore(file: Path) -> None:
         print_text(f"what was there before is in {kept}")
 
 
-@db.command("salvage")
-@click.argument("file", type=click.Path(path_type=Path))
-@click.option(
-    "--to",
-    "target",
-    metavar="NEW",
-    type=click.Path(path_type=Path),
-    help="The new database; by default beside FILE, with -salvaged in its name.",
-)
-@json_option
-def salvage(file: Path, target: Path | None, as_json: bool) -> None:
-    """Rescue what can be read of a damaged SQLite file, FILE.
+def database_backend(url: str | None = None) -> Backend:
+    """Return the backend of an existing database.
 
-    What is found goes into a new database; FILE is not changed. The recent transactions in FILE-wal are read, too, if
-    that file is there. Tells what was saved and what was lost; the exit status is 1 if there is nothing to save.
-    """
-    from oneclaw_core.sessions.salvage import salvage as rescue
+    A missing file is refused: a typo in its path would create a new database, and look like a loss of all data.
 
-    found = rescue(file, target or file.with_name(f"{file.stem}-salvaged.db"))
-    if as_json:
-        print_json(
-            {
-                "database": str(found.path),
-                "pages": found.pages,
-                "rows": found.rows,
-                "damaged_pages": found.damaged,
-                "senseless_rows": found.refused,
-                "repairs": found.notes,
-            }
-        )
-        return
-    print_table(("table", "rows saved"), [(name, str(count)) for name, count in sorted(found.rows.items()) if count])
-    for line in found.losses():
-        print_text(line)
-    print_text(f"what was saved is in {found.path}; to use it: oneclaw db restore {shlex.quote(str(found.path))}")
-
-
-def _progress() -> Callable[[str, int], None]:
-    """Show how far a copy is, on a terminal."""
-    from oneclaw_core.cli.output import is_terminal
-
-    if not is_terminal(sys.stderr):
-        return lambda table, rows: None
-
-    def show(table: str, rows: int) -> None:
-        click.echo(f"\r\x1b[K{table}: {rows}", nl=False, err=True)
-
-    return show
-
-
-def _own() -> Backend:
-    _, backend = home_with_backend(find_home(), os.environ)
-    return backend
-
-
-def _existing(url: str) -> Backend:
-    """Reject a missing file: a typo in its path would create a new database, and look like a loss of all data.
+    Args:
+        url: of the database; ``None`` for the one that OneClaw uses, which may have to be made yet.
 
     Raises:
         NotFoundError: there is no such file.
         StoreError: the URL is invalid.
     """
+    if url is None:
+        return home_with_backend(find_home(), os.environ)[1]
     backend = backend_of(url, os.environ)
     if not backend.exists():
         raise NotFoundError(f"there is no database {backend.name}; to make one: oneclaw db migrate sqlite:///PATH")

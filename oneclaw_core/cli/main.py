@@ -150,7 +150,8 @@ class CommandLine(click.Group):
 
             self._of_plugins = {}
             try:
-                found = plugin_commands(load_catalog().plugins, taken=BUILTIN_COMMANDS)
+                # A command that needs the database says itself that it cannot be read.
+                found = plugin_commands(load_catalog(is_quiet=True).plugins, taken=BUILTIN_COMMANDS)
             except OneClawError as error:
                 warn(f"the commands of plugins are missing: {error}")
             else:

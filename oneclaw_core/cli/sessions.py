@@ -85,11 +85,12 @@ def search(query: str, since: datetime | None, until: datetime | None, limit: in
     What was said and the titles are searched. All words are looked for; if nothing has all of them, any. Case and
     accents make no difference.
     """
-    from oneclaw_core.turn.conversations import SessionQuery, search_sessions
+    from oneclaw_core.turn.conversations import SessionReader
 
     first, last = (None if each is None else each.date() for each in (since, until))
-    wanted = SessionQuery(query, first, last, limit)
-    findings = with_store(lambda store: search_sessions(store, wanted), is_read_only=True)
+    findings = with_store(
+        lambda store: SessionReader(store).search(query, since=first, until=last, max_results=limit), is_read_only=True
+    )
     if as_json:
         print_json([hit_document(hit) for hit in findings.hits])
         return

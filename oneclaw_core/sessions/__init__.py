@@ -11,8 +11,10 @@ if TYPE_CHECKING:
     from oneclaw_core.errors import StoreDamagedError as StoreDamagedError
     from oneclaw_core.errors import StoreUnavailableError as StoreUnavailableError
     from oneclaw_core.errors import StoreVersionError as StoreVersionError
+    from oneclaw_core.sessions.backend import SCHEMA_VERSION as SCHEMA_VERSION
     from oneclaw_core.sessions.backend import Backend as Backend
     from oneclaw_core.sessions.backend import Inspection as Inspection
+    from oneclaw_core.sessions.backend import explaining as explaining
     from oneclaw_core.sessions.backend import foreign_table as foreign_table
     from oneclaw_core.sessions.backend import invalid_statement as invalid_statement
     from oneclaw_core.sessions.background import Background as Background
@@ -22,25 +24,36 @@ if TYPE_CHECKING:
     from oneclaw_core.sessions.connection import Cursor as Cursor
     from oneclaw_core.sessions.connection import Dialect as Dialect
     from oneclaw_core.sessions.connection import rewrite_placeholders as rewrite_placeholders
+    from oneclaw_core.sessions.database_status import STORED_TABLES as STORED_TABLES
+    from oneclaw_core.sessions.database_status import count_rows as count_rows
+    from oneclaw_core.sessions.database_status import prepared as prepared
     from oneclaw_core.sessions.locks import HeldSession as HeldSession
     from oneclaw_core.sessions.locks import SessionLocks as SessionLocks
     from oneclaw_core.sessions.plugin_storage import PluginStorage as PluginStorage
     from oneclaw_core.sessions.plugin_tables import PluginTables as PluginTables
     from oneclaw_core.sessions.plugin_tables import StorageConnection as StorageConnection
+    from oneclaw_core.sessions.schema import Column as Column
     from oneclaw_core.sessions.schema import Table as Table
     from oneclaw_core.sessions.search import SearchIndex as SearchIndex
+    from oneclaw_core.sessions.sqlite_backend import APPLICATION_ID as APPLICATION_ID
+    from oneclaw_core.sessions.sqlite_backend import SqliteBackend as SqliteBackend
+    from oneclaw_core.sessions.sqlite_backend import migrate_sqlite_file as migrate_sqlite_file
+    from oneclaw_core.sessions.sqlite_files import new_file as new_file
     from oneclaw_core.sessions.usage_report import UsageGrouping as UsageGrouping
 
 _NAMES = {
     ".errors": "ConstraintError StoreDamagedError StoreUnavailableError StoreVersionError",
-    "backend": "Backend foreign_table Inspection invalid_statement",
+    "backend": "Backend explaining foreign_table Inspection invalid_statement SCHEMA_VERSION",
     "background": "Background BackgroundWork",
     "connection": "ColumnType Connection Cursor Dialect rewrite_placeholders",
+    "database_status": "count_rows prepared STORED_TABLES",
     "locks": "HeldSession SessionLocks",
     "plugin_storage": "PluginStorage",
     "plugin_tables": "PluginTables StorageConnection",
-    "schema": "Table",
+    "schema": "Column Table",
     "search": "SearchIndex",
+    "sqlite_backend": "APPLICATION_ID migrate_sqlite_file SqliteBackend",
+    "sqlite_files": "new_file",
     "usage_report": "UsageGrouping",
 }
 

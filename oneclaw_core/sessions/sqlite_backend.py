@@ -66,6 +66,14 @@ def path_of(url: str) -> Path:
     raise StoreError(f"{what}: write sqlite:///PATH, or postgresql+psycopg://USER:PASSWORD@HOST/DATABASE")
 
 
+def migrate_sqlite_file(path: Path) -> None:
+    """Bring a file that no other program uses to the current schema, with all tables if it has none."""
+    from oneclaw_core.sessions.migrations import bring_up_to_date
+
+    with closing(SqliteConnection(path, BUSY_SECONDS)) as connection:
+        bring_up_to_date(connection, SqliteBackend(path))
+
+
 class SqliteBackend(Backend):
     """A SQLite file.
 

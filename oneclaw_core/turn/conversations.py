@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, time, timedelta
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from oneclaw_core.errors import NotFoundError, OneClawError, SessionBusyError, UsageError
@@ -239,26 +240,19 @@ class SessionReader:
         passages: Iterable[Passage] = (),
         in_sessions: bool = True,
     ) -> Findings:
-        """Search everything said in all sessions, and their titles.
-
-        Args:
-            query: words in any script; texts with all of them, or if there is none, with some.
-            since: the first day, of the user's days.
-            until: the last day.
-            max_results: how many hits at most, from 1 to 50.
-            asking_sessions: sessions with a turn under way on whose behalf this is done: that turn, and the session's
-                title, are not found.
-            passages: further texts to search and rank with them, whatever the dates.
-            in_sessions: False to search these passages only.
-
-        Raises:
-            UsageError: the query has no word to search for, or another argument is invalid.
-            StoreError: the database cannot be searched.
-        """
-        wanted = SessionQuery(
-            query, since, until, max_results, frozenset(asking_sessions), tuple(passages), in_sessions
-        )
-        findings = await search_sessions(self._store, wanted)
+        """Search everything that was said; see :class:`Sessions` of ``HomeServices``."""
+        if not 1 <= max_results <= MAX_RESULTS:
+            raise UsageError(f"max_results must be from 1 to {MAX_RESULTS}, not {max_results}")
+        if since is not None and until is not None and since > until:
+            raise UsageError(f"the first day, {since}, is after the last, {until}")
+        words = parse_query(query)
+        if not words:
+            raise UsageError("the query has no word to search for: write words, such as a name or a topic")
+        where = SearchRange(_beginning(since), _end(until), frozenset(asking_sessions)) if in_sessions else None
+        search = partial(_search, self._store, where=where, passages=tuple(passages), most=max_results)
+        findings = await search(words, wants_all=True)
+        if not findings.hits:
+            findings = await search(words.loosened(), wants_all=False)
         found_in = [each.passage.session_id for each in findings.hits if each.passage.session_id is not None]
         return replace(findings, marks=await self._store.session_marks(found_in)) if found_in else findings
 
@@ -268,68 +262,21 @@ MAX_RESULTS = 50
 _UNKNOWN_SHARE = 0.5
 
 
-@dataclass(frozen=True, slots=True)
-class SessionQuery:
-    """A search.
-
-    Attributes:
-        text: the words.
-        since: the first day, of the user's days; ``None`` for no limit.
-        until: the last day.
-        max_results: how many hits at most.
-        asking_sessions: see :class:`oneclaw_core.sessions.search.SearchRange`.
-        passages: further texts to search and rank, whatever the dates.
-        in_sessions: False to search these passages only.
-
-    Raises:
-        UsageError: a value is invalid.
-    """
-
-    text: str
-    since: date | None = None
-    until: date | None = None
-    max_results: int = 10
-    asking_sessions: frozenset[str] = frozenset()
-    passages: tuple[Passage, ...] = ()
-    in_sessions: bool = True
-
-    def __post_init__(self) -> None:
-        if not 1 <= self.max_results <= MAX_RESULTS:
-            raise UsageError(f"max_results must be from 1 to {MAX_RESULTS}, not {self.max_results}")
-        if self.since is not None and self.until is not None and self.since > self.until:
-            raise UsageError(f"the first day, {self.since}, is after the last, {self.until}")
-
-
-async def search_sessions(store: Store, wanted: SessionQuery) -> Findings:
-    """Search for texts with all words; if there is none, for texts with some.
-
-    Args:
-        store: the sessions.
-        wanted: the search.
-
-    Raises:
-        UsageError: the query has no word to search for.
-        StoreError: the database cannot be searched.
-    """
-    query = parse_query(wanted.text)
-    if not query:
-        raise UsageError("the query has no word to search for: write words, such as a name or a topic")
-    findings = await _search(store, query, wanted, wants_all=True)
-    if not findings.hits:
-        findings = await _search(store, query.loosened(), wanted, wants_all=False)
-    return findings
-
-
-async def _search(store: Store, query: Query, wanted: SessionQuery, *, wants_all: bool) -> Findings:
+async def _search(
+    store: Store,
+    query: Query,
+    *,
+    where: SearchRange | None,
+    passages: tuple[Passage, ...],
+    most: int,
+    wants_all: bool,
+) -> Findings:
+    """Rank what the sessions have, if a range of them is given, together with other passages."""
     found = Found((), (_UNKNOWN_SHARE,) * len(query.units))
-    if wanted.in_sessions:
-        where = SearchRange(_beginning(wanted.since), _end(wanted.until), wanted.asking_sessions)
+    if where is not None:
         found = await store.search(query, where, wants_all=wants_all)
-    passages = (*wanted.passages, *found.passages)
-    now = datetime.now(UTC)
-    hits = await run_in_thread(
-        lambda: rank(query, passages, found.frequencies, now, wanted.max_results, wants_all=wants_all)
-    )
+    texts, now = (*passages, *found.passages), datetime.now(UTC)
+    hits = await run_in_thread(lambda: rank(query, texts, found.frequencies, now, most, wants_all=wants_all))
     return Findings(tuple(hits), has_all_words=wants_all)
 
 

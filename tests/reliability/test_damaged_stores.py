@@ -13,11 +13,12 @@ from datetime import date
 
 import pytest
 from audit import faults_of_file
+from oneclaw_database import copying
 
 from oneclaw_core import OneClaw
 from oneclaw_core.cli.main import main
 from oneclaw_core.errors import OneClawError
-from oneclaw_core.sessions import copying
+from oneclaw_core.sessions import database_status
 from oneclaw_core.sessions.backend import SCHEMA_VERSION
 from oneclaw_core.sessions.sqlite_backend import SqliteBackend
 from oneclaw_core.tools import Grant
@@ -279,7 +280,7 @@ def test_a_damaged_database_is_not_copied_as_if_it_were_whole(whole_home, tmp_pa
         refused += bool(error)
         assert error.isprintable()
         if error and target.exists():
-            assert not any(copying.status(SqliteBackend(target)).rows.values())
+            assert not any(database_status.status(SqliteBackend(target)).rows.values())
         for each in tmp_path.glob("*.db*"):
             each.unlink()
     assert refused > 5

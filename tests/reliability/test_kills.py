@@ -22,9 +22,10 @@ import pytest
 from audit import faults_of, faults_of_file
 from databases import backend_of
 from model_server import ModelServer, calls, text
+from oneclaw_database import copying
 
 from oneclaw_core.home import find_home
-from oneclaw_core.sessions import copying
+from oneclaw_core.sessions import database_status
 from oneclaw_core.sessions.backend import SCHEMA_VERSION
 from oneclaw_core.sessions.store import Store
 from oneclaw_core.types.messages import MessageType, ToolCallStatus
@@ -288,7 +289,7 @@ def test_killed_while_a_database_is_copied(tmp_path, is_long):
     old_database(source, OLD_MESSAGES)
     urls = [f"sqlite:///{each}" for each in (source, target)]
     backend_of(urls[0]).prepare().close()
-    whole = copying.status(backend_of(urls[0])).rows
+    whole = database_status.status(backend_of(urls[0])).rows
     before = source.read_bytes()
     chance = random.Random(12)
 
@@ -305,7 +306,7 @@ def test_killed_while_a_database_is_copied(tmp_path, is_long):
     with Killing("copy", " ".join(urls), delays) as children:
         for outcome, _ in children:
             if target.exists():
-                rows = copying.status(backend_of(urls[1])).rows
+                rows = database_status.status(backend_of(urls[1])).rows
                 is_empty = not any(rows.values())
                 assert is_empty or rows == whole
             else:

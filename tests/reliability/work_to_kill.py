@@ -15,7 +15,7 @@ from importlib import import_module
 STORE_MODULES = (
     "sqlite3",
     "oneclaw_core.plugins.loading.stores",
-    "oneclaw_core.sessions.copying",
+    "oneclaw_database.copying",
     "oneclaw_core.sessions.migrations",
     "oneclaw_core.sessions.locks",
     "oneclaw_core.sessions.sqlite_backend",
@@ -87,8 +87,9 @@ async def migrate(url: str) -> None:
 
 
 async def copy(urls: str) -> None:
+    from oneclaw_database import copying
+
     from oneclaw_core.plugins.loading.stores import backend_of
-    from oneclaw_core.sessions import copying
 
     source, target = urls.split(" ")
     copying.copy(backend_of(source, {}), backend_of(target, {}), lambda name, count: None)

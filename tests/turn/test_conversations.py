@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 
 from oneclaw_core import Message, MessageType, OneClaw, UsageError
 from oneclaw_core.search import Passage, Source
-from oneclaw_core.turn.conversations import SessionQuery
 
 
 def opened(home, environ=()):
@@ -92,9 +91,13 @@ def test_another_time_zone_at_the_ends_of_the_calendar(tmp_path):
     "options",
     [{"max_results": 0}, {"max_results": 51}, {"since": date(2026, 1, 2), "until": date(2026, 1, 1)}],
 )
-def test_what_does_not_fit_is_refused(options):
-    with pytest.raises(UsageError):
-        SessionQuery("tea", **options)
+def test_what_does_not_fit_is_refused(options, tmp_path):
+    async def run():
+        async with opened(tmp_path) as claw:
+            with pytest.raises(UsageError):
+                await claw.services.sessions.search("tea", **options)
+
+    asyncio.run(run())
 
 
 def test_a_query_without_words_is_refused(tmp_path):

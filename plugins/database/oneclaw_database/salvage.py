@@ -9,23 +9,25 @@ from contextlib import closing, suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from oneclaw_core.errors import NotFoundError, StoreDamagedError, StoreError, StoreVersionError, UsageError
-from oneclaw_core.sessions.backend import SCHEMA_VERSION, explaining
-from oneclaw_core.sessions.migrations import bring_up_to_date
-from oneclaw_core.sessions.sqlite_backend import APPLICATION_ID, SqliteBackend
-from oneclaw_core.sessions.sqlite_connection import SqliteConnection
-from oneclaw_core.sessions.sqlite_files import new_file
-from oneclaw_core.sessions.sqlite_pages import SqlitePages, TablePages
-from oneclaw_core.types.agents import GENERAL_ASSISTANT
-from oneclaw_core.types.messages import MessageType
+from oneclaw_core import MessageType, NotFoundError, StoreError, UsageError
+from oneclaw_core.sessions import (
+    APPLICATION_ID,
+    SCHEMA_VERSION,
+    SqliteBackend,
+    StoreDamagedError,
+    StoreVersionError,
+    explaining,
+    migrate_sqlite_file,
+    new_file,
+)
+from oneclaw_database.sqlite_pages import SqlitePages, TablePages
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
-    from oneclaw_core.sessions.sqlite_pages import Row
+    from oneclaw_database.sqlite_pages import Row
 
-_BUSY_SECONDS = 10.0
 _SHOWN_PAGES = 10
 _SCHEMA = "sqlite_schema"
 # Without these, the schema of the file counts as damaged.
@@ -57,12 +59,14 @@ _KINDS: Sequence[tuple[str, tuple[type, ...]]] = (
     ("REAL", (float, int)),
     ("TEXT", (str,)),
 )
+# The agent of sessions that lost theirs.
+_ASSISTANT = "General Assistant"
 _REPAIRS = (
     # What was said is worth more than what the session was called.
     (
         "sessions whose names, titles and agents are lost",
         f"""INSERT INTO sessions (id, title, agent, created_at, updated_at)
-        SELECT session_id, 'Salvaged session', '{GENERAL_ASSISTANT.name}', min(created_at), max(created_at)
+        SELECT session_id, 'Salvaged session', '{_ASSISTANT}', min(created_at), max(created_at)
         FROM messages WHERE session_id NOT IN (SELECT id FROM sessions) GROUP BY session_id""",
     ),
     (
@@ -217,7 +221,7 @@ def salvage(damaged: Path, target: Path) -> Salvaged:
                 )
             _repair(new, report)
             new.execute("COMMIT")
-        _migrate(temporary)
+        migrate_sqlite_file(temporary)
         with closing(sqlite3.connect(temporary)) as new:
             report.rows = _counts(new)
     return report
@@ -257,7 +261,7 @@ def _version(tables: Mapping[str, TablePages], damaged: Path) -> int:
 def _make(path: Path, statements: Sequence[_Statement], version: int) -> None:
     """Make the tables: those of an older file as they are in it, else the current ones and those of plugins."""
     if version == SCHEMA_VERSION:
-        _migrate(path)
+        migrate_sqlite_file(path)
     with closing(sqlite3.connect(path, isolation_level=None)) as new:
         for each in statements:
             if version == SCHEMA_VERSION and _OF_PLUGINS not in each.sql.partition("(")[0]:
@@ -269,11 +273,6 @@ def _make(path: Path, statements: Sequence[_Statement], version: int) -> None:
             new.execute("INSERT INTO schema_version (version) VALUES (?)", (version,))
             if any(each.name == "search_state" for each in statements):
                 new.execute("INSERT INTO search_state (indexed_until) VALUES (0)")
-
-
-def _migrate(path: Path) -> None:
-    with closing(SqliteConnection(path, _BUSY_SECONDS)) as connection:
-        bring_up_to_date(connection, SqliteBackend(path))
 
 
 def _fill(

@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING
 import pytest
 from databases import backend_of
 from histories import assistant, call, change, database_path, database_url, rows, success, user
-from postgres_server import database_on_server
+from oneclaw_database import copying
 
 from oneclaw_core.errors import StoreError, UsageError
 from oneclaw_core.search.query import parse_query
-from oneclaw_core.sessions import copying
+from oneclaw_core.sessions import database_status
 from oneclaw_core.sessions.search import SearchRange
 from oneclaw_core.sessions.sqlite_backend import SqliteBackend
 from oneclaw_core.sessions.store import Store
@@ -35,15 +35,19 @@ if TYPE_CHECKING:
     from oneclaw_core.sessions.plugin_tables import StorageConnection
     from oneclaw_core.types.messages import Message as StoredMessage
 
+pytestmark = pytest.mark.one_python  # needs the plugin postgres
+
 ODD = "Grüße, 世界 🦀 'quoted' \\ %s \u2028 \t"
 PICTURE = Attachment("a.png", "image/png", bytes(range(256)) * 9)
 
 
-@pytest.fixture(params=["to sqlite", pytest.param("to postgresql", marks=pytest.mark.one_python)])
+@pytest.fixture(params=["to sqlite", "to postgresql"])
 def target(request: pytest.FixtureRequest, postgres: PostgresServer, tmp_path: Path) -> Backend:
     """A database that does not exist, or is empty."""
     if request.param == "to sqlite":
         return SqliteBackend(tmp_path / "target" / "copy.db")
+    from postgres_server import database_on_server
+
     return backend_of(database_on_server(postgres.uri("postgres"), tmp_path / "target", "template0"))
 
 
@@ -124,7 +128,7 @@ def test_everything_is_copied(tmp_path: Path, source: Backend, target: Backend) 
     }
     assert ("messages", 500) in seen
     assert ("messages", 605) in seen
-    assert copying.status(target).rows == copying.status(source).rows == counts
+    assert database_status.status(target).rows == database_status.status(source).rows == counts
     after = asyncio.run(everything(target, tmp_path))
     assert after == before
     assert before["found"]
@@ -168,10 +172,10 @@ def test_a_target_that_is_not_empty_is_refused_and_unchanged(tmp_path: Path, sou
 
     for backend in (source, target):
         asyncio.run(main(backend))
-    before = copying.status(target)
+    before = database_status.status(target)
     with pytest.raises(UsageError, match=r"is not empty \(it has rows in settings\): nothing was copied"):
         copying.copy(source, target, lambda name, count: None)
-    assert copying.status(target) == before
+    assert database_status.status(target) == before
 
 
 def test_a_database_is_not_copied_into_itself(source: Backend) -> None:
@@ -190,12 +194,12 @@ def test_what_does_not_arrive_as_it_left_is_noticed(
     monkeypatch.setattr(copying, "_set_parents", lambda source, old, new: None)
     with pytest.raises(StoreError, match=r"is not what was copied \(sessions\): nothing was kept"):
         copying.copy(source, target, lambda name, count: None)
-    assert set(copying.status(target).rows.values()) == {0}
+    assert set(database_status.status(target).rows.values()) == {0}
 
 
 COPY = """
 import os, signal, sys
-from oneclaw_core.sessions import copying
+from oneclaw_database import copying
 from oneclaw_core.plugins.loading.stores import backend_of
 
 def progress(table, rows):
@@ -216,7 +220,7 @@ def test_an_interrupted_copy_leaves_nothing_and_can_be_begun_again(
     asyncio.run(first())
     ended = subprocess.run([sys.executable, "-c", COPY, source.url, target.url], timeout=30, check=False)
     assert ended.returncode == -signal.SIGKILL
-    assert set(copying.status(target).rows.values()) == {0}
+    assert set(database_status.status(target).rows.values()) == {0}
     copied = {each.name: each.rows for each in copying.copy(source, target, lambda *_: None)}
     assert copied["messages"] == 605
 
@@ -224,15 +228,17 @@ def test_an_interrupted_copy_leaves_nothing_and_can_be_begun_again(
 @pytest.mark.only("sqlite")
 def test_text_that_postgresql_cannot_hold_stops_the_copy(tmp_path: Path, postgres: PostgresServer) -> None:
     source = SqliteBackend(database_path(tmp_path))
-    copying.status(source)
+    database_status.status(source)
     with pytest.MonkeyPatch.context() as patch:
         patch.delenv("ONECLAW_TEST_POSTGRES")
         change(tmp_path, "INSERT INTO settings VALUES ('a' || char(0), '1', 0)")
         assert rows(tmp_path, "SELECT count(*) FROM settings") == [(1,)]
+    from postgres_server import database_on_server
+
     target = backend_of(database_on_server(postgres.uri("postgres"), tmp_path / "target"))
     with pytest.raises(StoreError, match="NUL"):
         copying.copy(source, target, lambda name, count: None)
-    assert copying.status(target).rows["settings"] == 0
+    assert database_status.status(target).rows["settings"] == 0
 
 
 def test_values_of_plugins_are_copied_and_their_tables_begin_anew(

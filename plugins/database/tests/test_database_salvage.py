@@ -11,12 +11,13 @@ from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import databases
 import pytest
 from databases import backend_of
 from histories import assistant, call, opened, success, url_of
+from oneclaw_database.salvage import Salvaged, salvage
 
 from oneclaw_core.errors import NotFoundError, StoreDamagedError, StoreVersionError, UsageError
-from oneclaw_core.sessions.salvage import Salvaged, salvage
 from oneclaw_core.types.messages import Attachment, Message, MessageType
 
 if TYPE_CHECKING:
@@ -27,7 +28,7 @@ pytestmark = [pytest.mark.only("sqlite"), pytest.mark.one_python]
 SESSIONS, ROUNDS = 6, 12
 # What belongs to one file alone, what salvaging sets, and bytes, of which no one can tell that they are wrong.
 UNCOMPARED = ("search_number", "lock_token", "tool_status", "data")
-VERSION_1 = Path(__file__).with_name("version_1.sql").read_text(encoding="utf-8")
+VERSION_1 = (Path(databases.__file__).parents[1] / "sessions" / "version_1.sql").read_text(encoding="utf-8")
 
 
 def make_notes(connection: StorageConnection) -> None:

@@ -8,21 +8,17 @@ from __future__ import annotations
 
 import hashlib
 import struct
-from contextlib import ExitStack, closing, contextmanager
+from contextlib import ExitStack, closing
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from oneclaw_core.errors import StoreError, UsageError
-from oneclaw_core.sessions.backend import explaining
-from oneclaw_core.sessions.connection import ColumnType, value_of
-from oneclaw_core.sessions.schema import TABLES, quoted
+from oneclaw_core import StoreError, UsageError
+from oneclaw_core.sessions import STORED_TABLES, ColumnType, count_rows, explaining, prepared
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Iterator, Sequence
+    from collections.abc import Callable, Generator, Sequence
 
-    from oneclaw_core.sessions.backend import Backend
-    from oneclaw_core.sessions.connection import Connection
-    from oneclaw_core.sessions.schema import Column, Table
+    from oneclaw_core.sessions import Backend, Column, Connection, Table
 
     Progress = Callable[[str, int], None]
     _Batch = list[Sequence[Any]]
@@ -30,11 +26,7 @@ if TYPE_CHECKING:
 # Rows in a batch; of attachments, which may have megabytes each, few.
 _BATCH = 500
 _ATTACHMENTS_BATCH = 4
-# What belongs to one database alone.
-_OWN_TABLES = frozenset({"schema_version", "search_state", "plugin_schemas"})
-# Each table after those that it refers to.
-_COPIED = tuple(table for table in TABLES if table.name not in _OWN_TABLES)
-_NUMBERED = tuple(each for each in _COPIED if any(it.type is ColumnType.ROW_NUMBER for it in each.columns))
+_NUMBERED = tuple(each for each in STORED_TABLES if any(it.type is ColumnType.ROW_NUMBER for it in each.columns))
 # Where the title of a session is in its full-text index, and who has its lock.
 _OWN_COLUMNS = frozenset({"search_number", "lock_token"})
 
@@ -54,44 +46,6 @@ class CopiedTable:
     sha256: str
 
 
-@dataclass(frozen=True, slots=True)
-class DatabaseStatus:
-    """The content of a database.
-
-    Attributes:
-        name: as messages show it, without user and password.
-        version: of its schema.
-        rows: how many rows each table has.
-    """
-
-    name: str
-    version: int
-    rows: dict[str, int]
-
-
-def migrate(backend: Backend) -> DatabaseStatus:
-    """Create a database, or migrate it to the current schema, and count its rows.
-
-    Raises:
-        StoreError: it cannot be used.
-    """
-    with _prepared(backend):
-        pass
-    return status(backend)
-
-
-def status(backend: Backend) -> DatabaseStatus:
-    """Count the rows of a database without changing it.
-
-    Raises:
-        StoreVersionError: it has an older schema.
-        StoreError: it cannot be used.
-    """
-    with explaining(backend), closing(backend.prepare_read_only()) as connection, connection.transaction(writes=False):
-        rows = {table.name: _count(connection, table) for table in _COPIED}
-        return DatabaseStatus(backend.name, backend.version(connection), rows)
-
-
 def copy(source: Backend, target: Backend, progress: Progress) -> list[CopiedTable]:
     """Copy a database into an empty one.
 
@@ -108,8 +62,8 @@ def copy(source: Backend, target: Backend, progress: Progress) -> list[CopiedTab
         StoreError: one of them cannot be used, or they are not the same afterwards; then the target is still empty.
     """
     with ExitStack() as stack:
-        old = stack.enter_context(_prepared(source))
-        new = stack.enter_context(_prepared(target))
+        old = stack.enter_context(prepared(source))
+        new = stack.enter_context(prepared(target))
         if source.name == target.name:
             raise UsageError(f"{source.name} cannot be copied into itself: name two databases")
         with explaining(target):
@@ -128,7 +82,7 @@ def plugins_with_tables(backend: Backend) -> list[str]:
     Raises:
         StoreError: it cannot be used.
     """
-    with _prepared(backend) as connection, explaining(backend), connection.transaction(writes=False):
+    with prepared(backend) as connection, explaining(backend), connection.transaction(writes=False):
         rows = connection.execute("SELECT plugin FROM plugin_schemas WHERE version > 0 ORDER BY plugin").fetchall()
         return [plugin for (plugin,) in rows]
 
@@ -138,8 +92,8 @@ def _copy_all(
 ) -> list[CopiedTable]:
     target.lift_time_limits(new)
     # Else a program that begins now would write in between.
-    target.lock_tables(new, [table.name for table in _COPIED])
-    filled = [table.name for table in _COPIED if _count(new, table)]
+    target.lock_tables(new, [table.name for table in STORED_TABLES])
+    filled = [table.name for table in STORED_TABLES if count_rows(new, table)]
     if filled:
         raise UsageError(
             f"{target.name} is not empty (it has rows in {', '.join(filled)}): nothing was copied; choose an empty "
@@ -147,16 +101,17 @@ def _copy_all(
         )
     given = {
         table.name: _fingerprint(_copied(_batches(source, old, table), new, table, progress), table)
-        for table in _COPIED
+        for table in STORED_TABLES
     }
     _set_parents(source, old, new)
     for table in _NUMBERED:
         # One number of a deleted message is not to be given again.
-        highest = value_of(new.execute(f"SELECT max({table.primary_key[0]}) FROM {table.name}")) or 0
+        row = new.execute(f"SELECT max({table.primary_key[0]}) FROM {table.name}").fetchone()
+        highest = (row and row[0]) or 0
         last = max(source.last_number(old, table), highest)
         if last > 0:
             target.set_last_number(new, table, last)
-    stored = {table.name: _fingerprint(_batches(target, new, table), table) for table in _COPIED}
+    stored = {table.name: _fingerprint(_batches(target, new, table), table) for table in STORED_TABLES}
     differing = [name for name in given if given[name] != stored[name]]
     if differing:
         raise StoreError(
@@ -172,7 +127,7 @@ def _copied(batches: Generator[_Batch], new: Connection, table: Table, progress:
     # A session may come before the one that it belongs to, so parents are set later.
     chosen = [name for name in names if name != "parent_id"]
     insert = (
-        f"INSERT INTO {table.name} ({', '.join(map(quoted, chosen))}) "
+        f"INSERT INTO {table.name} ({', '.join(map(_quoted, chosen))}) "
         f"VALUES ({', '.join(f':{name}' for name in chosen)})"
     )
     count = 0
@@ -220,8 +175,8 @@ def _streamed(backend: Backend, connection: Connection, sql: str, size: int) -> 
 def _batches(backend: Backend, connection: Connection, table: Table) -> Generator[_Batch]:
     columns = _columns(table)
     statement = (
-        f"SELECT {', '.join(quoted(column.name) for column in columns)} FROM {table.name} "
-        f"ORDER BY {', '.join(map(quoted, table.primary_key))}"
+        f"SELECT {', '.join(_quoted(column.name) for column in columns)} FROM {table.name} "
+        f"ORDER BY {', '.join(map(_quoted, table.primary_key))}"
     )
     # SQLite keeps truth as a number.
     truths = {place for place, column in enumerate(columns) if column.type is ColumnType.BOOLEAN}
@@ -237,8 +192,8 @@ def _batches(backend: Backend, connection: Connection, table: Table) -> Generato
                 yield batch
 
 
-def _count(connection: Connection, table: Table) -> int:
-    return int(value_of(connection.execute(f"SELECT count(*) FROM {table.name}")))
+def _quoted(name: str) -> str:
+    return f'"{name}"'
 
 
 def _add(digest: hashlib._Hash, row: Sequence[Any]) -> None:
@@ -253,11 +208,3 @@ def _add(digest: hashlib._Hash, row: Sequence[Any]) -> None:
         else:
             kind, data = (b"n", b"") if value is None else (type(value).__name__[:1].encode(), str(value).encode())
         digest.update(kind + len(data).to_bytes(8, "big") + data)
-
-
-@contextmanager
-def _prepared(backend: Backend) -> Iterator[Connection]:
-    with explaining(backend):
-        connection = backend.prepare()
-    with closing(connection):
-        yield connection
