@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from google_comments import UNKNOWN_REQUEST, UNKNOWN_VIEW
 from google_docs_text import GLYPHS, TabText, Unit, units_of
 from google_service import ApiError, Call, Service, bad_request, handles, not_found
 
@@ -50,11 +51,13 @@ class Docs(Service):
     Attributes:
         documents: by id.
         knows_suggestions: whether changes can be suggested.
+        knows_comments: whether this API has comments, as it has for some projects only.
     """
 
     def start(self) -> None:
         self.documents: dict[str, Document] = {}
         self.knows_suggestions = True
+        self.knows_comments = True
 
     # Arranging
 
@@ -194,12 +197,15 @@ class Docs(Service):
         if may_edit:
             found["revisionId"] = document.revision
         if "commentsViewMode" in call.parameters:
+            if not self.knows_comments:
+                raise bad_request(UNKNOWN_VIEW)
             if not call.get("includeTabsContent"):
                 raise bad_request("commentsViewMode needs includeTabsContent.")
             if call["commentsViewMode"] == "COMMENTS_VIEW_MODE_INCLUDED":
                 if call.get("suggestionsViewMode") != "SUGGESTIONS_INLINE":
                     raise bad_request("Comments need suggestions inline.")
-                found["comments"] = document.comments
+                kept = self.server.services["drive"].by_editor(call["documentId"], call.user)
+                found["comments"] = [*document.comments, *kept]
         if call.get("includeTabsContent"):
             found["tabs"] = self._tabs(document, "", view)
         else:
@@ -234,7 +240,10 @@ class Docs(Service):
         before = copy.deepcopy(document.tabs)
         try:
             replies = [
-                self._apply(document, number, each, suggestion) for number, each in enumerate(call.body["requests"])
+                self._insert_comment(call, document, each["insertComment"])
+                if "insertComment" in each
+                else self._apply(document, number, each, suggestion)
+                for number, each in enumerate(call.body["requests"])
             ]
         except ApiError:
             document.tabs = before
@@ -258,6 +267,17 @@ class Docs(Service):
             return handler(document, body, suggestion) or {}
         except ApiError as error:
             raise bad_request(f"Invalid requests[{number}].{name}: {error.message}") from None
+
+    def _insert_comment(self, call: Call, document: Document, body: dict[str, Any]) -> dict[str, Any]:
+        if not self.knows_comments:
+            raise bad_request(UNKNOWN_REQUEST)
+        where = body["range"]
+        tab = self._tab(document, where)
+        tab.check_range(where["startIndex"], where["endIndex"])
+        quote = "".join(unit.value for unit in tab.units[where["startIndex"] : where["endIndex"]])
+        drive: Any = self.server.services["drive"]
+        made = drive.comment(call["documentId"], body["content"], author=call.user, quote=quote, place=where)
+        return {"insertComment": {"commentThread": made.by_editor(call.user)}}
 
     def _place(self, document: Document, body: dict[str, Any]) -> tuple[TabText, int]:
         assert ("location" in body) != ("endOfSegmentLocation" in body)

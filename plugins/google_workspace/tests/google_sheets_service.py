@@ -258,7 +258,29 @@ class Sheets(Service):
 
     @handles("sheets.spreadsheets.get")
     def get(self, call: Call) -> dict[str, Any]:
-        return self._resource(self._find(call))
+        found = self._resource(self._find(call))
+        if call.get("commentsViewMode") == "COMMENTS_VIEW_MODE_INCLUDED":
+            drive: Any = self.server.services["drive"]
+            found["comments"] = drive.by_editor(call["spreadsheetId"], call.user)
+            for sheet in found["sheets"]:
+                sheet["commentAnchors"] = [
+                    {"anchorId": f"kix.{each.head.id}", "range": each.place}
+                    for each in drive.threads.get(call["spreadsheetId"], [])
+                    if each.place is not None and each.place.get("sheetId", 0) == sheet["properties"]["sheetId"]
+                ]
+        return found
+
+    def _insert_comment(self, call: Call, book: Spreadsheet, body: dict[str, Any]) -> dict[str, Any]:
+        where = body["coordinate"]
+        row, column, sheet = where.get("rowIndex", 0), where.get("columnIndex", 0), book.sheet(where.get("sheetId", 0))
+        if row >= sheet.rows or column >= sheet.columns:
+            raise _bad("Attempting to comment outside the grid.")
+        box = {"startRowIndex": row, "endRowIndex": row + 1, "startColumnIndex": column, "endColumnIndex": column + 1}
+        drive: Any = self.server.services["drive"]
+        quote = str(rendered(sheet, (row, column), "FORMATTED_VALUE", "SERIAL_NUMBER"))
+        place = {"sheetId": sheet.id, **box}
+        made = drive.comment(book.id, body["content"], author=call.user, quote=quote, place=place)
+        return {"insertComment": {"commentThread": made.by_editor(call.user)}}
 
     @handles("sheets.spreadsheets.sheets.copyTo")
     def copy_to(self, call: Call) -> dict[str, Any]:
@@ -278,6 +300,9 @@ class Sheets(Service):
             replies = []
             for number, request in enumerate(call.body["requests"]):
                 ((name, values),) = request.items()
+                if name == "insertComment":
+                    replies.append(self._insert_comment(call, book, values))
+                    continue
                 handler = _REQUESTS.get(name)
                 if handler is None:
                     raise Misfit(f"the stand-in knows no request {name}")

@@ -127,7 +127,29 @@ class Slides(Service):
     @handles("slides.presentations.get")
     def get(self, call: Call) -> dict[str, Any]:
         self._deck(call)
-        return self._document(call["presentationId"])
+        found = self._document(call["presentationId"])
+        if call.get("commentsViewMode") == "COMMENTS_VIEW_MODE_INCLUDED":
+            drive: Any = self.server.services["drive"]
+            found["comments"] = drive.by_editor(call["presentationId"], call.user)
+            for slide in found["slides"]:
+                slide["commentAnchors"] = [
+                    {"anchorId": f"kix.{each.head.id}", "objectAnchors": [{"objectId": each.place["objectId"]}]}
+                    for each in drive.threads.get(call["presentationId"], [])
+                    if each.place is not None and each.place["slide"] == slide["objectId"]
+                ]
+        return found
+
+    def _insert_comment(self, call: Call, deck: Presentation, body: dict[str, Any]) -> dict[str, Any]:
+        object_id, quote = body["objectId"], ""
+        slide = next((slide for slide in deck.slides if slide.id == object_id), None)
+        if slide is None:
+            element = self._find(deck, object_id)
+            slide = next(slide for slide in deck.slides if element in slide.all_elements())
+            quote = element.text.value
+        drive: Any = self.server.services["drive"]
+        place = {"objectId": object_id, "slide": slide.id}
+        made = drive.comment(call["presentationId"], body["content"], author=call.user, quote=quote, place=place)
+        return {"insertComment": {"commentThread": made.by_editor(call.user)}}
 
     @handles("slides.presentations.pages.getThumbnail")
     def thumbnail(self, call: Call) -> dict[str, Any]:
@@ -149,6 +171,9 @@ class Slides(Service):
         try:
             for number, request in enumerate(call.body["requests"]):
                 ((name, body),) = request.items()
+                if name == "insertComment":
+                    replies.append(self._insert_comment(call, deck, body))
+                    continue
                 handler = getattr(self, re.sub("([A-Z])", r"_\1", f"_{name}").lower())
                 try:
                     replies.append(handler(deck, body) or {})

@@ -59,7 +59,7 @@ def take_the_tour(
 
             for visit in (_mail, _drafts, _mail_settings, _drive, _drive_rights, _calendar, _contacts):
                 await visit(google, call)
-            for visit in (_documents, _spreadsheets, _presentations, _forms, _tasks):
+            for visit in (_documents, _spreadsheets, _presentations, _comments, _forms, _tasks):
                 await visit(google, call)
             monkeypatch.setenv("ONECLAW_GOOGLE_ACCOUNT", "robot")
             await _forwarding(google, call)
@@ -256,6 +256,27 @@ async def _presentations(google: GoogleServer, call: Call) -> None:
     await call("slides_manage_slides", **deck, action="move", object_ids=[first], to_index=2)
     other = slides.add("Old", {"elements": [Element("shape-1", text=Text("old"))]})
     await call("slides_update_text", presentation_id=other, object_id="shape-1", text="new")
+
+
+async def _comments(google: GoogleServer, call: Call) -> None:
+    document = {"document_id": (await call("docs_create", title="Talked about", content="tea and milk"))["document_id"]}
+    deck = {"presentation_id": (await call("slides_create", title="Shown"))["presentation_id"]}
+    book = {"spreadsheet_id": google.services["sheets"].add("Counted", Sales=[["Milk", 2]])}
+    await call("docs_comment", **document, action="add", text="Green?", anchor_text="tea")
+    made = await call("docs_comment", **document, action="add", text=ODD)
+    await call("slides_comment", **deck, action="add", text="Nice")
+    await call("sheets_comment", **book, action="add", text="Sure?", cell="B1")
+    wanted = {**document, "comment_id": made["comment_id"]}
+    reply = await call("docs_comment", **wanted, action="reply", text="Ä")
+    await call("docs_comment", **wanted, action="edit", text="Ö", reply_id=reply["reply_id"])
+    await call("docs_comment", **wanted, action="delete", reply_id=reply["reply_id"])
+    await call("docs_comment", **wanted, action="edit", text="Ü")
+    await call("docs_comment", **wanted, action="resolve")
+    await call("docs_comment", **wanted, action="reopen", text="Not yet")
+    google.services["docs"].knows_comments = False
+    await call("docs_read", **document, include_comments=True)
+    google.services["docs"].knows_comments = True
+    await call("docs_comment", **wanted, action="delete")
 
 
 async def _forms(google: GoogleServer, call: Call) -> None:

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
-from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
 from oneclaw_core import untrusted
 from oneclaw_google_workspace.answers import compact, from_outside, google_tool
+from oneclaw_google_workspace.comments import (
+    INCLUDED,
+    THREAD_FIELDS,
+    comment_rows,
+    is_unknown_to_the_editor,
+    threads_by_drive,
+)
 from oneclaw_google_workspace.connecting import connect
 from oneclaw_google_workspace.docs.inline import DELETED, INSERTED
 from oneclaw_google_workspace.docs.rendering import render
@@ -14,12 +20,13 @@ from oneclaw_google_workspace.docs.structure import pick_tab, tabs_of
 from oneclaw_google_workspace.edits import is_office_file
 from oneclaw_google_workspace.links import file_id
 from oneclaw_google_workspace.problems import GoogleError, invalid
-from oneclaw_google_workspace.shown_size import beginning_within, json_length, room_beside
+from oneclaw_google_workspace.shown_size import beginning_within, room_beside
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from oneclaw_core import ToolContext
+    from oneclaw_google_workspace.client import GoogleClient
     from oneclaw_google_workspace.docs.structure import DocumentTab
 
 _VIEWS = {
@@ -43,11 +50,6 @@ _TAB = (
     f"table/tableRows/tableCells/content(startIndex,endIndex,{_PARAGRAPH},table)))"
 )
 _FIELDS = f"documentId,title,revisionId,tabs({_TAB})"
-_COMMENT_FIELDS = (
-    "comments(commentId,status,plainTextQuote,headPost(content,author/displayName),"
-    "replies(content,author/displayName,deleted))"
-)
-_MAX_COMMENTS = 200
 _CHECKBOXES = "Google does not tell which checkboxes are ticked."
 _SUGGESTIONS = "{++text++} is suggested to be inserted, {--text--} to be deleted."
 
@@ -72,19 +74,7 @@ async def docs_read(
         raise invalid("Indexes and comments belong to the text with suggestions inline: leave suggestions out.")
     if include_indexes or include_comments:
         suggestions = "inline"
-    try:
-        document = await google.call(
-            "docs.documents.get",
-            documentId=wanted,
-            includeTabsContent=True,
-            suggestionsViewMode=_VIEWS[suggestions],
-            commentsViewMode="COMMENTS_VIEW_MODE_INCLUDED" if include_comments else None,
-            fields=f"{_FIELDS},{_COMMENT_FIELDS}" if include_comments else _FIELDS,
-        )
-    except GoogleError as error:
-        if is_office_file(error):
-            raise invalid("This is no Google Doc but such as a file of Word: use drive_download_file.") from None
-        raise
+    document = await _document(google, wanted, _VIEWS[suggestions], include_comments=include_comments)
     tabs = tabs_of(document)
     shown = [pick_tab(tabs, tab_id)] if tab_id is not None else tabs
     title = str(document.get("title", ""))
@@ -97,10 +87,30 @@ async def docs_read(
     if include_comments:
         room = room_beside(from_outside(answer, "documents"), context)
         # The text has as much room as the comments.
-        answer |= _comments(document.get("comments", []), None if room is None else room // 2)
+        answer |= comment_rows(document.get("comments", []), None if room is None else room // 2)
     text, has_checkboxes = _whole_text(shown, format, include_indexes)
     answer |= _part(text, title, offset, max_chars, answer, context, has_checkboxes=has_checkboxes)
     return from_outside({key: value for key, value in answer.items() if value is not None}, "documents")
+
+
+async def _document(google: GoogleClient, document_id: str, view: str, *, include_comments: bool) -> dict[str, Any]:
+    """Ask for a document; its comments come by way of Drive where this API does not have them."""
+    try:
+        return await google.call(
+            "docs.documents.get",
+            documentId=document_id,
+            includeTabsContent=True,
+            suggestionsViewMode=view,
+            commentsViewMode=INCLUDED if include_comments else None,
+            fields=f"{_FIELDS},{THREAD_FIELDS}" if include_comments else _FIELDS,
+        )
+    except GoogleError as error:
+        if is_office_file(error):
+            raise invalid("This is no Google Doc but such as a file of Word: use drive_download_file.") from None
+        if not (include_comments and is_unknown_to_the_editor(error)):
+            raise
+    document = await _document(google, document_id, view, include_comments=False)
+    return {**document, "comments": await threads_by_drive(google, document_id)}
 
 
 def _whole_text(tabs: Sequence[DocumentTab], form: str, with_indexes: bool) -> tuple[str, bool]:
@@ -152,26 +162,3 @@ def _part(
     if INSERTED[0] in part or DELETED[0] in part:
         notes.append(_SUGGESTIONS)
     return told(part, notes)
-
-
-def _comments(threads: Sequence[Mapping[str, Any]], room: int | None) -> dict[str, Any]:
-    is_open = [thread for thread in threads if thread.get("status") != "RESOLVED"]
-    rows = [
-        compact(
-            {
-                "id": thread.get("commentId"),
-                "quote": thread.get("plainTextQuote"),
-                **_post(thread.get("headPost", {})),
-                "replies": [_post(each) for each in thread.get("replies", []) if not each.get("deleted")],
-            }
-        )
-        for thread in is_open[:_MAX_COMMENTS]
-    ]
-    if room is not None:
-        ends = accumulate(json_length(row) + len(", ") for row in rows)
-        rows = rows[: sum(end <= room for end in ends)]
-    return {"comments": rows, **compact({"more_comments": len(is_open) - len(rows) or None})}
-
-
-def _post(post: Mapping[str, Any]) -> dict[str, Any]:
-    return compact({"author": post.get("author", {}).get("displayName"), "text": post.get("content")})

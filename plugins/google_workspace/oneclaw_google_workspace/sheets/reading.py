@@ -5,17 +5,26 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from oneclaw_google_workspace.answers import compact, from_outside, google_tool
+from oneclaw_google_workspace.comments import (
+    INCLUDED,
+    THREAD_FIELDS,
+    comment_rows,
+    is_unknown_to_the_editor,
+    threads_by_drive,
+)
 from oneclaw_google_workspace.connecting import connect
 from oneclaw_google_workspace.links import file_id
+from oneclaw_google_workspace.problems import GoogleError
 from oneclaw_google_workspace.sheets.a1 import Area
-from oneclaw_google_workspace.sheets.book import Place, get_spreadsheet, read_book
+from oneclaw_google_workspace.sheets.book import TAB_FIELDS, Place, Tab, get_spreadsheet, read_book
 from oneclaw_google_workspace.sheets.cells import cells_of
-from oneclaw_google_workspace.sheets.info import info_fields, info_row
+from oneclaw_google_workspace.sheets.info import info_fields, info_row, range_text
 from oneclaw_google_workspace.sheets.window import SHOWN_CHARACTERS, records, references, window
-from oneclaw_google_workspace.shown_size import json_length
+from oneclaw_google_workspace.shown_size import json_length, room_beside
 
 if TYPE_CHECKING:
     from oneclaw_core import ToolContext
+    from oneclaw_google_workspace.client import GoogleClient
 
 FORMATTED = "FORMATTED_VALUE"
 # Up to so many cells, Google is asked for all of a range, so that its real end is known.
@@ -29,8 +38,13 @@ async def sheets_get_info(
     """Describe a spreadsheet without its cells."""
     google = connect(context)
     wanted = tuple(dict.fromkeys(include or ()))
-    answer = await get_spreadsheet(google, file_id(spreadsheet_id, "spreadsheet_id"), info_fields(wanted))
-    return from_outside(info_row(answer, wanted), "spreadsheets")
+    parts = tuple(each for each in wanted if each != "comments")
+    book_id = file_id(spreadsheet_id, "spreadsheet_id")
+    answer = await get_spreadsheet(google, book_id, info_fields(parts))
+    shown = info_row(answer, parts)
+    if "comments" in wanted:
+        shown |= await _comments(google, book_id, room_beside(from_outside(shown, "spreadsheets"), context))
+    return from_outside(shown, "spreadsheets")
 
 
 @google_tool
@@ -68,6 +82,28 @@ async def sheets_read_values(
         left = max(left - used, 0)
         rows.append(row)
     return from_outside({"title": book.title, "ranges": rows}, "cells")
+
+
+async def _comments(google: GoogleClient, book_id: str, room: int | None) -> dict[str, Any]:
+    anchors = f"sheets(properties({TAB_FIELDS}),commentAnchors(anchorId,range))"
+    try:
+        found = await google.call(
+            "sheets.spreadsheets.get",
+            spreadsheetId=book_id,
+            commentsViewMode=INCLUDED,
+            fields=f"{THREAD_FIELDS},{anchors}",
+        )
+    except GoogleError as error:
+        if not is_unknown_to_the_editor(error):
+            raise
+        found = {"comments": await threads_by_drive(google, book_id)}
+    places = {
+        str(anchor.get("anchorId", "")): {"cell": range_text(Tab.of(sheet.get("properties", {})), anchor["range"])}
+        for sheet in found.get("sheets", [])
+        for anchor in sheet.get("commentAnchors", [])
+        if "range" in anchor
+    }
+    return comment_rows(found.get("comments", []), room, places)
 
 
 def _asked(place: Place, max_rows: int, ranges: int) -> Area:
