@@ -267,6 +267,16 @@ class Slides(Service):
             raise bad_request("There was a problem retrieving the image. It should be publicly accessible.")
         return {"createImage": {"objectId": self._add_element(deck, body, kind="image")}}
 
+    def _create_sheets_chart(self, deck: Presentation, body: dict[str, Any]) -> dict[str, Any]:
+        book = self.server.services["sheets"].books.get(body["spreadsheetId"])
+        charts = [chart["chartId"] for sheet in book.sheets for chart in sheet.charts] if book else []
+        if body["chartId"] not in charts:
+            raise bad_request("The chart could not be found.")
+        source = {"spreadsheetId": body["spreadsheetId"], "chartId": body["chartId"]}
+        return {
+            "createSheetsChart": {"objectId": self._add_element(deck, body, kind="chart", about={"source": source})}
+        }
+
     def _create_table(self, deck: Presentation, body: dict[str, Any]) -> dict[str, Any]:
         cells = [[Text() for _ in range(body["columns"])] for _ in range(body["rows"])]
         return {"createTable": {"objectId": self._add_element(deck, body, kind="table", cells=cells)}}
@@ -284,6 +294,27 @@ class Slides(Service):
     def _update_text_style(self, deck: Presentation, body: dict[str, Any]) -> None:
         assert body["textRange"] == {"type": "ALL"}
         self._text(deck, body).set_style(body["style"], body["fields"].split(","))
+
+    def _update_paragraph_style(self, deck: Presentation, body: dict[str, Any]) -> None:
+        assert (body["textRange"], body["fields"]) == ({"type": "ALL"}, "alignment")
+        self._text(deck, body).alignment = body["style"]["alignment"]
+
+    def _update_page_properties(self, deck: Presentation, body: dict[str, Any]) -> None:
+        assert body["fields"] == "pageBackgroundFill.solidFill.color"
+        self._page(deck, body["objectId"]).background = body["pageProperties"]["pageBackgroundFill"]
+
+    def _update_table_cell_properties(self, deck: Presentation, body: dict[str, Any]) -> None:
+        assert body["fields"] == "tableCellBackgroundFill.solidFill.color"
+        table = self._find(deck, body["objectId"])
+        where = body.get("tableRange", {}).get("location")
+        for number, row in enumerate(table.cells):
+            for column, cell in enumerate(row):
+                if where in (None, {"rowIndex": number, "columnIndex": column}):
+                    cell.fill = body["tableCellProperties"]["tableCellBackgroundFill"]
+
+    def _update_page_element_transform(self, deck: Presentation, body: dict[str, Any]) -> None:
+        assert body["applyMode"] == "ABSOLUTE"
+        self._find(deck, body["objectId"]).properties["transform"] = body["transform"]
 
     def _replace_all_text(self, deck: Presentation, body: dict[str, Any]) -> dict[str, Any]:
         criteria = body["containsText"]

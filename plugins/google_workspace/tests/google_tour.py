@@ -224,6 +224,8 @@ async def _documents(google: GoogleServer, call: Call) -> None:
     await call("docs_replace_text", document_id=document, replacements=[{"find": "Tea", "replace": "Kaffee"}])
     await call("docs_insert_element", document_id=document, element="table", data=[["a", "Ä"], ["1", "2"]])
     await call("docs_format", document_id=document, match_text="milk", bold=True, text_color="#ff0000")
+    tab = await call("docs_manage_tab", document_id=document, action="add", title="Ä & Ö", text="tea")
+    await call("docs_set_header_footer", document_id=document, part="footer", text=ODD, tab_id=tab["tab_id"])
 
 
 async def _spreadsheets(google: GoogleServer, call: Call) -> None:
@@ -242,6 +244,9 @@ async def _spreadsheets(google: GoogleServer, call: Call) -> None:
     other = google.services["sheets"].add("Other")
     await call("sheets_manage_structure", **book, action="copy_tab_to", tab="Ä & Ö", destination_spreadsheet_id=other)
     await call("sheets_format_cells", **book, range="B!A1:C1", bold=True, background_color="#ffeeaa", borders="all")
+    await call("sheets_manage_structure", **book, action="name_range", title="Preis", range="B!A1:B2")
+    await call("sheets_manage_structure", **book, action="add_chart", range="B!A1:B2", title=ODD)
+    await call("sheets_format_cells", **book, range="B!D1", validation={"condition": "LIST", "values": ["Ä", "Ö"]})
 
 
 async def _presentations(google: GoogleServer, call: Call) -> None:
@@ -253,6 +258,7 @@ async def _presentations(google: GoogleServer, call: Call) -> None:
     await call("slides_read", **deck, include_elements=True, thumbnail_slide_id=first, save_thumbnail_to="slide.png")
     await call("slides_update_text", **deck, replacements=[{"find": "tea", "replace": "Kaffee & Tee"}])
     await call("slides_add_element", **deck, slide_id=first, element="text_box", text="Ä 😀", fill_color="#00ff00")
+    await call("slides_format", **deck, object_id=first, fill_color="#ffeeaa")
     await call("slides_manage_slides", **deck, action="move", object_ids=[first], to_index=2)
     other = slides.add("Old", {"elements": [Element("shape-1", text=Text("old"))]})
     await call("slides_update_text", presentation_id=other, object_id="shape-1", text="new")

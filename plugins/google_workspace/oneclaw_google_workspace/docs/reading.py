@@ -16,11 +16,12 @@ from oneclaw_google_workspace.comments import (
 from oneclaw_google_workspace.connecting import connect
 from oneclaw_google_workspace.docs.inline import DELETED, INSERTED
 from oneclaw_google_workspace.docs.rendering import render
-from oneclaw_google_workspace.docs.structure import pick_tab, tabs_of
+from oneclaw_google_workspace.docs.structure import pick_tab, tabs_of, text_between
 from oneclaw_google_workspace.edits import is_office_file
 from oneclaw_google_workspace.links import file_id
 from oneclaw_google_workspace.problems import GoogleError, invalid
 from oneclaw_google_workspace.shown_size import beginning_within, room_beside
+from oneclaw_google_workspace.wording import excerpt
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -45,11 +46,13 @@ _PARAGRAPH = (
     f"{_SUGGESTED}),horizontalRule,pageBreak,columnBreak,equation,autoText))"
 )
 _TAB = (
-    "tabProperties(tabId,title,parentTabId),childTabs,documentTab(lists,inlineObjects,footnotes,body/content"
+    "tabProperties(tabId,title,parentTabId),childTabs,documentTab(lists,inlineObjects,footnotes,"
+    "documentStyle(defaultHeaderId,defaultFooterId),headers,footers,body/content"
     f"(startIndex,endIndex,{_PARAGRAPH},tableOfContents/content/startIndex,"
     f"table/tableRows/tableCells/content(startIndex,endIndex,{_PARAGRAPH},table)))"
 )
 _FIELDS = f"documentId,title,revisionId,tabs({_TAB})"
+_FRAME_CHARACTERS = 500
 _CHECKBOXES = "Google does not tell which checkboxes are ticked."
 _SUGGESTIONS = "{++text++} is suggested to be inserted, {--text--} to be deleted."
 
@@ -82,7 +85,7 @@ async def docs_read(
         "document_id": document.get("documentId"),
         "title": title,
         "revision_id": document.get("revisionId"),
-        "tabs": [compact({"tab_id": tab.id, "title": tab.title, "parent_tab_id": tab.parent_id}) for tab in tabs],
+        "tabs": [_tab_row(tab) for tab in tabs],
     }
     if include_comments:
         room = room_beside(from_outside(answer, "documents"), context)
@@ -91,6 +94,15 @@ async def docs_read(
     text, has_checkboxes = _whole_text(shown, format, include_indexes)
     answer |= _part(text, title, offset, max_chars, answer, context, has_checkboxes=has_checkboxes)
     return from_outside({key: value for key, value in answer.items() if value is not None}, "documents")
+
+
+def _tab_row(tab: DocumentTab) -> dict[str, Any]:
+    frames = {}
+    for part in ("header", "footer"):
+        _, content = tab.frame(part)
+        end = int(content[-1].get("endIndex", 1)) if content else 0
+        frames[part] = excerpt(text_between(content, 0, end), _FRAME_CHARACTERS)
+    return compact({"tab_id": tab.id, "title": tab.title, "parent_tab_id": tab.parent_id, **frames})
 
 
 async def _document(google: GoogleClient, document_id: str, view: str, *, include_comments: bool) -> dict[str, Any]:

@@ -15,9 +15,10 @@ if TYPE_CHECKING:
 NO_TEXT = "\ue907"
 _RUNS = "startIndex,endIndex,paragraph/elements(startIndex,endIndex,textRun/content)"
 # Tabs and tables within others are asked for whole: a mask has no way to say "and so on".
+_BODY = f"body/content({_RUNS},table/tableRows/tableCells(startIndex,content({_RUNS},table)))"
 PLACE_FIELDS = (
-    "title,revisionId,tabs(tabProperties(tabId,title,parentTabId),childTabs,documentTab/body/content"
-    f"({_RUNS},table/tableRows/tableCells(startIndex,content({_RUNS},table))))"
+    f"title,revisionId,tabs(tabProperties(tabId,title,parentTabId),childTabs,documentTab({_BODY},"
+    "documentStyle(defaultHeaderId,defaultFooterId),headers,footers))"
 )
 
 
@@ -47,6 +48,16 @@ class DocumentTab:
         """The index of its last newline, before which text can be put in."""
         body = self.body
         return max(int(body[-1].get("endIndex", 2)) - 1, 1) if body else 1
+
+    def frame(self, part: str) -> tuple[str, list[Mapping[str, Any]]]:
+        """Find the header or the footer of its pages: the id, empty for none, and the structural elements.
+
+        Args:
+            part: ``header`` or ``footer``.
+        """
+        frame_id = str(self.content.get("documentStyle", {}).get(f"default{part.title()}Id", ""))
+        found = self.content.get(f"{part}s", {}).get(frame_id, {})
+        return frame_id, list(found.get("content", []))
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,6 +24,8 @@ _BORDERS = {
 }
 # How many values a condition takes; one, if nothing is said.
 _VALUES = {"NUMBER_BETWEEN": 2, "BLANK": 0, "NOT_BLANK": 0}
+_OBJECTS = ("conditional_rule", "validation")
+COLOR_SCALE = "COLOR_SCALE"
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +53,7 @@ class Format:
     row_height: int | None = None
     auto_resize_columns: bool = False
     conditional_rule: Mapping[str, Any] | None = None
+    validation: Mapping[str, Any] | None = None
 
     @property
     def applied(self) -> list[str]:
@@ -64,7 +67,7 @@ class Format:
     @property
     def described(self) -> str:
         """What is changed, for a question."""
-        words = [setting_words(name, getattr(self, name)) for name in self.applied if name != "conditional_rule"]
+        words = [setting_words(name, getattr(self, name)) for name in self.applied if name not in _OBJECTS]
         if self.borders not in (None, "none"):
             words += [setting_words(name, getattr(self, name)) for name in ("border_style", "border_color")]
         if self.conditional_rule is not None:
@@ -73,7 +76,11 @@ class Format:
             look = [
                 setting_words(name, rule[name]) for name in ("background_color", "text_color", "bold") if name in rule
             ]
-            words.append(f"conditional_rule {rule['condition']}{values} ({', '.join(look)})")
+            instead = f" in place of rule {rule['index']}" if rule.get("index") is not None else ""
+            shown = f" ({', '.join(look)})" if look else ""
+            words.append(f"conditional_rule {rule['condition']}{values}{shown}{instead}")
+        if self.validation is not None:
+            words.append(_validation_words(self.validation))
         return ", ".join(words)
 
 
@@ -110,8 +117,10 @@ def requests_for(format_: Format, place: Place) -> list[dict[str, Any]]:
         requests.append({"mergeCells": {"range": grid_range, "mergeType": format_.merge}})
     requests += _sizes(format_, place)
     if format_.conditional_rule is not None:
-        rule = {"ranges": [grid_range], "booleanRule": _boolean_rule(format_.conditional_rule)}
-        requests.append({"addConditionalFormatRule": {"index": 0, "rule": rule}})
+        requests.append(_conditional_request(format_.conditional_rule, place))
+    if format_.validation is not None:
+        rule = _validation_rule(format_.validation)
+        requests.append({"setDataValidation": {"range": grid_range, **compact({"rule": rule})}})
     return requests
 
 
@@ -174,7 +183,62 @@ def _dimension(sheet_id: int, dimension: str, start: int, end: int | None) -> di
     return {"sheetId": sheet_id, "dimension": dimension, "startIndex": start, **known}
 
 
-def _boolean_rule(rule: Mapping[str, Any]) -> dict[str, Any]:
+def _conditional_request(rule: Mapping[str, Any], place: Place) -> dict[str, Any]:
+    key, written = "booleanRule", _gradient(rule) if rule["condition"] == COLOR_SCALE else _boolean_rule(rule)
+    if rule["condition"] == COLOR_SCALE:
+        key = "gradientRule"
+    made = {"ranges": [place.grid_range], key: written}
+    if rule.get("index") is None:
+        return {"addConditionalFormatRule": {"index": 0, "rule": made}}
+    where = {"sheetId": place.tab.sheet_id, "index": rule["index"]}
+    return {"updateConditionalFormatRule": {**where, "rule": made}}
+
+
+def _gradient(rule: Mapping[str, Any]) -> dict[str, Any]:
+    """Colour cells from the lowest number to the highest."""
+    colors = [color_style(str(value), "values") for value in rule.get("values", ())]
+    if len(colors) not in (2, 3) or any(name in rule for name in ("background_color", "text_color", "bold")):
+        raise invalid(f"The condition {COLOR_SCALE} takes 2 or 3 colours as values, and no other look.")
+    points: list[dict[str, Any]] = [{"type": "MIN"}, {"type": "PERCENTILE", "value": "50"}, {"type": "MAX"}]
+    chosen = points if len(colors) == 3 else [points[0], points[2]]
+    names = ("minpoint", "midpoint", "maxpoint") if len(colors) == 3 else ("minpoint", "maxpoint")
+    return {name: {**point, "colorStyle": color} for name, point, color in zip(names, chosen, colors, strict=True)}
+
+
+def _validation_rule(validation: Mapping[str, Any]) -> dict[str, Any] | None:
+    """Write what cells accept; ``None`` for anything."""
+    kind = str(validation["condition"])
+    values = [str(value).strip() for value in validation.get("values", ())]
+    if kind == "NONE":
+        if values:
+            raise invalid("validation NONE takes no values.")
+        return None
+    if kind == "LIST":
+        if not values or not all(values):
+            raise invalid("validation LIST takes the choices as values.")
+        condition = _condition("ONE_OF_LIST", values)
+    elif kind == "RANGE":
+        if len(values) != 1 or not values[0]:
+            raise invalid("validation RANGE takes one value, the range with the choices.")
+        condition = _condition("ONE_OF_RANGE", [f"={values[0].removeprefix('=')}"])
+    elif kind == "CHECKBOX":
+        if values:
+            raise invalid("validation CHECKBOX takes no values.")
+        condition = {"type": "BOOLEAN"}
+    else:
+        condition = _checked_condition(validation)
+    return {"condition": condition, "strict": bool(validation.get("strict", True)), "showCustomUi": True}
+
+
+def _validation_words(validation: Mapping[str, Any]) -> str:
+    kind = str(validation["condition"])
+    if kind == "NONE":
+        return "no validation"
+    values = f" {listing(map(str, validation['values']))}" if validation.get("values") else ""
+    return f"accepting {'only ' if validation.get('strict', True) else ''}{kind}{values}"
+
+
+def _checked_condition(rule: Mapping[str, Any]) -> dict[str, Any]:
     condition = str(rule["condition"])
     values = [str(value).strip() for value in rule.get("values", ())]
     needed = _VALUES.get(condition, 1)
@@ -182,6 +246,15 @@ def _boolean_rule(rule: Mapping[str, Any]) -> dict[str, Any]:
         raise invalid(f"The condition {condition} takes {needed or 'no'} value{'' if needed == 1 else 's'}.")
     if condition == "CUSTOM_FORMULA" and not values[0].startswith("="):
         values = [f"={values[0]}"]
+    return _condition(condition, values)
+
+
+def _condition(kind: str, values: list[str]) -> dict[str, Any]:
+    return {"type": kind, **compact({"values": [{"userEnteredValue": value} for value in values]})}
+
+
+def _boolean_rule(rule: Mapping[str, Any]) -> dict[str, Any]:
+    written = _checked_condition(rule)
     format_: dict[str, Any] = {}
     if rule.get("background_color"):
         format_["backgroundColorStyle"] = color_style(rule["background_color"], "background_color")
@@ -192,5 +265,4 @@ def _boolean_rule(rule: Mapping[str, Any]) -> dict[str, Any]:
         format_["textFormat"] = text
     if not format_:
         raise invalid("A conditional_rule needs a background_color, text_color or bold.")
-    written = {"type": condition, **compact({"values": [{"userEnteredValue": value} for value in values]})}
     return {"condition": written, "format": format_}

@@ -39,6 +39,7 @@ async def sheets_format_cells(
     row_height: int | None = None,
     auto_resize_columns: bool = False,
     conditional_rule: dict[str, Any] | None = None,
+    validation: dict[str, Any] | None = None,
     *,
     context: ToolContext,
 ) -> dict[str, Any]:
@@ -66,6 +67,7 @@ async def sheets_format_cells(
         row_height,
         auto_resize_columns,
         conditional_rule,
+        validation,
     )
     book = await read_book(google, spreadsheet_id)
     place = book.place(range)
@@ -80,7 +82,7 @@ async def sheets_format_cells(
         body={"requests": requests},
         fields="spreadsheetId",
         # A rule that is added a second time is there twice; all else only sets what it is to be.
-        is_repeatable=conditional_rule is None,
+        is_repeatable=conditional_rule is None or conditional_rule.get("index") is not None,
         unclear_hint="Look for the rule with sheets_get_info and include conditional_formats",
     )
     return {"range": place.text, "applied": applied}

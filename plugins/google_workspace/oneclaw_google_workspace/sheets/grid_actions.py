@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 def freeze(book: Book, wish: Wish) -> Action:
     """Keep the first rows or columns in view, or let go of them."""
-    tab = _grid_tab(book, wish)
+    tab = grid_tab(book, wish)
     grid, fields, words = {}, [], []
     for number, have, name, what in (
         (wish.rows, tab.rows, "frozenRowCount", "row"),
@@ -40,12 +40,7 @@ def freeze(book: Book, wish: Wish) -> Action:
 
 def sort_range(book: Book, wish: Wish) -> Action:
     """Sort the rows of a range."""
-    text = wish.range or ""
-    if wish.tab is not None and "!" not in text:
-        text = f"{quoted_tab(book.tab(wish.tab).title)}!{text}"
-    place = book.place(text)
-    if wish.tab is not None and place.tab != book.tab(wish.tab):
-        raise invalid(f"{place.text} is not in the tab {wish.tab[:100]!r}. Give the range alone.")
+    place = ranged(book, wish)
     area = place.inside
     specs, words = [], []
     for key in wish.sort_by:
@@ -64,6 +59,39 @@ def sort_range(book: Book, wish: Wish) -> Action:
         {"sortRange": {"range": area.grid_range(place.tab.sheet_id), "sortSpecs": specs}},
         f"sorted {place.text} by {', '.join(words)}",
         place.tab.sheet_id,
+    )
+
+
+def ranged(book: Book, wish: Wish) -> Place:
+    """Find the range of a wish, in its tab if it names one.
+
+    Raises:
+        GoogleError: there is no such range, or it is in another tab.
+    """
+    text = wish.range or ""
+    if wish.tab is not None and "!" not in text:
+        text = f"{quoted_tab(book.tab(wish.tab).title)}!{text}"
+    place = book.place(text)
+    if wish.tab is not None and place.tab != book.tab(wish.tab):
+        raise invalid(f"{place.text} is not in the tab {wish.tab[:100]!r}. Give the range alone.")
+    return place
+
+
+def hide(book: Book, wish: Wish, dimension: str, *, is_hidden: bool) -> Action:
+    """Hide rows or columns, or show them again."""
+    tab, have, what = _dimension(book, wish, dimension)
+    start = wish.start or 1
+    if start + wish.count - 1 > have:
+        raise invalid(f"{tab.title!r} has only {counted(have, what)}.")
+    span = _span(dimension, start, wish.count)
+    named = f"{what} {span}" if wish.count == 1 else f"{what}s {span}"
+    verb = "hide" if is_hidden else "show"
+    properties = {"properties": {"hiddenByUser": is_hidden}, "fields": "hiddenByUser"}
+    return Action(
+        f"{verb} {named} of the tab {listing([tab.title])} in",
+        {"updateDimensionProperties": {"range": _range(tab, dimension, start, wish.count), **properties}},
+        f"{'hid' if is_hidden else 'showed'} {named}",
+        tab.sheet_id,
     )
 
 
@@ -116,11 +144,16 @@ def delete(book: Book, wish: Wish, dimension: str) -> Action:
 
 
 def _dimension(book: Book, wish: Wish, dimension: str) -> tuple[Tab, int, str]:
-    tab = _grid_tab(book, wish)
+    tab = grid_tab(book, wish)
     return (tab, tab.rows, "row") if dimension == "ROWS" else (tab, tab.columns, "column")
 
 
-def _grid_tab(book: Book, wish: Wish) -> Tab:
+def grid_tab(book: Book, wish: Wish) -> Tab:
+    """Find the tab of a wish, which has cells.
+
+    Raises:
+        GoogleError: there is none, or it has none.
+    """
     tab = book.tab(wish.tab or "")
     if not tab.rows:
         raise invalid(f"The tab {tab.title!r} holds a chart or the like, no cells.")
