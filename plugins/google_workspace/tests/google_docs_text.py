@@ -174,6 +174,7 @@ class TabText:
         """Replace within paragraphs; gives how often."""
         count = 0
         for first, last in reversed(self._all_paragraphs()):
+            ending = self.units[last]
             plain = "".join(
                 {"object": "\ue907", "half": "\ue908"}.get(unit.kind, unit.value) for unit in self.units[first:last]
             )
@@ -187,11 +188,11 @@ class TabText:
                 start, end = first + places[match.start()], first + places[match.end()]
                 style = self.units[start].style
                 if suggestion is None:
-                    self.units[start:end] = units_of(text, style, self.units[last])
+                    self.units[start:end] = units_of(text, style, ending)
                 else:
                     for unit in self.units[start:end]:
                         unit.deleted = suggestion
-                    self.units[end:end] = units_of(text, style, self.units[last], inserted=suggestion)
+                    self.units[end:end] = units_of(text, style, ending, inserted=suggestion)
                 count += 1
         return count
 
