@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 from oneclaw_google_workspace.answers import compact, from_outside, google_tool
 from oneclaw_google_workspace.comments import Remark, add_by_drive, answer_by_drive, is_unknown_to_the_editor
 from oneclaw_google_workspace.connecting import connect
-from oneclaw_google_workspace.docs.places import match, open_document
-from oneclaw_google_workspace.docs.updates import update
+from oneclaw_google_workspace.docs.document import match, open_document, update
 from oneclaw_google_workspace.links import file_id
 from oneclaw_google_workspace.problems import GoogleError, invalid
 from oneclaw_google_workspace.sheets.book import read_book

@@ -14,9 +14,8 @@ from oneclaw_google_workspace.comments import (
     threads_by_drive,
 )
 from oneclaw_google_workspace.connecting import connect
-from oneclaw_google_workspace.docs.inline import DELETED, INSERTED
-from oneclaw_google_workspace.docs.rendering import render
-from oneclaw_google_workspace.docs.structure import pick_tab, tabs_of, text_between
+from oneclaw_google_workspace.docs.document import pick_tab, tabs_of, text_between
+from oneclaw_google_workspace.docs.rendering import DELETED, INSERTED, render
 from oneclaw_google_workspace.edits import is_office_file
 from oneclaw_google_workspace.links import file_id
 from oneclaw_google_workspace.problems import GoogleError, invalid
@@ -28,7 +27,7 @@ if TYPE_CHECKING:
 
     from oneclaw_core import ToolContext
     from oneclaw_google_workspace.client import GoogleClient
-    from oneclaw_google_workspace.docs.structure import DocumentTab
+    from oneclaw_google_workspace.docs.document import DocumentTab
 
 _VIEWS = {
     "default": "DEFAULT_FOR_CURRENT_ACCESS",

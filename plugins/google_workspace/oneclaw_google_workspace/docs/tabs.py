@@ -6,9 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from oneclaw_google_workspace.answers import compact, google_tool
 from oneclaw_google_workspace.connecting import connect
-from oneclaw_google_workspace.docs.places import open_document
-from oneclaw_google_workspace.docs.structure import tabs_of, text_between
-from oneclaw_google_workspace.docs.updates import update
+from oneclaw_google_workspace.docs.document import open_document, tabs_of, text_between, update
 from oneclaw_google_workspace.editor_text import insertable, utf16_length
 from oneclaw_google_workspace.links import file_id
 from oneclaw_google_workspace.problems import GoogleError, invalid
@@ -19,8 +17,7 @@ if TYPE_CHECKING:
 
     from oneclaw_core import ToolContext
     from oneclaw_google_workspace.client import GoogleClient
-    from oneclaw_google_workspace.docs.places import OpenDocument
-    from oneclaw_google_workspace.docs.structure import DocumentTab
+    from oneclaw_google_workspace.docs.document import DocumentTab, OpenDocument
 
 # What each action needs, and what it can take beside that.
 _PARAMETERS: dict[str, tuple[set[str], set[str]]] = {
