@@ -12,8 +12,7 @@ from oneclaw_google_workspace.links import file_id
 from oneclaw_google_workspace.problems import GoogleError, invalid
 from oneclaw_google_workspace.sheets.book import read_book
 from oneclaw_google_workspace.slides.decks import edit, open_deck
-from oneclaw_google_workspace.slides.elements import elements_of, title_of
-from oneclaw_google_workspace.slides.text import TEXT_FIELDS
+from oneclaw_google_workspace.slides.elements import TEXT_FIELDS, elements_of, title_of
 from oneclaw_google_workspace.wording import listing, quoted
 
 if TYPE_CHECKING:

@@ -6,8 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from oneclaw_google_workspace.answers import compact
-from oneclaw_google_workspace.editor_text import utf16_length, utf16_slice
-from oneclaw_google_workspace.edits import is_office_file, is_outdated, send_edits
+from oneclaw_google_workspace.editors import is_office_file, is_outdated, send_edits, utf16_length, utf16_slice
 from oneclaw_google_workspace.problems import GoogleError, invalid
 from oneclaw_google_workspace.wording import excerpt, listing, quoted
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from oneclaw_google_workspace.answers import compact, from_outside, google_tool
 from oneclaw_google_workspace.connecting import connect
 from oneclaw_google_workspace.docs.document import Span, match, matches, open_document, text_between, update
-from oneclaw_google_workspace.editor_text import rgb
+from oneclaw_google_workspace.editors import rgb
 from oneclaw_google_workspace.links import file_id
 from oneclaw_google_workspace.problems import invalid
 from oneclaw_google_workspace.wording import counted, excerpt, quoted, setting_words

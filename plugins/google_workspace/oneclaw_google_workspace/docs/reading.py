@@ -16,7 +16,7 @@ from oneclaw_google_workspace.comments import (
 from oneclaw_google_workspace.connecting import connect
 from oneclaw_google_workspace.docs.document import pick_tab, tabs_of, text_between
 from oneclaw_google_workspace.docs.rendering import DELETED, INSERTED, render
-from oneclaw_google_workspace.edits import is_office_file
+from oneclaw_google_workspace.editors import is_office_file
 from oneclaw_google_workspace.links import file_id
 from oneclaw_google_workspace.problems import GoogleError, invalid
 from oneclaw_google_workspace.shown_size import beginning_within, room_beside

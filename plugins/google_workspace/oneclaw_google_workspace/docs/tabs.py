@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from oneclaw_google_workspace.answers import compact, google_tool
 from oneclaw_google_workspace.connecting import connect
 from oneclaw_google_workspace.docs.document import open_document, tabs_of, text_between, update
-from oneclaw_google_workspace.editor_text import insertable, utf16_length
+from oneclaw_google_workspace.editors import insertable, utf16_length
 from oneclaw_google_workspace.links import file_id
 from oneclaw_google_workspace.problems import GoogleError, invalid
 from oneclaw_google_workspace.wording import counted, listing, passage

@@ -8,11 +8,10 @@ from oneclaw_google_workspace.answers import compact, from_outside, google_tool
 from oneclaw_google_workspace.api_request import api_request
 from oneclaw_google_workspace.connecting import connect
 from oneclaw_google_workspace.docs.document import Place, open_document, text_between, update
-from oneclaw_google_workspace.editor_text import insertable, utf16_length
+from oneclaw_google_workspace.editors import Replacements, insertable, utf16_length
 from oneclaw_google_workspace.folders import find_folder, in_folder
 from oneclaw_google_workspace.links import file_id
 from oneclaw_google_workspace.problems import GoogleError, invalid
-from oneclaw_google_workspace.replacing import Replacements
 from oneclaw_google_workspace.wording import excerpt, listing, passage
 
 if TYPE_CHECKING:

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 from oneclaw_google_workspace.answers import compact, failed, google_tool, parted
 from oneclaw_google_workspace.connecting import connect
 from oneclaw_google_workspace.drive.access import NEVER, PEOPLE, Access, expiry, share_subject
-from oneclaw_google_workspace.drive.references import refer
-from oneclaw_google_workspace.drive.rows import PERMISSION_FIELDS, is_inherited, permission_row, who
+from oneclaw_google_workspace.drive.rows import PERMISSION_FIELDS, is_inherited, permission_row, refer, who
 from oneclaw_google_workspace.problems import GoogleError, invalid
 from oneclaw_google_workspace.wording import listing
 

@@ -6,13 +6,12 @@ from typing import TYPE_CHECKING, Any
 
 from oneclaw_google_workspace.answers import compact, google_tool
 from oneclaw_google_workspace.connecting import connect
-from oneclaw_google_workspace.editor_text import image_address, insertable, rgb
+from oneclaw_google_workspace.editors import image_address, insertable, rgb
 from oneclaw_google_workspace.links import file_id
 from oneclaw_google_workspace.problems import invalid
 from oneclaw_google_workspace.slides.decks import edit, new_id, open_deck
-from oneclaw_google_workspace.slides.elements import title_of
+from oneclaw_google_workspace.slides.elements import TEXT_FIELDS, title_of
 from oneclaw_google_workspace.slides.new_slides import fill, place_on
-from oneclaw_google_workspace.slides.text import TEXT_FIELDS
 from oneclaw_google_workspace.wording import excerpt, passage, quoted, table_said
 
 if TYPE_CHECKING:

@@ -8,12 +8,18 @@ from typing import TYPE_CHECKING, Any
 
 from oneclaw_google_workspace.answers import compact, google_tool
 from oneclaw_google_workspace.connecting import connect
-from oneclaw_google_workspace.editor_text import rgb
+from oneclaw_google_workspace.editors import rgb
 from oneclaw_google_workspace.links import file_id
 from oneclaw_google_workspace.problems import GoogleError, invalid
 from oneclaw_google_workspace.slides.decks import edit, open_deck
-from oneclaw_google_workspace.slides.elements import EMU_PER_POINT, elements_of, points, title_of
-from oneclaw_google_workspace.slides.text import TEXT_FIELDS, shown_text
+from oneclaw_google_workspace.slides.elements import (
+    EMU_PER_POINT,
+    TEXT_FIELDS,
+    elements_of,
+    points,
+    shown_text,
+    title_of,
+)
 from oneclaw_google_workspace.wording import quoted, setting_words
 
 if TYPE_CHECKING:

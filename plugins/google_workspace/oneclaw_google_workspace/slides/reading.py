@@ -22,9 +22,8 @@ from oneclaw_google_workspace.links import file_id
 from oneclaw_google_workspace.problems import GoogleError, invalid
 from oneclaw_google_workspace.shown_size import beginning_within, json_length, room_beside
 from oneclaw_google_workspace.slides.decks import open_deck
-from oneclaw_google_workspace.slides.elements import ELEMENT_FIELDS, elements_of, title_of
+from oneclaw_google_workspace.slides.elements import ELEMENT_FIELDS, TEXT_FIELDS, elements_of, shown_text, title_of
 from oneclaw_google_workspace.slides.new_slides import page_size
-from oneclaw_google_workspace.slides.text import TEXT_FIELDS, shown_text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
