@@ -89,7 +89,7 @@ def test_extras_are_told_where_they_are_wanted(sheets, budget, desk):
             "background_color": "#ff0000",
             "bold": True,
         },
-        {"index": 1, "ranges": ["Sales!A1:B1"], "condition": "gradient"},
+        {"index": 1, "ranges": ["Sales!A1:B1"], "condition": "COLOR_SCALE"},
     ]
     assert sales["filters"] == [
         {"range": "Sales!A1:B1"},
