@@ -173,7 +173,7 @@ class OpenDocument:
 
     @property
     def named(self) -> str:
-        """How a question to the user calls it."""
+        """The name of the item in a question to the user."""
         return f"the document {listing([self.title or self.id])}"
 
     def tab(self, tab_id: str | None) -> DocumentTab:
@@ -187,7 +187,7 @@ class OpenDocument:
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """What a model says about where to put something.
+    """The place in a document, as the model states it.
 
     Attributes:
         position: ``end``, ``start``, ``index``, ``before_text`` or ``after_text``.
@@ -215,7 +215,7 @@ class Place:
 
     @property
     def described(self) -> str:
-        """How a question to the user calls it."""
+        """The name of the item in a question to the user."""
         if self.position in ("before_text", "after_text"):
             return f"{self.position.removesuffix('_text')} {quoted(self.anchor_text or '', 40)} in"
         return f"at index {self.index} of" if self.position == "index" else f"at the {self.position} of"
@@ -317,7 +317,7 @@ class Updated:
 
     @property
     def state(self) -> dict[str, Any]:
-        """What every answer says at its end."""
+        """The closing line of every answer."""
         if not self.is_suggestion:
             return {"revision_id": self.revision_id, "suggested": False}
         note = None if self.suggestion_ids else "Google did not confirm that this became a suggestion: see docs_read."

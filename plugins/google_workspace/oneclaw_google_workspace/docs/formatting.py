@@ -28,7 +28,7 @@ _PRESETS = {
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """What is to be set, ``None`` for what stays as it is.
+    """The new values; ``None`` for those that stay.
 
     Raises:
         GoogleError: nothing is, or a value is none.
@@ -56,12 +56,12 @@ class Look:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """What is to be set, by the names of the arguments."""
+        """The new values, by argument name."""
         return tuple(name for name in self.__slots__ if getattr(self, name) is not None)
 
     @property
     def described(self) -> str:
-        """What is to be set, for a question."""
+        """The new values, in words for a question."""
         return ", ".join(setting_words(name, getattr(self, name)) for name in self.names)
 
     def requests(self, spans: Iterable[Span], tab_id: str | None) -> tuple[dict[str, Any], ...]:

@@ -63,7 +63,7 @@ def written_cells(rows: Rows) -> int:
 
 
 def has_formulas(rows: Rows, value_input_option: str) -> bool:
-    """Whether some cells become formulas."""
+    """Return True if some cells become formulas."""
     return next(_formulas(rows, value_input_option), None) is not None
 
 
@@ -297,7 +297,7 @@ def _target(book: Book, text: str, size: tuple[int, int]) -> Place:
 def _results(
     places: Iterable[Place], parts: Iterable[tuple[str, Rows]], updates: Iterable[Mapping[str, Any]]
 ) -> dict[str, Any]:
-    """What formulas came to, by cell; the first of them."""
+    """Return the first results of formulas, by cell."""
     found: dict[str, Any] = {}
     for place, (_, rows), update in zip(places, parts, updates, strict=False):
         answered = update.get("updatedData", {}).get("values", [])
