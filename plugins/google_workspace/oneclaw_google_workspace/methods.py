@@ -73,6 +73,11 @@ POST   gmail.users.threads.modify /gmail/v1/users/me/threads/{id}/modify repeata
 POST   gmail.users.threads.trash /gmail/v1/users/me/threads/{id}/trash repeatable
 POST   gmail.users.threads.untrash /gmail/v1/users/me/threads/{id}/untrash repeatable
 GET    drive.about.get /drive/v3/about
+POST   drive.comments.create /drive/v3/files/{fileId}/comments
+DELETE drive.comments.delete /drive/v3/files/{fileId}/comments/{commentId}
+GET    drive.comments.get /drive/v3/files/{fileId}/comments/{commentId}
+GET    drive.comments.list /drive/v3/files/{fileId}/comments
+PATCH  drive.comments.update /drive/v3/files/{fileId}/comments/{commentId}
 GET    drive.drives.list /drive/v3/drives
 POST   drive.files.copy /drive/v3/files/{fileId}/copy all_drives
 POST   drive.files.create /drive/v3/files all_drives
@@ -87,6 +92,9 @@ POST   drive.permissions.create /drive/v3/files/{fileId}/permissions all_drives
 DELETE drive.permissions.delete /drive/v3/files/{fileId}/permissions/{permissionId} all_drives
 GET    drive.permissions.list /drive/v3/files/{fileId}/permissions all_drives
 PATCH  drive.permissions.update /drive/v3/files/{fileId}/permissions/{permissionId} all_drives
+POST   drive.replies.create /drive/v3/files/{fileId}/comments/{commentId}/replies
+DELETE drive.replies.delete /drive/v3/files/{fileId}/comments/{commentId}/replies/{replyId}
+PATCH  drive.replies.update /drive/v3/files/{fileId}/comments/{commentId}/replies/{replyId}
 GET    calendar.calendarList.list /calendar/v3/users/me/calendarList
 DELETE calendar.events.delete /calendar/v3/calendars/{calendarId}/events/{eventId}
 GET    calendar.events.get /calendar/v3/calendars/{calendarId}/events/{eventId}

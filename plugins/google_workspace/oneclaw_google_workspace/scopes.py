@@ -98,6 +98,9 @@ TOOL_SCOPES: dict[str, tuple[str, ...]] = {
     "docs_replace_text": ("documents",),
     "docs_insert_element": ("documents",),
     "docs_format": ("documents",),
+    "docs_manage_tab": ("documents",),
+    "docs_set_header_footer": ("documents",),
+    "docs_comment": ("documents",),
     "sheets_create": ("drive.file",),
     "sheets_get_info": ("spreadsheets.readonly",),
     "sheets_read_values": ("spreadsheets.readonly",),
@@ -106,12 +109,15 @@ TOOL_SCOPES: dict[str, tuple[str, ...]] = {
     "sheets_clear_values": ("spreadsheets",),
     "sheets_manage_structure": ("spreadsheets",),
     "sheets_format_cells": ("spreadsheets",),
+    "sheets_comment": ("spreadsheets",),
     "slides_create": ("drive.file",),
     "slides_read": ("presentations.readonly",),
     "slides_add_slide": ("presentations",),
     "slides_update_text": ("presentations",),
     "slides_add_element": ("presentations",),
     "slides_manage_slides": ("presentations",),
+    "slides_format": ("presentations",),
+    "slides_comment": ("presentations",),
     "forms_create": ("drive.file",),
     "forms_get": ("forms.body.readonly",),
     "forms_add_questions": ("forms.body",),
@@ -219,7 +225,25 @@ def login_options(tool_name: str, missing: Iterable[str]) -> str:
             words.append(options)
             rest = left
             break
-    return " ".join([*words, *(f"--scope {scope}" for scope in rest)])
+    extra = [scope for scope in rest if scope in EXTRA_SCOPES]
+    others = _services_with([scope for scope in rest if scope not in EXTRA_SCOPES], besides=name)
+    if others:
+        # One call of the command signs in for reading, or for writing too.
+        needs_writing = any(is_writing for _, is_writing in others) or (words and "--read-only" not in words[0])
+        names = ",".join([*([name] if words else []), *(other for other, _ in others)])
+        words = [f"--services {names}{'' if needs_writing else ' --read-only'}"]
+    return " ".join([*words, *(f"--scope {scope}" for scope in extra)])
+
+
+def _services_with(scopes: Iterable[str], *, besides: str) -> list[tuple[str, bool]]:
+    """Find the other services that bring scopes along, and whether that takes their write access."""
+    found: dict[str, bool] = {}
+    for scope in scopes:
+        for name, service in SERVICES.items():
+            if name != besides and not missing_scopes([scope], service.full):
+                found[name] = found.get(name, False) or bool(missing_scopes([scope], service.read))
+                break
+    return list(found.items())
 
 
 def full_scope(scope: str) -> str:

@@ -1,11 +1,15 @@
-"""Arguments made from the schemas of manifests: the least that fits, and what does not fit."""
+"""Arguments made from the schemas of manifests: the least that fits, what does not fit, and any that fit."""
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping, Sequence
+    from random import Random
+
+    Known = Mapping[str, Sequence[Any]]
 
 Schema = dict[str, Any]
 
@@ -64,3 +68,78 @@ def _misfitting(schema: Schema) -> Iterator[tuple[str, Any]]:
             yield f"with an item {fault}", [value]
     if kind == "object":
         yield from ((f"with {fault}", value) for fault, value in wrong_arguments(schema))
+
+
+def generated_arguments(parameters: Schema, random: Random, known: Known) -> dict[str, Any]:
+    """Make arguments that fit: the required ones, and some of the others.
+
+    Args:
+        parameters: of a tool.
+        random: chooses.
+        known: values that mean something, by the name of the parameter, such as ids of what there is.
+    """
+    properties = parameters.get("properties", {})
+    required = list(parameters.get("required", ()))
+    switch = next((name for name in properties if name in _SWITCHES), None)
+    made = {name: _generated(name, properties[name], random, known) for name in required}
+    way = made.get(switch) or properties.get(switch, {}).get("default")
+    others, fitting = [], []
+    for name in properties:
+        if name in made:
+            continue
+        ways = _ways(properties[name], properties.get(switch, {}))
+        if ways is None:
+            others.append(name)
+        elif way in ways:
+            fitting.append(name)
+    # Few at a time, for many do not go together; of those for this action most, for it needs them.
+    count = min(random.choice((0, 0, 1, 1, 1, 2, 2, 3, 4)), len(others))
+    chosen = [*(name for name in fitting if random.random() < 0.7), *random.sample(others, count)]
+    return made | {name: _generated(name, properties[name], random, known) for name in chosen if name != switch}
+
+
+# What says which of the other parameters are needed.
+_SWITCHES = ("action", "element", "setting", "target", "position")
+
+
+def _ways(schema: Schema, switch: Schema) -> set[str] | None:
+    """Read in a description for which actions a parameter is, such as ``add, rename: its title``; ``None`` for any."""
+    every = set(switch.get("enum", ()))
+    text = schema.get("description", "")
+    if match := re.search(r"\b[Aa]ll but (\w+)", text):
+        return every - {match[1]}
+    named = {each.strip() for each in text.partition(":")[0].split(",")}
+    return named & every or None
+
+
+def _generated(name: str, schema: Schema, random: Random, known: Known) -> Any:
+    if "enum" in schema:
+        return random.choice(schema["enum"])
+    kind = schema.get("type")
+    if kind == "object":
+        return generated_arguments(schema, random, known)
+    if kind == "array":
+        least, most = schema.get("minItems", 0), schema.get("maxItems", 3)
+        return [
+            _generated(name, schema["items"], random, known)
+            for _ in range(min(random.choice((max(least, 1), 1, 2, 3)), most))
+        ]
+    if kind == "boolean":
+        return random.random() < 0.5
+    if name in known and random.random() < _KNOWN_SHARE:
+        return random.choice(known[name])
+    if kind in ("integer", "number"):
+        low = schema.get("minimum", schema.get("exclusiveMinimum", 0))
+        high = schema.get("maximum", low + 40)
+        number = random.choice((low, low + 1, min(low + 7, high), high))
+        number = number if number > schema.get("exclusiveMinimum", number - 1) else low + 1
+        return number + 0.5 if kind == "number" and random.random() < 0.3 and number < high else number
+    if kind is None:
+        return random.choice((None, "", "=SUM(A1:A2)", "Tea", 3, 2.5, True))
+    text = random.choice(ODD_TEXTS)
+    return text[: schema["maxLength"]] if "maxLength" in schema else text
+
+
+# The rest of the time a parameter gets what means nothing, as from a model that has mistaken it.
+_KNOWN_SHARE = 0.85
+ODD_TEXTS = ("tea", "Milk & bread + 50 %", "Ä/Ö?#", "😀\n2 lines", "'quoted' \"twice\"", "a\\b", "../x", "x" * 300, " ")

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from google_comments import UNKNOWN_REQUEST, UNKNOWN_VIEW
 from google_docs_text import GLYPHS, TabText, Unit, units_of
 from google_service import ApiError, Call, Service, bad_request, handles, not_found
 
@@ -50,11 +51,13 @@ class Docs(Service):
     Attributes:
         documents: by id.
         knows_suggestions: whether changes can be suggested.
+        knows_comments: whether this API has comments, as it has for some projects only.
     """
 
     def start(self) -> None:
         self.documents: dict[str, Document] = {}
         self.knows_suggestions = True
+        self.knows_comments = True
 
     # Arranging
 
@@ -194,12 +197,15 @@ class Docs(Service):
         if may_edit:
             found["revisionId"] = document.revision
         if "commentsViewMode" in call.parameters:
+            if not self.knows_comments:
+                raise bad_request(UNKNOWN_VIEW)
             if not call.get("includeTabsContent"):
                 raise bad_request("commentsViewMode needs includeTabsContent.")
             if call["commentsViewMode"] == "COMMENTS_VIEW_MODE_INCLUDED":
                 if call.get("suggestionsViewMode") != "SUGGESTIONS_INLINE":
                     raise bad_request("Comments need suggestions inline.")
-                found["comments"] = document.comments
+                kept = self.server.services["drive"].by_editor(call["documentId"], call.user)
+                found["comments"] = [*document.comments, *kept]
         if call.get("includeTabsContent"):
             found["tabs"] = self._tabs(document, "", view)
         else:
@@ -234,7 +240,10 @@ class Docs(Service):
         before = copy.deepcopy(document.tabs)
         try:
             replies = [
-                self._apply(document, number, each, suggestion) for number, each in enumerate(call.body["requests"])
+                self._insert_comment(call, document, each["insertComment"])
+                if "insertComment" in each
+                else self._apply(document, number, each, suggestion)
+                for number, each in enumerate(call.body["requests"])
             ]
         except ApiError:
             document.tabs = before
@@ -259,6 +268,17 @@ class Docs(Service):
         except ApiError as error:
             raise bad_request(f"Invalid requests[{number}].{name}: {error.message}") from None
 
+    def _insert_comment(self, call: Call, document: Document, body: dict[str, Any]) -> dict[str, Any]:
+        if not self.knows_comments:
+            raise bad_request(UNKNOWN_REQUEST)
+        where = body["range"]
+        tab = self._tab(document, where)
+        tab.check_range(where["startIndex"], where["endIndex"])
+        quote = "".join(unit.value for unit in tab.units[where["startIndex"] : where["endIndex"]])
+        drive: Any = self.server.services["drive"]
+        made = drive.comment(call["documentId"], body["content"], author=call.user, quote=quote, place=where)
+        return {"insertComment": {"commentThread": made.by_editor(call.user)}}
+
     def _place(self, document: Document, body: dict[str, Any]) -> tuple[TabText, int]:
         assert ("location" in body) != ("endOfSegmentLocation" in body)
         where = body.get("location", body.get("endOfSegmentLocation"))
@@ -270,7 +290,67 @@ class Docs(Service):
         tab_id = where.get("tabId", next(iter(document.tabs)))
         if tab_id not in document.tabs:
             raise bad_request(f"The tab {tab_id} does not exist.")
-        return document.tabs[tab_id]
+        tab = document.tabs[tab_id]
+        if not where.get("segmentId"):
+            return tab
+        for frames in tab.frames.values():
+            if where["segmentId"] in frames:
+                return frames[where["segmentId"]]
+        raise bad_request(f"The segment {where['segmentId']} does not exist.")
+
+    def _create_header(self, document: Document, body: dict[str, Any], _: str | None) -> dict[str, Any]:
+        return self._create_frame(document, body, "header")
+
+    def _create_footer(self, document: Document, body: dict[str, Any], _: str | None) -> dict[str, Any]:
+        return self._create_frame(document, body, "footer")
+
+    def _create_frame(self, document: Document, body: dict[str, Any], part: str) -> dict[str, Any]:
+        tab = self._tab(document, body.get("sectionBreakLocation", {}))
+        if body["type"] != "DEFAULT":
+            raise bad_request("The type must be specified.")
+        if tab.frames[part]:
+            raise bad_request(f"A {part} of the type DEFAULT already exists.")
+        frame_id = self.new_id(f"kix.{part}")
+        tab.frames[part][frame_id] = TabText.frame()
+        return {f"create{part.title()}": {f"{part}Id": frame_id}}
+
+    def _delete_header(self, document: Document, body: dict[str, Any], _: str | None) -> None:
+        del self._tab(document, body).frames["header"][body["headerId"]]
+
+    def _delete_footer(self, document: Document, body: dict[str, Any], _: str | None) -> None:
+        del self._tab(document, body).frames["footer"][body["footerId"]]
+
+    def _add_document_tab(self, document: Document, body: dict[str, Any], _: str | None) -> dict[str, Any]:
+        about = body["tabProperties"]
+        parent = about.get("parentTabId", "")
+        if parent and parent not in document.tabs:
+            raise bad_request(f"The tab {parent} does not exist.")
+        siblings = [each for each in document.tabs if document.parents.get(each, "") == parent]
+        index = about.get("index", len(siblings))
+        if index > len(siblings):
+            raise bad_request("The index is out of bounds.")
+        tab_id = f"t.{self.new_id('tab')}"
+        order = list(document.tabs)
+        order.insert(order.index(siblings[index]) if index < len(siblings) else len(order), tab_id)
+        document.tabs[tab_id] = TabText()
+        document.tabs = {each: document.tabs[each] for each in order}
+        document.names[tab_id] = about.get("title", "Untitled tab")
+        if parent:
+            document.parents[tab_id] = parent
+        return {"addDocumentTab": {"tabProperties": {**about, "tabId": tab_id, "index": index}}}
+
+    def _update_document_tab_properties(self, document: Document, body: dict[str, Any], _: str | None) -> None:
+        assert body["fields"] == "title"
+        self._tab(document, body["tabProperties"])
+        document.names[body["tabProperties"]["tabId"]] = body["tabProperties"]["title"]
+
+    def _delete_tab(self, document: Document, body: dict[str, Any], _: str | None) -> None:
+        self._tab(document, body)
+        gone = [body["tabId"]]
+        gone += [each for each in document.tabs if document.parents.get(each) in gone]
+        if len(gone) == len(document.tabs):
+            raise bad_request("The last tab cannot be deleted.")
+        document.tabs = {each: tab for each, tab in document.tabs.items() if each not in gone}
 
     def _insert_text(self, document: Document, body: dict[str, Any], suggestion: str | None) -> None:
         if not body.get("text"):

@@ -75,6 +75,15 @@ class TabText:
         self.lists: dict[str, Any] = {}
         self.images: dict[str, Any] = {}
         self.footnotes: dict[str, str] = {}
+        self.frames: dict[str, dict[str, TabText]] = {"header": {}, "footer": {}}
+        self.is_frame = False
+
+    @classmethod
+    def frame(cls) -> TabText:
+        """Make an empty header or footer, whose indexes begin at 0."""
+        made = cls()
+        made.units, made.is_frame = [Unit("newline")], True
+        return made
 
     @property
     def plain(self) -> str:
@@ -84,7 +93,7 @@ class TabText:
     # Finding places
 
     def check_index(self, index: int) -> None:
-        if not 0 < index < len(self.units):
+        if not (0 if self.is_frame else 1) <= index < len(self.units):
             raise bad_request(f"Index {index} must be less than the end index of the segment, {len(self.units)}.")
         if self.units[index].kind not in IN_PARAGRAPH:
             raise bad_request("The insertion index must be inside the bounds of an existing paragraph.")
@@ -92,7 +101,7 @@ class TabText:
             raise bad_request("The insertion index cannot be within a grapheme cluster.")
 
     def check_range(self, start: int, end: int) -> None:
-        if not 0 < start < end <= len(self.units):
+        if not (0 if self.is_frame else 1) <= start < end <= len(self.units):
             raise bad_request(f"The range {start}-{end} should not be empty and lie within 1-{len(self.units)}.")
 
     def newline_after(self, index: int) -> Unit:
@@ -120,7 +129,7 @@ class TabText:
 
     def insert_text(self, index: int, text: str, **marks: Any) -> None:
         self.check_index(index)
-        before = self.units[index - 1]
+        before = self.units[max(index - 1, 0)]
         style = before.style if before.kind in ("text", "half") else self.units[index].style
         self.units[index:index] = units_of(text, style, self.newline_after(index), **marks)
 
@@ -165,6 +174,7 @@ class TabText:
         """Replace within paragraphs; gives how often."""
         count = 0
         for first, last in reversed(self._all_paragraphs()):
+            ending = self.units[last]
             plain = "".join(
                 {"object": "\ue907", "half": "\ue908"}.get(unit.kind, unit.value) for unit in self.units[first:last]
             )
@@ -178,11 +188,11 @@ class TabText:
                 start, end = first + places[match.start()], first + places[match.end()]
                 style = self.units[start].style
                 if suggestion is None:
-                    self.units[start:end] = units_of(text, style, self.units[last])
+                    self.units[start:end] = units_of(text, style, ending)
                 else:
                     for unit in self.units[start:end]:
                         unit.deleted = suggestion
-                    self.units[end:end] = units_of(text, style, self.units[last], inserted=suggestion)
+                    self.units[end:end] = units_of(text, style, ending, inserted=suggestion)
                 count += 1
         return count
 
@@ -224,7 +234,15 @@ class TabText:
             }
             for note_id, text in self.footnotes.items()
         }
+        frames: dict[str, Any] = {"documentStyle": {}}
+        for part, kept in self.frames.items():
+            frames[f"{part}s"] = {
+                each: {f"{part}Id": each, "content": _Reader(frame.units, view).content()}
+                for each, frame in kept.items()
+            }
+            frames["documentStyle"] |= {f"default{part.title()}Id": each for each in kept}
         return {
+            **frames,
             "body": {"content": _Reader(units, view).content()},
             "lists": self.lists,
             "inlineObjects": self.images,

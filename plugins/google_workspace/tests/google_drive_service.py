@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from google_comments import Comments, Thread
 from google_drive_queries import QueryReader
 from google_service import ApiError, Call, Media, Service, bad_request, handles, not_found
 
@@ -78,7 +79,7 @@ def permission_id(kind: str, who: str) -> str:
     return str(int(hashlib.sha256(f"{kind}:{who}".encode()).hexdigest()[:15], 16))
 
 
-class Drive(Service):
+class Drive(Comments, Service):
     """Files with one parent each, and who may do what with them.
 
     Attributes:
@@ -100,6 +101,7 @@ class Drive(Service):
         self.export_outcome: dict[str, Any] | None = None
         self.denied_downloads: set[str] = set()
         self._reserved: set[str] = set()
+        self.threads: dict[str, list[Thread]] = {}
 
     # Arranging
 

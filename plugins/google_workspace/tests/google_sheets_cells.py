@@ -49,6 +49,10 @@ class Sheet:
     borders: list[dict[str, Any]] = field(default_factory=list)
     merges: list[dict[str, Any]] = field(default_factory=list)
     rules: list[dict[str, Any]] = field(default_factory=list)
+    charts: list[dict[str, Any]] = field(default_factory=list)
+    validations: list[tuple[Box, dict[str, Any] | None]] = field(default_factory=list)
+    filtered: dict[str, Any] | None = None
+    hidden: set[tuple[str, int]] = field(default_factory=set)
     sizes: dict[tuple[str, int], int | str] = field(default_factory=dict)
     extras: dict[str, Any] = field(default_factory=dict)
 

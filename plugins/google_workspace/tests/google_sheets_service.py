@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import re
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -23,6 +24,13 @@ class Spreadsheet:
     locale: str = "en_US"
     time_zone: str = "Europe/Berlin"
     names: dict[str, dict[str, Any]] = field(default_factory=dict)
+    name_ids: dict[str, str] = field(default_factory=dict)
+
+    def name_of(self, name_id: str) -> str:
+        for name in self.names:
+            if self.name_ids.get(name, f"name-{name}") == name_id:
+                return name
+        raise _bad(f"No named range with id: {name_id}")
 
     def sheet(self, wanted: int | str) -> Sheet:
         for sheet in self.sheets:
@@ -235,7 +243,7 @@ class Sheets(Service):
             "properties": {"title": book.title, "locale": book.locale, "timeZone": book.time_zone},
             "sheets": [_sheet_resource(sheet, index) for index, sheet in enumerate(book.sheets)],
             "namedRanges": [
-                {"namedRangeId": f"name-{name}", "name": name, "range": grid_range}
+                {"namedRangeId": book.name_ids.get(name, f"name-{name}"), "name": name, "range": grid_range}
                 for name, grid_range in book.names.items()
             ],
         }
@@ -258,7 +266,29 @@ class Sheets(Service):
 
     @handles("sheets.spreadsheets.get")
     def get(self, call: Call) -> dict[str, Any]:
-        return self._resource(self._find(call))
+        found = self._resource(self._find(call))
+        if call.get("commentsViewMode") == "COMMENTS_VIEW_MODE_INCLUDED":
+            drive: Any = self.server.services["drive"]
+            found["comments"] = drive.by_editor(call["spreadsheetId"], call.user)
+            for sheet in found["sheets"]:
+                sheet["commentAnchors"] = [
+                    {"anchorId": f"kix.{each.head.id}", "range": each.place}
+                    for each in drive.threads.get(call["spreadsheetId"], [])
+                    if each.place is not None and each.place.get("sheetId", 0) == sheet["properties"]["sheetId"]
+                ]
+        return found
+
+    def _insert_comment(self, call: Call, book: Spreadsheet, body: dict[str, Any]) -> dict[str, Any]:
+        where = body["coordinate"]
+        row, column, sheet = where.get("rowIndex", 0), where.get("columnIndex", 0), book.sheet(where.get("sheetId", 0))
+        if row >= sheet.rows or column >= sheet.columns:
+            raise _bad("Attempting to comment outside the grid.")
+        box = {"startRowIndex": row, "endRowIndex": row + 1, "startColumnIndex": column, "endColumnIndex": column + 1}
+        drive: Any = self.server.services["drive"]
+        quote = str(rendered(sheet, (row, column), "FORMATTED_VALUE", "SERIAL_NUMBER"))
+        place = {"sheetId": sheet.id, **box}
+        made = drive.comment(book.id, body["content"], author=call.user, quote=quote, place=place)
+        return {"insertComment": {"commentThread": made.by_editor(call.user)}}
 
     @handles("sheets.spreadsheets.sheets.copyTo")
     def copy_to(self, call: Call) -> dict[str, Any]:
@@ -278,6 +308,9 @@ class Sheets(Service):
             replies = []
             for number, request in enumerate(call.body["requests"]):
                 ((name, values),) = request.items()
+                if name == "insertComment":
+                    replies.append(self._insert_comment(call, book, values))
+                    continue
                 handler = _REQUESTS.get(name)
                 if handler is None:
                     raise Misfit(f"the stand-in knows no request {name}")
@@ -297,14 +330,14 @@ class _Whole:
 
     def __init__(self, book: Spreadsheet) -> None:
         self.book = book
-        self.before = copy.deepcopy(book.sheets)
+        self.before = copy.deepcopy((book.sheets, book.names, book.name_ids))
 
     def __enter__(self) -> None:
         """Nothing to do."""
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         if kind is not None:
-            self.book.sheets = self.before
+            self.book.sheets, self.book.names, self.book.name_ids = self.before
 
 
 def _bad(message: str) -> ApiError:
@@ -333,6 +366,10 @@ def _sheet_resource(sheet: Sheet, index: int) -> dict[str, Any]:
         found["merges"] = sheet.merges
     if sheet.rules:
         found["conditionalFormats"] = sheet.rules
+    if sheet.charts:
+        found["charts"] = sheet.charts
+    if sheet.filtered:
+        found["basicFilter"] = {"range": sheet.filtered}
     return found
 
 
@@ -516,9 +553,13 @@ def _unmerge(book: Spreadsheet, values: dict[str, Any]) -> None:
 
 
 def _resize(book: Spreadsheet, values: dict[str, Any]) -> None:
-    if values["fields"] != "pixelSize":
+    if values["fields"] not in ("pixelSize", "hiddenByUser"):
         raise Misfit(f"the stand-in cannot change {values['fields']} of a dimension")
     sheet, _, start, end = _dimension(book, values["range"])
+    if values["fields"] == "hiddenByUser":
+        places = {(values["range"]["dimension"], number) for number in range(start, end)}
+        sheet.hidden = sheet.hidden | places if values["properties"]["hiddenByUser"] else sheet.hidden - places
+        return
     for number in range(start, end):
         sheet.sizes[values["range"]["dimension"], number] = values["properties"]["pixelSize"]
 
@@ -532,6 +573,126 @@ def _auto_resize(book: Spreadsheet, values: dict[str, Any]) -> None:
 def _add_rule(book: Spreadsheet, values: dict[str, Any]) -> None:
     rule = values["rule"]
     book.sheet(rule["ranges"][0].get("sheetId", 0)).rules.insert(values.get("index", 0), rule)
+
+
+def _update_rule(book: Spreadsheet, values: dict[str, Any]) -> None:
+    rules = book.sheet(values["rule"]["ranges"][0].get("sheetId", 0)).rules
+    if values.get("index", 0) >= len(rules):
+        raise _bad(f"No conditional format on sheet at index: {values.get('index', 0)}")
+    rules[values.get("index", 0)] = values["rule"]
+
+
+def _delete_rule(book: Spreadsheet, values: dict[str, Any]) -> None:
+    rules = book.sheet(values.get("sheetId", 0)).rules
+    if values.get("index", 0) >= len(rules):
+        raise _bad(f"No conditional format on sheet at index: {values.get('index', 0)}")
+    del rules[values.get("index", 0)]
+
+
+def _validate(book: Spreadsheet, values: dict[str, Any]) -> None:
+    sheet, rule = book.sheet(values["range"].get("sheetId", 0)), values.get("rule")
+    if rule is not None:
+        condition = rule["condition"]
+        counts = {"BOOLEAN": (0, 2), "ONE_OF_LIST": (1, 500), "NUMBER_BETWEEN": (2, 2)}
+        least, most = counts.get(condition["type"], (1, 1))
+        if not least <= len(condition.get("values", [])) <= most:
+            raise _bad(f"Invalid number of values for {condition['type']}.")
+        if condition["type"] == "ONE_OF_RANGE":
+            _parse(book, condition["values"][0]["userEnteredValue"])
+    sheet.validations.append((box_of(sheet, values["range"]), rule))
+
+
+def _parse(book: Spreadsheet, text: str) -> None:
+    if not text.startswith("=") or not any(
+        text[1:].startswith((f"{sheet.title}!", f"'{sheet.title}'!")) for sheet in book.sheets
+    ):
+        raise _bad(f"Unable to parse range: {text}")
+
+
+def _add_name(book: Spreadsheet, values: dict[str, Any]) -> dict[str, Any]:
+    named = values["namedRange"]
+    if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_.]*", named["name"]) or re.fullmatch(r"[A-Za-z]{1,3}\d+", named["name"]):
+        raise _bad(f"Invalid named range name: {named['name']}")
+    if named["name"] in book.names or named.get("namedRangeId") in book.name_ids.values():
+        raise _bad("A named range with this name or id exists already.")
+    book.sheet(named["range"].get("sheetId", 0))
+    book.names[named["name"]] = named["range"]
+    book.name_ids[named["name"]] = named["namedRangeId"]
+    return {"addNamedRange": {"namedRange": named}}
+
+
+def _update_name(book: Spreadsheet, values: dict[str, Any]) -> None:
+    named = values["namedRange"]
+    before = book.name_of(named["namedRangeId"])
+    del book.names[before]
+    book.name_ids.pop(before, None)
+    book.names[named["name"]] = named["range"]
+    book.name_ids[named["name"]] = named["namedRangeId"]
+
+
+def _delete_name(book: Spreadsheet, values: dict[str, Any]) -> None:
+    name = book.name_of(values["namedRangeId"])
+    del book.names[name]
+    book.name_ids.pop(name, None)
+
+
+def _check_spec(spec: dict[str, Any]) -> None:
+    if ("basicChart" in spec) == ("pieChart" in spec):
+        raise _bad("A chart has one kind.")
+    basic, pie = spec.get("basicChart", {}), spec.get("pieChart", {})
+    data = [each["domain"] for each in basic.get("domains", [])] + [each["series"] for each in basic.get("series", [])]
+    data += [pie[name] for name in ("domain", "series") if name in pie]
+    sizes = set()
+    for each in data:
+        (source,) = each["sourceRange"]["sources"]
+        if source["endColumnIndex"] - source["startColumnIndex"] != 1:
+            raise _bad("Exactly one dimension must have a length of 1.")
+        sizes.add((source["startRowIndex"], source["endRowIndex"]))
+    if len(sizes) != 1:
+        raise _bad("All sources must have the same size.")
+    side = {"BAR": "BOTTOM_AXIS"}.get(basic.get("chartType"), "LEFT_AXIS")
+    if any(each["targetAxis"] != side for each in basic.get("series", [])):
+        raise _bad(f"The axis of a {basic['chartType']} chart is {side}.")
+
+
+def _charts_of(book: Spreadsheet, chart_id: int) -> tuple[Sheet, dict[str, Any]]:
+    for sheet in book.sheets:
+        for chart in sheet.charts:
+            if chart["chartId"] == chart_id:
+                return sheet, chart
+    raise _bad(f"No chart with id: {chart_id}")
+
+
+def _add_chart(book: Spreadsheet, values: dict[str, Any]) -> dict[str, Any]:
+    chart = values["chart"]
+    anchor = chart["position"]["overlayPosition"]["anchorCell"]
+    sheet = book.sheet(anchor.get("sheetId", 0))
+    if anchor.get("rowIndex", 0) >= sheet.rows or anchor.get("columnIndex", 0) >= sheet.columns:
+        raise _bad("The anchor cell is outside the grid.")
+    if any(each["chartId"] == chart["chartId"] for other in book.sheets for each in other.charts):
+        raise _bad(f"A chart with id {chart['chartId']} exists already.")
+    _check_spec(chart["spec"])
+    sheet.charts.append(chart)
+    return {"addChart": {"chart": chart}}
+
+
+def _update_chart(book: Spreadsheet, values: dict[str, Any]) -> None:
+    _, chart = _charts_of(book, values["chartId"])
+    _check_spec(values["spec"])
+    chart["spec"] = values["spec"]
+
+
+def _delete_object(book: Spreadsheet, values: dict[str, Any]) -> None:
+    sheet, chart = _charts_of(book, values["objectId"])
+    sheet.charts.remove(chart)
+
+
+def _set_filter(book: Spreadsheet, values: dict[str, Any]) -> None:
+    book.sheet(values["filter"]["range"].get("sheetId", 0)).filtered = values["filter"]["range"]
+
+
+def _clear_filter(book: Spreadsheet, values: dict[str, Any]) -> None:
+    book.sheet(values.get("sheetId", 0)).filtered = None
 
 
 _REQUESTS = {
@@ -550,6 +711,17 @@ _REQUESTS = {
     "updateDimensionProperties": _resize,
     "autoResizeDimensions": _auto_resize,
     "addConditionalFormatRule": _add_rule,
+    "updateConditionalFormatRule": _update_rule,
+    "deleteConditionalFormatRule": _delete_rule,
+    "setDataValidation": _validate,
+    "addNamedRange": _add_name,
+    "updateNamedRange": _update_name,
+    "deleteNamedRange": _delete_name,
+    "addChart": _add_chart,
+    "updateChartSpec": _update_chart,
+    "deleteEmbeddedObject": _delete_object,
+    "setBasicFilter": _set_filter,
+    "clearBasicFilter": _clear_filter,
 }
 
 SERVICE = Sheets

@@ -36,12 +36,16 @@ class Text:
         value: the text.
         levels: for each paragraph, how deep it is in a list; ``None`` for no list.
         style: of all of it.
+        alignment: of its paragraphs.
+        fill: of the cell that it is in.
     """
 
     def __init__(self, value: str = "") -> None:
         self.value = value
         self.levels: list[int | None] = [None] * (value.count("\n") + 1)
         self.style: dict[str, Any] = {}
+        self.alignment: str | None = None
+        self.fill: dict[str, Any] | None = None
 
     def insert(self, text: str, index: int) -> None:
         text = STRIPPED.sub("", text)
@@ -77,7 +81,11 @@ class Text:
     def set_style(self, style: dict[str, Any], fields: list[str]) -> None:
         if not self.value:
             raise bad_request("The object has no text.")
-        self.style |= {name: style[name] for name in fields}
+        for name in fields:
+            if name in style:
+                self.style[name] = style[name]
+            else:
+                self.style.pop(name, None)
 
     def replace(self, pattern: re.Pattern[str], text: str) -> int:
         lines = self.value.split("\n")
@@ -94,6 +102,8 @@ class Text:
         for line, level in zip(self.value.split("\n"), self.levels, strict=True):
             end = index + units(line) + 1
             marker: dict[str, Any] = {"style": {"direction": "LEFT_TO_RIGHT"}}
+            if self.alignment is not None:
+                marker["style"]["alignment"] = self.alignment
             if level is not None:
                 marker["bullet"] = {"listId": "list", "glyph": "●", **({"nestingLevel": level} if level else {})}
             at = {"startIndex": index} if index else {}
@@ -109,7 +119,7 @@ class Element:
 
     Attributes:
         id: its object id.
-        kind: ``shape``, ``image``, ``table`` or ``group``.
+        kind: ``shape``, ``image``, ``table``, ``chart`` or ``group``.
         properties: size and transform.
         shape_type: of a shape.
         placeholder: type and index, of a placeholder.
@@ -154,6 +164,9 @@ class Element:
                 for y, row in enumerate(self.cells)
             ]
             found["table"] = {"rows": len(rows), "columns": len(self.cells[0]), "tableRows": rows}
+        elif self.kind == "chart":
+            found["sheetsChart"] = self.about.get("source", {})
+            found.pop("source", None)
         elif self.kind == "image":
             found["image"] = {"contentUrl": f"https://lh3.googleusercontent.com/secret-{self.id}"}
         else:
@@ -171,6 +184,7 @@ class Slide:
     notes_id: str
     notes: Element | None = None
     is_skipped: bool = False
+    background: dict[str, Any] | None = None
 
     def document(self) -> dict[str, Any]:
         notes = [self.notes.document()] if self.notes else []

@@ -127,7 +127,29 @@ class Slides(Service):
     @handles("slides.presentations.get")
     def get(self, call: Call) -> dict[str, Any]:
         self._deck(call)
-        return self._document(call["presentationId"])
+        found = self._document(call["presentationId"])
+        if call.get("commentsViewMode") == "COMMENTS_VIEW_MODE_INCLUDED":
+            drive: Any = self.server.services["drive"]
+            found["comments"] = drive.by_editor(call["presentationId"], call.user)
+            for slide in found["slides"]:
+                slide["commentAnchors"] = [
+                    {"anchorId": f"kix.{each.head.id}", "objectAnchors": [{"objectId": each.place["objectId"]}]}
+                    for each in drive.threads.get(call["presentationId"], [])
+                    if each.place is not None and each.place["slide"] == slide["objectId"]
+                ]
+        return found
+
+    def _insert_comment(self, call: Call, deck: Presentation, body: dict[str, Any]) -> dict[str, Any]:
+        object_id, quote = body["objectId"], ""
+        slide = next((slide for slide in deck.slides if slide.id == object_id), None)
+        if slide is None:
+            element = self._find(deck, object_id)
+            slide = next(slide for slide in deck.slides if element in slide.all_elements())
+            quote = element.text.value
+        drive: Any = self.server.services["drive"]
+        place = {"objectId": object_id, "slide": slide.id}
+        made = drive.comment(call["presentationId"], body["content"], author=call.user, quote=quote, place=place)
+        return {"insertComment": {"commentThread": made.by_editor(call.user)}}
 
     @handles("slides.presentations.pages.getThumbnail")
     def thumbnail(self, call: Call) -> dict[str, Any]:
@@ -149,6 +171,9 @@ class Slides(Service):
         try:
             for number, request in enumerate(call.body["requests"]):
                 ((name, body),) = request.items()
+                if name == "insertComment":
+                    replies.append(self._insert_comment(call, deck, body))
+                    continue
                 handler = getattr(self, re.sub("([A-Z])", r"_\1", f"_{name}").lower())
                 try:
                     replies.append(handler(deck, body) or {})
@@ -242,6 +267,16 @@ class Slides(Service):
             raise bad_request("There was a problem retrieving the image. It should be publicly accessible.")
         return {"createImage": {"objectId": self._add_element(deck, body, kind="image")}}
 
+    def _create_sheets_chart(self, deck: Presentation, body: dict[str, Any]) -> dict[str, Any]:
+        book = self.server.services["sheets"].books.get(body["spreadsheetId"])
+        charts = [chart["chartId"] for sheet in book.sheets for chart in sheet.charts] if book else []
+        if body["chartId"] not in charts:
+            raise bad_request("The chart could not be found.")
+        source = {"spreadsheetId": body["spreadsheetId"], "chartId": body["chartId"]}
+        return {
+            "createSheetsChart": {"objectId": self._add_element(deck, body, kind="chart", about={"source": source})}
+        }
+
     def _create_table(self, deck: Presentation, body: dict[str, Any]) -> dict[str, Any]:
         cells = [[Text() for _ in range(body["columns"])] for _ in range(body["rows"])]
         return {"createTable": {"objectId": self._add_element(deck, body, kind="table", cells=cells)}}
@@ -259,6 +294,27 @@ class Slides(Service):
     def _update_text_style(self, deck: Presentation, body: dict[str, Any]) -> None:
         assert body["textRange"] == {"type": "ALL"}
         self._text(deck, body).set_style(body["style"], body["fields"].split(","))
+
+    def _update_paragraph_style(self, deck: Presentation, body: dict[str, Any]) -> None:
+        assert (body["textRange"], body["fields"]) == ({"type": "ALL"}, "alignment")
+        self._text(deck, body).alignment = body["style"]["alignment"]
+
+    def _update_page_properties(self, deck: Presentation, body: dict[str, Any]) -> None:
+        assert body["fields"] == "pageBackgroundFill.solidFill.color"
+        self._page(deck, body["objectId"]).background = body["pageProperties"]["pageBackgroundFill"]
+
+    def _update_table_cell_properties(self, deck: Presentation, body: dict[str, Any]) -> None:
+        assert body["fields"] == "tableCellBackgroundFill.solidFill.color"
+        table = self._find(deck, body["objectId"])
+        where = body.get("tableRange", {}).get("location")
+        for number, row in enumerate(table.cells):
+            for column, cell in enumerate(row):
+                if where in (None, {"rowIndex": number, "columnIndex": column}):
+                    cell.fill = body["tableCellProperties"]["tableCellBackgroundFill"]
+
+    def _update_page_element_transform(self, deck: Presentation, body: dict[str, Any]) -> None:
+        assert body["applyMode"] == "ABSOLUTE"
+        self._find(deck, body["objectId"]).properties["transform"] = body["transform"]
 
     def _replace_all_text(self, deck: Presentation, body: dict[str, Any]) -> dict[str, Any]:
         criteria = body["containsText"]

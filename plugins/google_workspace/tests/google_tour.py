@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from google_desk import open_home, sign_in, sign_in_service_account
 from google_slides_pages import Element, Text
-from oneclaw_google_workspace.drive import exporting
+from oneclaw_google_workspace.drive import downloading
 from oneclaw_google_workspace.gmail import outgoing
 
 from oneclaw_core import PermissionAnswer
@@ -39,7 +39,7 @@ def take_the_tour(
     sign_in_service_account(
         google, home, service_key, "gmail.settings.basic", "gmail.settings.sharing", "gmail.labels", name="robot"
     )
-    monkeypatch.setattr(exporting, "_FIRST_PAUSE_SECONDS", 0.01)
+    monkeypatch.setattr(downloading, "_FIRST_PAUSE_SECONDS", 0.01)
     monkeypatch.setattr(outgoing, "LARGEST_IN_JSON_BYTES", 400_000)
     called: list[str] = []
 
@@ -59,7 +59,7 @@ def take_the_tour(
 
             for visit in (_mail, _drafts, _mail_settings, _drive, _drive_rights, _calendar, _contacts):
                 await visit(google, call)
-            for visit in (_documents, _spreadsheets, _presentations, _forms, _tasks):
+            for visit in (_documents, _spreadsheets, _presentations, _comments, _forms, _tasks):
                 await visit(google, call)
             monkeypatch.setenv("ONECLAW_GOOGLE_ACCOUNT", "robot")
             await _forwarding(google, call)
@@ -224,6 +224,8 @@ async def _documents(google: GoogleServer, call: Call) -> None:
     await call("docs_replace_text", document_id=document, replacements=[{"find": "Tea", "replace": "Kaffee"}])
     await call("docs_insert_element", document_id=document, element="table", data=[["a", "Ä"], ["1", "2"]])
     await call("docs_format", document_id=document, match_text="milk", bold=True, text_color="#ff0000")
+    tab = await call("docs_manage_tab", document_id=document, action="add", title="Ä & Ö", text="tea")
+    await call("docs_set_header_footer", document_id=document, part="footer", text=ODD, tab_id=tab["tab_id"])
 
 
 async def _spreadsheets(google: GoogleServer, call: Call) -> None:
@@ -242,6 +244,9 @@ async def _spreadsheets(google: GoogleServer, call: Call) -> None:
     other = google.services["sheets"].add("Other")
     await call("sheets_manage_structure", **book, action="copy_tab_to", tab="Ä & Ö", destination_spreadsheet_id=other)
     await call("sheets_format_cells", **book, range="B!A1:C1", bold=True, background_color="#ffeeaa", borders="all")
+    await call("sheets_manage_structure", **book, action="name_range", title="Preis", range="B!A1:B2")
+    await call("sheets_manage_structure", **book, action="add_chart", range="B!A1:B2", title=ODD)
+    await call("sheets_format_cells", **book, range="B!D1", validation={"condition": "LIST", "values": ["Ä", "Ö"]})
 
 
 async def _presentations(google: GoogleServer, call: Call) -> None:
@@ -253,9 +258,31 @@ async def _presentations(google: GoogleServer, call: Call) -> None:
     await call("slides_read", **deck, include_elements=True, thumbnail_slide_id=first, save_thumbnail_to="slide.png")
     await call("slides_update_text", **deck, replacements=[{"find": "tea", "replace": "Kaffee & Tee"}])
     await call("slides_add_element", **deck, slide_id=first, element="text_box", text="Ä 😀", fill_color="#00ff00")
+    await call("slides_format", **deck, object_id=first, fill_color="#ffeeaa")
     await call("slides_manage_slides", **deck, action="move", object_ids=[first], to_index=2)
     other = slides.add("Old", {"elements": [Element("shape-1", text=Text("old"))]})
     await call("slides_update_text", presentation_id=other, object_id="shape-1", text="new")
+
+
+async def _comments(google: GoogleServer, call: Call) -> None:
+    document = {"document_id": (await call("docs_create", title="Talked about", content="tea and milk"))["document_id"]}
+    deck = {"presentation_id": (await call("slides_create", title="Shown"))["presentation_id"]}
+    book = {"spreadsheet_id": google.services["sheets"].add("Counted", Sales=[["Milk", 2]])}
+    await call("docs_comment", **document, action="add", text="Green?", anchor_text="tea")
+    made = await call("docs_comment", **document, action="add", text=ODD)
+    await call("slides_comment", **deck, action="add", text="Nice")
+    await call("sheets_comment", **book, action="add", text="Sure?", cell="B1")
+    wanted = {**document, "comment_id": made["comment_id"]}
+    reply = await call("docs_comment", **wanted, action="reply", text="Ä")
+    await call("docs_comment", **wanted, action="edit", text="Ö", reply_id=reply["reply_id"])
+    await call("docs_comment", **wanted, action="delete", reply_id=reply["reply_id"])
+    await call("docs_comment", **wanted, action="edit", text="Ü")
+    await call("docs_comment", **wanted, action="resolve")
+    await call("docs_comment", **wanted, action="reopen", text="Not yet")
+    google.services["docs"].knows_comments = False
+    await call("docs_read", **document, include_comments=True)
+    google.services["docs"].knows_comments = True
+    await call("docs_comment", **wanted, action="delete")
 
 
 async def _forms(google: GoogleServer, call: Call) -> None:

@@ -3,8 +3,8 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from oneclaw_google_workspace.docs.document import DocumentTab, find_text, tabs_of, text_between
 from oneclaw_google_workspace.docs.rendering import render
-from oneclaw_google_workspace.docs.structure import DocumentTab, find_text, tabs_of, text_between
 
 pytestmark = pytest.mark.one_python
 

@@ -5,7 +5,7 @@ from google_desk import sign_in
 from hypothesis import given
 from hypothesis import strategies as st
 from oneclaw_google_workspace.docs.elements import fill_requests
-from oneclaw_google_workspace.editor_text import insertable, utf16_length
+from oneclaw_google_workspace.editors import insertable, utf16_length
 
 from oneclaw_core import PermissionAnswer
 
@@ -542,7 +542,7 @@ def test_a_folder_of_others_needs_a_broader_consent(google, empty_home, tmp_path
 
     assert desk("docs_create", title="Plan")["title"] == "Plan"
     error_type, message = desk.error("docs_create", title="Plan", folder_id="folder-of-others")
-    assert (error_type, "--scope drive" in message) == ("not_available", True)
+    assert (error_type, "--services drive" in message) == ("not_available", True)
 
 
 @given(st.lists(st.lists(st.text("a😀", max_size=3), min_size=2, max_size=2), min_size=1, max_size=4), st.booleans())

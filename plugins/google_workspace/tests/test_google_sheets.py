@@ -89,7 +89,7 @@ def test_extras_are_told_where_they_are_wanted(sheets, budget, desk):
             "background_color": "#ff0000",
             "bold": True,
         },
-        {"index": 1, "ranges": ["Sales!A1:B1"], "condition": "gradient"},
+        {"index": 1, "ranges": ["Sales!A1:B1"], "condition": "COLOR_SCALE"},
     ]
     assert sales["filters"] == [
         {"range": "Sales!A1:B1"},
@@ -413,7 +413,7 @@ def test_a_folder_that_is_out_of_sight_may_need_another_sign_in(google, sheets, 
 
     assert error_type == "not_available"
     assert message.startswith("A folder that was not made by OneClaw is out of sight.")
-    assert message.endswith("oneclaw google login --account work --scope drive")
+    assert message.endswith("oneclaw google login --account work --services drive")
     assert sheets.books == {}
 
 

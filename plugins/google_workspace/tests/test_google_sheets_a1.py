@@ -15,7 +15,7 @@ from oneclaw_google_workspace.sheets.a1 import (
     format_reference,
     parse_reference,
 )
-from oneclaw_google_workspace.sheets.book import Book, Place, Tab
+from oneclaw_google_workspace.sheets.book import Book, NamedRange, Place, Tab
 
 ENDS = st.integers(0, 500)
 
@@ -110,7 +110,8 @@ def test_what_is_cut_to_a_tab_lies_in_it(area, rows, columns):
 
 
 TABS = (Tab(0, "Sales", 0, 100, 10), Tab(7, "My Tab", 1, 20, 5), Tab(8, "Q1", 2, 9, 9), Tab(9, "Pie", 3, 0, 0))
-BOOK = Book("id", "Budget", TABS, {"Prices": {"sheetId": 7, "startRowIndex": 1, "endColumnIndex": 2}, "All": {}})
+NAMES = {"Prices": {"sheetId": 7, "startRowIndex": 1, "endColumnIndex": 2}, "All": {}}
+BOOK = Book("id", "Budget", TABS, {name: NamedRange(f"id-{name}", name, each) for name, each in NAMES.items()})
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from oneclaw_google_workspace.problems import GoogleError
 from oneclaw_google_workspace.sheets.a1 import Area
 from oneclaw_google_workspace.sheets.book import Place, Tab
-from oneclaw_google_workspace.sheets.formats import Format, color_style, requests_for
+from oneclaw_google_workspace.sheets.formatting import Format, color_style, requests_for
 
 pytestmark = pytest.mark.one_python
 

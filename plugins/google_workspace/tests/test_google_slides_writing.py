@@ -437,5 +437,5 @@ def test_a_folder_of_others_needs_a_broader_consent(google, empty_home, tmp_path
 
     assert desk("slides_create", title="Plan")["title"] == "Plan"
     error_type, message = desk.error("slides_create", title="Plan", folder_id="folder-of-others")
-    assert (error_type, "--scope drive" in message) == ("not_available", True)
+    assert (error_type, "--services drive" in message) == ("not_available", True)
     assert len(slides.presentations) == 1

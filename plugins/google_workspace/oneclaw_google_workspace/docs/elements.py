@@ -6,10 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 from oneclaw_google_workspace.answers import compact, google_tool
 from oneclaw_google_workspace.connecting import connect
-from oneclaw_google_workspace.docs.places import Place, open_document
-from oneclaw_google_workspace.docs.updates import Updated, update
+from oneclaw_google_workspace.docs.document import Place, Updated, open_document, update
 from oneclaw_google_workspace.docs.writing import INDEX_HINT
-from oneclaw_google_workspace.editor_text import image_address, insertable, utf16_length
+from oneclaw_google_workspace.editors import image_address, insertable, utf16_length
 from oneclaw_google_workspace.links import file_id
 from oneclaw_google_workspace.problems import GoogleError, invalid
 from oneclaw_google_workspace.wording import excerpt, table_said

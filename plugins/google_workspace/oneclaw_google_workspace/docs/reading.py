@@ -2,25 +2,32 @@
 
 from __future__ import annotations
 
-from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
 from oneclaw_core import untrusted
 from oneclaw_google_workspace.answers import compact, from_outside, google_tool
+from oneclaw_google_workspace.comments import (
+    INCLUDED,
+    THREAD_FIELDS,
+    comment_rows,
+    is_unknown_to_the_editor,
+    threads_by_drive,
+)
 from oneclaw_google_workspace.connecting import connect
-from oneclaw_google_workspace.docs.inline import DELETED, INSERTED
-from oneclaw_google_workspace.docs.rendering import render
-from oneclaw_google_workspace.docs.structure import pick_tab, tabs_of
-from oneclaw_google_workspace.edits import is_office_file
+from oneclaw_google_workspace.docs.document import pick_tab, tabs_of, text_between
+from oneclaw_google_workspace.docs.rendering import DELETED, INSERTED, render
+from oneclaw_google_workspace.editors import is_office_file
 from oneclaw_google_workspace.links import file_id
 from oneclaw_google_workspace.problems import GoogleError, invalid
-from oneclaw_google_workspace.shown_size import beginning_within, json_length, room_beside
+from oneclaw_google_workspace.shown_size import beginning_within, room_beside
+from oneclaw_google_workspace.wording import excerpt
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from oneclaw_core import ToolContext
-    from oneclaw_google_workspace.docs.structure import DocumentTab
+    from oneclaw_google_workspace.client import GoogleClient
+    from oneclaw_google_workspace.docs.document import DocumentTab
 
 _VIEWS = {
     "default": "DEFAULT_FOR_CURRENT_ACCESS",
@@ -38,16 +45,13 @@ _PARAGRAPH = (
     f"{_SUGGESTED}),horizontalRule,pageBreak,columnBreak,equation,autoText))"
 )
 _TAB = (
-    "tabProperties(tabId,title,parentTabId),childTabs,documentTab(lists,inlineObjects,footnotes,body/content"
+    "tabProperties(tabId,title,parentTabId),childTabs,documentTab(lists,inlineObjects,footnotes,"
+    "documentStyle(defaultHeaderId,defaultFooterId),headers,footers,body/content"
     f"(startIndex,endIndex,{_PARAGRAPH},tableOfContents/content/startIndex,"
     f"table/tableRows/tableCells/content(startIndex,endIndex,{_PARAGRAPH},table)))"
 )
 _FIELDS = f"documentId,title,revisionId,tabs({_TAB})"
-_COMMENT_FIELDS = (
-    "comments(commentId,status,plainTextQuote,headPost(content,author/displayName),"
-    "replies(content,author/displayName,deleted))"
-)
-_MAX_COMMENTS = 200
+_FRAME_CHARACTERS = 500
 _CHECKBOXES = "Google does not tell which checkboxes are ticked."
 _SUGGESTIONS = "{++text++} is suggested to be inserted, {--text--} to be deleted."
 
@@ -72,19 +76,7 @@ async def docs_read(
         raise invalid("Indexes and comments belong to the text with suggestions inline: leave suggestions out.")
     if include_indexes or include_comments:
         suggestions = "inline"
-    try:
-        document = await google.call(
-            "docs.documents.get",
-            documentId=wanted,
-            includeTabsContent=True,
-            suggestionsViewMode=_VIEWS[suggestions],
-            commentsViewMode="COMMENTS_VIEW_MODE_INCLUDED" if include_comments else None,
-            fields=f"{_FIELDS},{_COMMENT_FIELDS}" if include_comments else _FIELDS,
-        )
-    except GoogleError as error:
-        if is_office_file(error):
-            raise invalid("This is no Google Doc but such as a file of Word: use drive_download_file.") from None
-        raise
+    document = await _document(google, wanted, _VIEWS[suggestions], include_comments=include_comments)
     tabs = tabs_of(document)
     shown = [pick_tab(tabs, tab_id)] if tab_id is not None else tabs
     title = str(document.get("title", ""))
@@ -92,15 +84,44 @@ async def docs_read(
         "document_id": document.get("documentId"),
         "title": title,
         "revision_id": document.get("revisionId"),
-        "tabs": [compact({"tab_id": tab.id, "title": tab.title, "parent_tab_id": tab.parent_id}) for tab in tabs],
+        "tabs": [_tab_row(tab) for tab in tabs],
     }
     if include_comments:
         room = room_beside(from_outside(answer, "documents"), context)
         # The text has as much room as the comments.
-        answer |= _comments(document.get("comments", []), None if room is None else room // 2)
+        answer |= comment_rows(document.get("comments", []), None if room is None else room // 2)
     text, has_checkboxes = _whole_text(shown, format, include_indexes)
     answer |= _part(text, title, offset, max_chars, answer, context, has_checkboxes=has_checkboxes)
     return from_outside({key: value for key, value in answer.items() if value is not None}, "documents")
+
+
+def _tab_row(tab: DocumentTab) -> dict[str, Any]:
+    frames = {}
+    for part in ("header", "footer"):
+        _, content = tab.frame(part)
+        end = int(content[-1].get("endIndex", 1)) if content else 0
+        frames[part] = excerpt(text_between(content, 0, end), _FRAME_CHARACTERS)
+    return compact({"tab_id": tab.id, "title": tab.title, "parent_tab_id": tab.parent_id, **frames})
+
+
+async def _document(google: GoogleClient, document_id: str, view: str, *, include_comments: bool) -> dict[str, Any]:
+    """Ask for a document; its comments come by way of Drive where this API does not have them."""
+    try:
+        return await google.call(
+            "docs.documents.get",
+            documentId=document_id,
+            includeTabsContent=True,
+            suggestionsViewMode=view,
+            commentsViewMode=INCLUDED if include_comments else None,
+            fields=f"{_FIELDS},{THREAD_FIELDS}" if include_comments else _FIELDS,
+        )
+    except GoogleError as error:
+        if is_office_file(error):
+            raise invalid("This is no Google Doc but such as a file of Word: use drive_download_file.") from None
+        if not (include_comments and is_unknown_to_the_editor(error)):
+            raise
+    document = await _document(google, document_id, view, include_comments=False)
+    return {**document, "comments": await threads_by_drive(google, document_id)}
 
 
 def _whole_text(tabs: Sequence[DocumentTab], form: str, with_indexes: bool) -> tuple[str, bool]:
@@ -152,26 +173,3 @@ def _part(
     if INSERTED[0] in part or DELETED[0] in part:
         notes.append(_SUGGESTIONS)
     return told(part, notes)
-
-
-def _comments(threads: Sequence[Mapping[str, Any]], room: int | None) -> dict[str, Any]:
-    is_open = [thread for thread in threads if thread.get("status") != "RESOLVED"]
-    rows = [
-        compact(
-            {
-                "id": thread.get("commentId"),
-                "quote": thread.get("plainTextQuote"),
-                **_post(thread.get("headPost", {})),
-                "replies": [_post(each) for each in thread.get("replies", []) if not each.get("deleted")],
-            }
-        )
-        for thread in is_open[:_MAX_COMMENTS]
-    ]
-    if room is not None:
-        ends = accumulate(json_length(row) + len(", ") for row in rows)
-        rows = rows[: sum(end <= room for end in ends)]
-    return {"comments": rows, **compact({"more_comments": len(is_open) - len(rows) or None})}
-
-
-def _post(post: Mapping[str, Any]) -> dict[str, Any]:
-    return compact({"author": post.get("author", {}).get("displayName"), "text": post.get("content")})

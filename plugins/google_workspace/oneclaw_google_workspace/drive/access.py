@@ -127,12 +127,17 @@ class Access:
         """The new reader: an address, a domain, or ``anyone``; ``... as owner`` for a new owner."""
         return share_subject(self.email or self.domain or "anyone", self.role)
 
-    def grant_question(self, title: str) -> str:
-        """Return the question before access is given."""
+    def grant_question(self, title: str, whom: str | None = None) -> str:
+        """Return the question before access is given.
+
+        Args:
+            title: of the file.
+            whom: all who get it, if that is not this one alone.
+        """
         role = self.role or "reader"
         if role == "owner":
             return f"make {self.whom} the OWNER of {title}, who can then take away your own access"
-        words = [f"give {self.whom} access to {title} as {role}"]
+        words = [f"give {whom or self.whom} access to {title} as {role}"]
         if self.expires:
             words.append(f"until {self.expires}")
         if self.type in PEOPLE:

@@ -1,9 +1,19 @@
-"""Kinds of files: Google's media types, and the words for them; pure, without any I/O."""
+"""Kinds of files: what people call them, their media types, and the endings of their names; pure, without any I/O."""
 
 from __future__ import annotations
 
+import mimetypes
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from oneclaw_core.tools import INVISIBLE_CHARACTERS
 from oneclaw_google_workspace.drive.queries import quoted
 from oneclaw_google_workspace.folders import FOLDER_TYPE
+from oneclaw_google_workspace.problems import invalid
+
+if TYPE_CHECKING:
+    from oneclaw_core import ToolContext
 
 GOOGLE = "application/vnd.google-apps."
 SHORTCUT_TYPE = f"{GOOGLE}shortcut"
@@ -123,3 +133,95 @@ _EXACT_TYPES = {
     "pdf": "application/pdf",
     **{word: f"{GOOGLE}{word}" for word in ("document", "spreadsheet", "presentation", "form")},
 }
+
+
+_SHAPE = re.compile(r"[\w.+-]+/[\w.+-]+", re.ASCII)
+# What machines do not agree on, or do not know.
+_TYPES = {
+    **EXPORT_TYPES,
+    "json": "application/json",
+    "markdown": "text/markdown",
+    "htm": "text/html",
+    "log": "text/plain",
+    "yaml": "application/yaml",
+    "yml": "application/yaml",
+    "toml": "application/toml",
+    "zip": "application/zip",
+    "jpeg": "image/jpeg",
+}
+_UNKNOWN = "application/octet-stream"
+
+
+def media_type_of(name: str, default: str = _UNKNOWN) -> str:
+    """Guess a media type by the ending of a name.
+
+    Args:
+        name: of a file.
+        default: for endings that no one knows.
+    """
+    ending = name.rpartition(".")[2].lower() if "." in name else ""
+    # A compressed file is not of the type of what is in it.
+    guessed, compression = mimetypes.guess_type(f"x.{ending}", strict=False)
+    return _TYPES.get(ending) or (_UNKNOWN if compression else guessed) or default
+
+
+def checked_media_type(text: str) -> str:
+    """Give a media type back if it can be one of a file's content.
+
+    Raises:
+        GoogleError: it cannot.
+    """
+    if not _SHAPE.fullmatch(text):
+        raise invalid(f"mime_type must be a media type such as text/csv, not {text[:60]!r}.")
+    if text.startswith(GOOGLE):
+        raise invalid("mime_type is that of the content. Give convert_to to import it as a Google file.")
+    return text
+
+
+# What names must not hold anywhere, and what cannot be seen or turns the direction of what is.
+_UNSAFE = re.compile(rf'[\x00-\x1f\x7f-\x9f<>:"/\\|?*\xad{INVISIBLE_CHARACTERS}]+')
+_RESERVED = re.compile(r"(con|prn|aux|nul|com\d|lpt\d)", re.IGNORECASE)
+_MAX_BYTES = 180
+
+
+def safe_name(name: str, extension: str = "") -> str:
+    """Make a name that every file system takes, that is not hidden and leads nowhere.
+
+    Args:
+        name: as in Drive.
+        extension: what it is to end in, without the dot; added unless it does.
+    """
+    clean = " ".join(_UNSAFE.sub("_", name).split()).strip(". ")
+    ending = f".{extension}" if extension and not clean.lower().endswith(f".{extension.lower()}") else ""
+    stem, dot, rest = f"{clean or 'file'}{ending}".rpartition(".")
+    if not dot or len(rest) > 10:
+        stem, rest = f"{stem}{dot}{rest}", ""
+    if _RESERVED.fullmatch(stem.partition(".")[0]):
+        stem = f"_{stem}"
+    stem = stem.encode("utf-8", "replace")[:_MAX_BYTES].decode("utf-8", "ignore").rstrip(". ")
+    return f"{stem}.{rest}" if rest else stem
+
+
+async def place_for(context: ToolContext, save_path: str, name: str) -> Path:
+    """Find out where to save a file.
+
+    Args:
+        context: of the tool call.
+        save_path: a file, or a folder that there is or that ends in a slash; in a folder, nothing is overwritten.
+        name: made by :func:`safe_name`, for folders.
+
+    Raises:
+        PermissionDeniedError: the tool may not write there.
+    """
+    inside = await context.writable(Path(save_path) / name)
+    if not save_path.endswith(("/", "\\")) and not inside.parent.is_dir():
+        return await context.writable(save_path)
+    return _free(inside)
+
+
+def _free(path: Path) -> Path:
+    number, found = 1, path
+    while found.exists():
+        number += 1
+        found = path.with_name(f"{path.stem} ({number}){path.suffix}")
+    return found

@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING, Any
 from oneclaw_google_workspace.answers import compact, failed, google_tool
 from oneclaw_google_workspace.api_request import api_request
 from oneclaw_google_workspace.connecting import connect
-from oneclaw_google_workspace.drive.creating import ROOT, checked_name, folder_name, target_folder
 from oneclaw_google_workspace.drive.kinds import SHORTCUT_TYPE
-from oneclaw_google_workspace.drive.references import refer
-from oneclaw_google_workspace.drive.rows import parent_of
+from oneclaw_google_workspace.drive.rows import parent_of, refer
+from oneclaw_google_workspace.drive.uploading import ROOT, checked_name, folder_name, target_folder
 from oneclaw_google_workspace.folders import FOLDER_TYPE
 from oneclaw_google_workspace.problems import GoogleError, invalid
 from oneclaw_google_workspace.wording import listing, passage

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import hashlib
 import re
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,26 +12,107 @@ from typing import TYPE_CHECKING, Any
 from oneclaw_google_workspace.answers import compact, google_tool
 from oneclaw_google_workspace.api_request import api_request
 from oneclaw_google_workspace.connecting import connect
-from oneclaw_google_workspace.drive.checksums import md5_of
-from oneclaw_google_workspace.drive.creating import (
-    ROOT,
-    checked_name,
-    folder_name,
-    made_after_all,
-    new_id,
-    target_folder,
-)
-from oneclaw_google_workspace.drive.kinds import GOOGLE, kind_of
-from oneclaw_google_workspace.drive.media_types import checked_media_type, media_type_of
-from oneclaw_google_workspace.drive.references import refer
-from oneclaw_google_workspace.drive.rows import parent_of, size_of
-from oneclaw_google_workspace.folders import FOLDER_TYPE
+from oneclaw_google_workspace.drive.kinds import GOOGLE, checked_media_type, kind_of, media_type_of
+from oneclaw_google_workspace.drive.rows import parent_of, refer, size_of
+from oneclaw_google_workspace.folders import FOLDER_TYPE, find_folder
 from oneclaw_google_workspace.problems import GoogleError, invalid
 from oneclaw_google_workspace.wording import listing, passage, size_text
 
 if TYPE_CHECKING:
     from oneclaw_core import ToolContext
     from oneclaw_google_workspace.client import GoogleClient
+    from oneclaw_google_workspace.folders import Folder
+
+
+async def md5_of(content: Path | bytes) -> str:
+    """Compute the MD5 checksum of a file or of its content, as Drive's ``md5Checksum``.
+
+    Raises:
+        OSError: the file cannot be read.
+    """
+    return await asyncio.to_thread(_md5, content)
+
+
+def _md5(content: Path | bytes) -> str:
+    if isinstance(content, bytes):
+        return _new(content).hexdigest()
+    with content.open("rb") as file:
+        return hashlib.file_digest(file, _new).hexdigest()
+
+
+def _new(content: bytes = b"") -> hashlib._Hash:
+    # It tells damage from completeness, and keeps nothing secret.
+    return hashlib.md5(content, usedforsecurity=False)
+
+
+ROOT = "root"
+
+
+async def target_folder(google: GoogleClient, text: str | None) -> Folder | None:
+    """Look at the folder that something is to be put into.
+
+    Args:
+        google: the client.
+        text: id or link.
+
+    Returns:
+        ``None`` for My Drive.
+
+    Raises:
+        GoogleError: there is no such folder, or nothing may be put there.
+    """
+    if text is None or text == ROOT:
+        return None
+    return await find_folder(google, refer(google, text, "folder_id"))
+
+
+def folder_name(folder: Folder | None) -> str:
+    """Name a folder for a question."""
+    return "My Drive" if folder is None else f"the folder {listing([folder.name])}"
+
+
+async def new_id(google: GoogleClient) -> str:
+    """Have Google reserve an id: what is made under it is made once, however often it is sent.
+
+    Raises:
+        GoogleError: it did not work out.
+    """
+    answer = await google.call("drive.files.generateIds", count=1, space="drive", type="files", fields="ids")
+    return str(answer["ids"][0])
+
+
+async def made_after_all(google: GoogleClient, file_id: str, error: GoogleError, fields: str) -> dict[str, Any]:
+    """Look whether a creation under an id of our own was carried out, although its answer is lost.
+
+    Args:
+        google: the client.
+        file_id: the id.
+        error: of the creation.
+        fields: of the file.
+
+    Raises:
+        GoogleError: it was not, or that cannot be found out.
+    """
+    if error.status != 409 and not error.was_unclear:
+        raise error
+    try:
+        return await google.call("drive.files.get", fileId=file_id, fields=fields)
+    except GoogleError as fault:
+        if fault.status == 404:
+            raise GoogleError("service_unavailable", "Google broke off, and nothing was made. Try again.") from None
+        raise error from None
+
+
+def checked_name(name: str) -> str:
+    """Give the name of a file back if it is one.
+
+    Raises:
+        GoogleError: it is empty.
+    """
+    if not name.strip():
+        raise invalid("A file cannot be without a name.")
+    return name
+
 
 _FIELDS = "id,name,mimeType,size,parents,webViewLink,md5Checksum"
 _UNCLEAR = "Look for it with drive_search_files"

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 _GRID = "gridProperties(rowCount,columnCount,frozenRowCount,frozenColumnCount)"
 TAB_FIELDS = f"sheetId,title,index,hidden,sheetType,{_GRID}"
-BOOK_FIELDS = f"spreadsheetId,properties/title,sheets/properties({TAB_FIELDS}),namedRanges(name,range)"
+BOOK_FIELDS = f"spreadsheetId,properties/title,sheets/properties({TAB_FIELDS}),namedRanges(name,range,namedRangeId)"
 _SHOWN_TITLES = 30
 
 
@@ -97,6 +97,15 @@ class Place:
 
 
 @dataclass(frozen=True, slots=True)
+class NamedRange:
+    """A range that has a name."""
+
+    id: str
+    name: str
+    range: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
 class Book:
     """A spreadsheet without its cells.
 
@@ -104,13 +113,13 @@ class Book:
         id: of the file.
         title: as people see it.
         tabs: in their order.
-        names: the named ranges.
+        names: the named ranges, by name.
     """
 
     id: str
     title: str
     tabs: tuple[Tab, ...]
-    names: Mapping[str, Mapping[str, Any]]
+    names: Mapping[str, NamedRange]
 
     @classmethod
     def of(cls, answer: Mapping[str, Any]) -> Book:
@@ -119,7 +128,12 @@ class Book:
             str(answer.get("spreadsheetId", "")),
             str(answer.get("properties", {}).get("title", "")),
             tuple(Tab.of(sheet.get("properties", {})) for sheet in answer.get("sheets", [])),
-            {each.get("name", ""): each.get("range", {}) for each in answer.get("namedRanges", [])},
+            {
+                each.get("name", ""): NamedRange(
+                    str(each.get("namedRangeId", "")), each.get("name", ""), each.get("range", {})
+                )
+                for each in answer.get("namedRanges", [])
+            },
         )
 
     def first_tab(self) -> Tab:
@@ -145,6 +159,11 @@ class Book:
         if found is None:
             raise self._no_tab(text)
         return found
+
+    def named(self, name: str) -> NamedRange | None:
+        """Find a named range; upper and lower case are the same."""
+        near = (each for key, each in self.names.items() if key.casefold() == name.casefold())
+        return self.names.get(name) or next(near, None)
 
     def place(self, text: str) -> Place:
         """Find out which cells a range means.
@@ -176,14 +195,12 @@ class Book:
         return _with_cells(tab, reference.area)
 
     def _place_named(self, name: str) -> Place:
-        grid_range = self.names.get(name) or next(
-            (each for key, each in self.names.items() if key.casefold() == name.casefold()), None
-        )
-        if grid_range is not None:
-            sheet_id = grid_range.get("sheetId", 0)
+        named = self.named(name)
+        if named is not None:
+            sheet_id = named.range.get("sheetId", 0)
             tab = next((tab for tab in self.tabs if tab.sheet_id == sheet_id), None)
             if tab is not None:
-                return _with_cells(tab, Area.of_grid_range(grid_range))
+                return _with_cells(tab, Area.of_grid_range(named.range))
         tab = self._tab_named(name)
         if tab is None:
             raise self._no_tab(name, "tab or named range")

@@ -9,7 +9,7 @@ from oneclaw_google_workspace.connecting import connect
 from oneclaw_google_workspace.folders import find_folder, in_folder, move_into
 from oneclaw_google_workspace.problems import GoogleError, invalid
 from oneclaw_google_workspace.sheets.a1 import Area, format_reference
-from oneclaw_google_workspace.sheets.cells import USER_ENTERED, Rows, check_rows, formula_note
+from oneclaw_google_workspace.sheets.writing import USER_ENTERED, Rows, check_rows, formula_note
 from oneclaw_google_workspace.wording import counted, listing, passage, table_said
 
 if TYPE_CHECKING:

@@ -1,9 +1,10 @@
-"""The actions of ``sheets_manage_structure`` on rows, columns and ranges; pure, without any I/O."""
+"""The actions of ``sheets_manage_structure`` on tabs, rows, columns and ranges; pure, without any I/O."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from oneclaw_google_workspace.answers import compact
 from oneclaw_google_workspace.problems import invalid
 from oneclaw_google_workspace.sheets.a1 import Area, column_letters, column_number, quoted_tab
 from oneclaw_google_workspace.sheets.book import Place
@@ -15,9 +16,93 @@ if TYPE_CHECKING:
     from oneclaw_google_workspace.sheets.wish import Wish
 
 
+def add_tab(book: Book, wish: Wish) -> Action:
+    """Add an empty tab."""
+    title = _free_title(book, wish)
+    grid = compact({"rowCount": wish.rows, "columnCount": wish.columns})
+    if 0 in grid.values():
+        raise invalid("A tab has at least one row and one column.")
+    properties = compact({"sheetId": wish.new_sheet_id, "title": title, "gridProperties": grid})
+    if wish.index is not None:
+        properties["index"] = min(wish.index, len(book.tabs))
+    return Action(
+        f"add the tab {listing([title])} to",
+        {"addSheet": {"properties": properties}},
+        f"added the tab {title}",
+        wish.new_sheet_id,
+        is_creating=True,
+    )
+
+
+def rename_tab(book: Book, wish: Wish) -> Action:
+    """Rename a tab."""
+    tab = book.tab(wish.tab or "")
+    title = _free_title(book, wish, besides=tab)
+    return Action(
+        f"rename the tab {listing([tab.title])} to {listing([title])} in",
+        tab_properties(tab, {"title": title}, "title"),
+        f"renamed from {tab.title}",
+        tab.sheet_id,
+    )
+
+
+def duplicate_tab(book: Book, wish: Wish) -> Action:
+    """Copy a tab within its spreadsheet."""
+    tab = book.tab(wish.tab or "")
+    title = _free_title(book, wish) if wish.title else None
+    place = tab.index + 1 if wish.index is None else min(wish.index, len(book.tabs))
+    values: dict[str, Any] = {"sourceSheetId": tab.sheet_id, "insertSheetIndex": place, "newSheetId": wish.new_sheet_id}
+    if title:
+        values["newSheetName"] = title
+    return Action(
+        f"duplicate the tab {listing([tab.title])}{f' as {listing([title])}' if title else ''} in",
+        {"duplicateSheet": values},
+        f"duplicated from {tab.title}",
+        wish.new_sheet_id,
+        is_creating=True,
+    )
+
+
+def move_tab(book: Book, wish: Wish) -> Action:
+    """Move a tab to another place."""
+    tab = book.tab(wish.tab or "")
+    place = min(wish.index or 0, len(book.tabs) - 1)
+    # Google counts the places before the tab is taken out of its own.
+    sent = place + 1 if place > tab.index else place
+    return Action(
+        f"move the tab {listing([tab.title])} from place {tab.index} to {place} in",
+        tab_properties(tab, {"index": sent}, "index"),
+        f"moved from index {tab.index} to {place}",
+        tab.sheet_id,
+    )
+
+
+def delete_tab(book: Book, wish: Wish) -> Action:
+    """Delete a tab with all that is in it."""
+    tab = book.tab(wish.tab or "")
+    if not tab.is_hidden and sum(not each.is_hidden for each in book.tabs) == 1:
+        raise invalid(f"{tab.title!r} is the last visible tab, which a spreadsheet cannot be without. Add one first.")
+    return Action(
+        f"delete the whole tab {listing([tab.title])} with everything in it from",
+        {"deleteSheet": {"sheetId": tab.sheet_id}},
+        f"deleted the tab {tab.title}",
+        tab.sheet_id,
+        lost=Place(tab, Area()) if tab.rows else None,
+        is_deleting=True,
+    )
+
+
+def _free_title(book: Book, wish: Wish, besides: Tab | None = None) -> str:
+    title = (wish.title or "").strip()
+    for tab in book.tabs:
+        if tab.title.casefold() == title.casefold() and tab != besides:
+            raise invalid(f"There is a tab {tab.title!r} already. Give another title.")
+    return title
+
+
 def freeze(book: Book, wish: Wish) -> Action:
     """Keep the first rows or columns in view, or let go of them."""
-    tab = _grid_tab(book, wish)
+    tab = grid_tab(book, wish)
     grid, fields, words = {}, [], []
     for number, have, name, what in (
         (wish.rows, tab.rows, "frozenRowCount", "row"),
@@ -40,12 +125,7 @@ def freeze(book: Book, wish: Wish) -> Action:
 
 def sort_range(book: Book, wish: Wish) -> Action:
     """Sort the rows of a range."""
-    text = wish.range or ""
-    if wish.tab is not None and "!" not in text:
-        text = f"{quoted_tab(book.tab(wish.tab).title)}!{text}"
-    place = book.place(text)
-    if wish.tab is not None and place.tab != book.tab(wish.tab):
-        raise invalid(f"{place.text} is not in the tab {wish.tab[:100]!r}. Give the range alone.")
+    place = ranged(book, wish)
     area = place.inside
     specs, words = [], []
     for key in wish.sort_by:
@@ -64,6 +144,39 @@ def sort_range(book: Book, wish: Wish) -> Action:
         {"sortRange": {"range": area.grid_range(place.tab.sheet_id), "sortSpecs": specs}},
         f"sorted {place.text} by {', '.join(words)}",
         place.tab.sheet_id,
+    )
+
+
+def ranged(book: Book, wish: Wish) -> Place:
+    """Find the range of a wish, in its tab if it names one.
+
+    Raises:
+        GoogleError: there is no such range, or it is in another tab.
+    """
+    text = wish.range or ""
+    if wish.tab is not None and "!" not in text:
+        text = f"{quoted_tab(book.tab(wish.tab).title)}!{text}"
+    place = book.place(text)
+    if wish.tab is not None and place.tab != book.tab(wish.tab):
+        raise invalid(f"{place.text} is not in the tab {wish.tab[:100]!r}. Give the range alone.")
+    return place
+
+
+def hide(book: Book, wish: Wish, dimension: str, *, is_hidden: bool) -> Action:
+    """Hide rows or columns, or show them again."""
+    tab, have, what = _dimension(book, wish, dimension)
+    start = wish.start or 1
+    if start + wish.count - 1 > have:
+        raise invalid(f"{tab.title!r} has only {counted(have, what)}.")
+    span = _span(dimension, start, wish.count)
+    named = f"{what} {span}" if wish.count == 1 else f"{what}s {span}"
+    verb = "hide" if is_hidden else "show"
+    properties = {"properties": {"hiddenByUser": is_hidden}, "fields": "hiddenByUser"}
+    return Action(
+        f"{verb} {named} of the tab {listing([tab.title])} in",
+        {"updateDimensionProperties": {"range": _range(tab, dimension, start, wish.count), **properties}},
+        f"{'hid' if is_hidden else 'showed'} {named}",
+        tab.sheet_id,
     )
 
 
@@ -116,11 +229,16 @@ def delete(book: Book, wish: Wish, dimension: str) -> Action:
 
 
 def _dimension(book: Book, wish: Wish, dimension: str) -> tuple[Tab, int, str]:
-    tab = _grid_tab(book, wish)
+    tab = grid_tab(book, wish)
     return (tab, tab.rows, "row") if dimension == "ROWS" else (tab, tab.columns, "column")
 
 
-def _grid_tab(book: Book, wish: Wish) -> Tab:
+def grid_tab(book: Book, wish: Wish) -> Tab:
+    """Find the tab of a wish, which has cells.
+
+    Raises:
+        GoogleError: there is none, or it has none.
+    """
     tab = book.tab(wish.tab or "")
     if not tab.rows:
         raise invalid(f"The tab {tab.title!r} holds a chart or the like, no cells.")

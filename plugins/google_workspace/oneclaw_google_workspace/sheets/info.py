@@ -17,7 +17,7 @@ _FIELDS = {
     "conditional_formats": "conditionalFormats(ranges,booleanRule(condition,format),gradientRule)",
     "filters": "basicFilter/range,filterViews(filterViewId,title,range)",
     "protected_ranges": "protectedRanges(protectedRangeId,range,description,warningOnly,requestingUserCanEdit)",
-    "charts": "charts(chartId,spec(title,basicChart/chartType))",
+    "charts": "charts(chartId,spec(title,basicChart(chartType,domains,series),pieChart(domain,series)))",
     "tables": "tables(tableId,name,range,columnProperties/columnName)",
 }
 _SHOWN = 100
@@ -49,9 +49,9 @@ def info_row(answer: Mapping[str, Any], include: Iterable[str]) -> dict[str, Any
     ]
     by_id = {tab.sheet_id: tab for tab in book.tabs}
     names = [
-        {"name": name, "range": _text(by_id[grid_range.get("sheetId", 0)], grid_range)}
-        for name, grid_range in book.names.items()
-        if grid_range.get("sheetId", 0) in by_id
+        {"name": name, "range": range_text(by_id[named.range.get("sheetId", 0)], named.range)}
+        for name, named in book.names.items()
+        if named.range.get("sheetId", 0) in by_id
     ]
     return compact(
         {
@@ -90,7 +90,8 @@ def _extras(tab: Tab, sheet: Mapping[str, Any], include: tuple[str, ...]) -> dic
     return extras
 
 
-def _text(tab: Tab, grid_range: Mapping[str, Any]) -> str:
+def range_text(tab: Tab, grid_range: Mapping[str, Any]) -> str:
+    """Write a GridRange in A1 notation, as people see it."""
     try:
         return Place(tab, Area.of_grid_range(grid_range)).text
     except (ValueError, GoogleError):
@@ -98,7 +99,7 @@ def _text(tab: Tab, grid_range: Mapping[str, Any]) -> str:
 
 
 def _merges(tab: Tab, sheet: Mapping[str, Any]) -> list[Any]:
-    return [_text(tab, each) for each in sheet.get("merges", [])]
+    return [range_text(tab, each) for each in sheet.get("merges", [])]
 
 
 def _conditional_formats(tab: Tab, sheet: Mapping[str, Any]) -> list[Any]:
@@ -111,8 +112,8 @@ def _conditional_formats(tab: Tab, sheet: Mapping[str, Any]) -> list[Any]:
             compact(
                 {
                     "index": index,
-                    "ranges": [_text(tab, each) for each in rule.get("ranges", [])],
-                    "condition": condition.get("type") or ("gradient" if "gradientRule" in rule else None),
+                    "ranges": [range_text(tab, each) for each in rule.get("ranges", [])],
+                    "condition": condition.get("type") or ("COLOR_SCALE" if "gradientRule" in rule else None),
                     "values": values,
                     "background_color": _color(rule.get("booleanRule", {}).get("format", {}), "background"),
                     "text_color": _color(text, "foreground"),
@@ -126,10 +127,10 @@ def _conditional_formats(tab: Tab, sheet: Mapping[str, Any]) -> list[Any]:
 def _filters(tab: Tab, sheet: Mapping[str, Any]) -> list[Any]:
     rows: list[Any] = []
     if "basicFilter" in sheet:
-        rows.append({"range": _text(tab, sheet["basicFilter"].get("range", {}))})
+        rows.append({"range": range_text(tab, sheet["basicFilter"].get("range", {}))})
     for each in sheet.get("filterViews", []):
         shown = {"filter_view_id": each.get("filterViewId"), "title": each.get("title")}
-        rows.append(compact({**shown, "range": _text(tab, each.get("range", {}))}))
+        rows.append(compact({**shown, "range": range_text(tab, each.get("range", {}))}))
     return rows
 
 
@@ -137,7 +138,7 @@ def _protected_ranges(tab: Tab, sheet: Mapping[str, Any]) -> list[Any]:
     return [
         compact(
             {
-                "range": _text(tab, each.get("range", {})),
+                "range": range_text(tab, each.get("range", {})),
                 "description": each.get("description"),
                 "only_warns": each.get("warningOnly") or None,
                 "you_can_edit": each.get("requestingUserCanEdit", False),
@@ -147,17 +148,19 @@ def _protected_ranges(tab: Tab, sheet: Mapping[str, Any]) -> list[Any]:
     ]
 
 
-def _charts(_: Tab, sheet: Mapping[str, Any]) -> list[Any]:
-    return [
-        compact(
-            {
-                "chart_id": each.get("chartId"),
-                "title": each.get("spec", {}).get("title"),
-                "type": each.get("spec", {}).get("basicChart", {}).get("chartType"),
-            }
-        )
-        for each in sheet.get("charts", [])
-    ]
+def _charts(tab: Tab, sheet: Mapping[str, Any]) -> list[Any]:
+    return [_chart_row(tab, each.get("chartId"), each.get("spec", {})) for each in sheet.get("charts", [])]
+
+
+def _chart_row(tab: Tab, chart_id: Any, spec: Mapping[str, Any]) -> dict[str, Any]:
+    basic, pie = spec.get("basicChart", {}), spec.get("pieChart", {})
+    data = [each.get("domain", {}) for each in basic.get("domains", [])] + [pie.get("domain", {})]
+    data += [each.get("series", {}) for each in basic.get("series", [])] + [pie.get("series", {})]
+    sources = [source for each in data for source in each.get("sourceRange", {}).get("sources", [])]
+    # Data in another tab are left out, for their tab is not known here.
+    here = [range_text(tab, each) for each in sources if each.get("sheetId", 0) == tab.sheet_id]
+    kind = basic.get("chartType") or ("PIE" if pie else None)
+    return compact({"chart_id": chart_id, "title": spec.get("title"), "type": kind, "data": here})
 
 
 def _tables(tab: Tab, sheet: Mapping[str, Any]) -> list[Any]:
@@ -165,7 +168,7 @@ def _tables(tab: Tab, sheet: Mapping[str, Any]) -> list[Any]:
         compact(
             {
                 "name": each.get("name"),
-                "range": _text(tab, each.get("range", {})),
+                "range": range_text(tab, each.get("range", {})),
                 "columns": [column.get("columnName", "") for column in each.get("columnProperties", [])],
             }
         )

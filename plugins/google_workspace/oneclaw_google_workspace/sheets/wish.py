@@ -19,7 +19,7 @@ class Wish:
 
     Attributes:
         action: what to do.
-        new_sheet_id: for a tab that is made: an id of our own, by which it is found again.
+        new_sheet_id: for a tab or chart that is made: an id of our own, by which it is found again.
     """
 
     action: str
@@ -33,12 +33,18 @@ class Wish:
     destination_spreadsheet_id: str | None = None
     range: str | None = None
     sort_by: Sequence[Mapping[str, Any]] = ()
+    chart_type: str | None = None
+    chart_id: int | None = None
+    cell: str | None = None
     new_sheet_id: int = 0
 
     @property
     def given(self) -> set[str]:
         """The parameters that say something."""
-        names = ("tab", "title", "index", "rows", "columns", "start", "destination_spreadsheet_id", "range")
+        names = (
+            *("tab", "title", "index", "rows", "columns", "start", "destination_spreadsheet_id", "range"),
+            *("chart_type", "chart_id", "cell"),
+        )
         return {name for name in names if getattr(self, name) is not None} | ({"sort_by"} if self.sort_by else set())
 
 
@@ -55,6 +61,7 @@ class Action:
         lost: cells whose content goes.
         is_creating: whether it makes the tab ``sheet_id``.
         is_deleting: whether it deletes the tab ``sheet_id``.
+        object_id: of the chart or named range that is made or deleted instead of a tab.
     """
 
     detail: str
@@ -65,6 +72,7 @@ class Action:
     lost: Place | None = None
     is_creating: bool = False
     is_deleting: bool = False
+    object_id: int | str | None = None
 
 
 def check_wish(wish: Wish) -> None:
@@ -83,12 +91,14 @@ def check_wish(wish: Wish) -> None:
         raise invalid(f"{wish.action} does not go with {', '.join(sorted(extra))}; it takes {takes}.")
     if wish.action == "freeze" and wish.rows is None and wish.columns is None:
         raise invalid("freeze needs rows or columns; 0 lets go of them.")
-    if wish.title is not None and not wish.title.strip():
-        raise invalid("The title of a tab cannot be empty.")
+    if wish.action == "update_chart" and wish.range is None and wish.chart_type is None and wish.title is None:
+        raise invalid("update_chart needs a range, chart_type or title, the new one.")
+    if wish.title is not None and not wish.title.strip() and wish.action != "update_chart":
+        raise invalid("title cannot be empty.")
 
 
 def with_new_id(wish: Wish, book: Book, candidates: Callable[[], int]) -> Wish:
-    """Choose the id of a tab that is about to be made.
+    """Choose the id of a tab or chart that is about to be made.
 
     Args:
         wish: the wish.
@@ -120,4 +130,16 @@ _PARAMETERS: dict[str, tuple[set[str], set[str]]] = {
     "delete_columns": ({"tab", "start"}, set()),
     "sort_range": ({"range", "sort_by"}, {"tab"}),
     "freeze": ({"tab"}, {"rows", "columns"}),
+    "hide_rows": ({"tab", "start"}, set()),
+    "show_rows": ({"tab", "start"}, set()),
+    "hide_columns": ({"tab", "start"}, set()),
+    "show_columns": ({"tab", "start"}, set()),
+    "set_filter": ({"range"}, {"tab"}),
+    "clear_filter": ({"tab"}, set()),
+    "name_range": ({"title", "range"}, {"tab"}),
+    "delete_name": ({"title"}, set()),
+    "add_chart": ({"range"}, {"tab", "title", "chart_type", "cell"}),
+    "update_chart": ({"chart_id"}, {"range", "tab", "title", "chart_type"}),
+    "delete_chart": ({"chart_id"}, set()),
+    "delete_rule": ({"tab", "index"}, set()),
 }

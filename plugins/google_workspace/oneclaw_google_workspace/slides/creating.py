@@ -6,14 +6,21 @@ from typing import TYPE_CHECKING, Any
 
 from oneclaw_google_workspace.answers import compact, google_tool
 from oneclaw_google_workspace.connecting import connect
-from oneclaw_google_workspace.editor_text import insertable
+from oneclaw_google_workspace.editors import insertable
 from oneclaw_google_workspace.folders import find_folder, in_folder, move_into
 from oneclaw_google_workspace.links import file_id
 from oneclaw_google_workspace.problems import GoogleError, invalid
 from oneclaw_google_workspace.slides.decks import deck_link, edit, open_deck
 from oneclaw_google_workspace.slides.elements import TITLE_TYPES, elements_of
-from oneclaw_google_workspace.slides.new_slides import LAYOUT_FIELDS, Plan, Wish, fill, plan_slide, text_place
-from oneclaw_google_workspace.slides.notes import write_notes
+from oneclaw_google_workspace.slides.new_slides import (
+    LAYOUT_FIELDS,
+    Plan,
+    Wish,
+    fill,
+    plan_slide,
+    text_place,
+    write_notes,
+)
 from oneclaw_google_workspace.wording import counted, passage, table_said
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
 from oneclaw_google_workspace.answers import compact
-from oneclaw_google_workspace.edits import is_office_file, send_edits
+from oneclaw_google_workspace.editors import is_office_file, send_edits
 from oneclaw_google_workspace.problems import GoogleError, invalid
 from oneclaw_google_workspace.wording import listing
 

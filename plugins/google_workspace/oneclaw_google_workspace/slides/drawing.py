@@ -6,13 +6,12 @@ from typing import TYPE_CHECKING, Any
 
 from oneclaw_google_workspace.answers import compact, google_tool
 from oneclaw_google_workspace.connecting import connect
-from oneclaw_google_workspace.editor_text import image_address, insertable, rgb
+from oneclaw_google_workspace.editors import image_address, insertable, rgb
 from oneclaw_google_workspace.links import file_id
 from oneclaw_google_workspace.problems import invalid
 from oneclaw_google_workspace.slides.decks import edit, new_id, open_deck
-from oneclaw_google_workspace.slides.elements import title_of
+from oneclaw_google_workspace.slides.elements import TEXT_FIELDS, title_of
 from oneclaw_google_workspace.slides.new_slides import fill, place_on
-from oneclaw_google_workspace.slides.text import TEXT_FIELDS
 from oneclaw_google_workspace.wording import excerpt, passage, quoted, table_said
 
 if TYPE_CHECKING:
@@ -42,15 +41,20 @@ async def slides_add_element(
     image_url: str | None = None,
     alt_text: str | None = None,
     data: list[list[str]] | None = None,
+    spreadsheet_id: str | None = None,
+    chart_id: int | None = None,
     *,
     context: ToolContext,
 ) -> dict[str, Any]:
-    """Put a text box, shape, image or table on a slide."""
+    """Put a text box, shape, image, table or chart on a slide."""
     google = connect(context)
     wanted = file_id(presentation_id, "presentation_id")
     is_shape = element in ("text_box", "shape")
-    given = {"text": text, "fill_color": fill_color, "image_url": image_url, "data": data}
-    allowed = {"image": ("image_url",), "table": ("data",)}.get(element, ("text", "fill_color"))
+    given: dict[str, Any] = {"text": text, "fill_color": fill_color, "image_url": image_url, "data": data}
+    given |= {"spreadsheet_id": spreadsheet_id, "chart_id": chart_id}
+    allowed = {"image": ("image_url",), "table": ("data",), "chart": ("spreadsheet_id", "chart_id")}.get(
+        element, ("text", "fill_color")
+    )
     wrong = [name for name, value in given.items() if value is not None and name not in allowed]
     if wrong:
         raise invalid(f"{', '.join(wrong)} cannot be given for element {element}.")
@@ -72,6 +76,14 @@ async def slides_add_element(
         url = image_address(image_url)
         requests = [{"createImage": {**where, "url": url}}]
         what = f"the image {excerpt(url, 200)}"
+    elif element == "chart":
+        if spreadsheet_id is None or chart_id is None:
+            raise invalid("A chart needs spreadsheet_id and chart_id: see sheets_get_info with include charts.")
+        book_id = file_id(spreadsheet_id, "spreadsheet_id")
+        google.require_scopes("spreadsheets.readonly")
+        source = {"spreadsheetId": book_id, "chartId": chart_id, "linkingMode": "LINKED"}
+        requests = [{"createSheetsChart": {**where, **source}}]
+        what = f"the chart {chart_id} of the spreadsheet {quoted(book_id)}, linked to it,"
     else:
         requests = _table_requests(where, table, look)
         what = f"a table of {len(table)} x {max(map(len, table))} cells{table_said(table)}"

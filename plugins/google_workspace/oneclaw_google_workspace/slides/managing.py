@@ -9,8 +9,7 @@ from oneclaw_google_workspace.connecting import connect
 from oneclaw_google_workspace.links import file_id
 from oneclaw_google_workspace.problems import GoogleError, invalid
 from oneclaw_google_workspace.slides.decks import edit, new_id, open_deck
-from oneclaw_google_workspace.slides.elements import elements_of, title_of
-from oneclaw_google_workspace.slides.text import TEXT_FIELDS
+from oneclaw_google_workspace.slides.elements import TEXT_FIELDS, elements_of, title_of
 from oneclaw_google_workspace.wording import counted, listing
 
 if TYPE_CHECKING:

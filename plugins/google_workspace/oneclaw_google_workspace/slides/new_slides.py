@@ -1,4 +1,4 @@
-"""Planning new slides: which texts go into which placeholders of a layout; pure, without any I/O."""
+"""Planning new slides: which texts go into which placeholders of a layout, and what the speaker is to say."""
 
 from __future__ import annotations
 
@@ -6,13 +6,15 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from oneclaw_google_workspace.answers import compact
-from oneclaw_google_workspace.editor_text import insertable
+from oneclaw_google_workspace.editors import insertable
 from oneclaw_google_workspace.problems import GoogleError
-from oneclaw_google_workspace.slides.decks import new_id
+from oneclaw_google_workspace.slides.decks import edit, new_id, open_deck
 from oneclaw_google_workspace.slides.elements import TITLE_TYPES, points
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+
+    from oneclaw_google_workspace.client import GoogleClient
 
 LAYOUT_FIELDS = "layouts(objectId,layoutProperties(name,displayName),pageElements/shape/placeholder(type,index))"
 BULLETS = "BULLET_DISC_CIRCLE_SQUARE"
@@ -189,3 +191,34 @@ def text_place(
     where = place_on(slide_id, width * 0.05, height * top, width * 0.9, height * share)
     shape = {"objectId": box_id, "shapeType": "TEXT_BOX", "elementProperties": where}
     return box_id, [{"createShape": shape}]
+
+
+NOTES_ID_FIELDS = "slides(objectId,slideProperties/notesPage/notesProperties/speakerNotesObjectId)"
+
+
+async def write_notes(google: GoogleClient, presentation_id: str, notes: Mapping[str, str]) -> None:
+    """Write the notes of new slides; where they go is known only once the slides are there.
+
+    Args:
+        google: the client; the user has agreed.
+        presentation_id: the presentation.
+        notes: texts by slide.
+
+    Raises:
+        GoogleError: it did not work out.
+    """
+    deck = await open_deck(google, presentation_id, NOTES_ID_FIELDS)
+    requests = [
+        {"insertText": {"objectId": _notes_id(slide), "text": notes[str(slide["objectId"])], "insertionIndex": 0}}
+        for slide in deck.slides
+        if slide["objectId"] in notes and _notes_id(slide)
+    ]
+    if requests:
+        await edit(google, presentation_id, requests, revision_id=deck.revision_id)
+
+
+def _notes_id(slide: Mapping[str, object]) -> str:
+    found: object = slide
+    for key in ("slideProperties", "notesPage", "notesProperties", "speakerNotesObjectId"):
+        found = found.get(key, {}) if isinstance(found, dict) else {}
+    return str(found or "")

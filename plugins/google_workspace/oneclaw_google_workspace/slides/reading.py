@@ -10,14 +10,20 @@ from typing import TYPE_CHECKING, Any
 from oneclaw_core import Attachment, ToolResult
 from oneclaw_google_workspace.answers import compact, from_outside, google_tool
 from oneclaw_google_workspace.api_request import api_request
+from oneclaw_google_workspace.comments import (
+    INCLUDED,
+    THREAD_FIELDS,
+    comment_rows,
+    is_unknown_to_the_editor,
+    threads_by_drive,
+)
 from oneclaw_google_workspace.connecting import connect
 from oneclaw_google_workspace.links import file_id
 from oneclaw_google_workspace.problems import GoogleError, invalid
 from oneclaw_google_workspace.shown_size import beginning_within, json_length, room_beside
 from oneclaw_google_workspace.slides.decks import open_deck
-from oneclaw_google_workspace.slides.elements import ELEMENT_FIELDS, elements_of, title_of
+from oneclaw_google_workspace.slides.elements import ELEMENT_FIELDS, TEXT_FIELDS, elements_of, shown_text, title_of
 from oneclaw_google_workspace.slides.new_slides import page_size
-from oneclaw_google_workspace.slides.text import TEXT_FIELDS, shown_text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -43,6 +49,7 @@ async def slides_read(
     include_notes: bool = True,
     include_elements: bool = False,
     include_layouts: bool = False,
+    include_comments: bool = False,
     thumbnail_slide_id: str | None = None,
     thumbnail_size: str = "MEDIUM",
     save_thumbnail_to: str | None = None,
@@ -67,6 +74,10 @@ async def slides_read(
     }
     if include_layouts:
         answer["layouts"] = [_layout_row(layout) for layout in deck.raw.get("layouts", [])]
+    if include_comments:
+        room = room_beside(from_outside(answer, "slides"), context)
+        # The slides have as much room as the comments.
+        answer |= await _comments(google, deck, None if room is None else room // 2)
     room = room_beside(from_outside({**answer, "truncated": True, "note": _TOO_MANY + _TOO_LONG}, "slides"), context)
     rows = _rows(deck, slide_ids, include_notes, include_elements)
     answer |= _fitted(rows, MAX_CHARACTERS if room is None else min(room, MAX_CHARACTERS))
@@ -87,6 +98,26 @@ def _fields(include_notes: bool, include_elements: bool) -> str:
     layouts = "layouts(objectId,layoutProperties(name,displayName),pageElements/shape/placeholder/type)"
     properties = f"slideProperties(isSkipped,layoutObjectId{notes})"
     return f"pageSize,slides(objectId,pageElements({elements}),{properties}),{layouts}"
+
+
+async def _comments(google: GoogleClient, deck: Deck, room: int | None) -> dict[str, Any]:
+    try:
+        found = await google.call(
+            "slides.presentations.get",
+            presentationId=deck.id,
+            commentsViewMode=INCLUDED,
+            fields=f"{THREAD_FIELDS},slides(objectId,commentAnchors(anchorId,objectAnchors/objectId))",
+        )
+    except GoogleError as error:
+        if not is_unknown_to_the_editor(error):
+            raise
+        found = {"comments": await threads_by_drive(google, deck.id)}
+    places = {}
+    for index, slide in enumerate(found.get("slides", [])):
+        for anchor in slide.get("commentAnchors", []):
+            objects = [each.get("objectId") for each in anchor.get("objectAnchors", [])]
+            places[str(anchor.get("anchorId", ""))] = compact({"slide_index": index, "object_ids": objects})
+    return comment_rows(found.get("comments", []), room, places)
 
 
 def _rows(deck: Deck, slide_ids: list[str] | None, include_notes: bool, include_elements: bool) -> list[dict[str, Any]]:

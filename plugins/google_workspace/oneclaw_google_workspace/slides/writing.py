@@ -6,14 +6,12 @@ from typing import TYPE_CHECKING, Any
 
 from oneclaw_google_workspace.answers import compact, google_tool
 from oneclaw_google_workspace.connecting import connect
-from oneclaw_google_workspace.editor_text import insertable, utf16_length
+from oneclaw_google_workspace.editors import Replacements, insertable, utf16_length
 from oneclaw_google_workspace.links import file_id
 from oneclaw_google_workspace.problems import GoogleError, invalid
-from oneclaw_google_workspace.replacing import Replacements
 from oneclaw_google_workspace.slides.decks import edit, open_deck
-from oneclaw_google_workspace.slides.elements import elements_of
+from oneclaw_google_workspace.slides.elements import TEXT_FIELDS, elements_of, shown_text, text_end
 from oneclaw_google_workspace.slides.new_slides import BULLETS
-from oneclaw_google_workspace.slides.text import TEXT_FIELDS, shown_text, text_end
 from oneclaw_google_workspace.wording import counted, passage, quoted
 
 if TYPE_CHECKING:
