@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from dataclasses import dataclass
 from html import escape
 from typing import TYPE_CHECKING
 
-from oneclaw_google_workspace.gmail.html_text import html_to_text
+from oneclaw_google_workspace.gmail.hidden_text import visible_text
+from oneclaw_google_workspace.gmail.html_text import shown_html, shown_text
 from oneclaw_google_workspace.gmail.mail_parts import decoded, decoded_text
 from oneclaw_google_workspace.problems import GoogleError
 
@@ -16,6 +18,11 @@ if TYPE_CHECKING:
 
     from oneclaw_google_workspace.client import GoogleClient
     from oneclaw_google_workspace.gmail.mail_parts import Text
+
+_WORD = re.compile(r"[^\W_]+")
+_LINK = re.compile(r"(?:https?://|mailto:|www\.)[^\s<>()\[\]]*", re.IGNORECASE)
+# Numbers of lists and "View in a browser" are no reason to distrust a plain text.
+_MOST_FOREIGN_WORDS = 12
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,18 +51,41 @@ async def read_body(google: GoogleClient, message_id: str, texts: Iterable[Text]
     problem = ""
     for text in texts:
         if text.heading:
-            pieces.append(f"<pre>{escape(text.heading)}</pre>" if as_html else text.heading)
+            heading = visible_text(text.heading)
+            pieces.append(f"<pre>{escape(heading)}</pre>" if as_html else heading)
             continue
         try:
             written = decoded_text(await content_of(google, message_id, text.data, text.attachment_id), text.charset)
         except GoogleError as error:
             problem = f"A part of the body is missing: {error}"
             continue
-        if text.is_html and not as_html:
-            written = await asyncio.to_thread(html_to_text, written)
+        if text.is_html:
+            shown = await asyncio.to_thread(shown_html if as_html else shown_text, written)
+            written, problem = shown.text, shown.problem or problem
+        else:
+            written = visible_text(written)
+        if text.shown:
+            seen = await read_body(google, message_id, text.shown, as_html=False)
+            if not await asyncio.to_thread(_says_no_more, written, seen.text):
+                written, problem = seen.text, seen.problem or problem
         if written.strip():
             pieces.append(written.strip())
     return Body("\n\n".join(pieces), problem)
+
+
+def _says_no_more(plain: str, seen: str) -> bool:
+    """Return True if a plain text says nothing, but for a few words, that its alternative does not show.
+
+    Readers see the alternative, so what only the plain text says is hidden from them. Addresses of links do not count.
+    """
+    known = f" {' '.join(_words_of(seen))} "
+    lines = (" ".join(_words_of(line)) for line in plain.split("\n"))
+    foreign = [line.split(" ") for line in lines if line and f" {line} " not in known]
+    return sum(map(len, foreign)) <= _MOST_FOREIGN_WORDS
+
+
+def _words_of(text: str) -> list[str]:
+    return _WORD.findall(_LINK.sub(" ", text).casefold())
 
 
 async def content_of(google: GoogleClient, message_id: str, data: str | None, attachment_id: str | None) -> bytes:

@@ -10,6 +10,8 @@ from email.header import decode_header, make_header
 from html import unescape
 from typing import TYPE_CHECKING, Any
 
+from oneclaw_google_workspace.gmail.hidden_text import visible_text
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -38,12 +40,12 @@ def readable(value: str) -> str:
     text = value[:_MAX_CHARACTERS]
     with suppress(HeaderParseError, LookupError, ValueError):  # then it is shown as it was sent
         text = str(make_header(decode_header(text)))
-    return " ".join(_MISLEADING.sub("", text).split())
+    return " ".join(visible_text(_MISLEADING.sub("", text)).split())
 
 
 def preview(snippet: str) -> str:
     """Google's beginning of a message's text, without HTML entities and filling."""
-    return " ".join(without_filling(_MISLEADING.sub("", unescape(snippet))).split())
+    return " ".join(without_filling(visible_text(_MISLEADING.sub("", unescape(snippet)))).split())
 
 
 def without_filling(text: str) -> str:
