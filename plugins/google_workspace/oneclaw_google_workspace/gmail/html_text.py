@@ -102,6 +102,26 @@ def shown_html(html: str) -> ShownText:
     return ShownText(shown, _problem("x" if has_text else "", had_text=had_text, is_judged=is_judged))
 
 
+def html_inside(html: str) -> str:
+    """Take out of an HTML page what can stand inside another one: its style sheets and what is in its body.
+
+    Args:
+        html: the page, which is not cleaned: it goes to people, in whose programs it looks as it did.
+    """
+    page = _parsed(html)
+    if page is None:
+        return ""
+    import lxml.html
+
+    body = page.find("body")
+    styles = [each for each in page.iter("style") if body is None or body not in each.iterancestors()]
+    pieces = [lxml.html.tostring(each, encoding="unicode", with_tail=False) for each in styles]
+    if body is not None:
+        body.tag = "div"
+        pieces.append(lxml.html.tostring(body, encoding="unicode", with_tail=False))
+    return "".join(pieces)
+
+
 def html_said(html: str) -> str:
     """Show in a question the text of an HTML mail, and how long it is with what nobody sees; run it in a thread.
 

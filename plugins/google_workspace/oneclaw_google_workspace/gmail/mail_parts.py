@@ -71,6 +71,7 @@ class AttachedPart:
         size: in bytes.
         attachment_id: to get it by, for a while; ``None`` if the content came along.
         data: base64url then.
+        content_id: by which the HTML of the message shows it, empty if it has none.
     """
 
     part_id: str
@@ -79,6 +80,7 @@ class AttachedPart:
     size: int
     attachment_id: str | None = None
     data: str | None = None
+    content_id: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -248,6 +250,7 @@ def _attachment(part: Mapping[str, Any], kind: str, fallback: str = "") -> Attac
         size if isinstance(size, int) else 0,
         body.get("attachmentId"),
         body.get("data"),
+        readable(header(part, "Content-ID")),
     )
 
 
