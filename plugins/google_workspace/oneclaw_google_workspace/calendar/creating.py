@@ -103,14 +103,27 @@ async def calendar_create_event(
     more = "".join(f", {words}" for words in described(body))
     question = f"create the {kind} {passage(summary)} ({times}){place_text(calendar_id)}{invited}{more}"
     await google.ask(question, *inviting(guests))
-    event = await _insert(google, calendar_id, body, send_updates)
+    event = await insert_event(google, calendar_id, body, send_updates)
     answer = event_row(event)
     if guests:
         answer["invited"] = send_updates
     return answer
 
 
-async def _insert(google: GoogleClient, calendar_id: str, body: dict[str, Any], send_updates: str) -> dict[str, Any]:
+async def insert_event(
+    google: GoogleClient, calendar_id: str, body: dict[str, Any], send_updates: str
+) -> dict[str, Any]:
+    """Create an event once, however often it is sent.
+
+    Args:
+        google: the client; the user has agreed.
+        calendar_id: where.
+        body: the event, with an ``id`` of our own.
+        send_updates: who is mailed about it.
+
+    Raises:
+        GoogleError: it did not work out.
+    """
     try:
         event = await google.call(
             "calendar.events.insert",
