@@ -21,11 +21,15 @@ class Labels:
     Attributes:
         names: by resource name.
         counts: how many contacts have it, by resource name.
+        own: resource names of those that the user made.
     """
 
-    def __init__(self, names: dict[str, str], counts: dict[str, int], plain_names: dict[str, str]) -> None:
+    def __init__(
+        self, names: dict[str, str], counts: dict[str, int], plain_names: dict[str, str], own: Iterable[str]
+    ) -> None:
         self.names = names
         self.counts = counts
+        self.own = frozenset(own)
         # What Google calls "friends", people see in their language; both are understood.
         self._plain_names = plain_names
 
@@ -39,15 +43,16 @@ class Labels:
         groups, _ = await google.all_items(
             "people.contactGroups.list",
             "contactGroups",
-            fields="contactGroups(resourceName,name,formattedName,memberCount)",
+            fields="contactGroups(resourceName,name,formattedName,groupType,memberCount)",
             limit=5_000,
             pageSize=1_000,
-            groupFields="name,memberCount",
+            groupFields="name,groupType,memberCount",
         )
         return cls(
             {each["resourceName"]: each.get("formattedName") or each.get("name", "") for each in groups},
             {each["resourceName"]: each.get("memberCount", 0) for each in groups},
             {each["resourceName"]: each.get("name", "") for each in groups},
+            (each["resourceName"] for each in groups if each.get("groupType") == "USER_CONTACT_GROUP"),
         )
 
     def resource_names(self, wanted: Iterable[str]) -> list[str]:
@@ -58,12 +63,19 @@ class Labels:
         """
         return list(dict.fromkeys(self._resource_name(each) for each in wanted))
 
-    def _resource_name(self, wanted: str) -> str:
+    def find(self, wanted: str) -> str | None:
+        """The resource name of a label by its name, in any case, or its resource name; ``None`` if there is none."""
         if wanted.startswith(_PREFIX) and wanted in self.names:
             return wanted
         for names in (self.names, self._plain_names):
             for resource_name, name in names.items():
                 if name.casefold() == wanted.strip().casefold():
                     return resource_name
+        return None
+
+    def _resource_name(self, wanted: str) -> str:
+        found = self.find(wanted)
+        if found is not None:
+            return found
         own = [name for resource_name, name in self.names.items() if resource_name != MY_CONTACTS]
         raise invalid(f"There is no label {wanted[:100]!r}. There are: {', '.join(own[:50]) or 'none'}.")
