@@ -22,8 +22,8 @@ pytestmark = pytest.mark.one_python
 
 IS_LONG = os.environ.get("ONECLAW_TESTS_LONG", "") not in ("", "0")
 SETS = 100 if IS_LONG else 6
-# What a tool may say of arguments that fit its schema and mean nothing; the first is a success, the last two are what the
-# stand-in's own mistakes look like.
+# What a tool may say of arguments that fit its schema and mean nothing; the first is a success, the last two are what
+# the stand-in's own mistakes look like.
 ANSWERS = {
     *(None, "validation_error", "not_found", "not_available", "permission_denied", "conflict", "execution_error"),
     *("service_unavailable", "unknown_outcome"),
