@@ -11,24 +11,24 @@ from oneclaw_google_workspace.answers import compact, google_tool
 from oneclaw_google_workspace.api_request import api_request
 from oneclaw_google_workspace.calendar.creating import insert_event
 from oneclaw_google_workspace.calendar.event_bodies import (
+    addresses_of,
     attachment_bodies,
+    changed_guests,
+    described,
     inviting,
     looks,
     mail_text,
     named,
     new_meeting,
+    own_answer,
     place_text,
     read_addresses,
     recurrence_lines,
     reminder_body,
 )
-from oneclaw_google_workspace.calendar.event_times import EventTimes, read_times
-from oneclaw_google_workspace.calendar.event_words import described
 from oneclaw_google_workspace.calendar.following import new_event, part_series, shifted
-from oneclaw_google_workspace.calendar.guests import addresses_of, changed_guests, own_answer
-from oneclaw_google_workspace.calendar.rows import times
-from oneclaw_google_workspace.calendar.times import from_google, is_day, span_text
-from oneclaw_google_workspace.calendar.zones import zone_for
+from oneclaw_google_workspace.calendar.reading import times
+from oneclaw_google_workspace.calendar.times import EventTimes, from_google, is_day, read_times, span_text, zone_for
 from oneclaw_google_workspace.connecting import connect
 from oneclaw_google_workspace.problems import GoogleError, invalid
 from oneclaw_google_workspace.wording import listing, passage, quoted

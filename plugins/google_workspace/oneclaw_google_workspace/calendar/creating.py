@@ -8,6 +8,7 @@ from uuid import uuid4
 from oneclaw_google_workspace.answers import compact, google_tool
 from oneclaw_google_workspace.calendar.event_bodies import (
     attachment_bodies,
+    described,
     inviting,
     looks,
     mail_text,
@@ -18,10 +19,8 @@ from oneclaw_google_workspace.calendar.event_bodies import (
     recurrence_lines,
     reminder_body,
 )
-from oneclaw_google_workspace.calendar.event_times import read_times
-from oneclaw_google_workspace.calendar.event_words import described
-from oneclaw_google_workspace.calendar.rows import event_row
-from oneclaw_google_workspace.calendar.times import is_day
+from oneclaw_google_workspace.calendar.reading import event_row
+from oneclaw_google_workspace.calendar.times import is_day, read_times
 from oneclaw_google_workspace.connecting import connect
 from oneclaw_google_workspace.problems import GoogleError, invalid
 from oneclaw_google_workspace.wording import passage

@@ -5,10 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from oneclaw_google_workspace.answers import compact, google_tool
-from oneclaw_google_workspace.calendar.event_bodies import mail_text, named, place_text
+from oneclaw_google_workspace.calendar.event_bodies import addresses_of, mail_text, named, place_text
 from oneclaw_google_workspace.calendar.following import part_series
-from oneclaw_google_workspace.calendar.guests import addresses_of
-from oneclaw_google_workspace.calendar.rows import times
+from oneclaw_google_workspace.calendar.reading import times
 from oneclaw_google_workspace.calendar.times import from_google, span_text
 from oneclaw_google_workspace.connecting import connect
 from oneclaw_google_workspace.wording import listing

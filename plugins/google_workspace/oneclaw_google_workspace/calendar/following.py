@@ -12,8 +12,7 @@ from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 from oneclaw_google_workspace.api_request import api_request
-from oneclaw_google_workspace.calendar.times import When, find_zone, from_google, is_day
-from oneclaw_google_workspace.calendar.zones import zone_for
+from oneclaw_google_workspace.calendar.times import When, find_zone, from_google, is_day, zone_for
 from oneclaw_google_workspace.problems import invalid
 
 if TYPE_CHECKING:

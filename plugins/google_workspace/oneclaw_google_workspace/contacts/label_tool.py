@@ -6,9 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from oneclaw_google_workspace.answers import compact, google_tool
 from oneclaw_google_workspace.connecting import connect
-from oneclaw_google_workspace.contacts.labels import Labels
-from oneclaw_google_workspace.contacts.reading import get_people
-from oneclaw_google_workspace.contacts.rows import name_of
+from oneclaw_google_workspace.contacts.reading import Labels, get_people, name_of
 from oneclaw_google_workspace.contacts.writing import check_contacts, modify_label
 from oneclaw_google_workspace.problems import GoogleError, invalid
 from oneclaw_google_workspace.wording import counted, listing, quoted

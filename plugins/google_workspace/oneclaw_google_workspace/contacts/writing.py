@@ -8,9 +8,15 @@ from typing import TYPE_CHECKING, Any
 from oneclaw_google_workspace.answers import compact, google_tool
 from oneclaw_google_workspace.connecting import connect
 from oneclaw_google_workspace.contacts.fields import WRITABLE, ContactChange
-from oneclaw_google_workspace.contacts.labels import MY_CONTACTS, Labels
-from oneclaw_google_workspace.contacts.reading import get_people
-from oneclaw_google_workspace.contacts.rows import FULL_MASK, FULL_PERSON_FIELDS, full_row, name_of
+from oneclaw_google_workspace.contacts.reading import (
+    FULL_MASK,
+    FULL_PERSON_FIELDS,
+    MY_CONTACTS,
+    Labels,
+    full_row,
+    get_people,
+    name_of,
+)
 from oneclaw_google_workspace.problems import GoogleError, invalid
 from oneclaw_google_workspace.wording import listing
 

@@ -18,8 +18,7 @@ from email.policy import EmailPolicy
 from html import escape
 from typing import TYPE_CHECKING, Any
 
-from oneclaw_google_workspace.gmail.addresses import FORBIDDEN
-from oneclaw_google_workspace.gmail.headers import readable
+from oneclaw_google_workspace.gmail.headers import FORBIDDEN, readable
 from oneclaw_google_workspace.gmail.html_text import html_to_text
 from oneclaw_google_workspace.problems import invalid
 
@@ -27,8 +26,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
 
-    from oneclaw_google_workspace.gmail.addresses import MailAddress
-    from oneclaw_google_workspace.gmail.originals import ForwardedFile, Original
+    from oneclaw_google_workspace.gmail.bodies import ForwardedFile, Original
+    from oneclaw_google_workspace.gmail.headers import MailAddress
 
 _MESSAGE_ID = re.compile(r"<[!-;=?-~]{1,900}>")
 # RFC 5322 lets a long list of references be shortened in the middle.

@@ -12,8 +12,7 @@ from email.message import Message
 from typing import TYPE_CHECKING, Any
 
 from oneclaw_core.tools import INVISIBLE_CHARACTERS
-from oneclaw_google_workspace.gmail.addresses import shown_addresses
-from oneclaw_google_workspace.gmail.headers import header, readable
+from oneclaw_google_workspace.gmail.headers import header, readable, shown_addresses
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

@@ -11,8 +11,7 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 from oneclaw_google_workspace.api_request import api_request
-from oneclaw_google_workspace.gmail.addresses import MailAddress, addresses_in, mail_address, mail_addresses, unique
-from oneclaw_google_workspace.gmail.bodies import content_of
+from oneclaw_google_workspace.gmail.bodies import content_of, forwarded_files, forwarded_original, quoted_original
 from oneclaw_google_workspace.gmail.composing import (
     AttachedFile,
     OutgoingMail,
@@ -23,9 +22,16 @@ from oneclaw_google_workspace.gmail.composing import (
     thread_of,
     written,
 )
-from oneclaw_google_workspace.gmail.headers import header, readable
+from oneclaw_google_workspace.gmail.headers import (
+    MailAddress,
+    addresses_in,
+    header,
+    mail_address,
+    mail_addresses,
+    readable,
+    unique,
+)
 from oneclaw_google_workspace.gmail.html_text import html_said
-from oneclaw_google_workspace.gmail.originals import forwarded_files, forwarded_original, quoted_original
 from oneclaw_google_workspace.problems import GoogleError, invalid
 from oneclaw_google_workspace.wording import PASSAGE_CHARACTERS, passage, quoted, size_text
 
@@ -34,7 +40,7 @@ if TYPE_CHECKING:
 
     from oneclaw_core.tools import PathGuard
     from oneclaw_google_workspace.client import GoogleClient
-    from oneclaw_google_workspace.gmail.originals import ForwardedFile, Original
+    from oneclaw_google_workspace.gmail.bodies import ForwardedFile, Original
 
 # By Google's description of the API; other mail servers take 25 MB at most, and base64 makes a third more of a file.
 MAX_MESSAGE_BYTES = 36_700_160

@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 from oneclaw_google_workspace.answers import compact, google_tool
 from oneclaw_google_workspace.connecting import connect
-from oneclaw_google_workspace.gmail.addresses import addresses_in, everybody_in
 from oneclaw_google_workspace.gmail.bodies import read_body
 from oneclaw_google_workspace.gmail.composing import thread_of
-from oneclaw_google_workspace.gmail.headers import header, readable
+from oneclaw_google_workspace.gmail.headers import addresses_in, everybody_in, header, readable
 from oneclaw_google_workspace.gmail.mail_parts import take_apart
 from oneclaw_google_workspace.gmail.outgoing import Wanted, compose, described, files_described, hand_over
 from oneclaw_google_workspace.problems import GoogleError, invalid
@@ -21,8 +20,8 @@ if TYPE_CHECKING:
 
     from oneclaw_core import ToolContext
     from oneclaw_google_workspace.client import GoogleClient
-    from oneclaw_google_workspace.gmail.addresses import MailAddress
     from oneclaw_google_workspace.gmail.composing import OutgoingMail, Thread
+    from oneclaw_google_workspace.gmail.headers import MailAddress
     from oneclaw_google_workspace.gmail.mail_parts import AttachedPart
 
 _DRAFT_FIELDS = "id,message(id,threadId,payload)"

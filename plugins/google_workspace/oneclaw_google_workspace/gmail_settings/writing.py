@@ -11,10 +11,9 @@ from oneclaw_google_workspace.accounts import SERVICE_ACCOUNT
 from oneclaw_google_workspace.answers import compact, google_tool
 from oneclaw_google_workspace.connecting import connect
 from oneclaw_google_workspace.failures import lacking_scopes, reading_only
-from oneclaw_google_workspace.gmail.addresses import mail_address
+from oneclaw_google_workspace.gmail.headers import mail_address
 from oneclaw_google_workspace.gmail.html_text import html_said, html_to_text
 from oneclaw_google_workspace.gmail.labels import MailLabels
-from oneclaw_google_workspace.gmail_settings import vacation
 from oneclaw_google_workspace.gmail_settings.filters import (
     FILTER_FIELDS,
     NewFilter,
@@ -23,8 +22,14 @@ from oneclaw_google_workspace.gmail_settings.filters import (
     same,
     search_for,
 )
-from oneclaw_google_workspace.gmail_settings.reading import addresses, forwarding_row
-from oneclaw_google_workspace.gmail_settings.vacation import VACATION_FIELDS, VacationChange, vacation_row
+from oneclaw_google_workspace.gmail_settings.reading import (
+    VACATION_FIELDS,
+    VacationChange,
+    addresses,
+    forwarding_row,
+    vacation_described,
+    vacation_row,
+)
 from oneclaw_google_workspace.problems import GoogleError, invalid
 from oneclaw_google_workspace.scopes import TOOL_SCOPES, missing_scopes, service_of
 from oneclaw_google_workspace.wording import counted
@@ -322,7 +327,7 @@ async def _change_vacation(google: GoogleClient, change: VacationChange) -> dict
         raise invalid("Give what to change about the vacation responder: enabled, subject, body, start, end.")
     before = await google.call("gmail.users.settings.getVacation", fields=VACATION_FIELDS)
     body = change.applied_to(before, time.time())
-    await google.ask(vacation.described(before, body))
+    await google.ask(vacation_described(before, body))
     after = await google.call("gmail.users.settings.updateVacation", body=body, fields=VACATION_FIELDS)
     return {"setting": "vacation", "before": vacation_row(before), "after": vacation_row(after)}
 
