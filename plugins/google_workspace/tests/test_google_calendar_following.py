@@ -265,7 +265,7 @@ def test_a_calendar_is_created_renamed_and_deleted(calendar, desk):
         f'create a calendar: name "Garden", description "Beds", time_zone "Europe/Oslo"{AS_ANA}'
     )
     assert desk.asked[2][1] == f'change the calendar "Garden": name "Beds", no description{AS_ANA}'
-    assert desk.asked[3][1] == f'delete the calendar "Beds" for good, WITH ALL ITS EVENTS, for everybody{AS_ANA}'
+    assert desk.asked[3][1] == f'delete the calendar "Beds" permanently, WITH ALL ITS EVENTS, for everybody{AS_ANA}'
 
 
 @pytest.mark.parametrize(

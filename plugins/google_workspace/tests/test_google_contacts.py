@@ -294,7 +294,7 @@ def test_whoever_says_no_keeps_everything_as_it_is(google, people, desk):
     assert len(desk.asked) == 3
 
 
-def test_a_creation_whose_outcome_nobody_knows_is_not_repeated(google, people, desk):
+def test_a_creation_whose_outcome_no_one_knows_is_not_repeated(google, people, desk):
     google.fail("people.people.createContact", is_after=True)
 
     error_type, message = desk.error("contacts_create", given_name="Bo")
@@ -388,7 +388,7 @@ def test_a_label_is_created_put_on_contacts_renamed_and_deleted(google, people, 
         ("google.contacts.organize", 'put the label "Roof people" on 1 contact: "Cy Cold"'),
         ("google.contacts.organize", 'take the label "Roof people" off 1 contact: "Bo Berg"'),
         ("google.contacts.organize", 'rename the label "Roof people" to "Roofers"'),
-        ("google.contacts.delete", 'delete the label "Roofers" for good, taking it off 1 contact, which stay'),
+        ("google.contacts.delete", 'delete the label "Roofers" permanently, taking it off 1 contact, which stay'),
     ]
 
 

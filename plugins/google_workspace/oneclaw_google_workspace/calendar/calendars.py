@@ -62,7 +62,7 @@ async def calendar_manage_calendar(
             raise invalid("To delete a calendar, give nothing but calendar_id.")
         if entry.get("primary"):
             raise invalid("The primary calendar cannot be deleted.")
-        await google.ask(f"delete the calendar {shown} for good, WITH ALL ITS EVENTS, for everybody", "delete")
+        await google.ask(f"delete the calendar {shown} permanently, WITH ALL ITS EVENTS, for everybody", "delete")
         await google.delete("calendar.calendars.delete", calendarId=entry["id"])
         return {"status": "deleted", "id": entry["id"], "name": entry.get("summary")}
     if not body:

@@ -39,7 +39,7 @@ class Span:
 
     @property
     def minutes(self) -> int:
-        """How long it is, whole minutes only."""
+        """The length in whole minutes."""
         return int((self.end - self.start).total_seconds() // 60)
 
 
@@ -49,7 +49,7 @@ class WorkingHours:
 
     Attributes:
         start: minutes after midnight, by the clock on the wall.
-        end: likewise; 1440 is the end of the day.
+        end: the same; 1440 is the end of the day.
         weekdays_only: whether Saturday and Sunday are left out.
         zone: where.
     """
@@ -95,7 +95,7 @@ class WorkingHours:
 
 
 def free_slots(span: Span, busy: Iterable[Span], hours: WorkingHours, min_minutes: int) -> list[Span]:
-    """Find when nobody is busy.
+    """Find when no one is busy.
 
     Args:
         span: where to look.
@@ -169,7 +169,7 @@ async def calendar_find_free_time(
     if not unreadable:
         return {**answer, "free": free}
     reasons = [compact({"calendar": calendar_id, "reason": reason}) for calendar_id, reason in unreadable.items()]
-    # Nobody whose calendar cannot be read may be taken for free.
+    # No one whose calendar cannot be read may be taken for free.
     return {**answer, "free_without_the_unreadable": free, "unreadable": reasons}
 
 

@@ -99,7 +99,7 @@ async def part_series(google: GoogleClient, calendar_id: str, occurrence: Mappin
         occurrence: with ``recurringEventId`` and ``originalStartTime``.
 
     Raises:
-        GoogleError: it is no occurrence, or not one of a series of the user's own.
+        GoogleError: it is no occurrence, or not one of a separate series.
     """
     at = from_google(occurrence.get("originalStartTime"))
     if not occurrence.get("recurringEventId") or at is None:

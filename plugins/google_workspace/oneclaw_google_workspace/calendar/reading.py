@@ -112,12 +112,12 @@ def times(event: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def my_response(event: Mapping[str, Any]) -> str | None:
-    """What the user has answered to an invitation."""
+    """Return the user's answer to an invitation."""
     return next((each.get("responseStatus") for each in event.get("attendees", []) if each.get("self")), None)
 
 
 def meet_link(event: Mapping[str, Any]) -> str | None:
-    """Where the video call of an event is."""
+    """Return the address of an event's video call."""
     if event.get("hangoutLink"):
         return str(event["hangoutLink"])
     points: Iterable[Mapping[str, Any]] = event.get("conferenceData", {}).get("entryPoints", [])
@@ -275,11 +275,11 @@ async def calendar_list_calendars(
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """Where in a list one is; Google's page tokens are good only for the very same range, which may begin now.
+    """The position in a list; Google's page tokens hold only for the same range, which may begin now.
 
     Attributes:
         time_min: RFC 3339.
-        time_max: likewise; empty for an open end.
+        time_max: the same; empty for an open end.
         token: Google's, empty at the beginning.
     """
 

@@ -51,7 +51,7 @@ class EventTimes:
     zone_name: str | None
 
     def body(self, *, was_all_day: bool | None = None) -> dict[str, Any]:
-        """What Google is told.
+        """Return the request body for Google.
 
         Args:
             was_all_day: of an event that there is already: what is of the other kind must be cleared.
@@ -82,7 +82,7 @@ async def read_times(
         google: the client, for the zone of the calendar.
         calendar_id: the calendar.
         start_text: a day or a date-time.
-        end_text: likewise, of days the last; ``None`` for a length.
+        end_text: the same, of days the last; ``None`` for a length.
         zone_name: for times without an offset, and to be kept; ``None`` for that of the calendar.
         length: without an end; ``None`` for an hour or a day.
         is_series: whether it happens again, so that a zone must be kept.
@@ -171,12 +171,12 @@ def read_when(what: str, text: str) -> When:
 
 
 def is_day(when: When) -> bool:
-    """Whether it is a whole day rather than a moment."""
+    """Return True if it is a whole day rather than a moment."""
     return not isinstance(when, datetime)
 
 
 def needs_zone(when: When | None) -> bool:
-    """Whether it says nothing without a zone."""
+    """Return True if it says nothing without a zone."""
     return when is not None and (not isinstance(when, datetime) or when.tzinfo is None)
 
 
@@ -243,7 +243,7 @@ def from_google(value: Mapping[str, Any] | None) -> When | None:
 
 
 def span_text(start: When | None, end: When | None, zone_name: str | None = None) -> str:
-    """Say when an event is, for a question; empty if nobody knows.
+    """Say when an event is, for a question; empty if no one knows.
 
     Args:
         start: when it begins.

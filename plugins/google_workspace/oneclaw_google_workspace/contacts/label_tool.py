@@ -54,7 +54,7 @@ async def contacts_label_manage(
     shown = quoted(labels.names[found])
     if action == "delete":
         count = counted(labels.counts[found], "contact")
-        await google.ask(f"delete the label {shown} for good, taking it off {count}, which stay", "delete")
+        await google.ask(f"delete the label {shown} permanently, taking it off {count}, which stay", "delete")
         async with google.alone(_LOCK):
             await google.delete("people.contactGroups.delete", resourceName=found, deleteContacts=False)
         return {"status": "deleted", "resource_name": found, "name": labels.names[found]}

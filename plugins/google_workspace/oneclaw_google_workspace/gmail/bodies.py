@@ -136,7 +136,7 @@ _MOST_FOREIGN_WORDS = 12
 
 @dataclass(frozen=True, slots=True)
 class Body:
-    """What a message says.
+    """The content of a message.
 
     Attributes:
         text: all of it.

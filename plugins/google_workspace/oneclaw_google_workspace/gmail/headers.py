@@ -43,7 +43,7 @@ class MailAddress:
 
     @property
     def key(self) -> str:
-        """What two spellings of one address have in common."""
+        """The common form of all spellings of an address."""
         return self.email.casefold()
 
     def __str__(self) -> str:
@@ -119,7 +119,7 @@ def shown_addresses(value: str) -> str:
 
 
 def everybody_in(value: str) -> str:
-    """Name whoever a mail with this header goes to, for a question: nobody may be left out.
+    """Name everyone a mail with this header goes to, for a question: no one may be left out.
 
     Args:
         value: of To, Cc or Bcc, as it was sent.
@@ -178,7 +178,7 @@ def preview(snippet: str) -> str:
 
 
 def without_filling(text: str) -> str:
-    """A text without runs of characters that nobody sees."""
+    """A text without runs of characters that no one sees."""
     return _FILLING.sub(" ", text)
 
 
@@ -201,6 +201,6 @@ def local_time(seconds: float) -> str:
         seconds: since 1970.
 
     Raises:
-        ValueError: no calendar reaches that far; likewise ``OverflowError`` and ``OSError``.
+        ValueError: no calendar reaches that far; the same ``OverflowError`` and ``OSError``.
     """
     return datetime.fromtimestamp(seconds, UTC).astimezone().isoformat(timespec="seconds")

@@ -60,7 +60,7 @@ class _Look:
 
     @property
     def hides_text(self) -> bool:
-        """True if nobody sees a text that looks like this."""
+        """True if no one sees a text that looks like this."""
         if not self.is_visible or self.font_pixels < _TINY_PIXELS:
             return True
         return (
@@ -94,7 +94,7 @@ def blank_hidden(page: HtmlElement) -> bool:
             for child in children:
                 child.tail = None
         if not look.is_visible:
-            element.attrib.pop("alt", None)  # a picture without letters or colours of its own is seen all the same
+            element.attrib.pop("alt", None)  # a picture without letters or its own colours is seen all the same
         waiting += [(child, look) for child in children if isinstance(child.tag, str)]
     return sheets.is_complete
 

@@ -208,7 +208,7 @@ class _Matches:
     Attributes:
         ids: of the messages.
         has_more: whether there are others.
-        change_body: what becomes of them, as Google is told.
+        change_body: what happens to them, as Google is told.
     """
 
     ids: list[str]
