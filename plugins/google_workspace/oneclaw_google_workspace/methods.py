@@ -96,6 +96,9 @@ POST   drive.replies.create /drive/v3/files/{fileId}/comments/{commentId}/replie
 DELETE drive.replies.delete /drive/v3/files/{fileId}/comments/{commentId}/replies/{replyId}
 PATCH  drive.replies.update /drive/v3/files/{fileId}/comments/{commentId}/replies/{replyId}
 GET    calendar.calendarList.list /calendar/v3/users/me/calendarList
+DELETE calendar.calendars.delete /calendar/v3/calendars/{calendarId}
+POST   calendar.calendars.insert /calendar/v3/calendars
+PATCH  calendar.calendars.patch /calendar/v3/calendars/{calendarId}
 DELETE calendar.events.delete /calendar/v3/calendars/{calendarId}/events/{eventId}
 GET    calendar.events.get /calendar/v3/calendars/{calendarId}/events/{eventId}
 POST   calendar.events.insert /calendar/v3/calendars/{calendarId}/events
@@ -104,9 +107,12 @@ GET    calendar.events.list /calendar/v3/calendars/{calendarId}/events
 POST   calendar.events.move /calendar/v3/calendars/{calendarId}/events/{eventId}/move repeatable
 PATCH  calendar.events.patch /calendar/v3/calendars/{calendarId}/events/{eventId}
 POST   calendar.freebusy.query /calendar/v3/freeBusy repeatable reading
+POST   people.contactGroups.create /v1/contactGroups
+DELETE people.contactGroups.delete /v1/{+resourceName}
 GET    people.contactGroups.get /v1/{+resourceName}
 GET    people.contactGroups.list /v1/contactGroups
 POST   people.contactGroups.members.modify /v1/{+resourceName}/members:modify repeatable
+PUT    people.contactGroups.update /v1/{+resourceName}
 GET    people.otherContacts.search /v1/otherContacts:search
 POST   people.people.batchDeleteContacts /v1/people:batchDeleteContacts repeatable
 GET    people.people.connections.list /v1/{+resourceName}/connections

@@ -221,7 +221,7 @@ class Calendar(Service):
                 times = [{"dateTime": one.isoformat(), "timeZone": zone.key} for one in (each, until)]
             else:
                 times = [{"date": one.isoformat()} for one in (each, each + length)]
-            instance |= {"id": instance_id, "recurringEventId": event["id"], "originalStartTime": times[0]}
+            instance |= {"id": instance_id, "recurringEventId": event["id"], "originalStartTime": dict(times[0])}
             found.append(instance | {"start": times[0], "end": times[1]})
         return found
 
@@ -244,6 +244,31 @@ class Calendar(Service):
         for line in event.get("recurrence", []):
             if not line.startswith(("RRULE:", "EXRULE:", "RDATE", "EXDATE")):
                 raise bad_request("Invalid recurrence rule.")
+
+    # Calendars
+
+    @handles("calendar.calendars.insert")
+    def insert_calendar(self, call: Call) -> dict[str, Any]:
+        name = call.body.get("summary")
+        if not name:
+            raise bad_request("Missing title.", "required")
+        calendar_id = f"{self.new_id('c')}@group.calendar.google.com"
+        values = {key: call.body[key] for key in ("description", "location") if key in call.body}
+        self.add_calendar(calendar_id, name, {call.user: "owner"}, zone=call.body.get("timeZone", "UTC"), **values)
+        return {"kind": "calendar#calendar", **self.calendars[calendar_id].entry}
+
+    @handles("calendar.calendars.patch")
+    def patch_calendar(self, call: Call) -> dict[str, Any]:
+        calendar = self._calendar(call, needs="owner")
+        calendar.entry |= call.body
+        return {"kind": "calendar#calendar", **calendar.entry}
+
+    @handles("calendar.calendars.delete")
+    def delete_calendar(self, call: Call) -> None:
+        calendar = self._calendar(call, needs="owner")
+        if calendar.entry.get("primary"):
+            raise ApiError(403, "cannotDeletePrimaryCalendar", "Cannot delete a primary calendar.")
+        del self.calendars[calendar.id]
 
     # Reading
 
@@ -385,6 +410,9 @@ class Calendar(Service):
         if call.get("conferenceDataVersion") != 1:
             event.pop("conferenceData")
             return
+        if event["conferenceData"].get("conferenceId"):  # the call of another event
+            event["hangoutLink"] = f"https://meet.google.com/{event['conferenceData']['conferenceId']}"
+            return
         request = event["conferenceData"].get("createRequest", {})
         if not request.get("requestId"):
             raise bad_request("Invalid conference data.")
@@ -397,6 +425,7 @@ class Calendar(Service):
         request = event.get("conferenceData", {}).get("createRequest", {})
         if request.get("status", {}).get("statusCode") == "pending":
             request["status"] = {"statusCode": "success"}
+            event["conferenceData"]["conferenceId"] = request["requestId"][:10]
             event["hangoutLink"] = f"https://meet.google.com/{request['requestId'][:10]}"
 
     def _mail(self, call: Call, event: dict[str, Any]) -> None:

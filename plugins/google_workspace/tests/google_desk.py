@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import tempfile
 from contextlib import contextmanager
 from functools import cache
+from importlib.resources import files
 from pathlib import Path
 
 from google_oauth import CLIENT_ID, CLIENT_SECRET
@@ -105,6 +107,18 @@ def sign_in_service_account(google, home, service_key, *scopes, name="work"):
     AccountBook(home).save(account, secret, in_file=True)
 
 
+@cache
+def _permissions():
+    """What each tool may ask for, by its manifest."""
+    entries = (
+        entry
+        for each in files("oneclaw_google_workspace").joinpath("manifests").iterdir()
+        for entry in json.loads(each.read_text(encoding="utf-8"))
+        if "_meta" not in entry
+    )
+    return {entry["name"]: entry["required_permissions"] for entry in entries}
+
+
 class Desk:
     """Calls tools in a home, and notes what the user is asked.
 
@@ -141,6 +155,9 @@ class Desk:
         """Run ``(tool, arguments)`` calls in parallel in one open home; gives their results."""
 
         async def ask(request):
+            is_google = request.permission.startswith("google.")
+            if is_google and request.permission not in _permissions().get(request.tool_name, ()):
+                misasked.append(f"{request.tool_name} asks for {request.permission}")
             self.asked.append((request.permission, request.detail))
             self.subjects.append(request.subject)
             return self.answer
@@ -149,4 +166,7 @@ class Desk:
             async with open_home(self.home, ask=ask, start_directory=self.start_directory) as claw:
                 return await asyncio.gather(*(claw.call_tool(tool, arguments) for tool, arguments in calls))
 
-        return [outcome.result for outcome in asyncio.run(run())]
+        misasked = []
+        outcomes = asyncio.run(run())
+        assert misasked == []
+        return [outcome.result for outcome in outcomes]

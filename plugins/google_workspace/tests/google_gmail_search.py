@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from zoneinfo import ZoneInfo
 
-_TOKEN = re.compile(r'-?(?:[a-z0-9_]+:)?(?:"[^"]*"|[^\s(){}"]+)|-?(?:[a-z0-9_]+:)?[({]|[)}]', re.IGNORECASE)
+_TOKEN = re.compile(r'-?(?:[a-z0-9_]+:)?[({]|-?(?:[a-z0-9_]+:)?(?:"[^"]*"|[^\s(){}"]+)|[)}]', re.IGNORECASE)
 _AGE = {"d": 1, "m": 30, "y": 365}
 _SIZES = {"": 1, "k": 1024, "m": 1024 * 1024}
 _PACIFIC = ZoneInfo("America/Los_Angeles")
@@ -74,12 +74,14 @@ def search(query: str, now: float) -> Test:
     def operands(operator: str, closing: str) -> Test:
         nonlocal position
         found = []
+        is_or = False
         while position < len(tokens) and tokens[position] != closing:
+            is_or = is_or or tokens[position] == "OR"
             if tokens[position] != "OR":
                 found.append(read(f"{operator}:{tokens[position]}"))
             position += 1
         position += 1
-        return _any(found) if closing == "}" else _all(found)
+        return _any(found) if closing == "}" or is_or else _all(found)
 
     return group("")
 

@@ -180,6 +180,55 @@ class People(Service):
         members = self.members(call["resourceName"])[: call.get("maxMembers", 0)]
         return {**group, "memberResourceNames": members} if members else group
 
+    def _own_group(self, call: Call) -> str:
+        name = call["resourceName"]
+        if name not in self.groups:
+            raise not_found("Group")
+        if self._group(name)["groupType"] != "USER_CONTACT_GROUP":
+            raise bad_request("System contact groups cannot be changed.")
+        return name
+
+    def _check_group(self, group: dict[str, Any]) -> str:
+        name = group.get("name", "").strip()
+        if not name:
+            raise bad_request("contactGroup.name is required.")
+        if name.casefold() in (each.casefold() for each in self.groups.values()):
+            raise ApiError(409, "alreadyExists", "Contact group name already exists.")
+        return name
+
+    @handles("people.contactGroups.create")
+    def create_group(self, call: Call) -> dict[str, Any]:
+        name = self._check_group(call.body["contactGroup"])
+        resource_name = f"contactGroups/{self.new_id('made')}"
+        self.groups[resource_name] = name
+        return self._group(resource_name)
+
+    @handles("people.contactGroups.update")
+    def update_group(self, call: Call) -> dict[str, Any]:
+        resource_name = self._own_group(call)
+        group = call.body["contactGroup"]
+        if group.get("etag") != self._group(resource_name)["etag"]:
+            raise ApiError(400, "failedPrecondition", "Request contactGroup.etag is different than the current one.")
+        if call.body.get("updateGroupFields") != "name":
+            raise bad_request("Only the name can be updated.")
+        self.groups[resource_name] = self._check_group(group)
+        return self._group(resource_name)
+
+    @handles("people.contactGroups.delete")
+    def delete_group(self, call: Call) -> dict[str, Any]:
+        resource_name = self._own_group(call)
+        for member in self.members(resource_name):
+            person = self.contacts[member]
+            person["memberships"] = [
+                each
+                for each in person["memberships"]
+                if each["contactGroupMembership"]["contactGroupResourceName"] != resource_name
+            ]
+        if call.get("deleteContacts"):
+            raise bad_request("No tool deletes contacts along with a label.")
+        del self.groups[resource_name]
+        return {}
+
     @handles("people.contactGroups.members.modify")
     def modify_members(self, call: Call) -> dict[str, Any]:
         group, missing, last = call["resourceName"], [], []
@@ -208,6 +257,7 @@ class People(Service):
         is_system = name in ("myContacts", "friends")
         return {
             "resourceName": resource_name,
+            "etag": f"etag-{name}",
             "name": name,
             "formattedName": {"myContacts": "My Contacts", "friends": "Friends"}.get(name, name),
             "groupType": "SYSTEM_CONTACT_GROUP" if is_system else "USER_CONTACT_GROUP",

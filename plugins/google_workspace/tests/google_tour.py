@@ -86,7 +86,12 @@ async def _mail(google: GoogleServer, call: Call) -> None:
     await call("gmail_trash", message_ids=others, thread_ids=[roof])
     await call("gmail_trash", message_ids=others, thread_ids=[roof], restore=True)
     await call("gmail_send", to=[CY], subject=ODD, body="Grüße", attachments=["big file.bin"])
-    await call("gmail_send", body="<p>Yes</p>", body_format="html", reply_to_message_id=roof, reply_all=True)
+    gmail.send_as["ana@example.com"]["signature"] = "<b>Ana</b>"
+    await call(
+        "gmail_send", body="<p>Yes</p>", body_format="html", reply_to_message_id=roof, reply_all=True,
+        quote_original=True, add_signature=True,
+    )  # fmt: skip
+    await call("gmail_send", to=[CY], body=ODD, forward_message_id=roof)
 
 
 async def _drafts(google: GoogleServer, call: Call) -> None:
@@ -108,6 +113,7 @@ async def _mail_settings(google: GoogleServer, call: Call) -> None:
     )
     await call("gmail_label_manage", action="update", label=made["id"], name="Steuer")
     filtered = await call("gmail_filter_manage", action="create", sender=CY, add_labels=["Steuer"], archive=True)
+    await call("gmail_filter_manage", action="apply", filter_id=filtered["filter_id"])
     await call("gmail_filter_manage", action="delete", filter_id=filtered["filter_id"])
     await call("gmail_label_manage", action="delete", label="Steuer")
     for address in ("ana+shop@example.com", None):
@@ -183,7 +189,14 @@ async def _calendar(google: GoogleServer, call: Call) -> None:
     await call("calendar_update_event", event_id=single["id"], summary="Fair 2", add_attendees=[CY], location="Halle 4")
     await call("calendar_update_event", event_id=single["id"], move_to_calendar_id=TEAM, send_updates="none")
     await call("calendar_find_free_time", calendar_ids=["primary", TEAM], time_min="2026-03-30", time_max="2026-04-02")
+    following = f"{series['id']}_20260413T080000Z"
+    await call("calendar_update_event", event_id=following, summary="Later", location=ODD, this_and_following=True)
+    following = f"{series['id']}_20260406T080000Z"
+    await call("calendar_delete_event", event_id=following, this_and_following=True)
     await call("calendar_delete_event", event_id=series["id"], send_updates="none")
+    made = await call("calendar_manage_calendar", action="create", name=ODD, time_zone="Asia/Tokyo")
+    await call("calendar_manage_calendar", action="update", calendar_id=made["id"], description=ODD)
+    await call("calendar_manage_calendar", action="delete", calendar_id=made["id"])
 
 
 async def _contacts(google: GoogleServer, call: Call) -> None:
@@ -208,6 +221,10 @@ async def _contacts(google: GoogleServer, call: Call) -> None:
     await call("contacts_list", max_results=2, sort="last_modified", page_token=page["next_page_token"])
     await call("contacts_list", group="friends", include_groups=True)
     await call("contacts_list", resource_names=[name, *list(people.contacts)[:1]])
+    label = await call("contacts_label_manage", action="create", name=ODD, resource_names=[name])
+    await call("contacts_label_manage", action="rename", label=label["resource_name"], name="Ä & Ö")
+    await call("contacts_label_manage", action="remove", label="Ä & Ö", resource_names=[name])
+    await call("contacts_label_manage", action="delete", label="Ä & Ö")
     await call("contacts_delete", resource_names=[name])
     await call("contacts_delete", resource_names=list(people.contacts)[:2])
 

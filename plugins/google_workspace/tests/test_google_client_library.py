@@ -26,7 +26,7 @@ def test_the_tour_calls_every_tool(tour):
     _, called = tour
 
     assert set(called) == set(TOOL_SCOPES)
-    assert len(TOOL_SCOPES) == 69
+    assert len(TOOL_SCOPES) == 71
 
 
 @pytest.mark.one_python

@@ -6,7 +6,7 @@ from google_people_service import MY_CONTACTS
 from hypothesis import given
 from hypothesis import strategies as st
 from oneclaw_google_workspace.contacts.fields import ContactChange, birthday_date
-from oneclaw_google_workspace.contacts.rows import birthday_text
+from oneclaw_google_workspace.contacts.reading import birthday_text
 
 from oneclaw_core import PermissionAnswer
 
@@ -358,3 +358,84 @@ def test_merging_loses_no_address_and_makes_none_twice(present, added):
     values = [each["value"].casefold() for each in merged]
     assert set(values) == {each.casefold() for each in (*present, *added)}
     assert len(values) == len(set(values))
+
+
+# Labels
+
+
+def test_a_label_is_created_put_on_contacts_renamed_and_deleted(google, people, desk):
+    bo, cy = (people.add(name, groups=(MY_CONTACTS,)) for name in ("Bo Berg", "Cy Cold"))
+
+    made = desk("contacts_label_manage", action="create", name=" Roof  people ", resource_names=[bo])
+
+    label = made["resource_name"]
+    assert made == {"status": "created", "resource_name": label, "name": "Roof people", "contacts": [bo]}
+    assert people.members(label) == [bo]
+    assert desk("contacts_label_manage", action="add", label="roof people", resource_names=[cy])["contacts"] == [cy]
+    assert desk("contacts_label_manage", action="remove", label=label, resource_names=[bo])["contacts"] == [bo]
+    assert people.members(label) == [cy]
+    assert desk("contacts_label_manage", action="rename", label=label, name="Roofers")["name"] == "Roofers"
+    assert desk("contacts_label_manage", action="create", name="roofers") == {
+        "status": "exists",
+        "resource_name": label,
+        "name": "Roofers",
+    }
+    assert desk("contacts_label_manage", action="delete", label="Roofers")["status"] == "deleted"
+    assert label not in people.groups
+    assert set(people.contacts) == {bo, cy}
+    assert [(permission, detail.partition(", as work")[0]) for permission, detail in desk.asked] == [
+        ("google.contacts.organize", 'create the label "Roof people" and put it on 1 contact: "Bo Berg"'),
+        ("google.contacts.organize", 'put the label "Roof people" on 1 contact: "Cy Cold"'),
+        ("google.contacts.organize", 'take the label "Roof people" off 1 contact: "Bo Berg"'),
+        ("google.contacts.organize", 'rename the label "Roof people" to "Roofers"'),
+        ("google.contacts.delete", 'delete the label "Roofers" permanently, taking it off 1 contact, which stay'),
+    ]
+
+
+def test_contacts_that_are_gone_or_would_lose_their_last_label_are_named(people, desk):
+    label = people.add_group("Roofers")
+    only = people.add("Bo", groups=(label,))
+    people.contacts[only]["memberships"] = people.contacts[only]["memberships"][-1:]
+
+    answer = desk("contacts_label_manage", action="remove", label="Roofers", resource_names=[only, "people/c404"])
+
+    assert answer["contacts"] == []
+    assert {each["resource_name"]: each["reason"] for each in answer["failed"]} == {
+        "people/c404": "There is no such contact.",
+        only: "A contact must keep one label.",
+    }
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"action": "create"}, "give name"),
+        ({"action": "create", "name": "x", "label": "y"}, "and no label"),
+        ({"action": "rename", "label": "Roofers", "name": " "}, "not empty"),
+        ({"action": "delete"}, "Give label"),
+        ({"action": "delete", "label": "Roofers", "name": "x"}, "name goes with"),
+        ({"action": "delete", "label": "Roofers", "resource_names": ["people/c1"]}, "resource_names go with"),
+        ({"action": "delete", "label": "My Contacts"}, "Google's own labels"),
+        ({"action": "delete", "label": "Roof"}, "There is no label"),
+        ({"action": "add", "label": "Roofers"}, "Give resource_names"),
+        ({"action": "add", "label": "Roofers", "resource_names": ["people/me"]}, "none of the user's own contacts"),
+    ],
+)
+def test_labels_that_cannot_be_changed_so_are_left_alone(people, desk, arguments, message):
+    people.add_group("Roofers")
+
+    error_type, said = desk.error("contacts_label_manage", **arguments)
+
+    assert error_type == "validation_error"
+    assert message in said
+    assert desk.asked == []
+
+
+def test_a_label_is_made_although_it_could_not_be_put_on_contacts(google, people, desk):
+    bo = people.add("Bo", groups=(MY_CONTACTS,))
+    google.fail("people.contactGroups.members.modify", status=403, reason="forbidden", times=1)
+
+    answer = desk("contacts_label_manage", action="create", name="Roofers", resource_names=[bo])
+
+    assert answer["status"] == "created"
+    assert answer["failed"][0]["reason"].startswith("The label is on none of the contacts")

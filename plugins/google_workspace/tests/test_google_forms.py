@@ -7,7 +7,7 @@ from google_desk import sign_in
 from hypothesis import given
 from hypothesis import strategies as st
 from oneclaw_google_workspace.forms.questions import check_questions, item_of
-from oneclaw_google_workspace.forms.responses import Question, questions_of, since_filter, tally
+from oneclaw_google_workspace.forms.reading import Question, questions_of, since_filter, tally
 from oneclaw_google_workspace.forms.rows import item_row
 
 from oneclaw_core import PermissionAnswer
@@ -319,6 +319,42 @@ def test_a_grid_is_edited_without_losing_the_ids_of_its_rows(forms, desk):
     assert [each["questionId"] for each in group["questions"]] == ids
     assert all(each["required"] for each in group["questions"])
     assert [each["value"] for each in group["grid"]["columns"]["options"]] == ["1", "2"]
+
+
+def test_the_rows_of_a_grid_are_shuffled_only_if_asked_for(google, forms, desk):
+    grid = {"title": "Rate", "type": "grid", "rows": ["Food", "Room"], "options": ["ok", "bad"]}
+    form = desk("forms_create", title="Hotel", questions=[grid, {**grid, "title": "Mixed", "shuffle": True}])["form_id"]
+    still, mixed = desk("forms_get", form_id=form)["items"]
+
+    assert ("shuffle" in still, mixed["shuffle"]) == (False, True)
+    groups = [each["questionGroupItem"]["grid"] for each in forms.items(form)]
+    assert ["shuffleQuestions" in each for each in groups] == [False, True]
+    assert not any("shuffle" in each["columns"] for each in groups)
+
+    edits = [{"item_id": each["item_id"], "options": ["1", "2"], "required": True} for each in (still, mixed)]
+    desk("forms_update", form_id=form, edit_items=edits)
+
+    assert ["shuffleQuestions" in each["questionGroupItem"]["grid"] for each in forms.items(form)] == [False, True]
+
+    edits = [{"item_id": still["item_id"], "shuffle": True}, {"item_id": mixed["item_id"], "shuffle": False}]
+    desk("forms_update", form_id=form, edit_items=edits)
+
+    shown = desk("forms_get", form_id=form)["items"]
+    assert [each.get("shuffle", False) for each in shown] == [True, False]
+    assert 'change "Rate": in random order; change "Mixed": in their own order' in desk.asked[-1][1]
+
+
+def test_the_choices_of_a_question_are_shuffled_by_an_edit(forms, desk):
+    form = forms.add("Lunch", choice_item("Food", "Soup", "Salad"), text_item("Why"))
+    food, why = (each["itemId"] for each in forms.items(form))
+
+    desk("forms_update", form_id=form, edit_items=[{"item_id": food, "shuffle": True}])
+
+    assert desk("forms_get", form_id=form)["items"][0]["shuffle"] is True
+    assert desk.error("forms_update", form_id=form, edit_items=[{"item_id": why, "shuffle": True}]) == (
+        "validation_error",
+        "'Why' is of the type short_text, which has nothing to shuffle.",
+    )
 
 
 def test_an_other_choice_and_where_a_choice_leads_stay(forms, desk):

@@ -7,7 +7,10 @@ from datetime import datetime, timedelta
 import pytest
 from google_desk import Desk, sign_in, sign_in_service_account
 from google_gmail_settings import palette
+from google_oauth import CLIENT_ID, CLIENT_SECRET
+from oneclaw_google_workspace.accounts import USER, Account, AccountBook
 from oneclaw_google_workspace.gmail.labels import MailLabels
+from oneclaw_google_workspace.gmail_settings import writing
 from oneclaw_google_workspace.gmail_settings.filters import described
 from oneclaw_google_workspace.gmail_settings.label_tool import _palette
 
@@ -552,3 +555,110 @@ def test_a_filter_takes_no_size_beyond_what_google_takes(google, desk):
 
     assert desk.error("gmail_filter_manage", action="create", star=True, **size)[0] == "validation_error"
     assert google.requests == []
+
+
+# Applying filters to mail that is there
+
+
+def test_a_new_filter_is_applied_to_mail_that_is_there(google, gmail, desk):
+    shop = gmail.add_label("Shop")
+    fits = [gmail.deliver("Shop <news@shop.example>", f"Sale {number}", days_ago=number) for number in range(3)]
+    other = gmail.deliver("bo@example.net", "Sale")
+    trashed = gmail.deliver("news@shop.example", "Sale", labels=("TRASH",))
+
+    answer = desk(
+        "gmail_filter_manage", action="create", sender="news@shop.example", subject="sale", add_labels=["Shop"],
+        archive=True, apply_to_existing=True,
+    )  # fmt: skip
+
+    assert (answer["status"], answer["applied_to_messages"]) == ("created", 3)
+    assert all(gmail.labels_of(each) == {"UNREAD", shop} for each in fits)
+    assert gmail.labels_of(other) == {"INBOX", "UNREAD"}
+    assert gmail.labels_of(trashed) == {"TRASH"}
+    assert desk.asked == [
+        (
+            WRITE,
+            "create a filter for new mail, and apply it to 3 messages that are there: mail with sender "
+            f'"news@shop.example", subject "sale" gets "Shop", skips the inbox{AS_ANA}',
+        )
+    ]
+
+    again = desk(
+        "gmail_filter_manage", action="create", sender="news@shop.example", subject="sale", add_labels=["Shop"],
+        archive=True, apply_to_existing=True,
+    )  # fmt: skip
+
+    assert (again["status"], again["applied_to_messages"], len(gmail.filters)) == ("exists", 3, 1)
+
+
+def test_a_filter_that_is_there_is_applied(gmail, desk):
+    filter_id = gmail.add_filter(
+        {"query": "roof OR house", "negatedQuery": "leaks", "hasAttachment": True, "excludeChats": True},
+        {"addLabelIds": ["STARRED"]},
+    )
+    plan = (("plan.pdf", b"x" * 100, "application/pdf"),)
+    before = [gmail.deliver("bo@example.net", subject, files=plan) for subject in ("House", "Roof leaks", "Garden")]
+    for each in before:
+        gmail.mails[each].labels = ["INBOX"]
+
+    answer = desk("gmail_filter_manage", action="apply", filter_id=filter_id)
+
+    assert (answer["status"], answer["applied_to_messages"], answer["filter_id"]) == ("applied", 1, filter_id)
+    assert [gmail.labels_of(each) for each in before] == [{"INBOX", "STARRED"}, {"INBOX"}, {"INBOX"}]
+    assert "apply a filter to 1 message that is there: mail with query" in desk.asked[0][1]
+
+
+def test_many_messages_are_changed_in_parts_and_failures_named(google, gmail, desk, monkeypatch):
+    monkeypatch.setattr(writing, "_MOST_AT_ONCE", 2)
+    monkeypatch.setattr(writing, "_MOST_APPLIED", 5)
+    monkeypatch.setattr(writing, "_PAGE", 4)
+    filter_id = gmail.add_filter({"from": "bo@example.net"}, {"removeLabelIds": ["INBOX"]})
+    for number in range(7):
+        gmail.mails[gmail.deliver("bo@example.net", "x", days_ago=number)].labels = ["INBOX"]
+
+    answer = desk("gmail_filter_manage", action="apply", filter_id=filter_id)
+
+    assert answer["applied_to_messages"] == 5
+    assert "newest 5" in answer["incomplete"]
+    assert "the newest 5 messages of those" in desk.asked[0][1]
+
+    google.fail("gmail.users.messages.batchModify", status=403, reason="forbidden", times=1)
+    answer = desk("gmail_filter_manage", action="apply", filter_id=filter_id)
+
+    assert answer["applied_to_messages"] == 0
+    assert answer["not_applied"].startswith("5 messages are unchanged")
+
+
+def test_what_only_forwards_is_not_applied(gmail, desk):
+    filter_id = gmail.add_filter({"from": "bo@example.net"}, {"forward": "cy@example.net"})
+
+    assert desk.error("gmail_filter_manage", action="apply", filter_id=filter_id) == (
+        "validation_error",
+        "Google forwards new mail only, so there is nothing to apply to mail that is there.",
+    )
+
+
+def test_a_filter_is_applied_only_where_mail_may_be_changed(google, gmail, empty_home, tmp_path):
+    desk = Desk(empty_home, tmp_path)
+    filter_id = gmail.add_filter({"from": "bo@example.net"}, {"addLabelIds": ["STARRED"]})
+    sign_in(google, empty_home, services=("gmail_settings",))
+
+    error_type, message = desk.error("gmail_filter_manage", action="apply", filter_id=filter_id)
+
+    assert (error_type, "gmail.modify" in message) == ("not_available", True)
+
+
+def test_a_filter_is_not_applied_to_mail_that_is_for_reading_only(google, gmail, empty_home, tmp_path):
+    desk = Desk(empty_home, tmp_path)
+    filter_id = gmail.add_filter({"from": "bo@example.net"}, {"addLabelIds": ["STARRED"]})
+    book = AccountBook(empty_home)
+    scopes = ("gmail.modify", "gmail.labels", "gmail.settings.basic")
+    grant = google.oauth.grant(*scopes)
+    account = Account("work", USER, grant.user, scopes, ("gmail", "gmail_settings"), ("gmail",))
+    secret = {"client_id": CLIENT_ID, "client_secret": CLIENT_SECRET, "refresh_token": grant.refresh_token}
+    book.save(account, secret, in_file=True)
+
+    error_type, message = desk.error("gmail_filter_manage", action="apply", filter_id=filter_id)
+
+    assert error_type == "not_available"
+    assert "for reading only" in message

@@ -11,12 +11,19 @@ import pytest
 from google_gmail_mime import payload, written_mail
 from hypothesis import given
 from hypothesis import strategies as st
-from oneclaw_google_workspace.gmail.addresses import MailAddress, addresses_in, mail_address, shown_addresses
 from oneclaw_google_workspace.gmail.composing import AttachedFile, OutgoingMail, Thread, thread_of, written
-from oneclaw_google_workspace.gmail.headers import moment, preview, readable
+from oneclaw_google_workspace.gmail.headers import (
+    MailAddress,
+    addresses_in,
+    mail_address,
+    moment,
+    preview,
+    readable,
+    shown_addresses,
+)
 from oneclaw_google_workspace.gmail.html_text import html_to_text
 from oneclaw_google_workspace.gmail.mail_parts import decoded, decoded_text, file_name, take_apart
-from oneclaw_google_workspace.gmail.search_query import with_exact_dates
+from oneclaw_google_workspace.gmail.reading import with_exact_dates
 from oneclaw_google_workspace.problems import GoogleError
 
 TEXTS = st.text(st.characters(exclude_categories=("Cs",)), max_size=60)
@@ -190,12 +197,16 @@ def test_lines_of_a_header_are_short_enough():
     assert max(map(len, raw_of(mail).split(b"\r\n"))) <= 998
 
 
-def test_parts_nested_without_end_are_let_be():
-    part = {"mimeType": "text/plain", "body": {"data": "YQ"}}
-    for _ in range(300):
-        part = {"mimeType": "multipart/mixed", "parts": [part]}
+@pytest.mark.parametrize("depth", [61, 300, 5_000])
+def test_a_text_nested_deep_in_messages_within_parts_is_found(depth):
+    part = {"mimeType": "text/plain", "body": {"data": "SGVsbG8"}}
+    for number in range(depth):
+        kind = "message/rfc822" if number % 2 else "multipart/mixed"
+        part = {"mimeType": kind, "parts": [part]}
 
-    assert take_apart(part).texts == ()
+    texts = [text for text in take_apart(part).texts if not text.heading]
+
+    assert [decoded(text.data) for text in texts] == [b"Hello"]
 
 
 def test_parts_that_are_no_text_are_attachments_also_without_a_name():

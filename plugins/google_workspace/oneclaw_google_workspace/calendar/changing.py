@@ -5,27 +5,30 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
+from uuid import uuid4
 
 from oneclaw_google_workspace.answers import compact, google_tool
 from oneclaw_google_workspace.api_request import api_request
+from oneclaw_google_workspace.calendar.creating import insert_event
 from oneclaw_google_workspace.calendar.event_bodies import (
+    addresses_of,
     attachment_bodies,
+    changed_guests,
+    described,
     inviting,
     looks,
     mail_text,
     named,
     new_meeting,
+    own_answer,
     place_text,
     read_addresses,
     recurrence_lines,
     reminder_body,
 )
-from oneclaw_google_workspace.calendar.event_times import EventTimes, read_times
-from oneclaw_google_workspace.calendar.event_words import described
-from oneclaw_google_workspace.calendar.guests import addresses_of, changed_guests, own_answer
-from oneclaw_google_workspace.calendar.rows import times
-from oneclaw_google_workspace.calendar.times import from_google, is_day, span_text
-from oneclaw_google_workspace.calendar.zones import zone_for
+from oneclaw_google_workspace.calendar.following import new_event, part_series, shifted
+from oneclaw_google_workspace.calendar.reading import times
+from oneclaw_google_workspace.calendar.times import EventTimes, from_google, is_day, read_times, span_text, zone_for
 from oneclaw_google_workspace.connecting import connect
 from oneclaw_google_workspace.problems import GoogleError, invalid
 from oneclaw_google_workspace.wording import listing, passage, quoted
@@ -34,12 +37,14 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from oneclaw_core import ToolContext
+    from oneclaw_google_workspace.calendar.following import PartedSeries
     from oneclaw_google_workspace.client import GoogleClient
 
 _BEFORE_FIELDS = (
     "id,etag,summary,status,attendees,attendeesOmitted,start(date,dateTime,timeZone),end(date,dateTime,timeZone),"
-    "organizer(self,email),recurringEventId,recurrence,eventType,guestsCanModify"
+    "organizer(self,email),recurringEventId,originalStartTime(date,dateTime),recurrence,eventType,guestsCanModify"
 )
+_FOLLOWING = "this and all following occurrences of "
 _AFTER_FIELDS = (
     "id,summary,htmlLink,hangoutLink,start(dateTime,date),end(dateTime,date),attendees(email,responseStatus)"
 )
@@ -105,6 +110,7 @@ async def calendar_update_event(
     attachments: Sequence[str] | None = None,
     move_to_calendar_id: str | None = None,
     send_updates: str = "all",
+    this_and_following: bool = False,
     *,
     context: ToolContext,
 ) -> dict[str, Any]:
@@ -138,6 +144,14 @@ async def calendar_update_event(
     if not change.names and not move_to_calendar_id:
         raise invalid("Give what to change about the event.")
     before = await _read(google, calendar_id, event_id)
+    if this_and_following:
+        if move_to_calendar_id or change.answer:
+            raise invalid("this_and_following goes with neither my_response nor move_to_calendar_id.")
+        parts = await part_series(google, calendar_id, before)
+        if not parts.is_whole:
+            return await _change_following(google, calendar_id, parts, change, send_updates)
+        event_id = str(parts.series["id"])
+        before = await _read(google, calendar_id, event_id)
     if move_to_calendar_id:
         _check_move(before)
     body, new_times = await _body(google, calendar_id, before, change)
@@ -165,6 +179,58 @@ async def calendar_update_event(
             "calendar_id": move_to_calendar_id,
         }
     )
+
+
+async def _change_following(
+    google: GoogleClient, calendar_id: str, parts: PartedSeries, change: _Change, send_updates: str
+) -> dict[str, Any]:
+    """Begin a new series with an occurrence, and end the present one before it."""
+    rest = parts.rest()
+    body, new_times = await _body(google, calendar_id, rest, change)
+    if new_times is not None and "recurrence" not in change.fields:
+        body["recurrence"] = shifted(parts.after, parts.at, new_times.start, parts.zone)
+    guests = [] if send_updates == "none" else addresses_of(rest)
+    question = _question(rest, change, new_times, calendar_id, None, send_updates, _FOLLOWING)
+    await google.ask(question, *inviting([*guests, *change.added]))
+    # An id of our own: what is sent twice is made once.
+    event = await insert_event(google, calendar_id, {"id": uuid4().hex, **new_event(rest, body)}, send_updates)
+    try:
+        await parts.end_before(google, calendar_id, send_updates)
+    except GoogleError as error:
+        raise await _taken_back(google, calendar_id, event, error) from None
+    return compact(
+        {
+            "id": event.get("id"),
+            "title": event.get("summary"),
+            "changed": change.names,
+            **times(event),
+            "recurrence": event.get("recurrence"),
+            "attendees": [
+                compact({"email": each.get("email"), "response": each.get("responseStatus")})
+                for each in event.get("attendees", [])
+            ],
+            "meet_link": event.get("hangoutLink"),
+            "link": event.get("htmlLink"),
+            "earlier_series_id": parts.series["id"],
+        }
+    )
+
+
+async def _taken_back(
+    google: GoogleClient, calendar_id: str, event: Mapping[str, Any], error: GoogleError
+) -> GoogleError:
+    """Delete the new series again if the present one could not be ended; gives the error to raise."""
+    doubled = (
+        f"The new series {event.get('id')} is there, but it is not known that the old one ends before it, so its "
+        f"occurrences may be there twice. {error}"
+    )
+    if error.error_type == "unknown_outcome":
+        return GoogleError(error.error_type, doubled)
+    try:
+        await google.delete("calendar.events.delete", calendarId=calendar_id, eventId=event["id"], sendUpdates="none")
+    except GoogleError:
+        return GoogleError("unknown_outcome", doubled)
+    return GoogleError(error.error_type, f"The series could not be parted, so nothing is changed. {error}")
 
 
 async def _read(google: GoogleClient, calendar_id: str, event_id: str) -> dict[str, Any]:
@@ -292,10 +358,12 @@ def _question(
     calendar_id: str,
     move_to: str | None,
     send_updates: str,
+    which: str = "",
 ) -> str:
     title = listing([before.get("summary") or "(no title)"])
     when = span_text(from_google(before.get("start")), from_google(before.get("end")))
-    event = f"{'the series' if before.get('recurrence') else 'the event'} {title} ({when}){place_text(calendar_id)}"
+    kind = f"{which}the series" if before.get("recurrence") else "the event"
+    event = f"{kind} {title} ({when}){place_text(calendar_id)}"
     if change.is_answer_alone and not move_to and "responseStatus" in change.answer:
         organizer = before.get("organizer", {}).get("email")
         told = f" to {organizer}" if organizer and send_updates != "none" else ""

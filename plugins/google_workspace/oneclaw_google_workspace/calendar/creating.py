@@ -8,6 +8,7 @@ from uuid import uuid4
 from oneclaw_google_workspace.answers import compact, google_tool
 from oneclaw_google_workspace.calendar.event_bodies import (
     attachment_bodies,
+    described,
     inviting,
     looks,
     mail_text,
@@ -18,10 +19,8 @@ from oneclaw_google_workspace.calendar.event_bodies import (
     recurrence_lines,
     reminder_body,
 )
-from oneclaw_google_workspace.calendar.event_times import read_times
-from oneclaw_google_workspace.calendar.event_words import described
-from oneclaw_google_workspace.calendar.rows import event_row
-from oneclaw_google_workspace.calendar.times import is_day
+from oneclaw_google_workspace.calendar.reading import event_row
+from oneclaw_google_workspace.calendar.times import is_day, read_times
 from oneclaw_google_workspace.connecting import connect
 from oneclaw_google_workspace.problems import GoogleError, invalid
 from oneclaw_google_workspace.wording import passage
@@ -103,14 +102,27 @@ async def calendar_create_event(
     more = "".join(f", {words}" for words in described(body))
     question = f"create the {kind} {passage(summary)} ({times}){place_text(calendar_id)}{invited}{more}"
     await google.ask(question, *inviting(guests))
-    event = await _insert(google, calendar_id, body, send_updates)
+    event = await insert_event(google, calendar_id, body, send_updates)
     answer = event_row(event)
     if guests:
         answer["invited"] = send_updates
     return answer
 
 
-async def _insert(google: GoogleClient, calendar_id: str, body: dict[str, Any], send_updates: str) -> dict[str, Any]:
+async def insert_event(
+    google: GoogleClient, calendar_id: str, body: dict[str, Any], send_updates: str
+) -> dict[str, Any]:
+    """Create an event once, however often it is sent.
+
+    Args:
+        google: the client; the user has agreed.
+        calendar_id: where.
+        body: the event, with an ``id`` of our own.
+        send_updates: who is mailed about it.
+
+    Raises:
+        GoogleError: it did not work out.
+    """
     try:
         event = await google.call(
             "calendar.events.insert",

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from oneclaw_google_workspace.answers import compact, google_tool
-from oneclaw_google_workspace.calendar.event_bodies import mail_text, named, place_text
-from oneclaw_google_workspace.calendar.guests import addresses_of
-from oneclaw_google_workspace.calendar.rows import times
+from oneclaw_google_workspace.calendar.event_bodies import addresses_of, mail_text, named, place_text
+from oneclaw_google_workspace.calendar.following import part_series
+from oneclaw_google_workspace.calendar.reading import times
 from oneclaw_google_workspace.calendar.times import from_google, span_text
 from oneclaw_google_workspace.connecting import connect
 from oneclaw_google_workspace.wording import listing
@@ -19,23 +19,40 @@ if TYPE_CHECKING:
 
 _FIELDS = (
     "id,status,summary,start(dateTime,date),end(dateTime,date),recurrence,recurringEventId,"
+    "originalStartTime(date,dateTime),"
     "attendees(email,self),organizer(email,self)"
 )
 
 
 @google_tool
 async def calendar_delete_event(
-    event_id: str, calendar_id: str = "primary", send_updates: str = "all", *, context: ToolContext
+    event_id: str,
+    calendar_id: str = "primary",
+    send_updates: str = "all",
+    this_and_following: bool = False,
+    *,
+    context: ToolContext,
 ) -> dict[str, Any]:
-    """Delete an event, an occurrence or a series."""
+    """Delete an event, an occurrence, an occurrence and all that follow, or a series."""
     google = connect(context)
     event = await google.call("calendar.events.get", calendarId=calendar_id, eventId=event_id, fields=_FIELDS)
     scope = "series" if event.get("recurrence") else "occurrence" if event.get("recurringEventId") else "event"
     answer = {"id": event.get("id", event_id), "title": event.get("summary"), "start": times(event)["start"]}
     if event.get("status") == "cancelled":
         return compact({**answer, "scope": scope, "status": "was deleted before"})
+    if this_and_following:
+        parts = await part_series(google, calendar_id, event)
+        if not parts.is_whole:
+            guests = addresses_of(parts.series)
+            await google.ask(_question(event, "rest", guests, calendar_id, send_updates), "delete")
+            await parts.end_before(google, calendar_id, send_updates)
+            notified = send_updates if guests else None
+            ended = {"scope": "this and following", "notified": notified, "series_id": parts.series["id"]}
+            return compact({**answer, **ended, "status": "deleted"})
+        event, scope = dict(parts.series), "series"
+        event_id = str(event["id"])
     guests = [] if _is_invitation(event) else addresses_of(event)
-    await google.ask(_question(event, scope, guests, calendar_id, send_updates))
+    await google.ask(_question(event, scope, guests, calendar_id, send_updates), "delete")
     await google.delete("calendar.events.delete", calendarId=calendar_id, eventId=event_id, sendUpdates=send_updates)
     notified = send_updates if guests else None
     return compact({**answer, "scope": scope, "notified": notified, "status": "deleted"})
@@ -45,6 +62,7 @@ def _question(event: Mapping[str, Any], scope: str, guests: list[str], calendar_
     what = {
         "series": "the WHOLE SERIES",
         "occurrence": "one occurrence of the series",
+        "rest": "this and ALL FOLLOWING occurrences of the series",
         "event": "the event",
     }[scope]
     when = span_text(from_google(event.get("start")), from_google(event.get("end")))

@@ -1,18 +1,182 @@
-"""Parts of what Google is told about an event; pure, without any I/O."""
+"""Parts of an event: what Google is told, guests, descriptions, and what a question says; pure, without any I/O."""
 
 from __future__ import annotations
 
 import re
+from html.parser import HTMLParser
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
 from oneclaw_google_workspace.problems import invalid
-from oneclaw_google_workspace.wording import quoted
+from oneclaw_google_workspace.wording import counted, passage, quoted
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from oneclaw_google_workspace.client import Harm
+
+# What is sent back, as Google takes lists as a whole.
+_KEPT = ("email", "displayName", "optional", "resource", "additionalGuests", "responseStatus", "comment")
+
+
+def addresses_of(event: Mapping[str, Any]) -> list[str]:
+    """List the guests of an event but the user."""
+    return [str(each.get("email", "")) for each in event.get("attendees", []) if not each.get("self")]
+
+
+def changed_guests(
+    event: Mapping[str, Any], added: Sequence[str], removed: Sequence[str], answer: Mapping[str, str]
+) -> list[dict[str, Any]]:
+    """Make the list of guests anew.
+
+    Args:
+        event: as it is, with all that Google knows of its guests.
+        added: addresses; of those who are invited already, nothing changes.
+        removed: addresses.
+        answer: ``responseStatus`` and ``comment`` of the user's own entry; empty for as it is.
+
+    Raises:
+        GoogleError: somebody to be removed is not invited.
+    """
+    if event.get("attendeesOmitted"):
+        raise invalid("This event has so many guests that Google does not name them all: change them in the calendar.")
+    present = {str(each.get("email", "")).casefold(): each for each in event.get("attendees", [])}
+    gone = {each.casefold() for each in removed}
+    if missing := [each for each in removed if each.casefold() not in present]:
+        raise invalid(f"{missing[0]} is not among the guests: {', '.join(present) or 'there are none'}.")
+    kept = [{**entry, **(answer if entry.get("self") else {})} for key, entry in present.items() if key not in gone]
+    new = [{"email": each} for each in added if each.casefold() not in present]
+    return [{key: entry[key] for key in _KEPT if key in entry} for entry in [*kept, *new]]
+
+
+def own_answer(event: Mapping[str, Any], answer: Mapping[str, str]) -> dict[str, Any]:
+    """Make the user's answer to an invitation, to be sent alone.
+
+    Raises:
+        GoogleError: the user is not invited.
+    """
+    own = next((each for each in event.get("attendees", []) if each.get("self")), None)
+    if own is None:
+        raise invalid("You are not among the guests of this event, so there is nothing to answer.")
+    return {"email": own["email"], **answer}
+
+
+_LINE_ENDS = frozenset({"br", "p", "div", "ul", "ol", "tr", "h1", "h2", "h3", "h4", "h5", "h6", "blockquote"})
+_SILENT = frozenset({"script", "style", "head", "title"})
+_TAG = re.compile(r"<(?:/?[a-zA-Z][^<>]*|!--)")
+_ENTITY = re.compile(r"&(?:#\d+|#x[0-9a-fA-F]+|[a-zA-Z]\w*);")
+
+
+class _Reader(HTMLParser):
+    def __init__(self) -> None:
+        super().__init__(convert_charrefs=True)
+        self.pieces: list[str] = []
+        self.silent = 0
+        self.links: list[tuple[str, int]] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        if tag in _SILENT:
+            self.silent += 1
+        elif tag == "li":
+            self.pieces.append("\n- ")
+        elif tag in _LINE_ENDS:
+            self.pieces.append("\n")
+        elif tag == "a":
+            self.links.append((dict(attrs).get("href") or "", len(self.pieces)))
+
+    def handle_endtag(self, tag: str) -> None:
+        if tag in _SILENT:
+            self.silent = max(0, self.silent - 1)
+        elif tag in _LINE_ENDS and tag != "br":
+            self.pieces.append("\n")
+        elif tag == "a" and self.links:
+            href, start = self.links.pop()
+            if href and href not in "".join(self.pieces[start:]):
+                self.pieces.append(f" ({href})")
+
+    def handle_data(self, data: str) -> None:
+        if not self.silent:
+            self.pieces.append(data)
+
+
+def description_text(description: str) -> str:
+    """Turn a description into text; one without any HTML stays as it is.
+
+    Args:
+        description: as Google answers it.
+    """
+    if not _TAG.search(description) and not _ENTITY.search(description):
+        return description
+    reader = _Reader()
+    reader.feed(description)
+    reader.close()
+    lines = [" ".join(line.split()) for line in "".join(reader.pieces).split("\n")]
+    return re.sub(r"\n{3,}", "\n\n", "\n".join(lines)).strip()
+
+
+_SHOWN = 5
+_LINK_CHARACTERS = 150
+
+
+def described(fields: Mapping[str, Any]) -> list[str]:
+    """Say what fields become, without title, times and guests.
+
+    Args:
+        fields: of an event as Google is told; ``None`` or an empty value clears one.
+    """
+    found = [words(fields[name]) for name, words in _WORDS.items() if name in fields]
+    return [words for words in found if words]
+
+
+def _text(name: str, value: str) -> str:
+    return f"{name} {passage(value)}" if value else f"no {name}"
+
+
+def _description(value: str) -> str:
+    text = description_text(value)
+    if text == value:
+        return _text("description", value)
+    return f"description {passage(text)} (HTML of {counted(len(value), 'character')})"
+
+
+def _recurrence(lines: list[str] | None) -> str:
+    return f"again and again ({passage('; '.join(lines))})" if lines else "no recurrence"
+
+
+def _reminders(value: Mapping[str, Any]) -> str:
+    shown = [f"{each['method']} {each['minutes']:,} minutes before" for each in value["overrides"]]
+    return f"reminders {', '.join(shown)}" if shown else "no reminders"
+
+
+def _attachments(value: list[dict[str, str]]) -> str:
+    links = [quoted(each["fileUrl"], _LINK_CHARACTERS) for each in value]
+    more = f" and {len(links) - _SHOWN} more" if len(links) > _SHOWN else ""
+    return f"attachments {', '.join(links[:_SHOWN])}{more}" if links else "no attachments"
+
+
+def _declining(value: Mapping[str, Any]) -> str:
+    how = value.get("autoDeclineMode")
+    words = [f"which declines invitations ({how})"] if how else []
+    words += [f"telling {passage(value['declineMessage'])}"] if value.get("declineMessage") else []
+    return ", ".join(words)
+
+
+_WORDS: dict[str, Callable[[Any], str]] = {
+    "recurrence": _recurrence,
+    "location": lambda value: _text("location", value),
+    "description": _description,
+    "conferenceData": lambda _: "a new Meet link",
+    "attachments": _attachments,
+    "reminders": _reminders,
+    "transparency": lambda value: f"shown as {'busy' if value == 'opaque' else 'free'}",
+    "visibility": lambda value: f"visibility {value}",
+    "colorId": lambda value: f"color {value}",
+    "focusTimeProperties": _declining,
+    "outOfOfficeProperties": _declining,
+    "guestsCanModify": lambda value: f"guests {'can' if value else 'cannot'} change it",
+    "guestsCanInviteOthers": lambda value: f"guests {'can' if value else 'cannot'} invite others",
+}
+
 
 _ADDRESS = re.compile(r"[^\s@<>,;\"]+@[^\s@<>,;\"]+")
 _RULE = re.compile(r"(?:RRULE:FREQ=|EXRULE:FREQ=|RDATE[;:]|EXDATE[;:]).+", re.IGNORECASE)

@@ -1,4 +1,4 @@
-"""The tools of the group ``google_contacts`` that read."""
+"""The tools of the group ``google_contacts`` that read: rows of contacts, and their labels."""
 
 from __future__ import annotations
 
@@ -7,20 +7,184 @@ from typing import TYPE_CHECKING, Any
 
 from oneclaw_google_workspace.answers import compact, from_outside, google_tool
 from oneclaw_google_workspace.connecting import connect
-from oneclaw_google_workspace.contacts.labels import Labels
-from oneclaw_google_workspace.contacts.rows import (
-    FULL_MASK,
-    FULL_PERSON_FIELDS,
-    SHORT_MASK,
-    SHORT_PERSON_FIELDS,
-    full_row,
-    short_row,
-)
 from oneclaw_google_workspace.problems import invalid
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
     from oneclaw_core import ToolContext
     from oneclaw_google_workspace.client import GoogleClient
+
+MY_CONTACTS = "contactGroups/myContacts"
+_PREFIX = "contactGroups/"
+
+
+class Labels:
+    """The labels of an account.
+
+    Attributes:
+        names: by resource name.
+        counts: how many contacts have it, by resource name.
+        own: resource names of those that the user made.
+    """
+
+    def __init__(
+        self, names: dict[str, str], counts: dict[str, int], plain_names: dict[str, str], own: Iterable[str]
+    ) -> None:
+        self.names = names
+        self.counts = counts
+        self.own = frozenset(own)
+        # What Google calls "friends", people see in their language; both are understood.
+        self._plain_names = plain_names
+
+    @classmethod
+    async def of(cls, google: GoogleClient) -> Labels:
+        """Ask Google for them.
+
+        Raises:
+            GoogleError: it did not work out.
+        """
+        groups, _ = await google.all_items(
+            "people.contactGroups.list",
+            "contactGroups",
+            fields="contactGroups(resourceName,name,formattedName,groupType,memberCount)",
+            limit=5_000,
+            pageSize=1_000,
+            groupFields="name,groupType,memberCount",
+        )
+        return cls(
+            {each["resourceName"]: each.get("formattedName") or each.get("name", "") for each in groups},
+            {each["resourceName"]: each.get("memberCount", 0) for each in groups},
+            {each["resourceName"]: each.get("name", "") for each in groups},
+            (each["resourceName"] for each in groups if each.get("groupType") == "USER_CONTACT_GROUP"),
+        )
+
+    def resource_names(self, wanted: Iterable[str]) -> list[str]:
+        """Find labels by name or resource name.
+
+        Raises:
+            GoogleError: there is none of a name; the message lists those there are.
+        """
+        return list(dict.fromkeys(self._resource_name(each) for each in wanted))
+
+    def find(self, wanted: str) -> str | None:
+        """The resource name of a label by its name, in any case, or its resource name; ``None`` if there is none."""
+        if wanted.startswith(_PREFIX) and wanted in self.names:
+            return wanted
+        for names in (self.names, self._plain_names):
+            for resource_name, name in names.items():
+                if name.casefold() == wanted.strip().casefold():
+                    return resource_name
+        return None
+
+    def _resource_name(self, wanted: str) -> str:
+        found = self.find(wanted)
+        if found is not None:
+            return found
+        own = [name for resource_name, name in self.names.items() if resource_name != MY_CONTACTS]
+        raise invalid(f"There is no label {wanted[:100]!r}. There are: {', '.join(own[:50]) or 'none'}.")
+
+
+# What Google is to look up, and which parts of that it is to send.
+SHORT_PERSON_FIELDS = "names,emailAddresses,phoneNumbers,organizations,memberships"
+SHORT_MASK = (
+    "resourceName,names/displayName,emailAddresses/value,phoneNumbers/value,organizations(name,title),"
+    "memberships/contactGroupMembership/contactGroupResourceName"
+)
+FULL_PERSON_FIELDS = (
+    "names,nicknames,emailAddresses,phoneNumbers,organizations,addresses,birthdays,biographies,urls,memberships"
+)
+FULL_MASK = (
+    "resourceName,names(displayName,givenName,familyName),nicknames/value,emailAddresses(value,type),"
+    "phoneNumbers(value,type),organizations(name,title,department),addresses(formattedValue,type),birthdays/date,"
+    "biographies/value,urls(value,type),memberships/contactGroupMembership/contactGroupResourceName"
+)
+
+
+def name_of(person: Mapping[str, Any]) -> str:
+    """Return the name of a contact, else the first address or number, else the resource name."""
+    for field, key in (
+        ("names", "displayName"),
+        ("organizations", "name"),
+        ("emailAddresses", "value"),
+        ("phoneNumbers", "value"),
+    ):
+        for each in person.get(field, []):
+            if each.get(key):
+                return str(each[key])
+    return str(person.get("resourceName", ""))
+
+
+def short_row(person: Mapping[str, Any], group_names: Mapping[str, str]) -> dict[str, Any]:
+    """Make the row of a contact in a list.
+
+    Args:
+        person: as Google answers it.
+        group_names: of labels, by resource name.
+    """
+    organization = _first(person, "organizations")
+    return compact(
+        {
+            "resource_name": person.get("resourceName"),
+            "name": _first(person, "names").get("displayName"),
+            "emails": _values(person, "emailAddresses"),
+            "phones": _values(person, "phoneNumbers"),
+            "organization": organization.get("name"),
+            "title": organization.get("title"),
+            "groups": _groups(person, group_names),
+        }
+    )
+
+
+def full_row(person: Mapping[str, Any], group_names: Mapping[str, str]) -> dict[str, Any]:
+    """Say all about a contact; the arguments are those of :func:`short_row`."""
+    names, organization = _first(person, "names"), _first(person, "organizations")
+    return compact(
+        {
+            **short_row(person, group_names),
+            "given_name": names.get("givenName"),
+            "family_name": names.get("familyName"),
+            "nickname": _first(person, "nicknames").get("value"),
+            "emails": _typed(person, "emailAddresses"),
+            "phones": _typed(person, "phoneNumbers"),
+            "department": organization.get("department"),
+            "addresses": _typed(person, "addresses", "formattedValue"),
+            "birthday": birthday_text(_first(person, "birthdays").get("date", {})),
+            "notes": _first(person, "biographies").get("value"),
+            "urls": _typed(person, "urls"),
+        }
+    )
+
+
+def birthday_text(date: Mapping[str, int]) -> str:
+    """Write a birthday as YYYY-MM-DD, or --MM-DD where the year is not known; empty for none."""
+    if not date.get("month") or not date.get("day"):
+        return ""
+    year = f"{date['year']:04d}" if date.get("year") else "-"
+    return f"{year}-{date['month']:02d}-{date['day']:02d}"
+
+
+def _first(person: Mapping[str, Any], field: str) -> Mapping[str, Any]:
+    found: Sequence[Mapping[str, Any]] = person.get(field, [])
+    return found[0] if found else {}
+
+
+def _values(person: Mapping[str, Any], field: str) -> list[str]:
+    return [each["value"] for each in person.get(field, []) if each.get("value")]
+
+
+def _typed(person: Mapping[str, Any], field: str, key: str = "value") -> list[dict[str, Any]]:
+    rows = [compact({"value": each.get(key), "type": each.get("type")}) for each in person.get(field, [])]
+    return [row for row in rows if "value" in row]
+
+
+def _groups(person: Mapping[str, Any], group_names: Mapping[str, str]) -> list[str]:
+    names = [
+        each.get("contactGroupMembership", {}).get("contactGroupResourceName") for each in person.get("memberships", [])
+    ]
+    # Every contact is in "myContacts"; that says nothing.
+    return [group_names.get(name, name) for name in names if name and name != "contactGroups/myContacts"]
+
 
 _OTHER_FIELDS = "names,emailAddresses,phoneNumbers"
 _OTHER_MASK = "resourceName,names/displayName,emailAddresses/value,phoneNumbers/value"

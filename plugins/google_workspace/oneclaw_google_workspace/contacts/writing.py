@@ -8,9 +8,15 @@ from typing import TYPE_CHECKING, Any
 from oneclaw_google_workspace.answers import compact, google_tool
 from oneclaw_google_workspace.connecting import connect
 from oneclaw_google_workspace.contacts.fields import WRITABLE, ContactChange
-from oneclaw_google_workspace.contacts.labels import MY_CONTACTS, Labels
-from oneclaw_google_workspace.contacts.reading import get_people
-from oneclaw_google_workspace.contacts.rows import FULL_MASK, FULL_PERSON_FIELDS, full_row, name_of
+from oneclaw_google_workspace.contacts.reading import (
+    FULL_MASK,
+    FULL_PERSON_FIELDS,
+    MY_CONTACTS,
+    Labels,
+    full_row,
+    get_people,
+    name_of,
+)
 from oneclaw_google_workspace.problems import GoogleError, invalid
 from oneclaw_google_workspace.wording import listing
 
@@ -111,7 +117,7 @@ async def contacts_update(
 ) -> dict[str, Any]:
     """Change fields or labels of a contact."""
     google = connect(context)
-    _check_contacts([resource_name])
+    check_contacts([resource_name])
     change = ContactChange(
         given_name,
         family_name,
@@ -149,9 +155,9 @@ async def contacts_update(
                 person = await _write(google, person, change.changed_fields(person, is_replacing=is_replacing))
         problems = [
             problem
-            for names, key in ((added, "resourceNamesToAdd"), (removed, "resourceNamesToRemove"))
+            for names, is_added in ((added, True), (removed, False))
             for name in names
-            if (problem := await _label(google, labels, name, key, resource_name)) is not None
+            if (problem := await _label(google, labels, name, resource_name, is_added=is_added)) is not None
         ]
     if added or removed:
         person = await _read(google, resource_name)
@@ -162,7 +168,7 @@ async def contacts_update(
 async def contacts_delete(resource_names: list[str], *, context: ToolContext) -> dict[str, Any]:
     """Delete contacts."""
     google = connect(context)
-    _check_contacts(resource_names)
+    check_contacts(resource_names)
     people, failures = await get_people(
         google, resource_names, "names,emailAddresses", "resourceName,names/displayName,emailAddresses/value"
     )
@@ -181,8 +187,12 @@ async def contacts_delete(resource_names: list[str], *, context: ToolContext) ->
     return {"deleted": rows, **compact({"failed": failures})}
 
 
-def _check_contacts(resource_names: Sequence[str]) -> None:
-    """Refuse what is no contact of the user's own: other contacts, the directory, the user."""
+def check_contacts(resource_names: Sequence[str]) -> None:
+    """Refuse what is no contact of the user's own: other contacts, the directory, the user.
+
+    Raises:
+        GoogleError: one is none.
+    """
     wrong = [name for name in resource_names if not _CONTACT.fullmatch(name)]
     if wrong:
         raise invalid(
@@ -224,20 +234,39 @@ async def _write(google: GoogleClient, person: dict[str, Any], fields: dict[str,
 
 
 async def _label(
-    google: GoogleClient, labels: Labels, group: str, key: str, resource_name: str
+    google: GoogleClient, labels: Labels, group: str, resource_name: str, *, is_added: bool
 ) -> dict[str, Any] | None:
     """Put a label on a contact or take it off; what stood in the way, if anything did."""
     try:
-        answer = await google.call(
-            "people.contactGroups.members.modify",
-            resourceName=group,
-            body={key: [resource_name]},
-            fields="notFoundResourceNames,canNotRemoveLastContactGroupResourceNames",
-        )
+        problems = await modify_label(google, group, [resource_name], is_added=is_added)
     except GoogleError as error:
         return {"group": labels.names[group], "reason": str(error)}
-    if answer.get("notFoundResourceNames"):
-        return {"group": labels.names[group], "reason": "The contact is not there any more."}
-    if answer.get("canNotRemoveLastContactGroupResourceNames"):
-        return {"group": labels.names[group], "reason": "A contact must keep one label."}
-    return None
+    return {"group": labels.names[group], "reason": problems[resource_name]} if problems else None
+
+
+async def modify_label(
+    google: GoogleClient, group: str, resource_names: Sequence[str], *, is_added: bool
+) -> dict[str, str]:
+    """Put a label on contacts or take it off; the user has agreed.
+
+    Args:
+        google: the client.
+        group: resource name of the label.
+        resource_names: of at most a thousand contacts.
+        is_added: whether it is put on.
+
+    Returns:
+        By resource name, why it was not done for a contact.
+
+    Raises:
+        GoogleError: it was done for none.
+    """
+    answer = await google.call(
+        "people.contactGroups.members.modify",
+        resourceName=group,
+        body={"resourceNamesToAdd" if is_added else "resourceNamesToRemove": list(resource_names)},
+        fields="notFoundResourceNames,canNotRemoveLastContactGroupResourceNames",
+    )
+    problems = dict.fromkeys(answer.get("notFoundResourceNames", []), "The contact is not there any more.")
+    last = answer.get("canNotRemoveLastContactGroupResourceNames", [])
+    return problems | dict.fromkeys(last, "A contact must keep one label.")

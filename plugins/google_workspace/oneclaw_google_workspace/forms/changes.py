@@ -191,6 +191,8 @@ def _edit(plan: Plan, index: int, item: Mapping[str, Any], edit: Mapping[str, An
         mask.append(_set_required(changed, bool(edit["required"])))
     if edit.get("options") is not None:
         mask.append(_set_options(changed, edit["options"]))
+    if edit.get("shuffle") is not None:
+        mask.append(_set_shuffle(changed, bool(edit["shuffle"])))
     if not mask:
         raise invalid(f"Give what to change about the item {str(edit['item_id'])[:60]}.")
     request = {"updateItem": {"item": changed, "location": {"index": index}, "updateMask": ",".join(mask)}}
@@ -206,7 +208,11 @@ def _new_values(edit: Mapping[str, Any]) -> list[str]:
     words = [f"{name} {passage(edit[name])}" for name in ("title", "description") if edit.get(name) is not None]
     if edit.get("required") is not None:
         words.append("required" if edit["required"] else "not required")
-    return [*words, f"options {listing(edit['options'], 20)}"] if edit.get("options") is not None else words
+    if edit.get("options") is not None:
+        words.append(f"options {listing(edit['options'], 20)}")
+    if edit.get("shuffle") is not None:
+        words.append("in random order" if edit["shuffle"] else "in their own order")
+    return words
 
 
 def _taken_back(value: Any) -> Any:
@@ -228,6 +234,23 @@ def _set_required(item: dict[str, Any], is_required: bool) -> str:
     question = item["questionItem"]["question"]
     item["questionItem"] = {**item["questionItem"], "question": {**question, "required": is_required}}
     return "questionItem.question.required"
+
+
+def _set_shuffle(item: dict[str, Any], is_shuffled: bool) -> str:
+    """Change whether choices, or the rows of a grid, come in another order each time. Gives the mask."""
+    if "questionGroupItem" in item:
+        group = item["questionGroupItem"]
+        if "grid" not in group:
+            raise invalid(f"{_name(item)!r} has no rows to shuffle.")
+        item["questionGroupItem"] = {**group, "grid": {**group["grid"], "shuffleQuestions": is_shuffled}}
+        return "questionGroupItem.grid.shuffleQuestions"
+    question = next(iter(questions_in(item)), {})
+    choice = question.get("choiceQuestion")
+    if choice is None:
+        raise invalid(f"{_name(item)!r} is of the type {kind_of(item)}, which has nothing to shuffle.")
+    new = {**choice, "shuffle": is_shuffled}
+    item["questionItem"] = {**item["questionItem"], "question": {**question, "choiceQuestion": new}}
+    return "questionItem.question.choiceQuestion.shuffle"
 
 
 def _set_options(item: dict[str, Any], texts: Sequence[str]) -> str:

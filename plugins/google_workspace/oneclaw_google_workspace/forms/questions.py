@@ -17,7 +17,7 @@ _QUESTIONS = {*CHOICES, "short_text", "paragraph", "scale", "rating", "date", "t
 _ONLY_FOR = {
     "options": {*CHOICES, "grid"},
     "allow_other": {"multiple_choice", "checkboxes"},
-    "shuffle": set(CHOICES),
+    "shuffle": {*CHOICES, "grid"},
     "low": {"scale"},
     "high": {"scale", "rating"},
     "low_label": {"scale"},
@@ -91,7 +91,9 @@ def item_of(question: Mapping[str, Any]) -> dict[str, Any]:
             "options": [{"value": _line(each)} for each in question["options"]],
         }
         rows = [{"rowQuestion": {"title": _line(each)}, **required} for each in question["rows"]]
-        return {**item, "questionGroupItem": {"questions": rows, "grid": {"columns": columns}}}
+        # Of a grid, Google shuffles the rows; its columns keep their order.
+        order = {"shuffleQuestions": True} if question.get("shuffle") else {}
+        return {**item, "questionGroupItem": {"questions": rows, "grid": {"columns": columns, **order}}}
     wanted = {**required, **_ANSWERS[kind](question), **compact({"grading": _grading(question)})}
     return {**item, "questionItem": {"question": wanted}}
 

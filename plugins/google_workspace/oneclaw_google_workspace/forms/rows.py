@@ -112,6 +112,7 @@ def item_row(index: int, item: Mapping[str, Any]) -> dict[str, Any]:
         "options_not_shown": len(options) - _SHOWN_OPTIONS if len(options) > _SHOWN_OPTIONS else None,
         "allow_other": any(each.get("isOther") for each in choice.get("options", [])) or None,
         "rows": rows,
+        "shuffle": grid.get("shuffleQuestions") or choice.get("shuffle") or None,
         "low": scale.get("low", 0) if scale else None,
         "high": scale.get("high", rating.get("ratingScaleLevel")),
         "low_label": scale.get("lowLabel"),

@@ -8,7 +8,7 @@ from oneclaw_google_workspace.answers import compact, failed, google_tool, parte
 from oneclaw_google_workspace.api_request import api_request
 from oneclaw_google_workspace.connecting import connect
 from oneclaw_google_workspace.gmail.labels import MailLabels, create_label
-from oneclaw_google_workspace.gmail.rows import called
+from oneclaw_google_workspace.gmail.reading import called
 from oneclaw_google_workspace.problems import GoogleError, invalid
 from oneclaw_google_workspace.wording import counted, listing
 

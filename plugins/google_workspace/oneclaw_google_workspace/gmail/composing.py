@@ -15,10 +15,10 @@ from dataclasses import dataclass
 from email.headerregistry import Address
 from email.message import EmailMessage
 from email.policy import EmailPolicy
+from html import escape
 from typing import TYPE_CHECKING, Any
 
-from oneclaw_google_workspace.gmail.addresses import FORBIDDEN
-from oneclaw_google_workspace.gmail.headers import readable
+from oneclaw_google_workspace.gmail.headers import FORBIDDEN, readable
 from oneclaw_google_workspace.gmail.html_text import html_to_text
 from oneclaw_google_workspace.problems import invalid
 
@@ -26,13 +26,16 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
 
-    from oneclaw_google_workspace.gmail.addresses import MailAddress
+    from oneclaw_google_workspace.gmail.bodies import ForwardedFile, Original
+    from oneclaw_google_workspace.gmail.headers import MailAddress
 
 _MESSAGE_ID = re.compile(r"<[!-;=?-~]{1,900}>")
 # RFC 5322 lets a long list of references be shortened in the middle.
 _MAX_REFERENCES = 30
 _MAX_HEADER_CHARACTERS = 100_000
 _MAX_SUBJECT_CHARACTERS = 900
+_FORWARDED = re.compile(r"(?:fwd?|wg|tr|rv)\s*:", re.IGNORECASE)
+_MEDIA_TYPE = re.compile(r"[a-z]+/[a-z0-9][a-z0-9.+-]{0,100}")
 _ANSWER = re.compile(r"re\s*:", re.IGNORECASE)
 _REPLY_PREFIX = re.compile(r"\A\s*(?:(?:re|aw|sv|vs|antw|odp|fwd?|wg|tr|rv)(?:\[\d+\])?\s*:\s*)+", re.IGNORECASE)
 _IDS = frozenset({"references", "in-reply-to"})
@@ -67,12 +70,16 @@ class AttachedFile:
         path: where it is.
         size: in bytes.
         digest: SHA-256 of what the user is asked about; nothing else is sent.
+        media_type: empty for what the name says.
+        content_id: by which the HTML shows it, empty for none.
     """
 
     name: str
     path: Path
     size: int
     digest: bytes
+    media_type: str = ""
+    content_id: str = ""
 
     @classmethod
     def read(cls, name: str, path: Path, limit: int) -> AttachedFile:
@@ -128,7 +135,15 @@ class Thread:
 
 @dataclass(frozen=True, slots=True)
 class OutgoingMail:
-    """The message to send or to keep as a draft."""
+    """The message to send or to keep as a draft.
+
+    Attributes:
+        body: what is said, without the next two.
+        signature: HTML that stands below the body.
+        original: the mail that is answered or forwarded, below everything.
+        is_forwarding: True if it is forwarded.
+        forwarded: files of the forwarded mail, which are not fetched yet.
+    """
 
     to: Sequence[MailAddress]
     subject: str
@@ -140,6 +155,15 @@ class OutgoingMail:
     reply_to: MailAddress | None = None
     thread: Thread | None = None
     attachments: Sequence[AttachedFile] = ()
+    signature: str = ""
+    original: Original | None = None
+    is_forwarding: bool = False
+    forwarded: Sequence[ForwardedFile] = ()
+
+    @property
+    def files(self) -> list[AttachedFile | ForwardedFile]:
+        """All that is attached."""
+        return [*self.attachments, *self.forwarded]
 
     @property
     def recipients(self) -> list[MailAddress]:
@@ -195,19 +219,46 @@ def _headed(mail: OutgoingMail) -> EmailMessage:
 
 
 def _set_body(message: EmailMessage, mail: OutgoingMail) -> None:
+    text, html = _texts_of(mail)
+    message.set_content(text or " " if html else text)
+    if html:
+        message.add_alternative(html, subtype="html")
+
+
+def _texts_of(mail: OutgoingMail) -> tuple[str, str]:
+    """Write a mail's body, signature and original as text, and as HTML if it is to have some.
+
+    A mail that is forwarded keeps its look. An answer is as it was written: to one in plain text, the original is text.
+    """
     body = mail.body.encode("utf-8", "replace").decode()
-    if mail.is_html:
-        message.set_content(html_to_text(body) or " ")
-        message.add_alternative(body, subtype="html")
-    else:
-        message.set_content(body)
+    texts = [html_to_text(body) if mail.is_html else body]
+    htmls = [body if mail.is_html else f'<div dir="ltr">{_as_html(body)}</div>']
+    if mail.signature:
+        texts.append(f"-- \n{html_to_text(mail.signature)}")
+        htmls.append(f'<div dir="ltr" class="gmail_signature">{mail.signature}</div>')
+    has_html = mail.is_html
+    if mail.original is not None:
+        original = mail.original
+        has_html = has_html or (mail.is_forwarding and bool(original.html))
+        texts.append(original.text)
+        htmls.append(original.html or f'<div dir="ltr">{_as_html(original.text)}</div>')
+    text = "\n\n".join(each for each in texts if each) if len(texts) > 1 else texts[0]
+    html = "<br>".join(htmls) if has_html else ""
+    return text.encode("utf-8", "replace").decode(), html.encode("utf-8", "replace").decode()
+
+
+def _as_html(text: str) -> str:
+    return escape(text, quote=False).replace("\n", "<br>")
 
 
 def _part_for(file: AttachedFile) -> EmailMessage:
     """The headers of an attached file."""
-    maintype, subtype = _media_type(file.name)
+    maintype, subtype = _media_type(file.name, file.media_type)
     part = EmailMessage(policy=_POLICY)
-    part.set_content(b"", maintype, subtype, disposition="attachment", filename=file.name)
+    disposition = "inline" if file.content_id else "attachment"
+    part.set_content(b"", maintype, subtype, disposition=disposition, filename=file.name)
+    if file.content_id:
+        part["Content-ID"] = file.content_id
     return part
 
 
@@ -279,8 +330,24 @@ def _folded(subject: str) -> str:
     return " ".join(_REPLY_PREFIX.sub("", subject).split()).casefold()
 
 
-def _media_type(name: str) -> tuple[str, str]:
-    kind, encoding = mimetypes.guess_type(name)
+def forward_subject(original: str, wanted: str | None) -> str:
+    """The subject of a forwarded mail.
+
+    Args:
+        original: of the mail that is forwarded, readable.
+        wanted: what was asked for, if anything was.
+
+    Raises:
+        GoogleError: it is none.
+    """
+    if wanted is not None and wanted.strip():
+        return checked_subject(wanted)
+    known = FORBIDDEN.sub("", original).strip()[:_MAX_SUBJECT_CHARACTERS]
+    return known if _FORWARDED.match(known) else f"Fwd: {known}"
+
+
+def _media_type(name: str, known: str = "") -> tuple[str, str]:
+    kind, encoding = (known, None) if _MEDIA_TYPE.fullmatch(known) else mimetypes.guess_type(name)
     maintype, _, subtype = (kind or "").partition("/")
     # What holds mails or parts cannot be sent as mere bytes under its own name.
     if not subtype or encoding or maintype in ("message", "multipart"):

@@ -7,20 +7,17 @@ import mimetypes
 import re
 import unicodedata
 from base64 import urlsafe_b64decode
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from email.message import Message
 from typing import TYPE_CHECKING, Any
 
 from oneclaw_core.tools import INVISIBLE_CHARACTERS
-from oneclaw_google_workspace.gmail.addresses import shown_addresses
-from oneclaw_google_workspace.gmail.headers import header, readable
+from oneclaw_google_workspace.gmail.headers import header, readable, shown_addresses
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-_PLAIN, _HTML = "text/plain", "text/html"
-# Real mails nest a dozen deep at most.
-_MAX_DEPTH = 60
+_PLAIN, _HTML, _MESSAGE = "text/plain", "text/html", "message/rfc822"
 _MAX_NAME_BYTES = 150
 # What names must not hold anywhere, and what cannot be seen or turns the direction of what is.
 _NOT_IN_NAMES = re.compile(rf'[\x00-\x1f\x7f-\x9f/\\:*?"<>|\xad{INVISIBLE_CHARACTERS}]+')
@@ -51,6 +48,7 @@ class Text:
         data: base64url as Google sends it, ``None`` if it is stored apart.
         attachment_id: where it is then.
         heading: instead of all that, a line that stands before an attached message.
+        shown: of a plain text, the alternative with HTML that readers are shown in its place.
     """
 
     is_html: bool = False
@@ -58,6 +56,7 @@ class Text:
     data: str | None = None
     attachment_id: str | None = None
     heading: str = ""
+    shown: tuple[Text, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +70,7 @@ class AttachedPart:
         size: in bytes.
         attachment_id: to get it by, for a while; ``None`` if the content came along.
         data: base64url then.
+        content_id: by which the HTML of the message shows it, empty if it has none.
     """
 
     part_id: str
@@ -79,6 +79,7 @@ class AttachedPart:
     size: int
     attachment_id: str | None = None
     data: str | None = None
+    content_id: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +97,7 @@ def take_apart(payload: Mapping[str, Any], *, wants_html: bool = False) -> MailP
         payload: as Google answers it.
         wants_html: which of a text's alternatives to take; the other if there is but one.
     """
-    return _walk(payload, wants_html, 0)
+    return _walk(payload, wants_html)
 
 
 def decoded(data: str) -> bytes:
@@ -140,18 +141,45 @@ def file_name(wanted: str, media_type: str, part_id: str) -> str:
     return stem.encode()[:room].decode("utf-8", "ignore").rstrip(" .-") + dot + suffix
 
 
-def _walk(part: Mapping[str, Any], wants_html: bool, depth: int) -> MailParts:
-    if depth > _MAX_DEPTH:
-        return MailParts()
-    kind = str(part.get("mimeType", "")).lower()
+def _walk(root: Mapping[str, Any], wants_html: bool) -> MailParts:
+    """Take a part apart from the inside out, without recursion: a hostile mail nests parts thousands deep."""
+    open_parts = [_OpenPart.of(root)]
+    while True:
+        latest = open_parts[-1]
+        if latest.waiting:
+            open_parts.append(_OpenPart.of(latest.waiting.pop()))
+            continue
+        open_parts.pop()
+        found = _put_together(latest.part, latest.kind, latest.found, wants_html)
+        if not open_parts:
+            return found
+        open_parts[-1].found.append(found)
+
+
+@dataclass(slots=True)
+class _OpenPart:
+    """A part whose inner parts are being taken apart: those that wait, the first one last, and what was found."""
+
+    part: Mapping[str, Any]
+    kind: str
+    waiting: list[Mapping[str, Any]]
+    found: list[MailParts]
+
+    @classmethod
+    def of(cls, part: Mapping[str, Any]) -> _OpenPart:
+        kind = str(part.get("mimeType", "")).lower()
+        has_parts = kind.startswith("multipart/") or kind == _MESSAGE
+        return cls(part, kind, list(reversed(part.get("parts", []))) if has_parts else [], [])
+
+
+def _put_together(part: Mapping[str, Any], kind: str, inner: list[MailParts], wants_html: bool) -> MailParts:
     if kind.startswith("multipart/"):
-        children = [_walk(each, wants_html, depth + 1) for each in part.get("parts", [])]
         if kind == "multipart/alternative":
-            attachments = tuple(one for child in children for one in child.attachments)
-            return MailParts(_alternative(children, wants_html), attachments)
-        return _joined(children)
-    if kind == "message/rfc822":
-        return _attached_message(part, wants_html, depth)
+            attachments = tuple(one for child in inner for one in child.attachments)
+            return MailParts(_alternative(inner, wants_html), attachments)
+        return _joined(inner)
+    if kind == _MESSAGE:
+        return _attached_message(part, inner)
     if kind in (_PLAIN, _HTML) and not _is_attached(part):
         body = part.get("body", {})
         text = Text(kind == _HTML, _charset(part), body.get("data"), body.get("attachmentId"))
@@ -169,10 +197,14 @@ def _joined(found: Iterable[MailParts]) -> MailParts:
 def _alternative(children: list[MailParts], wants_html: bool) -> tuple[Text, ...]:
     """Choose among the ways in which a text is written; the richest comes last."""
     written = [child.texts for child in children if any(not _is_blank(text) for text in child.texts)]
-    for texts in reversed(written) if wants_html else written:
-        if any(text.is_html is wants_html for text in texts):
-            return texts
-    return written[-1] if written else ()
+    richest = next((texts for texts in reversed(written) if any(text.is_html for text in texts)), ())
+    if wants_html and richest:
+        return richest
+    plain = next((texts for texts in written if any(not text.is_html for text in texts)), ())
+    if plain and richest and plain is not richest:
+        # One plain text can be compared with what readers see; of several, or of a mixture, they may see anything.
+        return (replace(plain[0], shown=richest),) if len(plain) == 1 else richest
+    return plain or (written[-1] if written else ())
 
 
 def _is_blank(text: Text) -> bool:
@@ -187,9 +219,8 @@ def _is_blank(text: Text) -> bool:
         return False
 
 
-def _attached_message(part: Mapping[str, Any], wants_html: bool, depth: int) -> MailParts:
+def _attached_message(part: Mapping[str, Any], inner: list[MailParts]) -> MailParts:
     """A message within the message: something attached, and its text is part of the text."""
-    inner = [_walk(each, wants_html, depth + 1) for each in part.get("parts", [])]
     roots = part.get("parts", [])
     subject = readable(header(roots[0], "Subject")) if roots else ""
     about = [
@@ -202,7 +233,7 @@ def _attached_message(part: Mapping[str, Any], wants_html: bool, depth: int) -> 
         if value
     ]
     heading = Text(heading="\n".join(["---------- Attached message ----------", *about]))
-    whole = _attachment(part, "message/rfc822", subject and f"{subject}.eml")
+    whole = _attachment(part, _MESSAGE, subject and f"{subject}.eml")
     nested = _joined(inner)
     return MailParts((heading, *nested.texts) if nested.texts else (), (whole, *nested.attachments))
 
@@ -218,6 +249,7 @@ def _attachment(part: Mapping[str, Any], kind: str, fallback: str = "") -> Attac
         size if isinstance(size, int) else 0,
         body.get("attachmentId"),
         body.get("data"),
+        readable(header(part, "Content-ID")),
     )
 
 

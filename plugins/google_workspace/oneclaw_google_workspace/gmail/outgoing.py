@@ -5,25 +5,34 @@ from __future__ import annotations
 import asyncio
 import re
 from base64 import urlsafe_b64encode
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 from oneclaw_google_workspace.api_request import api_request
-from oneclaw_google_workspace.gmail.addresses import MailAddress, addresses_in, mail_address, mail_addresses, unique
+from oneclaw_google_workspace.gmail.bodies import content_of, forwarded_files, forwarded_original, quoted_original
 from oneclaw_google_workspace.gmail.composing import (
     AttachedFile,
     OutgoingMail,
     Thread,
     checked_subject,
+    forward_subject,
     reply_subject,
     thread_of,
     written,
 )
-from oneclaw_google_workspace.gmail.headers import header, readable
+from oneclaw_google_workspace.gmail.headers import (
+    MailAddress,
+    addresses_in,
+    header,
+    mail_address,
+    mail_addresses,
+    readable,
+    unique,
+)
 from oneclaw_google_workspace.gmail.html_text import html_said
-from oneclaw_google_workspace.problems import invalid
+from oneclaw_google_workspace.problems import GoogleError, invalid
 from oneclaw_google_workspace.wording import PASSAGE_CHARACTERS, passage, quoted, size_text
 
 if TYPE_CHECKING:
@@ -31,7 +40,7 @@ if TYPE_CHECKING:
 
     from oneclaw_core.tools import PathGuard
     from oneclaw_google_workspace.client import GoogleClient
-    from oneclaw_google_workspace.problems import GoogleError
+    from oneclaw_google_workspace.gmail.bodies import ForwardedFile, Original
 
 # By Google's description of the API; other mail servers take 25 MB at most, and base64 makes a third more of a file.
 MAX_MESSAGE_BYTES = 36_700_160
@@ -41,6 +50,7 @@ MAX_RECIPIENTS = 500
 # What is larger is sent in pieces, each of which can be repeated.
 LARGEST_IN_JSON_BYTES = 5 * 1024 * 1024
 _REPLY_HEADERS = ["Message-ID", "References", "In-Reply-To", "Subject", "From", "Reply-To", "To", "Cc"]
+_CONTENT_ID = re.compile(r"<[!-;=?-~]{1,200}>")
 _READING = "gmail.readonly"
 
 
@@ -59,6 +69,10 @@ class Wanted:
     reply_all: bool = False
     from_address: str | None = None
     reply_to: str | None = None
+    quote_original: bool = False
+    add_signature: bool = False
+    forward_message_id: str | None = None
+    forward_attachments: bool = True
 
 
 async def compose(google: GoogleClient, wanted: Wanted, *, thread: Thread | None = None) -> OutgoingMail:
@@ -75,19 +89,35 @@ async def compose(google: GoogleClient, wanted: Wanted, *, thread: Thread | None
     """
     if wanted.reply_all and not wanted.reply_to_message_id:
         raise invalid("reply_all goes with reply_to_message_id.")
+    if wanted.quote_original and not wanted.reply_to_message_id:
+        raise invalid("quote_original goes with reply_to_message_id.")
+    if wanted.forward_message_id and wanted.reply_to_message_id:
+        raise invalid("Give reply_to_message_id to answer a mail, or forward_message_id to forward it, not both.")
     to, cc, bcc = (mail_addresses(name, getattr(wanted, name)) for name in ("to", "cc", "bcc"))
     subject = None if wanted.subject is None else checked_subject(wanted.subject)
     reply_to = mail_address("reply_to", wanted.reply_to) if wanted.reply_to else None
     from_address = mail_address("from_address", wanted.from_address) if wanted.from_address else None
     files = await asyncio.to_thread(_read_files, google.context.paths, wanted.attachments or [])
-    if wanted.reply_to_message_id or from_address:
+    if wanted.reply_to_message_id or from_address or wanted.forward_message_id or wanted.add_signature:
         google.require_scopes(_READING)
-    aliases = await _aliases(google) if from_address or wanted.reply_all else []
-    sender = _sender(from_address, aliases) if from_address else None
+    aliases = await _aliases(google) if from_address or wanted.reply_all or wanted.add_signature else []
+    sender = _sender(from_address, [(each.address, each.is_usable) for each in aliases]) if from_address else None
+    quote: Original | None = None
+    forwarded: list[ForwardedFile] = []
+    if wanted.forward_message_id:
+        message = await _whole_message(google, wanted.forward_message_id)
+        subject = forward_subject(readable(header(message.get("payload", {}), "Subject")), subject)
+        quote = await forwarded_original(google, message)
+        forwarded = forwarded_files(message) if wanted.forward_attachments else []
+        _check_size(sum(file.size for file in files) + sum(file.size for file in forwarded))
     if wanted.reply_to_message_id:
         original = await _original(google, wanted.reply_to_message_id)
+        if wanted.quote_original:
+            quote = await quoted_original(google, await _whole_message(google, wanted.reply_to_message_id))
         subject = reply_subject(original.subject, subject)
-        own = {each.key for each, _ in aliases} | ({google.account.email.casefold()} if google.account.email else set())
+        own = {each.address.key for each in aliases} | (
+            {google.account.email.casefold()} if google.account.email else set()
+        )
         answered_to, answered_cc = original.recipients(own, to_all=wanted.reply_all)
         if not to or wanted.reply_all:
             to = unique([*to, *answered_to])
@@ -95,8 +125,23 @@ async def compose(google: GoogleClient, wanted: Wanted, *, thread: Thread | None
         thread = original.thread
     cc = unique(cc, without=(each.key for each in to))
     bcc = unique(bcc, without=(each.key for each in (*to, *cc)))
+    if quote is not None and quote.problem:
+        raise GoogleError("execution_error", f"{quote.problem} Nothing was sent.")
     mail = OutgoingMail(
-        to, subject or "", wanted.body, wanted.body_format == "html", cc, bcc, sender, reply_to, thread, files
+        to,
+        subject or "",
+        wanted.body,
+        is_html=wanted.body_format == "html",
+        cc=cc,
+        bcc=bcc,
+        sender=sender,
+        reply_to=reply_to,
+        thread=thread,
+        attachments=files,
+        signature=_signature(sender, aliases) if wanted.add_signature else "",
+        original=quote,
+        is_forwarding=bool(wanted.forward_message_id),
+        forwarded=forwarded,
     )
     if len(mail.recipients) > MAX_RECIPIENTS:
         raise invalid(f"A mail may go to {MAX_RECIPIENTS} addresses at most, not to {len(mail.recipients)}.")
@@ -120,6 +165,10 @@ async def hand_over(
     """
     with TemporaryDirectory(prefix="oneclaw-google-") as folder:
         path = Path(folder) / "mail.eml"
+        fetched = [
+            await _fetched(google, file, Path(folder) / str(number)) for number, file in enumerate(mail.forwarded)
+        ]
+        mail = replace(mail, attachments=[*mail.attachments, *fetched], forwarded=())
         size = await asyncio.to_thread(_write, mail, path)
         if size > MAX_MESSAGE_BYTES:
             raise invalid(f"Gmail takes mails of {MAX_MESSAGE_BYTES:,} bytes at most. Share files by Drive instead.")
@@ -157,7 +206,10 @@ async def described(mail: OutgoingMail) -> str:
     text += f", from {mail.sender.email}" if mail.sender else ""
     text += f", answers going to {mail.reply_to.email}" if mail.reply_to else ""
     text += f": {quoted(mail.subject or '(no subject)', PASSAGE_CHARACTERS)}"
-    return f"{text}{files_described((file.name, file.size) for file in mail.attachments)}, saying {said}"
+    more = ", with the signature" if mail.signature else ""
+    if mail.original is not None:
+        more += ", and the mail that is forwarded" if mail.is_forwarding else ", quoting the mail that is answered"
+    return f"{text}{files_described((file.name, file.size) for file in mail.files)}, saying {said}{more}"
 
 
 def files_described(files: Iterable[tuple[str, int]]) -> str:
@@ -209,19 +261,62 @@ async def _original(google: GoogleClient, message_id: str) -> _Original:
     return _Original(readable(values["Subject"]), thread, *people)
 
 
-async def _aliases(google: GoogleClient) -> list[tuple[MailAddress, bool]]:
-    """The addresses that the user sends from, and whether each may be used."""
+async def _whole_message(google: GoogleClient, message_id: str) -> dict[str, Any]:
+    message = await google.call("gmail.users.messages.get", id=message_id, format="full", fields="id,payload")
+    return {"id": message_id, **message}
+
+
+async def _fetched(google: GoogleClient, file: ForwardedFile, path: Path) -> AttachedFile:
+    """Fetch a file of a mail that is forwarded."""
+    content = await content_of(google, file.message_id, file.part.data, file.part.attachment_id)
+    await asyncio.to_thread(path.write_bytes, content)
+    found = await asyncio.to_thread(AttachedFile.read, file.name, path, MAX_FILES_BYTES)
+    return replace(found, media_type=file.part.media_type, content_id=_content_id(file.part.content_id))
+
+
+def _content_id(value: str) -> str:
+    return value if _CONTENT_ID.fullmatch(value) else ""
+
+
+@dataclass(frozen=True, slots=True)
+class _Alias:
+    """An address that the user sends from."""
+
+    address: MailAddress
+    is_usable: bool
+    is_default: bool
+    signature: str
+
+
+async def _aliases(google: GoogleClient) -> list[_Alias]:
     answer = await google.call(
-        "gmail.users.settings.sendAs.list", fields="sendAs(sendAsEmail,displayName,isPrimary,verificationStatus)"
+        "gmail.users.settings.sendAs.list",
+        fields="sendAs(sendAsEmail,displayName,isPrimary,isDefault,verificationStatus,signature)",
     )
     return [
-        (
+        _Alias(
             MailAddress(each["sendAsEmail"], readable(each.get("displayName", ""))),
             bool(each.get("isPrimary")) or each.get("verificationStatus") == "accepted",
+            bool(each.get("isDefault")),
+            str(each.get("signature") or ""),
         )
         for each in answer.get("sendAs", [])
         if each.get("sendAsEmail")
     ]
+
+
+def _signature(sender: MailAddress | None, aliases: list[_Alias]) -> str:
+    """The signature of the address that a mail is sent from; the default one unless another is given.
+
+    Raises:
+        GoogleError: there is none.
+    """
+    for alias in aliases:
+        if alias.address.key == sender.key if sender else alias.is_default:
+            if not alias.signature.strip():
+                raise invalid(f"{alias.address.email} has no signature. Leave add_signature out.")
+            return alias.signature
+    raise invalid("No address to send from has a signature. Leave add_signature out.")
 
 
 def _sender(wanted: MailAddress, aliases: list[tuple[MailAddress, bool]]) -> MailAddress:
@@ -246,12 +341,16 @@ def _read_files(paths: PathGuard, names: list[str]) -> list[AttachedFile]:
             total += path.stat().st_size
         except OSError as error:
             raise _unreadable(name, error) from None
+    _check_size(total)
+    return [_attached(path, name) for path, name in zip(found, names, strict=True)]
+
+
+def _check_size(total: int) -> None:
     if total > MAX_FILES_BYTES:
         raise invalid(
             f"The attachments have {size_text(total)}; mails take {size_text(MAX_FILES_BYTES)}. Upload them to Drive "
             "with drive_upload_file and send the links."
         )
-    return [_attached(path, name) for path, name in zip(found, names, strict=True)]
 
 
 def _attached(path: Path, name: str) -> AttachedFile:

@@ -1,27 +1,191 @@
-"""The tools of the group ``google_gmail`` that read."""
+"""The tools of the group ``google_gmail`` that read: searches, rows, and saving what is attached."""
 
 from __future__ import annotations
 
+import asyncio
+import re
+from contextlib import suppress
+from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from oneclaw_core import untrusted
 from oneclaw_google_workspace.answers import compact, failed, from_outside, google_tool, parted
 from oneclaw_google_workspace.api_request import api_request
 from oneclaw_google_workspace.connecting import connect
-from oneclaw_google_workspace.gmail.bodies import Body, read_body
+from oneclaw_google_workspace.gmail.bodies import Body, content_of, read_body
+from oneclaw_google_workspace.gmail.headers import addresses_in, header, moment, preview, readable, shown_addresses
 from oneclaw_google_workspace.gmail.labels import MailLabels
 from oneclaw_google_workspace.gmail.mail_parts import AttachedPart, take_apart
-from oneclaw_google_workspace.gmail.rows import ROW_FIELDS, ROW_HEADERS, full_row, short_row
-from oneclaw_google_workspace.gmail.saving import save_attachments
-from oneclaw_google_workspace.gmail.search_query import with_exact_dates
 from oneclaw_google_workspace.problems import GoogleError, invalid
 from oneclaw_google_workspace.shown_size import beginning_within, json_length, room_beside
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
+    from pathlib import Path
 
     from oneclaw_core import ToolContext
     from oneclaw_google_workspace.client import GoogleClient
+    from oneclaw_google_workspace.gmail.mail_parts import AttachedPart
+
+_QUOTED_OR_DATE = re.compile(
+    r'"[^"]*"?|(?P<operator>\b(?:after|before|newer|older)):(?P<year>\d{4})[/-](?P<month>\d{1,2})[/-](?P<day>\d{1,2})\b',
+    re.IGNORECASE,
+)
+
+
+def with_exact_dates(query: str) -> str:
+    """Turn days into moments: the API takes ``after:2026/03/31`` as midnight in California, the user as midnight here.
+
+    Source: https://developers.google.com/workspace/gmail/api/guides/filtering
+
+    Args:
+        query: in Gmail's search syntax.
+
+    Returns:
+        The query with days of this machine's zone as seconds since 1970, all else unchanged.
+    """
+
+    def exact(match: re.Match[str]) -> str:
+        if match["operator"] is None:
+            return match[0]
+        try:
+            midnight = datetime(int(match["year"]), int(match["month"]), int(match["day"])).astimezone()
+            return f"{match['operator']}:{max(0, round(midnight.timestamp()))}"
+        except (ValueError, OverflowError, OSError):
+            return match[0]  # Gmail says what it makes of it
+
+    return _QUOTED_OR_DATE.sub(exact, query)
+
+
+# What a row is made of.
+ROW_FIELDS = "id,threadId,labelIds,snippet,internalDate,payload/headers"
+ROW_HEADERS = ["From", "To", "Cc", "Subject"]
+_UNREAD = "UNREAD"
+
+
+def short_row(message: Mapping[str, Any], labels: MailLabels) -> dict[str, Any]:
+    """Make the row of a message for a list.
+
+    Args:
+        message: as Google answers it with its headers.
+        labels: of the mailbox.
+    """
+    payload = message.get("payload", {})
+    return {
+        **compact(
+            {
+                "id": message.get("id"),
+                "thread_id": message.get("threadId"),
+                "from": shown_addresses(header(payload, "From")),
+                "to": shown_addresses(header(payload, "To")),
+                "cc": shown_addresses(header(payload, "Cc")),
+                "subject": readable(header(payload, "Subject")),
+                "date": moment(message.get("internalDate")),
+                "snippet": preview(str(message.get("snippet", ""))),
+                "labels": [labels.name(each) for each in message.get("labelIds", []) if each != _UNREAD],
+            }
+        ),
+        "unread": _UNREAD in message.get("labelIds", []),
+    }
+
+
+def full_row(message: Mapping[str, Any], labels: MailLabels) -> dict[str, Any]:
+    """Make the row of a message that is read, without its body.
+
+    Args:
+        message: as Google answers it with its headers.
+        labels: of the mailbox.
+    """
+    payload = message.get("payload", {})
+    sender, reply_to = (header(payload, name) for name in ("From", "Reply-To"))
+    answers_go_elsewhere = {each.key for each in addresses_in(reply_to)} != {each.key for each in addresses_in(sender)}
+    return compact(
+        {
+            "id": message.get("id"),
+            "thread_id": message.get("threadId"),
+            "from": shown_addresses(sender),
+            "to": shown_addresses(header(payload, "To")),
+            "cc": shown_addresses(header(payload, "Cc")),
+            "bcc": shown_addresses(header(payload, "Bcc")),
+            "reply_to": shown_addresses(reply_to) if reply_to and answers_go_elsewhere else None,
+            "date": moment(message.get("internalDate")),
+            "subject": readable(header(payload, "Subject")),
+            "labels": [labels.name(each) for each in message.get("labelIds", [])],
+        }
+    )
+
+
+def called(message: Mapping[str, Any]) -> str:
+    """Name a message for a question: its subject, and who sent it."""
+    payload = message.get("payload", {})
+    subject = readable(header(payload, "Subject"))[:50] or "(no subject)"
+    senders = addresses_in(header(payload, "From"))
+    return f"{subject} from {senders[0].email[:50]}" if senders else subject
+
+
+_MOST_OF_A_NAME = 1_000
+
+
+async def save_attachments(
+    google: GoogleClient,
+    message_id: str,
+    parts: Iterable[AttachedPart],
+    folder: str,
+    wanted: set[str] | None,
+) -> list[dict[str, Any]]:
+    """Save what is attached; nothing that is there already is overwritten.
+
+    Args:
+        google: the client.
+        message_id: of the message.
+        parts: what is attached to it.
+        folder: where to put it, in the workspace.
+        wanted: names in lower case, ``None`` for all.
+
+    Returns:
+        For each part ``saved_path``, or ``not_saved`` with the reason, or nothing if it was not wanted.
+
+    Raises:
+        PermissionDeniedError: the folder lies outside the workspace.
+    """
+    outcomes: list[dict[str, Any]] = []
+    for part in parts:
+        if wanted is not None and part.filename.casefold() not in wanted:
+            outcomes.append({})
+            continue
+        # Each path is judged by itself: a link in the folder may lead elsewhere.
+        target = await google.context.writable(f"{folder or '.'}/{part.filename}")
+        try:
+            content = await content_of(google, message_id, part.data, part.attachment_id)
+            path = await asyncio.to_thread(_write_new, target, content)
+        except GoogleError as error:
+            outcomes.append({"not_saved": str(error)})
+        except OSError as error:
+            outcomes.append({"not_saved": f"The file cannot be written: {error.strerror or error}."})
+        else:
+            outcomes.append({"saved_path": str(path)})
+    return outcomes
+
+
+def _write_new(target: Path, content: bytes) -> Path:
+    """Write a file under a name that is free: that of the target, or with a number behind it."""
+    target.parent.mkdir(parents=True, exist_ok=True)
+    for number in range(1, _MOST_OF_A_NAME + 1):
+        path = target if number == 1 else target.with_name(f"{target.stem} ({number}){target.suffix}")
+        try:
+            file = path.open("xb")
+        except FileExistsError:
+            continue
+        try:
+            with file:
+                file.write(content)
+        except OSError:
+            with suppress(OSError):
+                path.unlink()
+            raise
+        return path
+    raise FileExistsError(0, f"there are {_MOST_OF_A_NAME} files of that name")
+
 
 # Of a longer thread the latest are read, and the others listed.
 MAX_READ = 25

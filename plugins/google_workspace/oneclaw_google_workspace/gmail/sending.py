@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 from oneclaw_google_workspace.answers import compact, google_tool
 from oneclaw_google_workspace.connecting import connect
-from oneclaw_google_workspace.gmail.addresses import addresses_in, everybody_in
 from oneclaw_google_workspace.gmail.bodies import read_body
 from oneclaw_google_workspace.gmail.composing import thread_of
-from oneclaw_google_workspace.gmail.headers import header, readable
+from oneclaw_google_workspace.gmail.headers import addresses_in, everybody_in, header, readable
 from oneclaw_google_workspace.gmail.mail_parts import take_apart
 from oneclaw_google_workspace.gmail.outgoing import Wanted, compose, described, files_described, hand_over
 from oneclaw_google_workspace.problems import GoogleError, invalid
@@ -21,8 +20,8 @@ if TYPE_CHECKING:
 
     from oneclaw_core import ToolContext
     from oneclaw_google_workspace.client import GoogleClient
-    from oneclaw_google_workspace.gmail.addresses import MailAddress
     from oneclaw_google_workspace.gmail.composing import OutgoingMail, Thread
+    from oneclaw_google_workspace.gmail.headers import MailAddress
     from oneclaw_google_workspace.gmail.mail_parts import AttachedPart
 
 _DRAFT_FIELDS = "id,message(id,threadId,payload)"
@@ -42,23 +41,47 @@ async def gmail_send(
     reply_all: bool = False,
     from_address: str | None = None,
     reply_to: str | None = None,
+    quote_original: bool = False,
+    add_signature: bool = False,
+    forward_message_id: str | None = None,
+    forward_attachments: bool = True,
     *,
     context: ToolContext,
 ) -> dict[str, Any]:
     """Send a mail at once."""
     google = connect(context)
-    if not reply_to_message_id and not (subject and subject.strip() and (to or cc or bcc)):
+    if forward_message_id and not (to or cc or bcc):
+        raise invalid("Give to, the addresses to forward the mail to.")
+    if not reply_to_message_id and not forward_message_id and not (subject and subject.strip() and (to or cc or bcc)):
         raise invalid("Give to and subject, or reply_to_message_id to answer a mail.")
     mail = await compose(
         google,
         Wanted(
-            body, to, subject, body_format, cc, bcc, attachments, reply_to_message_id, reply_all, from_address, reply_to
+            body,
+            to,
+            subject,
+            body_format,
+            cc,
+            bcc,
+            attachments,
+            reply_to_message_id,
+            reply_all,
+            from_address,
+            reply_to,
+            quote_original,
+            add_signature,
+            forward_message_id,
+            forward_attachments,
         ),
     )
     if not mail.recipients:
         raise invalid("The mail that is answered names no one to write to. Give to.")
-    what = "an answer" if reply_to_message_id else "a mail"
-    await google.ask(f"send {what} to {await described(mail)}", "send", _whom(each.email for each in mail.recipients))
+    what = "send an answer" if reply_to_message_id else "forward a mail" if mail.is_forwarding else "send a mail"
+    await google.ask(
+        f"{what} to {await described(mail)}",
+        "forward" if mail.is_forwarding else "send",
+        _whom(each.email for each in mail.recipients),
+    )
     sent = await hand_over(
         google, "gmail.users.messages.send", mail, unclear_hint="Look for it with gmail_search in:sent newer_than:1d"
     )
@@ -78,12 +101,32 @@ async def gmail_draft_create(
     reply_all: bool = False,
     from_address: str | None = None,
     draft_id: str | None = None,
+    quote_original: bool = False,
+    add_signature: bool = False,
+    forward_message_id: str | None = None,
+    forward_attachments: bool = True,
     *,
     context: ToolContext,
 ) -> dict[str, Any]:
     """Write a draft, or overwrite one."""
     google = connect(context)
-    wanted = Wanted(body, to, subject, body_format, cc, bcc, attachments, reply_to_message_id, reply_all, from_address)
+    wanted = Wanted(
+        body,
+        to,
+        subject,
+        body_format,
+        cc,
+        bcc,
+        attachments,
+        reply_to_message_id,
+        reply_all,
+        from_address,
+        None,
+        quote_original,
+        add_signature,
+        forward_message_id,
+        forward_attachments,
+    )
     if not draft_id:
         mail = await compose(google, wanted)
         await google.ask(f"write a draft to {await described(mail)}")
@@ -163,7 +206,7 @@ def _row(mail: OutgoingMail) -> dict[str, Any]:
             "cc": [str(each) for each in mail.cc],
             "bcc": [str(each) for each in mail.bcc],
             "subject": mail.subject,
-            "attachments": [file.name for file in mail.attachments],
+            "attachments": [file.name for file in mail.files],
         }
     )
 
@@ -206,7 +249,7 @@ def _kept(google: GoogleClient, draft: dict[str, Any], wanted: Wanted) -> tuple[
         from_address=wanted.from_address or (str(alias) if alias else None),
         reply_to=str(reply_to[0]) if len(reply_to) == 1 else None,
     )
-    if wanted.reply_to_message_id:
+    if wanted.reply_to_message_id or wanted.forward_message_id:
         return wanted, None
     to, cc, bcc = (
         getattr(wanted, name) or [str(each) for each in addresses_in(header(payload, name))]

@@ -140,6 +140,23 @@ def described(found: Mapping[str, Any], labels: MailLabels) -> str:
     return f"mail with {', '.join(matched) or 'anything'} {', '.join(done) or 'stays as it is'}"
 
 
+def search_for(found: Mapping[str, Any]) -> str:
+    """Write the search that finds the mail that a filter matches.
+
+    Args:
+        found: the filter as Google has it.
+    """
+    criteria = found.get("criteria", {})
+    terms = [f"{name}:({criteria[name]})" for name in ("from", "to", "subject") if criteria.get(name)]
+    terms += [f"({criteria['query']})"] if criteria.get("query") else []
+    terms += [f"-({criteria['negatedQuery']})"] if criteria.get("negatedQuery") else []
+    terms += ["has:attachment"] if criteria.get("hasAttachment") else []
+    terms += ["-in:chats"] if criteria.get("excludeChats") else []
+    if criteria.get("size"):
+        terms.append(f"{criteria.get('sizeComparison', 'larger')}:{criteria['size']}")
+    return " ".join(terms)
+
+
 def same(found: Mapping[str, Any], body: Mapping[str, Any]) -> bool:
     """Return True if a filter matches and does the same as a new one."""
     return _comparable(found) == _comparable(body)

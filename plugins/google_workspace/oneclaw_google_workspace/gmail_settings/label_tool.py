@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from oneclaw_google_workspace.answers import compact, google_tool
 from oneclaw_google_workspace.connecting import connect
-from oneclaw_google_workspace.gmail.addresses import FORBIDDEN
+from oneclaw_google_workspace.gmail.headers import FORBIDDEN
 from oneclaw_google_workspace.gmail.labels import MailLabels, create_label
 from oneclaw_google_workspace.gmail_settings.reading import LABEL_FIELDS, label_row
 from oneclaw_google_workspace.problems import GoogleError, invalid

@@ -4,21 +4,39 @@ from __future__ import annotations
 
 import asyncio
 import time
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from oneclaw_google_workspace.accounts import SERVICE_ACCOUNT
-from oneclaw_google_workspace.answers import google_tool
+from oneclaw_google_workspace.answers import compact, google_tool
 from oneclaw_google_workspace.connecting import connect
-from oneclaw_google_workspace.gmail.addresses import mail_address
+from oneclaw_google_workspace.failures import lacking_scopes, reading_only
+from oneclaw_google_workspace.gmail.headers import mail_address
 from oneclaw_google_workspace.gmail.html_text import html_said, html_to_text
 from oneclaw_google_workspace.gmail.labels import MailLabels
-from oneclaw_google_workspace.gmail_settings import vacation
-from oneclaw_google_workspace.gmail_settings.filters import FILTER_FIELDS, NewFilter, described, filter_row, same
-from oneclaw_google_workspace.gmail_settings.reading import addresses, forwarding_row
-from oneclaw_google_workspace.gmail_settings.vacation import VACATION_FIELDS, VacationChange, vacation_row
+from oneclaw_google_workspace.gmail_settings.filters import (
+    FILTER_FIELDS,
+    NewFilter,
+    described,
+    filter_row,
+    same,
+    search_for,
+)
+from oneclaw_google_workspace.gmail_settings.reading import (
+    VACATION_FIELDS,
+    VacationChange,
+    addresses,
+    forwarding_row,
+    vacation_described,
+    vacation_row,
+)
 from oneclaw_google_workspace.problems import GoogleError, invalid
+from oneclaw_google_workspace.scopes import TOOL_SCOPES, missing_scopes, service_of
+from oneclaw_google_workspace.wording import counted
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from oneclaw_core import ToolContext
     from oneclaw_google_workspace.client import GoogleClient, Harm
 
@@ -30,6 +48,12 @@ _DISPOSITIONS = {
     "trash": "moving it to Trash",
     "markRead": "marking it as read",
 }
+# One call of Google's takes a thousand ids; more than so many messages would take longer than a tool may.
+_MOST_AT_ONCE = 1_000
+_MOST_APPLIED = 10_000
+_PAGE = 500
+# The tool that does the same to mail, whose access is needed.
+_CHANGING_MAIL = "gmail_label_add"
 # Which arguments each setting has.
 _ARGUMENTS = {
     "signature": {"send_as_email", "signature_html"},
@@ -60,15 +84,16 @@ async def gmail_filter_manage(
     star: bool = False,
     never_spam: bool = False,
     forward_to: str | None = None,
+    apply_to_existing: bool = False,
     *,
     context: ToolContext,
 ) -> dict[str, Any]:
-    """Create or delete a filter."""
+    """Create or delete a filter, or apply one to the mail that is there."""
     google = connect(context)
-    if action == "delete":
+    if action != "create":
         if not filter_id:
             raise invalid("Give filter_id, from gmail_settings_get.")
-        return await _delete_filter(google, filter_id)
+        return await (_delete_filter if action == "delete" else _apply_filter)(google, filter_id)
     if filter_id:
         raise invalid("A filter cannot be changed. Create the new one without filter_id, then delete the old one.")
     wanted = NewFilter(
@@ -89,7 +114,7 @@ async def gmail_filter_manage(
         never_spam,
         mail_address("forward_to", forward_to).email if forward_to else None,
     )
-    return await _create_filter(google, wanted)
+    return await _create_filter(google, wanted, apply_to_existing=apply_to_existing)
 
 
 @google_tool
@@ -140,34 +165,127 @@ async def gmail_settings_update(
     return await _change_forwarding(google, enabled, forward_to, disposition)
 
 
-async def _create_filter(google: GoogleClient, wanted: NewFilter) -> dict[str, Any]:
+async def _create_filter(google: GoogleClient, wanted: NewFilter, *, apply_to_existing: bool) -> dict[str, Any]:
+    if apply_to_existing:
+        _require_changes_of_mail(google)
     labels, listed = await asyncio.gather(MailLabels.of(google), _filters(google))
     body = wanted.body(labels)
     if wanted.forward_to:
         await _require_verified(google, wanted.forward_to)
-    for each in listed:
-        if same(each, body):
-            return {"status": "exists", **filter_row(each, labels)}
+    existing = next((each for each in listed if same(each, body)), None)
+    found = await _Matches.of(google, body) if apply_to_existing else None
+    if existing is not None:
+        if found is not None:
+            await google.ask(f"apply a filter to {found}: {described(body, labels)}")
+            return {"status": "exists", **filter_row(existing, labels), **await found.change(google)}
+        return {"status": "exists", **filter_row(existing, labels)}
     forward_to = wanted.forward_to
     harm: Harm = "forward" if forward_to else "write"
-    await google.ask(f"create a filter for new mail: {described(body, labels)}", harm, forward_to)
+    also = f", and apply it to {found}" if found is not None else ""
+    await google.ask(f"create a filter for new mail{also}: {described(body, labels)}", harm, forward_to)
     made = await google.call(
         "gmail.users.settings.filters.create",
         body=body,
         fields=FILTER_FIELDS,
         unclear_hint="Look for it with gmail_settings_get",
     )
-    return {"status": "created", **filter_row({**body, **made}, labels)}
+    row = {"status": "created", **filter_row({**body, **made}, labels)}
+    return {**row, **await found.change(google)} if found is not None else row
+
+
+async def _apply_filter(google: GoogleClient, filter_id: str) -> dict[str, Any]:
+    _require_changes_of_mail(google)
+    labels, found = await _filter(google, filter_id)
+    matches = await _Matches.of(google, found)
+    await google.ask(f"apply a filter to {matches}: {described(found, labels)}")
+    return {"status": "applied", **filter_row(found, labels), **await matches.change(google)}
+
+
+@dataclass(frozen=True, slots=True)
+class _Matches:
+    """The mail that is there and that a filter matches, outside Spam and Trash; the newest if it is very much.
+
+    Attributes:
+        ids: of the messages.
+        has_more: whether there are others.
+        change_body: what happens to them, as Google is told.
+    """
+
+    ids: list[str]
+    has_more: bool
+    change_body: dict[str, Any]
+
+    @classmethod
+    async def of(cls, google: GoogleClient, found: Mapping[str, Any]) -> _Matches:
+        """Search for it.
+
+        Args:
+            google: the client.
+            found: the filter as Google has it, or as it is to be.
+
+        Raises:
+            GoogleError: it did not work out, or the filter does nothing that can be done to mail that is there.
+        """
+        action = found.get("action", {})
+        change = compact({name: action.get(name) for name in ("addLabelIds", "removeLabelIds")})
+        if not change:
+            raise invalid("Google forwards new mail only, so there is nothing to apply to mail that is there.")
+        messages, has_more = await google.all_items(
+            "gmail.users.messages.list",
+            "messages",
+            fields="messages/id",
+            limit=_MOST_APPLIED,
+            q=search_for(found),
+            maxResults=_PAGE,
+        )
+        return cls([each["id"] for each in messages], has_more, change)
+
+    async def change(self, google: GoogleClient) -> dict[str, Any]:
+        """Do to it what the filter does; the user has agreed."""
+        done = 0
+        answer: dict[str, Any] = {}
+        for start in range(0, len(self.ids), _MOST_AT_ONCE):
+            ids = self.ids[start : start + _MOST_AT_ONCE]
+            try:
+                await google.call("gmail.users.messages.batchModify", body={"ids": ids, **self.change_body})
+            except GoogleError as error:
+                answer["not_applied"] = f"{len(self.ids) - done} messages are unchanged: {error}"
+                break
+            done += len(ids)
+        if self.has_more:
+            answer["incomplete"] = f"Only the newest {_MOST_APPLIED:,} were looked at; apply it again for the others."
+        return {"applied_to_messages": done, **answer}
+
+    def __str__(self) -> str:
+        count = counted(len(self.ids), "message")
+        if self.has_more:
+            return f"the newest {count} of those that are there"
+        return f"{count} that {'is' if len(self.ids) == 1 else 'are'} there"
+
+
+def _require_changes_of_mail(google: GoogleClient) -> None:
+    """Go on only if the user has signed in for changes of mail, too."""
+    if service_of(_CHANGING_MAIL) in google.account.read_only:
+        raise GoogleError("not_available", reading_only(google.account, _CHANGING_MAIL))
+    needed = TOOL_SCOPES[_CHANGING_MAIL]
+    if missing_scopes(needed, google.account.writing_scopes):
+        raise GoogleError("not_available", lacking_scopes(google.account, _CHANGING_MAIL, needed))
 
 
 async def _delete_filter(google: GoogleClient, filter_id: str) -> dict[str, Any]:
+    labels, found = await _filter(google, filter_id)
+    await google.ask(f"delete the filter: {described(found, labels)}", "delete")
+    await google.delete("gmail.users.settings.filters.delete", id=filter_id)
+    return {"status": "deleted", **filter_row(found, labels)}
+
+
+async def _filter(google: GoogleClient, filter_id: str) -> tuple[MailLabels, dict[str, Any]]:
+    """Find a filter, and the labels that it names."""
     labels, listed = await asyncio.gather(MailLabels.of(google), _filters(google))
     found = next((each for each in listed if each.get("id") == filter_id), None)
     if found is None:
         raise GoogleError("not_found", f"There is no filter {filter_id[:100]!r}. gmail_settings_get lists them.")
-    await google.ask(f"delete the filter: {described(found, labels)}", "delete")
-    await google.delete("gmail.users.settings.filters.delete", id=filter_id)
-    return {"status": "deleted", **filter_row(found, labels)}
+    return labels, found
 
 
 async def _filters(google: GoogleClient) -> list[dict[str, Any]]:
@@ -209,7 +327,7 @@ async def _change_vacation(google: GoogleClient, change: VacationChange) -> dict
         raise invalid("Give what to change about the vacation responder: enabled, subject, body, start, end.")
     before = await google.call("gmail.users.settings.getVacation", fields=VACATION_FIELDS)
     body = change.applied_to(before, time.time())
-    await google.ask(vacation.described(before, body))
+    await google.ask(vacation_described(before, body))
     after = await google.call("gmail.users.settings.updateVacation", body=body, fields=VACATION_FIELDS)
     return {"setting": "vacation", "before": vacation_row(before), "after": vacation_row(after)}
 
