@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from oneclaw_core.http import OAuthAccount, OAuthAccounts
 from oneclaw_google_workspace.problems import GoogleError
-from oneclaw_google_workspace.scopes import EXTRA_SCOPES, consent_scopes, granted_access, missing_scopes
+from oneclaw_google_workspace.scopes import EXTRA_SCOPES, SERVICES, consent_scopes, granted_access, missing_scopes
 from oneclaw_google_workspace.service import google_service
 
 if TYPE_CHECKING:
@@ -84,7 +84,9 @@ class Account:
         Google adds what the user granted before, under whatever name, to what is granted now. Only what services
         with write access ask for counts.
         """
-        asked = consent_scopes([each for each in self.services if each not in self.read_only], extra=EXTRA_SCOPES)
+        services = [each for each in self.services if each not in self.read_only]
+        more = [scope for each in services if each in SERVICES for scope in SERVICES[each].more]
+        asked = consent_scopes(services, extra=[*EXTRA_SCOPES, *more])
         return tuple(scope for scope in self.scopes if not missing_scopes([scope], asked))
 
     @property

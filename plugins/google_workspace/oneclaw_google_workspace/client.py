@@ -13,7 +13,7 @@ from oneclaw_google_workspace.apis import address
 from oneclaw_google_workspace.failures import error_for, lacking_scopes, read_failure, reading_only, unclear
 from oneclaw_google_workspace.problems import GoogleError
 from oneclaw_google_workspace.retrying import Patience
-from oneclaw_google_workspace.scopes import TOOL_SCOPES, missing_scopes, service_of
+from oneclaw_google_workspace.scopes import missing_scopes
 from oneclaw_google_workspace.wording import one_line
 
 if TYPE_CHECKING:
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from oneclaw_google_workspace.accounts import Account
     from oneclaw_google_workspace.downloads import Download
     from oneclaw_google_workspace.failures import Failure
+    from oneclaw_google_workspace.scopes import Need
     from oneclaw_google_workspace.tokens import TokenSource
 
 MAX_ANSWER_BYTES = 64 * 1024 * 1024
@@ -45,13 +46,15 @@ class GoogleClient:
     Attributes:
         context: of the tool call.
         account: for whom.
+        need: what the call needs of the sign-in.
         patience: what is left of the time for waiting.
         headers: sent along with every request; the key of a file that only those with its link may open belongs here.
     """
 
-    def __init__(self, context: ToolContext, account: Account, tokens: TokenSource) -> None:
+    def __init__(self, context: ToolContext, account: Account, need: Need, tokens: TokenSource) -> None:
         self.context = context
         self.account = account
+        self.need = need
         self.patience = Patience()
         self.headers: dict[str, str] = {}
         self._tokens = tokens
@@ -67,20 +70,26 @@ class GoogleClient:
             GoogleError: they have not; the message names the command that adds it.
         """
         if missing_scopes(scopes, self.account.scopes):
-            raise GoogleError("not_available", lacking_scopes(self.account, self.context.tool_name, scopes))
+            raise GoogleError("not_available", lacking_scopes(self.account, self.need, scopes))
 
     def require_write_access(self) -> None:
-        """Go on only if the user has signed in for changes by this tool, and they were granted.
+        """Go on only if the user has signed in for changes by this call, and they were granted.
 
         Raises:
             GoogleError: they have not; the message names the command that allows it.
         """
-        tool_name = self.context.tool_name
-        if service_of(tool_name) in self.account.read_only:
-            raise GoogleError("not_available", reading_only(self.account, tool_name))
-        needed = TOOL_SCOPES[tool_name]
-        if missing_scopes(needed, self.account.writing_scopes):
-            raise GoogleError("not_available", lacking_scopes(self.account, tool_name, needed))
+        if self.need.service in self.account.read_only:
+            raise GoogleError("not_available", reading_only(self.account, self.need))
+        if missing_scopes(self.need.scopes, self.account.writing_scopes):
+            raise GoogleError("not_available", lacking_scopes(self.account, self.need, self.need.scopes))
+
+    async def check_reading(self) -> None:
+        """Go on unless the user has denied reading from the service.
+
+        Raises:
+            PermissionDeniedError: so it is; let it pass.
+        """
+        await self.context.is_granted(f"google.{self.need.service}.read", self.account.label, None, "")
 
     async def ask(self, detail: str, harm: Harm = "write", subject: str | None = None) -> None:
         """Go on only if the user agrees with a change; without it this client sends nothing that changes anything.
@@ -96,7 +105,7 @@ class GoogleClient:
             GoogleError: the account is signed in to the service for reading only, although Google would let it write.
         """
         self.require_write_access()
-        permission = f"google.{service_of(self.context.tool_name)}.{harm}"
+        permission = f"google.{self.need.service}.{harm}"
         await self.context.ask_permission(permission, one_line(f"{detail}, as {self.account.label}"), subject)
         self._may_write = True
 
@@ -389,7 +398,7 @@ class GoogleClient:
 
     def error(self, failure: Failure, request: ApiRequest) -> GoogleError:
         """Make the error for a failure that is final."""
-        return error_for(failure, request, self.account, self.context.tool_name)
+        return error_for(failure, request, self.account, self.need)
 
     async def authorization(self, request: ApiRequest, refused: str | None = None) -> str:
         """The value of the header ``Authorization``.

@@ -11,7 +11,7 @@ from oneclaw_core import OneClawError, UsageError, find_home
 from oneclaw_core.cli import read_input_line, run_async
 from oneclaw_core.http import SecretPlace
 from oneclaw_google_workspace.accounts import SERVICE_ACCOUNT, USER, Account, AccountBook
-from oneclaw_google_workspace.scopes import EXTRA_SCOPES, SERVICES
+from oneclaw_google_workspace.scopes import SCOPE_CHOICES, SERVICES, USUAL_SERVICES
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -37,7 +37,8 @@ def google() -> None:
 @click.option(
     "--services",
     metavar="LIST",
-    help=f"What for, with commas: {', '.join(SERVICES)}. By default all for a new account, and as before for another.",
+    help=f"What for, with commas: {', '.join(SERVICES)}. By default all "
+    "but chat, meet and keep for a new account, and as before for another.",
 )
 @click.option(
     "--read-only", "is_read_only", is_flag=True, help="Only for tools that change nothing; takes write access back."
@@ -46,8 +47,8 @@ def google() -> None:
     "--scope",
     "extra",
     multiple=True,
-    type=click.Choice(EXTRA_SCOPES),
-    help="Add what only some arguments of tools need.",
+    type=click.Choice(SCOPE_CHOICES),
+    help="Add what only some arguments of tools, or some methods that google_call calls, need.",
 )
 @click.option(
     "--client",
@@ -92,7 +93,7 @@ def login(
     book = AccountBook(home)
     name = book.stored.check_name(name or book.default_name or _DEFAULT_NAME)
     known = book.list().get(name)
-    chosen = _services(services) if services else () if known else tuple(SERVICES)
+    chosen = _services(services) if services else () if known else USUAL_SERVICES
     wanted = SignIn.of(name, known, chosen, is_read_only=is_read_only, extra=extra)
     clients = ClientStore(home)
     if client:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from oneclaw_core import OneClawError
 from oneclaw_google_workspace.accounts import USER, Account
-from oneclaw_google_workspace.scopes import EXTRA_SCOPES, consent_scopes, missing_scopes
+from oneclaw_google_workspace.scopes import SCOPE_CHOICES, consent_scopes, missing_scopes
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -52,7 +52,7 @@ class SignIn:
         narrowed = set(services or had.services) if is_read_only else set()
         widened = set() if is_read_only else set(services)
         read_only = tuple(each for each in together if each in narrowed or each in {*had.read_only} - widened)
-        added = dict.fromkeys([*(scope for scope in had.scopes if scope in EXTRA_SCOPES), *extra])
+        added = dict.fromkeys([*(scope for scope in had.scopes if scope in SCOPE_CHOICES), *extra])
         scopes = dict.fromkeys(consent_scopes(together, read_only=read_only, extra=added))
         return cls(
             name, together, read_only, tuple(scope for scope in scopes if not _is_covered(scope, scopes)), had.email

@@ -15,8 +15,8 @@ from google_desk import make_home, open_home, stand_in
 from oneclaw_google_workspace import GROUPS, client, retrying
 from oneclaw_google_workspace.scopes import SERVICES, TOOL_SCOPES, service_of
 
-MOST_TOKENS_OF_A_GROUP = 2_300
-MOST_TOKENS_OF_ALL = 16_500
+MOST_TOKENS_OF_A_GROUP = 2_600
+MOST_TOKENS_OF_ALL = 22_000
 
 
 def manifest_of(group):
@@ -24,10 +24,13 @@ def manifest_of(group):
 
 
 TOOLS = {entry["name"]: entry for group in GROUPS for entry in manifest_of(group) if "_meta" not in entry}
+# Of the eleventh group: what they need depends on the method that is called. test_google_api.py is about them.
+OF_ANY_SERVICE = ("google_find_method", "google_call")
+OF_ONE_SERVICE = [name for name in TOOLS if name not in OF_ANY_SERVICE]
 WRITING = [
     name
     for name, entry in TOOLS.items()
-    if not all(each.endswith(".read") for each in entry.get("required_permissions", ()))
+    if name == "google_call" or not all(each.endswith(".read") for each in entry.get("required_permissions", ()))
 ]
 
 
@@ -99,7 +102,7 @@ def test_the_function_takes_what_the_manifest_says(name):
             assert taken[each] in accepted, each
 
 
-@pytest.mark.parametrize("name", TOOLS)
+@pytest.mark.parametrize("name", OF_ONE_SERVICE)
 def test_a_tool_that_writes_asks_for_the_permission_of_its_service_and_no_other(name):
     entry = TOOLS[name]
     reads_only = all(scope.endswith("readonly") or scope.endswith("freebusy") for scope in TOOL_SCOPES[name])
@@ -139,7 +142,7 @@ def strangers(tmp_path_factory):
     return results
 
 
-@pytest.mark.parametrize("name", TOOLS)
+@pytest.mark.parametrize("name", OF_ONE_SERVICE)
 def test_without_a_sign_in_the_tool_says_what_to_run(strangers, name):
     result = strangers[name, "the least"]
 
