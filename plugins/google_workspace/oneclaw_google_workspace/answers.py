@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import inspect
 import logging
 from functools import wraps
 from typing import TYPE_CHECKING, Any, ParamSpec
 
 from oneclaw_core import OneClawError, PermissionDeniedError, ToolResult
 from oneclaw_google_workspace import changes
+from oneclaw_google_workspace.chosen_account import PARAMETER, choosing
 from oneclaw_google_workspace.problems import GoogleError
 
 if TYPE_CHECKING:
@@ -23,7 +25,7 @@ _MISREAD = (AttributeError, LookupError, TypeError, ValueError, RecursionError)
 def google_tool(
     function: Callable[Parameters, Awaitable[Any]],
 ) -> Callable[Parameters, Awaitable[ToolResult]]:
-    """Make errors into results; on every function that a manifest names.
+    """Take the account that a call names, and make errors into results; on every function that a manifest names.
 
     Args:
         function: returns what JSON can hold, or a ``ToolResult``.
@@ -32,8 +34,10 @@ def google_tool(
     @wraps(function)
     async def answered(*args: Parameters.args, **kwargs: Parameters.kwargs) -> ToolResult:
         sent = changes.begin()
+        account = kwargs.pop(PARAMETER, None)
         try:
-            value = await function(*args, **kwargs)
+            with choosing(account if isinstance(account, str) else None):
+                value = await function(*args, **kwargs)
         except PermissionDeniedError:
             raise
         except GoogleError as error:
@@ -47,7 +51,15 @@ def google_tool(
             return _misread(sent)
         return value if isinstance(value, ToolResult) else ToolResult.success(value)
 
+    answered.__signature__ = _with_account(function)  # type: ignore[attr-defined]  # what inspect.signature looks for
     return answered
+
+
+def _with_account(function: Callable[..., Any]) -> inspect.Signature:
+    """Add the parameter that all tools have to the signature of one."""
+    signature = inspect.signature(function)
+    account = inspect.Parameter(PARAMETER, inspect.Parameter.KEYWORD_ONLY, default=None, annotation="str | None")
+    return signature.replace(parameters=[*signature.parameters.values(), account])
 
 
 def _misread(sent: Sequence[str]) -> ToolResult:

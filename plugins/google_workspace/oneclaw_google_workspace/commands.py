@@ -137,11 +137,23 @@ def status(context: click.Context, as_json: bool, check: bool) -> None:
 
 
 @google.command()
+@click.option(
+    "--also/--not-also",
+    "is_released",
+    default=None,
+    help="Keep the account that tools use, and let them use NAME too when a model names it; or no longer.",
+)
 @click.argument("name")
-def use(name: str) -> None:
+def use(name: str, is_released: bool | None) -> None:
     """Have the tools use the account NAME from now on."""
-    AccountBook(find_home()).stored.set_default(name)
-    click.echo(f"tools use the Google account {name}")
+    book = AccountBook(find_home())
+    if is_released is None:
+        book.stored.set_default(name)
+        click.echo(f"tools use the Google account {name}")
+        return
+    book.release(name, is_released=is_released)
+    how = "may use the Google account" if is_released else "no longer use the Google account"
+    click.echo(f"tools {how} {name} when a model names it")
 
 
 @google.command()
@@ -203,7 +215,9 @@ async def _take_key(
     from oneclaw_google_workspace.tokens import refusals_explained
 
     key = read_key(_read(path), path)
-    account = Account(wanted.name, SERVICE_ACCOUNT, subject, wanted.scopes, wanted.services, wanted.read_only)
+    account = Account(
+        wanted.name, SERVICE_ACCOUNT, subject, wanted.scopes, wanted.services, wanted.read_only, wanted.is_released
+    )
     with refusals_explained(account):
         grant = await oauth.exchange(assertion_form(account.stored, key) or {})
     return account, await oauth.save(account.stored, grant, secret=key, in_file=in_file), ()
@@ -227,6 +241,7 @@ def _document(account: Account, book: AccountBook) -> dict[str, Any]:
         "email": account.email,
         "kind": account.kind,
         "is_default": account.name == book.default_name,
+        "is_released": account.is_released,
         "services": list(account.services),
         "access": account.access,
         "is_read_only": "write" not in account.access.values(),
@@ -237,7 +252,8 @@ def _document(account: Account, book: AccountBook) -> dict[str, Any]:
 
 def _show(document: dict[str, Any]) -> None:
     kind = ", by a service account" if document["kind"] != USER else ""
-    mark = " (used by tools)" if document["is_default"] else ""
+    also = " (used by tools when a model names it)" if document["is_released"] else ""
+    mark = " (used by tools)" if document["is_default"] else also
     click.echo(f"{document['name']}: {document['email'] or 'unknown address'}{kind}{mark}")
     _show_access(document["access"])
     if document.get("problem"):

@@ -6,6 +6,7 @@ from contextlib import nullcontext
 from typing import TYPE_CHECKING
 
 from oneclaw_google_workspace.accounts import AccountBook
+from oneclaw_google_workspace.chosen_account import chosen
 from oneclaw_google_workspace.client import GoogleClient
 from oneclaw_google_workspace.failures import lacking_scopes
 from oneclaw_google_workspace.problems import GoogleError
@@ -17,19 +18,20 @@ if TYPE_CHECKING:
 
 
 def connect(context: ToolContext, need: Need | None = None) -> GoogleClient:
-    """Make the client of a tool call; nothing is sent yet.
+    """Make the client of a tool call, for the account that it names or the default one; nothing is sent yet.
 
     Args:
         context: of the call.
         need: what it needs of the sign-in; by default, what the tool always does.
 
     Raises:
-        GoogleError: nobody is signed in, or not for what the tool needs; the message names the command to run.
+        GoogleError: nobody is signed in, or not for what the tool needs, or the user has not released the account; the
+            message names the command to run.
         OneClawError: the sign-in cannot be read.
     """
     need = need or Need.of_tool(context.tool_name)
     book = AccountBook(context.services.home)
-    account = book.for_tools(login_options(need.service, need.scopes))
+    account = book.for_tools(login_options(need.service, need.scopes), chosen())
     if missing_scopes(need.scopes, account.scopes):
         raise GoogleError("not_available", lacking_scopes(account, need, need.scopes))
     oauth = google_oauth(book, open_http=lambda: nullcontext(context.service_http))

@@ -116,6 +116,16 @@ def test_every_permission_that_a_method_can_need_says_what_it_allows():
     assert needed - said == set()
 
 
+def test_google_call_declares_every_permission_that_it_can_ask_for():
+    from importlib.resources import files
+
+    (_, call) = load_manifest(files("oneclaw_google_workspace") / "manifests" / "google_api.json").tools
+    needed = {f"google.{method.service}.{HARMS[method.id]}" for method in api_methods().values()}
+    # What a body can make of others.
+    needed |= {"google.gmail_settings.delete", "google.gmail_settings.forward", "google.calendar.send"}
+    assert set(call.definition.required_permissions) == needed
+
+
 def test_every_method_belongs_to_a_service():
     assert {method.service for method in api_methods().values()} == set(SERVICES)
 

@@ -20,7 +20,12 @@ MOST_TOKENS_OF_ALL = 22_000
 
 
 def manifest_of(group):
-    return json.loads((files("oneclaw_google_workspace") / "manifests" / f"{group}.json").read_text(encoding="utf-8"))
+    """The entries of a manifest, each tool with the parameters that its metadata give to all."""
+    path = files("oneclaw_google_workspace") / "manifests" / f"{group}.json"
+    meta, *entries = json.loads(path.read_text(encoding="utf-8"))
+    for entry in entries:
+        entry["parameters"]["properties"] |= meta["parameters"]
+    return [meta, *entries]
 
 
 TOOLS = {entry["name"]: entry for group in GROUPS for entry in manifest_of(group) if "_meta" not in entry}
