@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ParamSpec
 
 from oneclaw_core import OneClawError, PermissionDeniedError, ToolResult
 from oneclaw_google_workspace import changes
-from oneclaw_google_workspace.chosen_account import PARAMETER, choosing
+from oneclaw_google_workspace.call_arguments import ACCOUNT, called_with
 from oneclaw_google_workspace.problems import GoogleError
 
 if TYPE_CHECKING:
@@ -34,9 +34,10 @@ def google_tool(
     @wraps(function)
     async def answered(*args: Parameters.args, **kwargs: Parameters.kwargs) -> ToolResult:
         sent = changes.begin()
-        account = kwargs.pop(PARAMETER, None)
+        arguments = dict(kwargs)
+        kwargs.pop(ACCOUNT, None)
         try:
-            with choosing(account if isinstance(account, str) else None):
+            with called_with(arguments):
                 value = await function(*args, **kwargs)
         except PermissionDeniedError:
             raise
@@ -58,7 +59,7 @@ def google_tool(
 def _with_account(function: Callable[..., Any]) -> inspect.Signature:
     """Add the parameter that all tools have to the signature of one."""
     signature = inspect.signature(function)
-    account = inspect.Parameter(PARAMETER, inspect.Parameter.KEYWORD_ONLY, default=None, annotation="str | None")
+    account = inspect.Parameter(ACCOUNT, inspect.Parameter.KEYWORD_ONLY, default=None, annotation="str | None")
     return signature.replace(parameters=[*signature.parameters.values(), account])
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from oneclaw_google_workspace import changes
 from oneclaw_google_workspace.api_request import ApiRequest, api_request
 from oneclaw_google_workspace.apis import address
+from oneclaw_google_workspace.call_arguments import FILE_SERVICES, files_named
 from oneclaw_google_workspace.failures import error_for, lacking_scopes, read_failure, reading_only, unclear
 from oneclaw_google_workspace.problems import GoogleError
 from oneclaw_google_workspace.retrying import Patience
@@ -51,14 +52,18 @@ class GoogleClient:
         headers: sent along with every request; the key of a file that only those with its link may open belongs here.
     """
 
-    def __init__(self, context: ToolContext, account: Account, need: Need, tokens: TokenSource) -> None:
+    def __init__(
+        self, context: ToolContext, account: Account, need: Need, tokens: TokenSource, *, is_usual: bool = True
+    ) -> None:
         self.context = context
         self.account = account
         self.need = need
         self.patience = Patience()
         self.headers: dict[str, str] = {}
         self._tokens = tokens
+        self._is_usual = is_usual
         self._may_write = False
+        self._may_read = False
 
     def require_scopes(self, *scopes: str) -> None:
         """Go on only if the user has consented to more than the tool always needs.
@@ -84,14 +89,18 @@ class GoogleClient:
             raise GoogleError("not_available", lacking_scopes(self.account, self.need, self.need.scopes))
 
     async def check_reading(self) -> None:
-        """Go on unless the user has denied reading from the service.
+        """Go on unless the user has denied reading from the service, or from it with this account.
 
         Raises:
             PermissionDeniedError: so it is; let it pass.
         """
-        await self.context.is_granted(f"google.{self.need.service}.read", self.account.label, None, "")
+        if not self._may_read:
+            await self.context.is_granted(f"google.{self.need.service}.read", f"as {self.account.name}", None, "")
+            self._may_read = True
 
-    async def ask(self, detail: str, harm: Harm = "write", subject: str | None = None) -> None:
+    async def ask(
+        self, detail: str, harm: Harm = "write", subject: str | None = None, files: Sequence[str] | None = None
+    ) -> None:
         """Go on only if the user agrees with a change; without it this client sends nothing that changes anything.
 
         Args:
@@ -99,6 +108,8 @@ class GoogleClient:
                 the model wrote stands in it by the functions of :mod:`~oneclaw_google_workspace.wording`.
             harm: what kind of change it is, the last part of the permission.
             subject: to whom it goes, such as ``bo@example.com, cy@example.com``: a lasting answer is for them alone.
+            files: ids of the files that it is about, for which a lasting answer is where it goes to nobody; by default
+                those that the arguments of the call name.
 
         Raises:
             PermissionDeniedError: they do not; let it pass.
@@ -106,8 +117,16 @@ class GoogleClient:
         """
         self.require_write_access()
         permission = f"google.{self.need.service}.{harm}"
-        await self.context.ask_permission(permission, one_line(f"{detail}, as {self.account.label}"), subject)
+        whole = self._subject(subject, files_named() if files is None else files)
+        await self.context.ask_permission(permission, one_line(f"{detail}, as {self.account.label}"), whole)
         self._may_write = True
+
+    def _subject(self, whom: str | None, files: Sequence[str]) -> str:
+        """Say what a change is for: people or files, and the account where nothing else or another one is used."""
+        what = whom or (", ".join(files) if self.need.service in FILE_SERVICES else "")
+        if what and self._is_usual:
+            return what
+        return ", ".join([*([what] if what else []), f"as {self.account.name}"])
 
     async def call(
         self,
@@ -411,6 +430,8 @@ class GoogleClient:
         return f"Bearer {token}"
 
     async def _token(self, request: ApiRequest, refused: str | None) -> str:
+        if request.method.is_reading and not self._may_write:
+            await self.check_reading()
         if not (self._may_write or request.method.is_reading):
             raise RuntimeError(f"{request.method.id} changes something: await google.ask(...) comes before it")
         token = await self._tokens.token(refused=refused)

@@ -6,7 +6,7 @@ from contextlib import nullcontext
 from typing import TYPE_CHECKING
 
 from oneclaw_google_workspace.accounts import AccountBook
-from oneclaw_google_workspace.chosen_account import chosen
+from oneclaw_google_workspace.call_arguments import chosen_account
 from oneclaw_google_workspace.client import GoogleClient
 from oneclaw_google_workspace.failures import lacking_scopes
 from oneclaw_google_workspace.problems import GoogleError
@@ -31,8 +31,8 @@ def connect(context: ToolContext, need: Need | None = None) -> GoogleClient:
     """
     need = need or Need.of_tool(context.tool_name)
     book = AccountBook(context.services.home)
-    account = book.for_tools(login_options(need.service, need.scopes), chosen())
+    account = book.for_tools(login_options(need.service, need.scopes), chosen_account())
     if missing_scopes(need.scopes, account.scopes):
         raise GoogleError("not_available", lacking_scopes(account, need, need.scopes))
     oauth = google_oauth(book, open_http=lambda: nullcontext(context.service_http))
-    return GoogleClient(context, account, need, TokenSource(oauth, account))
+    return GoogleClient(context, account, need, TokenSource(oauth, account), is_usual=account.name == book.default_name)

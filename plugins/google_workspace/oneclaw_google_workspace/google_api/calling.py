@@ -10,6 +10,7 @@ from uuid import uuid4
 
 from oneclaw_google_workspace.answers import from_outside, google_tool
 from oneclaw_google_workspace.api_request import api_request
+from oneclaw_google_workspace.call_arguments import files_in
 from oneclaw_google_workspace.connecting import connect
 from oneclaw_google_workspace.drive.file_names import place_for, safe_name
 from oneclaw_google_workspace.drive.media_types import media_type_of
@@ -90,12 +91,10 @@ async def google_call(
     content = (body or {}) if found.request and found.verb != "GET" else None
     call = _with_own_ids(_Call(found, checked, content, harm_of(found.id, body or {}, checked), file))
     google = connect(context, _need(found, call.harm))
-    if call.harm == READ:
-        await google.check_reading()
-    else:
+    if call.harm != READ:
         harm: Harm = call.harm  # type: ignore[assignment]  # a harm but reading
         detail, whom = await _question(google, call)
-        await google.ask(detail, harm, ", ".join(sorted(whom)) or None)
+        await google.ask(detail, harm, ", ".join(sorted(whom)) or None, files_in({**(call.body or {}), **checked}))
     return from_outside(await _answer(google, call, save_to), "data")
 
 
