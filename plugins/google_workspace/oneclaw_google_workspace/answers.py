@@ -5,15 +5,18 @@ from __future__ import annotations
 import inspect
 import logging
 from functools import wraps
-from typing import TYPE_CHECKING, Any, ParamSpec
+from typing import TYPE_CHECKING, Any, ParamSpec, cast
 
 from oneclaw_core import OneClawError, PermissionDeniedError, ToolResult
 from oneclaw_google_workspace import changes
 from oneclaw_google_workspace.call_arguments import ACCOUNT, called_with
+from oneclaw_google_workspace.deadlines import in_call_time
 from oneclaw_google_workspace.problems import GoogleError
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+    from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping, Sequence
+
+    from oneclaw_core import ToolContext
 
 Parameters = ParamSpec("Parameters")
 
@@ -23,7 +26,7 @@ _MISREAD = (AttributeError, LookupError, TypeError, ValueError, RecursionError)
 
 
 def google_tool(
-    function: Callable[Parameters, Awaitable[Any]],
+    function: Callable[Parameters, Coroutine[Any, Any, Any]],
 ) -> Callable[Parameters, Awaitable[ToolResult]]:
     """Take the account that a call names, and make errors into results; on every function that a manifest names.
 
@@ -38,7 +41,7 @@ def google_tool(
         kwargs.pop(ACCOUNT, None)
         try:
             with called_with(arguments):
-                value = await function(*args, **kwargs)
+                value = await in_call_time(cast("ToolContext", kwargs["context"]), function(*args, **kwargs))
         except PermissionDeniedError:
             raise
         except GoogleError as error:

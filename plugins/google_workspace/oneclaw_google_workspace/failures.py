@@ -119,7 +119,7 @@ def error_for(failure: Failure, request: ApiRequest, account: Account, need: Nee
 
 def unclear(request: ApiRequest, what_happened: str) -> GoogleError:
     """Make the error for a request of which nobody knows whether it was carried out."""
-    hint = request.unclear_hint or _how_to_look(request.method.id)
+    hint = request.unclear_hint or how_to_look(request.method.id)
     error = GoogleError(
         "unknown_outcome",
         f"{what_happened}, so it may have been done or not. {hint.rstrip('.')} before trying again.",
@@ -128,7 +128,8 @@ def unclear(request: ApiRequest, what_happened: str) -> GoogleError:
     return error
 
 
-def _how_to_look(method_id: str) -> str:
+def how_to_look(method_id: str) -> str:
+    """Say with which tool to find out whether a method has changed something."""
     tools = next((tools for prefix, tools in _LOOKING.items() if method_id.startswith(prefix)), "")
     return f"Look whether it was done with {tools}" if tools else "Look whether it was done"
 
