@@ -430,7 +430,7 @@ class GoogleClient:
         return f"Bearer {token}"
 
     async def _token(self, request: ApiRequest, refused: str | None) -> str:
-        if request.method.is_reading and not self._may_write:
+        if self.need.reads_only:
             await self.check_reading()
         if not (self._may_write or request.method.is_reading):
             raise RuntimeError(f"{request.method.id} changes something: await google.ask(...) comes before it")

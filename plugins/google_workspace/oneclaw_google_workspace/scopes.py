@@ -159,6 +159,10 @@ TOOL_SCOPES: dict[str, tuple[str, ...]] = {
 }
 """What each tool cannot do without; what only some of its arguments need is asked for by the tool."""
 
+_READING = (".readonly", ".freebusy")
+# For which Google has no lesser scope.
+_READING_WITH_MORE = ("gmail_settings_get",)
+
 # What a scope allows, a broader one allows too.
 _BROADER: dict[str, tuple[str, ...]] = {
     "gmail.readonly": ("gmail.modify", "https://mail.google.com/"),
@@ -199,16 +203,20 @@ class Need:
         caller: what is called, for messages.
         service: a key of :data:`SERVICES`.
         scopes: what it cannot do without.
+        reads_only: True if it changes nothing.
     """
 
     caller: str
     service: str
     scopes: tuple[str, ...]
+    reads_only: bool = False
 
     @classmethod
     def of_tool(cls, tool_name: str) -> Need:
         """Return what a tool always needs."""
-        return cls(tool_name, service_of(tool_name), TOOL_SCOPES[tool_name])
+        scopes = TOOL_SCOPES[tool_name]
+        reads_only = tool_name in _READING_WITH_MORE or all(scope.endswith(_READING) for scope in scopes)
+        return cls(tool_name, service_of(tool_name), scopes, reads_only)
 
 
 def service_of(tool_name: str) -> str:

@@ -3,9 +3,11 @@
 import asyncio
 import base64
 import json
+import threading
 
 import pytest
 from google_desk import Desk, give_database, open_home, sign_in
+from oneclaw_google_workspace import client
 
 from oneclaw_core import PermissionAnswer
 from oneclaw_core.tools import Decision, Grant
@@ -143,6 +145,39 @@ def test_a_mail_is_shown_with_its_recipients_and_text(desk, google):
     assert "raw" not in detail
 
 
+@pytest.mark.parametrize(
+    "head",
+    [
+        "To: bo@example.net\r\nTo: eve@example.org",
+        "To: bo@example.net\r\nBcc : eve@example.org",
+        "To: bo@example.net\rBcc: eve@example.org",
+        "To: nobody",
+    ],
+)
+def test_a_mail_whose_recipients_could_be_read_in_two_ways_is_refused(desk, google, head):
+    raw = base64.urlsafe_b64encode(f"{head}\r\nSubject: Hi\r\n\r\nHello".encode()).decode()
+    error_type, message = desk.error("google_call", method="gmail.users.messages.send", body={"raw": raw})
+    assert error_type == "validation_error"
+    assert "recipients" in message
+    assert (google.called("gmail"), desk.asked) == ([], [])
+
+
+def test_names_with_commas_and_encoded_names_are_plain(desk, google):
+    raw = raw_mail(to='"Berg, Bo @ home" <bo@example.net>, =?utf-8?q?Zo=C3=AB?= <zoe@example.org>')
+    desk("google_call", method="gmail.users.messages.send", body={"raw": raw})
+    assert desk.subjects == ["bo@example.net, zoe@example.org"]
+
+
+def test_a_change_of_access_is_for_the_file_and_the_permission(desk, google):
+    file = google.services["drive"].add("Budget", shared_with={"dee@example.com": "reader"})
+    fields = {"fields": "permissions(id,emailAddress)"}
+    found = desk("google_call", method="drive.permissions.list", parameters={"fileId": file, **fields})["answer"]
+    (shared,) = (each["id"] for each in found["permissions"] if each.get("emailAddress") == "dee@example.com")
+    parameters = {"fileId": file, "permissionId": shared}
+    desk("google_call", method="drive.permissions.update", parameters=parameters, body={"role": "writer"})
+    assert desk.subjects == [f"{file}/{shared}"]
+
+
 def test_sending_a_draft_names_its_recipients(desk, google):
     draft = desk("gmail_draft_create", to=["bo@example.net"], subject="Hi", body="Hello")
     desk.subjects.clear()
@@ -264,6 +299,34 @@ def test_an_event_is_made_once_though_the_first_answer_is_lost(desk, google):
     made = desk("google_call", method="calendar.events.insert", parameters={"calendarId": "primary"}, body=body)
     assert made["answer"]["summary"] == "Fair"
     assert len({each["id"] for each in google.bodies("calendar.events.insert")}) == 1
+
+
+def test_a_file_is_made_once_though_the_first_answer_is_lost(desk, google):
+    google.fail("drive.files.create", status=503, is_after=True)
+    body = {"name": "New", "mimeType": "application/vnd.google-apps.folder"}
+    made = desk("google_call", method="drive.files.create", body=body)
+    drive = google.services["drive"]
+    assert drive.names_in(drive.root()).count("New") == 1
+    assert made["answer"]["name"] == "New"
+
+
+def test_ids_of_our_own_are_not_in_the_question(desk, google):
+    desk("google_call", method="drive.files.create", body={"name": "New"})
+    assert google.bodies("drive.files.create")[0].keys() == {"name", "id"}
+    assert "'id'" not in desk.asked[0][1]
+
+
+def test_a_call_whose_time_is_up_after_a_change_says_where_to_look(desk, google, monkeypatch):
+    ended = threading.Event()
+    desk("tasks_list")  # with a new access token, which takes a while
+    monkeypatch.setattr(client, "MARGIN_SECONDS", 299.5)  # of 300 s
+    google.fail("tasks.tasklists.insert", delay=ended)
+    try:
+        error_type, message = desk.error("google_call", method="tasks.tasklists.insert", body={"title": "x"})
+    finally:
+        ended.set()
+    assert error_type == "unknown_outcome"
+    assert "with google_call and tasks.tasklists.get" in message
 
 
 def test_a_refusal_of_google_is_passed_on(desk, google):

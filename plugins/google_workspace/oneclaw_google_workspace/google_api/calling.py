@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
@@ -12,8 +12,10 @@ from oneclaw_google_workspace.answers import from_outside, google_tool
 from oneclaw_google_workspace.api_request import api_request
 from oneclaw_google_workspace.call_arguments import files_in
 from oneclaw_google_workspace.connecting import connect
+from oneclaw_google_workspace.drive.creating import new_id
 from oneclaw_google_workspace.drive.file_names import place_for, safe_name
 from oneclaw_google_workspace.drive.media_types import media_type_of
+from oneclaw_google_workspace.folders import FOLDER_TYPE
 from oneclaw_google_workspace.google_api.catalogue import api_methods, reader_of
 from oneclaw_google_workspace.google_api.checking import check_body, checked_parameters
 from oneclaw_google_workspace.google_api.finding import method_of
@@ -45,7 +47,14 @@ _SHOWN_BODY_CHARACTERS = 1_500
 _MAX_MAIL_BYTES = 40 * 1024 * 1024
 # Texts in an answer that is too long are cut to the first of these that makes it fit.
 _CUTS = (4_000, 1_000, 200)
-_EVENT = "calendar.events.insert"
+# What is made under an id of the caller's: how to get it, by its id and other parameters.
+_MADE = {
+    "calendar.events.insert": ("calendar.events.get", "eventId"),
+    "drive.files.create": ("drive.files.get", "fileId"),
+}
+_GOOGLE_TYPES = "application/vnd.google-apps."
+_REQUEST_ID = "requestId"
+_TO_OTHERS = ("send", "share", "forward")
 _DRAFT_SEND = "gmail.users.drafts.send"
 _MAIL_TYPE = "message/rfc822"
 _TITLES = ("summary", "name", "title", "displayName", "subject", "snippet", "emojiName")
@@ -61,6 +70,7 @@ class _Call:
         body: of the request; ``None`` for none.
         harm: ``read``, or the harm that it can do.
         file: to be sent along.
+        own_id: of what it makes, chosen by us, so that what is sent twice is done once; ``None`` for none.
     """
 
     method: ApiMethod
@@ -68,6 +78,7 @@ class _Call:
     body: dict[str, Any] | None
     harm: str
     file: Path | None
+    own_id: str | None = None
 
 
 @google_tool
@@ -89,12 +100,13 @@ async def google_call(
     if file is not None and not file.is_file():
         raise invalid(f"There is no file {upload_file}.")
     content = (body or {}) if found.request and found.verb != "GET" else None
-    call = _with_own_ids(_Call(found, checked, content, harm_of(found.id, body or {}, checked), file))
+    call = _Call(found, checked, content, harm_of(found.id, body or {}, checked), file)
     google = connect(context, _need(found, call.harm))
     if call.harm != READ:
         harm: Harm = call.harm  # type: ignore[assignment]  # a harm but reading
         detail, whom = await _question(google, call)
-        await google.ask(detail, harm, ", ".join(sorted(whom)) or None, files_in({**(call.body or {}), **checked}))
+        await google.ask(detail, harm, _subject(call, whom), files_in({**(call.body or {}), **checked}))
+        call = await _with_own_id(google, call)
     return from_outside(await _answer(google, call, save_to), "data")
 
 
@@ -120,18 +132,7 @@ def _need(method: ApiMethod, harm: str) -> Need:
             f"{method.id} is for Chat apps and administrators: Google wants one of {', '.join(method.scopes)}, which "
             "OneClaw cannot ask a user for.",
         )
-    return Need(method.id, method.service, (scope,))
-
-
-def _with_own_ids(call: _Call) -> _Call:
-    """Add an id of our own where the API takes one, so that what is sent twice is done once."""
-    from dataclasses import replace
-
-    if "requestId" in call.method.parameters and call.harm != READ:
-        return replace(call, parameters={"requestId": str(uuid4()), **call.parameters})
-    if call.method.id == _EVENT:
-        return replace(call, body={"id": uuid4().hex, **(call.body or {})})
-    return call
+    return Need(method.id, method.service, (scope,), reads_only=harm == READ)
 
 
 # Questions
@@ -154,7 +155,7 @@ async def _question(google: GoogleClient, call: _Call) -> tuple[str, list[str]]:
         words.append(f"of {quoted(title)}")
     if whom and mail is None and method.id != _DRAFT_SEND:
         words.append(f"for {listing(whom, 50)}")
-    given = {name: value for name, value in call.parameters.items() if name not in ("userId", "fields", "requestId")}
+    given = {name: value for name, value in call.parameters.items() if name not in ("userId", "fields", _REQUEST_ID)}
     words += (
         [f"with {', '.join(f'{name} {quoted(str(value), 200)}' for name, value in given.items())}"] if given else []
     )
@@ -165,11 +166,23 @@ async def _question(google: GoogleClient, call: _Call) -> tuple[str, list[str]]:
     return ", ".join(words), whom
 
 
+def _subject(call: _Call, whom: list[str]) -> str | None:
+    """Name the people whom a call concerns, or else what it is about; ``None`` where it goes to nobody."""
+    if call.harm not in _TO_OTHERS:
+        return None
+    if whom:
+        return ", ".join(sorted(whom))
+    path = [name for name, each in call.method.parameters.items() if each.get("location") == "path"]
+    return "/".join(str(call.parameters[name]) for name in path if name in call.parameters and name != "userId") or None
+
+
 async def _mail(call: _Call) -> EmailMessage | None:
     """Read the mail that a call brings along; ``None`` if it brings none."""
     if call.method.api != "gmail" or call.body is None:
         return None
     raw = call.body.get("raw") or (call.body.get("message") or {}).get("raw")
+    if raw and call.file is not None:
+        raise invalid("Give the mail as raw or as upload_file, not both.")
     if raw:
         return mail_in(raw)
     if call.file is None:
@@ -218,6 +231,25 @@ async def _title(google: GoogleClient, call: _Call) -> str:
 # Calls and their answers
 
 
+async def _with_own_id(google: GoogleClient, call: _Call) -> _Call:
+    """Add an id of our own where the API takes one; what the call brings along stays."""
+    body = call.body or {}
+    if _REQUEST_ID in call.method.parameters:
+        own_id = str(call.parameters.get(_REQUEST_ID) or uuid4())
+        return replace(call, parameters={**call.parameters, _REQUEST_ID: own_id}, own_id=own_id)
+    if call.method.id not in _MADE and call.method.id != "chat.spaces.setup":
+        return call
+    key = "id" if call.method.id in _MADE else _REQUEST_ID
+    own_id = str(body.get(key) or "")
+    if not own_id and call.method.api == "drive":
+        kind = str(body.get("mimeType", ""))
+        if call.file is not None or (kind.startswith(_GOOGLE_TYPES) and kind != FOLDER_TYPE):
+            return call  # Google takes no id of ours for its own documents; an upload is done once anyway
+        own_id = await new_id(google)
+    own_id = own_id or uuid4().hex
+    return replace(call, body={**body, key: own_id}, own_id=own_id)
+
+
 async def _answer(google: GoogleClient, call: _Call, save_to: str | None) -> dict[str, Any]:
     method = call.method
     is_file = bool(save_to) and method.gives_file
@@ -241,12 +273,12 @@ async def _answer(google: GoogleClient, call: _Call, save_to: str | None) -> dic
 
 
 def _request(call: _Call, more: dict[str, Any]) -> ApiRequest:
-    method, has_own_id = call.method, "requestId" in call.parameters or call.method.id == _EVENT
+    method = call.method
     reader = None if call.harm == READ else reader_of(method)
     return api_request(
         method.as_called(is_reading=call.harm == READ),
         body=call.body,
-        is_repeatable=True if has_own_id else None,
+        is_repeatable=True if call.own_id else None,
         unclear_hint=f"Look whether it was done with google_call and {reader}" if reader else "",
         **{**call.parameters, **more},
     )
@@ -256,11 +288,12 @@ async def _sent(google: GoogleClient, call: _Call, request: ApiRequest) -> dict[
     try:
         return await google.send(request)
     except GoogleError as error:
-        if call.method.id != _EVENT or error.status != 409 or not error.was_unclear:
+        if call.method.id not in _MADE or error.status != 409 or not error.was_unclear:
             raise
         # A try before has made it.
-        event = {"calendarId": call.parameters["calendarId"], "eventId": (call.body or {})["id"]}
-        return await google.call("calendar.events.get", **event)
+        reader, name = _MADE[call.method.id]
+        others = {each: call.parameters[each] for each in ("calendarId",) if each in call.parameters}
+        return await google.call(reader, **{**others, name: call.own_id})
 
 
 def _paging(answer: dict[str, Any]) -> dict[str, Any]:

@@ -16,6 +16,9 @@ if TYPE_CHECKING:
 READ = "read"
 MOST_HARMFUL: Harm = "delete"
 
+# Fields of files and shared drives that say who may give access.
+_RIGHTS = ("writersCanShare", "restrictions", "inheritedPermissionsDisabled", "copyRequiresWriterPermission")
+
 # A line: the harm, a resource, and its methods.
 _TABLE = """
 read     gmail.users: getProfile
@@ -226,6 +229,10 @@ def harm_of(method_id: str, body: Mapping[str, Any], parameters: Mapping[str, An
         return "forward"
     if method_id in ("drive.files.update", "drive.files.create") and body.get("trashed"):
         return "delete"
+    if method_id.startswith("drive.") and harm == "write" and any(name in body for name in _RIGHTS):
+        return "share"
+    if method_id.startswith("gmail.users.settings.sendAs.") and (body.get("smtpMsa") or body.get("replyToAddress")):
+        return "forward"  # mail then goes by way of another server, or answers to another address
     if method_id.startswith("calendar.events.") and harm == "write" and _tells_others(body, parameters):
         return "send"
     return harm

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import binascii
+import re
 from email import policy
 from email.parser import BytesParser
 from email.utils import getaddresses
@@ -18,7 +19,17 @@ if TYPE_CHECKING:
 
 # Fields that name somebody who gets something.
 _FIELDS = frozenset(
-    ["emailAddress", "email", "domain", "forward", "forwardingEmail", "delegateEmail", "emailAddressOverride"]
+    [
+        "address",
+        "delegateEmail",
+        "domain",
+        "email",
+        "emailAddress",
+        "forward",
+        "forwardingEmail",
+        "replyToAddress",
+        "topicName",
+    ]
 )
 _LISTS = frozenset(["reviewerEmails", "addReviewers"])
 _FIELDS_OF_PARAMETERS = ("newDataOwner", "sendAsEmail")
@@ -41,6 +52,8 @@ def recipients_of(method_id: str, parameters: Mapping[str, Any], body: Mapping[s
         found += [str(scope["value"])] if scope.get("value") else [ANYONE] if scope.get("type") == "default" else []
         if not scope and parameters.get("ruleId"):
             found.append(str(parameters["ruleId"]).rpartition(":")[2])
+    if body.get("role") == "owner" and method_id.startswith("drive.permissions."):
+        found = [f"{name} as owner" for name in found or [str(parameters.get("permissionId", ""))]]
     if method_id.startswith("chat.") and not found:
         found += [str(parameters[name]) for name in ("parent", "name") if parameters.get(name)]
         found += [
@@ -65,14 +78,39 @@ def mail_in(raw: object) -> EmailMessage:
     """
     try:
         text = str(raw).replace("+", "-").replace("/", "_")
-        return parsed_mail(base64.urlsafe_b64decode(text + "=" * (-len(text) % 4)))
+        content = base64.urlsafe_b64decode(text + "=" * (-len(text) % 4))
     except (binascii.Error, ValueError):
         raise invalid("raw must be a whole mail (RFC 2822) in base64url.") from None
+    return parsed_mail(content)
 
 
 def parsed_mail(content: bytes) -> EmailMessage:
-    """Read a mail."""
-    return BytesParser(policy=policy.SMTP).parsebytes(content)
+    """Read a mail whose recipients are beyond doubt.
+
+    Raises:
+        GoogleError: Google may read others from it.
+    """
+    head = content.replace(b"\r\n", b"\n").partition(b"\n\n")[0]
+    mail = BytesParser(policy=policy.SMTP).parsebytes(content)
+    names = [name for name in mail.keys() if name.strip().title() in _HEADERS]  # noqa: SIM118  # no dict
+    pairs = getaddresses([value for each in headers_of(mail).values() for value in each])
+    if (
+        mail.defects  # what is no header to us may be one to Google
+        or b"\r" in head
+        or b"\0" in head
+        or len(names) != len({name.strip().title() for name in names})
+        or any(name != name.strip() for name in names)
+        or any("@" not in address for _, address in pairs)
+        or len(pairs) < sum(value.count("@") for value in _bare(mail))
+    ):
+        raise invalid("The recipients of the mail are not plain: write To, Cc and Bcc once each, as addresses only.")
+    return mail
+
+
+def _bare(mail: EmailMessage) -> Iterator[str]:
+    """Give the headers with recipients without the names of people, which may have an ``@`` too."""
+    for values in headers_of(mail).values():
+        yield from (re.sub(r'"[^"]*"', "", value) for value in values)
 
 
 def mail_recipients(headers: Mapping[str, Iterable[str]]) -> list[str]:
@@ -91,8 +129,11 @@ def mail_said(mail: EmailMessage) -> str:
     named = ", ".join(
         f"{name.lower()} {excerpt(', '.join(each), 600)}" for name, each in headers_of(mail).items() if each
     )
-    part = mail.get_body(("plain", "html"))
-    text = part.get_content() if part is not None else ""
+    try:
+        part = mail.get_body(("plain", "html"))
+        text = str(part.get_content()) if part is not None else ""
+    except (LookupError, ValueError, AttributeError):  # of a charset that there is not, or no text at all
+        text = ""
     files = [each.get_filename() or each.get_content_type() for each in mail.iter_attachments()]
     attached = f", with {', '.join(map(quoted, files))}" if files else ""
     return (
