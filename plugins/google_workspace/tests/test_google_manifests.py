@@ -39,6 +39,61 @@ WRITING = [
 ]
 
 
+# Groups
+
+# By RFC-040; a model decides by them whether to load a group.
+SAID = {
+    "google_gmail": (
+        "Google Gmail",
+        "Email management: search, read, send, draft, label, archive, and manage Gmail messages",
+    ),
+    "google_gmail_settings": (
+        "Google Gmail Settings",
+        "Gmail settings: manage filters, labels, forwarding, signatures, and vacation responders",
+    ),
+    "google_drive": (
+        "Google Drive",
+        "File storage: list, search, upload, download, share, and manage Google Drive files and folders",
+    ),
+    "google_calendar": (
+        "Google Calendar",
+        "Calendar management: list, create, update, delete events, and manage Google Calendar",
+    ),
+    "google_contacts": (
+        "Google Contacts",
+        "Contact management: search, list, create, update, and delete Google Contacts",
+    ),
+    "google_docs": (
+        "Google Docs",
+        "Document editing: create, read, update, and format Google Docs documents",
+    ),
+    "google_sheets": (
+        "Google Sheets",
+        "Spreadsheet management: create, read, update cells, format, and manage Google Sheets",
+    ),
+    "google_slides": (
+        "Google Slides",
+        "Presentation management: create, update, add slides, and manage Google Slides presentations",
+    ),
+    "google_forms": (
+        "Google Forms",
+        "Form management: create forms, add questions, get responses, and manage Google Forms",
+    ),
+    "google_tasks": (
+        "Google Tasks",
+        "Task management: list, create, update, complete, and delete Google Tasks",
+    ),
+    "google_api": ("Google APIs", "Every other method of these services, and of Chat, Meet and Keep"),
+}
+
+
+def test_the_groups_are_called_and_described_as_agreed():
+    said = {group: manifest_of(group)[0] for group in GROUPS}
+
+    assert {group: (meta["display_name"], meta["description"]) for group, meta in said.items()} == SAID
+    assert list(said) == list(SAID)
+
+
 # Tokens
 
 
