@@ -162,6 +162,22 @@ def test_a_mail_whose_recipients_could_be_read_in_two_ways_is_refused(desk, goog
     assert (google.called("gmail"), desk.asked) == ([], [])
 
 
+@pytest.mark.parametrize(
+    ("method", "body", "words"),
+    [
+        ("gmail.users.messages.send", {"threadId": "x"}, "Give the mail as raw"),
+        ("gmail.users.messages.send", {"raw": "VG86.IGJv"}, "base64url"),
+        ("gmail.users.drafts.send", {}, "needs a body with the id"),
+        ("gmail.users.drafts.send", {"id": "r1", "message": {"raw": raw_mail()}}, "the id of a draft alone"),
+    ],
+)
+def test_a_mail_that_cannot_be_shown_is_not_sent(desk, google, method, body, words):
+    error_type, message = desk.error("google_call", method=method, body=body)
+    assert error_type == "validation_error"
+    assert words in message
+    assert (google.called("gmail"), desk.asked) == ([], [])
+
+
 def test_names_with_commas_and_encoded_names_are_plain(desk, google):
     raw = raw_mail(to='"Berg, Bo @ home" <bo@example.net>, =?utf-8?q?Zo=C3=AB?= <zoe@example.org>')
     desk("google_call", method="gmail.users.messages.send", body={"raw": raw})

@@ -55,6 +55,7 @@ _MADE = {
 _GOOGLE_TYPES = "application/vnd.google-apps."
 _REQUEST_ID = "requestId"
 _TO_OTHERS = ("send", "share", "forward")
+_MAIL_SEND = "gmail.users.messages.send"
 _DRAFT_SEND = "gmail.users.drafts.send"
 _MAIL_TYPE = "message/rfc822"
 _TITLES = ("summary", "name", "title", "displayName", "subject", "snippet", "emojiName")
@@ -183,9 +184,17 @@ async def _mail(call: _Call) -> EmailMessage | None:
     raw = call.body.get("raw") or (call.body.get("message") or {}).get("raw")
     if raw and call.file is not None:
         raise invalid("Give the mail as raw or as upload_file, not both.")
+    if (
+        call.method.id == _DRAFT_SEND
+        and call.body.get("id")
+        and (raw or call.file is not None or "message" in call.body)
+    ):
+        raise invalid("Give the id of a draft alone. To send another mail, use gmail.users.messages.send.")
     if raw:
         return mail_in(raw)
     if call.file is None:
+        if call.method.id == _MAIL_SEND:
+            raise invalid("Give the mail as raw in the body, a whole mail in base64url, or as upload_file.")
         return None
     if call.file.stat().st_size > _MAX_MAIL_BYTES:
         raise invalid("upload_file must be a whole mail (RFC 2822) of 40 MB at most.")

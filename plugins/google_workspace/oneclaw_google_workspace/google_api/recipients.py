@@ -77,8 +77,8 @@ def mail_in(raw: object) -> EmailMessage:
         GoogleError: it is none.
     """
     try:
-        text = str(raw).replace("+", "-").replace("/", "_")
-        content = base64.urlsafe_b64decode(text + "=" * (-len(text) % 4))
+        text = str(raw).replace("-", "+").replace("_", "/")
+        content = base64.b64decode(text + "=" * (-len(text) % 4), validate=True)
     except (binascii.Error, ValueError):
         raise invalid("raw must be a whole mail (RFC 2822) in base64url.") from None
     return parsed_mail(content)
