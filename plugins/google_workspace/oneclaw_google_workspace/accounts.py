@@ -75,7 +75,7 @@ class Account:
 
     @property
     def access(self) -> dict[str, Access | None]:
-        """What tools may do with each service: what was granted, within what the user signed in for."""
+        """The access of tools to each service: the grants, within what the user signed in for."""
         return {
             service: "read" if granted == "write" and service in self.read_only else granted
             for service in self.services
@@ -154,11 +154,11 @@ class AccountBook:
         """Find the account that a tool uses.
 
         Args:
-            login_options: of ``oneclaw google login``, for the message if nobody is signed in.
+            login_options: of ``oneclaw google login``, for the message if no one is signed in.
             chosen: name or address of the account that the call names; ``None`` for the default one.
 
         Raises:
-            GoogleError: nobody is signed in, or the user has not released the account for tools.
+            GoogleError: no one is signed in, or the user has not released the account for tools.
         """
         name = self.default_name
         if name is None:

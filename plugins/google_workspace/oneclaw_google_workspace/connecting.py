@@ -25,7 +25,7 @@ def connect(context: ToolContext, need: Need | None = None) -> GoogleClient:
         need: what it needs of the sign-in; by default, what the tool always does.
 
     Raises:
-        GoogleError: nobody is signed in, or not for what the tool needs, or the user has not released the account; the
+        GoogleError: no one is signed in, or not for what the tool needs, or the user has not released the account; the
             message names the command to run.
         OneClawError: the sign-in cannot be read.
     """

@@ -298,7 +298,7 @@ def test_a_scope_granted_for_another_service_does_not_let_changes_through(google
 # What can go wrong
 
 
-def test_a_change_of_which_nobody_knows_is_said_with_how_to_look(desk, google):
+def test_a_change_of_which_no_one_knows_is_said_with_how_to_look(desk, google):
     google.fail("tasks.tasklists.insert", status=500, times=9)
     error_type, message = desk.error("google_call", method="tasks.tasklists.insert", body={"title": "x"})
     assert error_type == "unknown_outcome"

@@ -161,7 +161,7 @@ def test_every_method_is_described_in_30_to_110_tokens():
         ("share a calendar with somebody", "calendar.acl.insert"),
         ("list the spaces of chat", "chat.spaces.list"),
         ("end the meeting in meet", "meet.spaces.endActiveConference"),
-        ("delete a mail for good", "gmail.users.messages.delete"),
+        ("delete a mail permanently", "gmail.users.messages.delete"),
         ("create a note in keep", "keep.notes.create"),
         ("transcript of a meeting", "meet.conferenceRecords.transcripts.get"),
         ("version history of a file", "drive.revisions.list"),

@@ -15,7 +15,7 @@ MAIL = {"subject": "Hi", "body": "Hello"}
 
 
 def outcomes(home, folder, grants, *calls):
-    """Call tools where nobody can be asked; gives the error types."""
+    """Call tools where no one can be asked; gives the error types."""
 
     async def work():
         async with open_home(home, start_directory=folder) as claw:

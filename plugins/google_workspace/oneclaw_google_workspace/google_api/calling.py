@@ -168,7 +168,7 @@ async def _question(google: GoogleClient, call: _Call) -> tuple[str, list[str]]:
 
 
 def _subject(call: _Call, whom: list[str]) -> str | None:
-    """Name the people whom a call concerns, or else what it is about; ``None`` where it goes to nobody."""
+    """Name the people whom a call concerns, or else what it is about; ``None`` where it goes to no one."""
     if call.harm not in _TO_OTHERS:
         return None
     if whom:

@@ -216,7 +216,7 @@ def harm_of(method_id: str, body: Mapping[str, Any], parameters: Mapping[str, An
     Args:
         method_id: what is called.
         body: of the request: what it says can make a call more harmful.
-        parameters: of path and query, likewise.
+        parameters: of path and query, the same.
 
     Returns:
         ``read``, or a :data:`~oneclaw_google_workspace.client.Harm`.
