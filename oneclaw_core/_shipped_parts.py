@@ -36,6 +36,7 @@ GROUPS = {
     "background": "shell",
     "config": "config",
     "files": "files",
+    "google_api": "google_workspace",
     "google_calendar": "google_workspace",
     "google_contacts": "google_workspace",
     "google_docs": "google_workspace",

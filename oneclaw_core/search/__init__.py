@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from oneclaw_core._lazy import lazy_names
 
 if TYPE_CHECKING:
+    from oneclaw_core.search.names import NameIndex as NameIndex
     from oneclaw_core.search.ranking import Findings as Findings
     from oneclaw_core.search.ranking import Hit as Hit
     from oneclaw_core.search.ranking import Passage as Passage
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from oneclaw_core.search.words import parts as parts
 
 _NAMES = {
+    "names": "NameIndex",
     "ranking": "bm25 Findings Hit Passage Source",
     "words": "folded is_unspaced pairs parts",
 }

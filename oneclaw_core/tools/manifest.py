@@ -1,7 +1,7 @@
 """JSON manifests: a file declares one tool, or a tool group (FEAT-040, RFC-040 step 6).
 
 An object is one tool, named like the file. An array is a group, named like the file, each entry a tool; its first
-entry may be ``{"_meta": true, "display_name": ..., "description": ..., "permissions": {...}}``.
+entry may be ``{"_meta": true, "display_name": ..., "description": ..., "permissions": {...}, "parameters": {...}}``.
 ``manifest.schema.json`` beside this module describes the format for editors. A bad entry is reported and left out; the
 good ones stay.
 """
@@ -47,7 +47,7 @@ MAX_MANIFEST_BYTES = 4 * 1024 * 1024
 # A message repeats what is wrong, which can be as long as the file.
 _MAX_MESSAGE_CHARACTERS = 1_000
 
-_META_KEYS = ("_meta", "display_name", "description", "permissions")
+_META_KEYS = ("_meta", "display_name", "description", "permissions", "parameters")
 _SURROGATE_ESCAPE = re.compile(r"\\u[dD][89a-fA-F]")
 
 _log = logging.getLogger("oneclaw.manifest")
@@ -177,12 +177,13 @@ def parse_group_manifest(
     if not entries:
         message = "the array is empty: it declares no tools, and so no tool group"
         problems_of_call.append(ManifestProblem(file_name, None, "", message, is_error=False))
+    shared = _shared_parameters(meta, _reporter(problems_of_call, file_name, 0, {"name": "_meta"}))
     tools: dict[str, ManifestTool] = {}
     for index, entry in enumerate(entries):
         if index == 0 and meta is not None:
             continue
         report = _reporter(problems_of_call, file_name, index, entry)
-        tool = read_tool_entry(entry, source, report, is_single=False)
+        tool = read_tool_entry(_with_shared(entry, shared), source, report, is_single=False)
         if tool is None:
             continue
         if tool.name in tools:
@@ -235,12 +236,33 @@ def _with_metadata(group: ToolGroupDefinition, meta: Mapping[str, Any], report: 
             report_unknown_key(key, _META_KEYS, report)
         elif key == "permissions":
             group = replace(group, permissions=_meanings(value, report))
-        elif key != "_meta":
+        elif key not in ("_meta", "parameters"):
             try:
                 group = replace(group, **{key: value})
             except ToolDefinitionError as error:
                 report(error.pointer, f"{error}; a generated one is used", is_error=False)
     return group
+
+
+def _shared_parameters(meta: Mapping[str, Any] | None, report: Report) -> dict[str, Any]:
+    """Read the parameters that every tool of a group takes."""
+    value = (meta or {}).get("parameters", {})
+    if isinstance(value, dict) and all(isinstance(each, dict) for each in value.values()):
+        return value
+    report("/parameters", "must be an object of JSON Schemas by the names of parameters; it is ignored", is_error=False)
+    return {}
+
+
+def _with_shared(entry: object, shared: Mapping[str, Any]) -> object:
+    """Add the parameters of a group to those of a tool; its own go before them."""
+    if not shared or not isinstance(entry, dict):
+        return entry
+    parameters = entry.get("parameters", {"type": "object", "additionalProperties": False})
+    properties = parameters.get("properties", {}) if isinstance(parameters, dict) else None
+    if not isinstance(properties, dict):
+        return entry  # the fault is found with the entry
+    added = {name: schema for name, schema in shared.items() if name not in properties}
+    return {**entry, "parameters": {**parameters, "properties": {**properties, **added}}}
 
 
 def _meanings(value: object, report: Report) -> dict[str, str]:

@@ -37,6 +37,9 @@ _QUOTING = str.maketrans("", "", "'\"\\")
 _ANY_ARGUMENTS = " *"
 ALL_PARTS = ".*"
 
+# Begins the part of a subject that says with which account something is done.
+_ACCOUNT = "as "
+
 TRUST_PERMISSION = "directory.trust"
 INSTRUCTIONS_PERMISSION = "directory.instructions"
 
@@ -257,6 +260,18 @@ _KINDS = {
         "file", _check_text, _exact_text, _is_same_path, _is_same_path, is_denied_alone=True
     ),
 }
+
+
+def subject_parts(permission: str, subject: str) -> tuple[str, ...]:
+    """Take a subject apart, each part of which has to be granted, such as the recipients of a mail."""
+    if subject_kind(permission) is not _TEXT:
+        return (subject,)
+    return tuple(part for each in subject.split(",") if (part := each.strip())) or (subject,)
+
+
+def is_account(part: str | None) -> bool:
+    """Return True if a subject, or a part of one, says no more than with which account something is done."""
+    return part is not None and part.startswith(_ACCOUNT)
 
 
 def subject_kind(permission: str) -> SubjectKind:

@@ -19,7 +19,15 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from oneclaw_core.errors import NobodyToAskError, PermissionDeniedError
 from oneclaw_core.secrets.redaction import redact
-from oneclaw_core.tools.permission_rules import ALL_PARTS, PermissionRule, denies, grants, subject_kind
+from oneclaw_core.tools.permission_rules import (
+    ALL_PARTS,
+    PermissionRule,
+    denies,
+    grants,
+    is_account,
+    subject_kind,
+    subject_parts,
+)
 from oneclaw_core.types.permissions import Decision, Grant, PermissionUse
 
 if TYPE_CHECKING:
@@ -361,7 +369,24 @@ class PermissionPolicy:
             self.replace_grants(await self._read())
 
     def _granted_by(self, request: PermissionRequest) -> tuple[str, Grant | None] | None:
-        """Find what grants it without asking, ``None`` if nothing does; a denial goes before a grant."""
+        """Find what grants it without asking, ``None`` if nothing does; a denial goes before a grant.
+
+        A subject with several parts, such as the recipients of a mail, is granted as a whole, or each part by itself.
+        """
+        found = self._granted_as_one(request)
+        parts = subject_parts(request.permission, request.subject) if request.subject is not None else ()
+        if found is not None or len(parts) < 2:
+            return found
+        for part in parts:
+            # With which account is no matter of what the conversation holds, once it is said for whom.
+            alone = replace(request, subject=part, asks_again=request.asks_again and not is_account(part))
+            found = self._granted_as_one(alone)
+            if found is None:
+                return None
+        return found
+
+    def _granted_as_one(self, request: PermissionRequest) -> tuple[str, Grant | None] | None:
+        """Find one thing that grants it."""
         permission, subject = request.permission, request.subject
         if any(_is_enough(rule, request) for rule in self._allowed):
             return "option", None
@@ -375,13 +400,13 @@ class PermissionPolicy:
                 grant.decision is Decision.GRANT
                 and _is_enough(grant, request)
                 and _holds_for(grant, request)
-                and not (request.asks_again and grant.pattern is None and grant.task is None)
+                and not (request.asks_again and _is_for_anything(grant) and grant.task is None)
             ):
                 return "grant", grant
         for grant, tool_name, asked_again in self._granted_in_session.get(request.session_id, ()):
             if (
                 grant.permission == permission
-                and not (request.asks_again and grant.pattern is None and not asked_again)
+                and not (request.asks_again and _is_for_anything(grant) and not asked_again)
                 and tool_name in (None, request.tool_name)
                 and grant.pattern in (None, None if request.as_a_whole else subject)
                 and (grant.agent, grant.directory) == (request.agent, request.directory)
@@ -412,7 +437,7 @@ class PermissionPolicy:
             if request.grant_for_session is None:
                 return
             # The user has not seen what another tool would use it for, or, outside a session, another caller.
-            is_for_one = request.subject is None or request.session_id is None
+            is_for_one = request.subject is None or is_account(request.subject) or request.session_id is None
             tool_name = request.tool_name if is_for_one else None
             granted = self._granted_in_session.setdefault(request.session_id, [])
             granted.append((request.grant_for_session, tool_name, request.asks_again))
@@ -472,6 +497,11 @@ def grant_in_words(grant: Grant) -> str:
     if grant.until is not None:
         words += f", until {grant.until.astimezone():%Y-%m-%d %H:%M}"
     return words
+
+
+def _is_for_anything(grant: Grant) -> bool:
+    """Return True if a grant does not say what for, be it for one account."""
+    return grant.pattern is None or is_account(grant.pattern)
 
 
 def _is_enough(rule: PermissionRule | Grant, request: PermissionRequest) -> bool:

@@ -5,12 +5,9 @@ from __future__ import annotations
 import asyncio
 import heapq
 import re
-from collections import Counter
-from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from oneclaw_core.search.index import TermIndex
-from oneclaw_core.search.words import folded
+from oneclaw_core.search.names import NameIndex
 from oneclaw_core.threads import run_in_thread
 
 if TYPE_CHECKING:
@@ -20,78 +17,8 @@ if TYPE_CHECKING:
     from oneclaw_core.tools.registry import ToolRegistry
     from oneclaw_core.tools.toolset import ToolGroupDefinition
 
-# A word of a name says more than one of a description.
-_NAME_WEIGHT = 3
 # A short description of a group weighs much, and says less than a tool that fits.
 _DESCRIPTION_SHARE = 0.25
-_SHORTEST_STEM = 4
-# Of a query: nothing that is asked for is longer, and what is sent by others may be.
-_QUERY_CHARACTERS = 4_000
-# Words of questions that say nothing of a tool, unlike "get" and "find".
-_STOP_WORDS = frozenset(
-    [
-        "a",
-        "am",
-        "an",
-        "and",
-        "are",
-        "as",
-        "at",
-        "be",
-        "but",
-        "by",
-        "can",
-        "could",
-        "did",
-        "do",
-        "does",
-        "for",
-        "from",
-        "had",
-        "has",
-        "have",
-        "how",
-        "i",
-        "if",
-        "in",
-        "into",
-        "is",
-        "it",
-        "its",
-        "me",
-        "my",
-        "of",
-        "on",
-        "or",
-        "our",
-        "please",
-        "so",
-        "that",
-        "the",
-        "their",
-        "them",
-        "there",
-        "these",
-        "this",
-        "to",
-        "us",
-        "was",
-        "we",
-        "were",
-        "what",
-        "when",
-        "where",
-        "which",
-        "who",
-        "will",
-        "with",
-        "would",
-        "you",
-        "your",
-    ]
-)
-_WORDS = re.compile(r"[^\W_]+")
-_CAMEL_CASE = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 # Such as the origin of a tool: the same for many, and about none.
 _NOTE = re.compile(r"\n\[[^\]\n]*\]\s*$")
 
@@ -116,8 +43,8 @@ class ToolIndex:
         self._names = [definition.name for definition, _ in found]
         self._described = [each.name for each in described]
         documents = [_of_tool(*each) for each in found]
-        documents += [_counts(f"{each.display_name} {each.description}", each.name) for each in described]
-        self._index = TermIndex(documents)
+        documents += [(each.name, f"{each.display_name} {each.description}") for each in described]
+        self._index = NameIndex(documents)
 
     def find(self, query: str, limit: int, accepts: Callable[[str], bool] = lambda _: True) -> list[str]:
         """Return the names of the tools that fit best, the best first.
@@ -128,7 +55,7 @@ class ToolIndex:
             accepts: returns False for the name of a tool to leave out.
         """
         tools = len(self._names)
-        scores = self._index.scores(_words_of_query(query))
+        scores = self._index.scores(query)
         ranked = ((-score, self._names[at]) for at, score in scores.items() if at < tools)
         # Few are looked at beyond those that are returned, so each is asked about once it is its turn.
         best = heapq.nsmallest(4 * limit, ranked)
@@ -154,7 +81,7 @@ class ToolIndex:
         best: dict[str, float] = {}
         described: dict[str, float] = {}
         fitting: dict[str, list[tuple[float, str]]] = {}
-        for at, score in self._index.scores(_words_of_query(query)).items():
+        for at, score in self._index.scores(query).items():
             if at >= tools:
                 described[self._described[at - tools]] = score
                 continue
@@ -198,38 +125,11 @@ class ToolSearch:
             return self._index[1]
 
 
-def _of_tool(definition: ToolDefinition, group: str | None) -> Counter[str]:
+def _of_tool(definition: ToolDefinition, group: str | None) -> tuple[str, str]:
     texts = [_NOTE.sub("", definition.description)]
     properties = definition.parameters.get("properties")
     for name, parameter in properties.items() if isinstance(properties, dict) else ():
         texts.append(str(name))
         if isinstance(parameter, dict) and isinstance(parameter.get("description"), str):
             texts.append(parameter["description"])
-    return _counts("\n".join(texts), f"{definition.name} {group or ''}")
-
-
-def _counts(text: str, names: str) -> Counter[str]:
-    counts = Counter(_words(text))
-    for word in set(_words(names)):
-        counts[word] += _NAME_WEIGHT
-    return counts
-
-
-def _words(text: str) -> list[str]:
-    """Return the words of a text; those of names are taken apart, and the commonest endings are left out."""
-    return [_term(word) for word in _WORDS.findall(_CAMEL_CASE.sub(" ", text))]
-
-
-def _words_of_query(query: str) -> list[str]:
-    """Return the words of a query without those that say nothing, unless it has no others."""
-    words = _WORDS.findall(_CAMEL_CASE.sub(" ", query[:_QUERY_CHARACTERS]))
-    return [_term(word) for word in words if word.lower() not in _STOP_WORDS] or [_term(word) for word in words]
-
-
-@lru_cache(maxsize=16_384)
-def _term(word: str) -> str:
-    word = folded(word)
-    for ending in ("ing", "es", "ed", "s"):
-        if word.endswith(ending) and len(word) - len(ending) >= _SHORTEST_STEM - 1:
-            return word.removesuffix(ending).removesuffix("e")
-    return word.removesuffix("e") if len(word) >= _SHORTEST_STEM else word
+    return f"{definition.name} {group or ''}", "\n".join(texts)

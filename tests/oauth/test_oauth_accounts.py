@@ -60,6 +60,18 @@ def test_details_of_a_plugin_are_kept(accounts):
     assert accounts.get("work").label == "work (ana@example.com)"
 
 
+def test_details_of_a_plugin_are_changed_one_by_one(accounts):
+    account = OAuthAccount("work", ("read",), "ana@example.com", {"workspace": "T1", "colour": "red"})
+    accounts.save(account, {"refresh_token": "refresh-x"}, in_file=True)
+
+    accounts.update_details("work", {"colour": "blue"})
+
+    assert accounts.get("work").details == {"workspace": "T1", "colour": "blue"}
+    assert accounts.get("work").scopes == ("read",)
+    with pytest.raises(NotFoundError, match="there is no Notes account 'home'"):
+        accounts.update_details("home", {"colour": "blue"})
+
+
 @pytest.mark.parametrize("name", ["", "../up", "a b", "-a", "a" * 101, "a\n"])
 def test_names_that_are_no_file_names_are_refused(accounts, name):
     with pytest.raises(UsageError, match="cannot be an account's name"):

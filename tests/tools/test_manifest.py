@@ -724,3 +724,49 @@ def test_the_published_schema_and_the_parser_agree_on_whole_documents():
         else:
             parse_tool_manifest(document, "x", "x.json", problems=problems)
         assert VALIDATOR.is_valid(document) == (not problems), document
+
+
+# Parameters of all tools
+
+
+SHARED = {"account": {"type": "string", "description": "Whose data."}}
+
+
+def shared_by(*entries, parameters=SHARED):
+    problems = []
+    tools, _ = parse_group_manifest(
+        [{"_meta": True, "parameters": parameters}, *entries], "units", "units.json", problems=problems
+    )
+    return [tool.definition.parameters for tool in tools], [str(problem) for problem in problems]
+
+
+def test_every_tool_of_a_group_takes_the_parameters_of_its_metadata():
+    found, problems = shared_by(
+        {"name": "a", "description": "A.", "function": "a:b"},
+        {
+            "name": "b",
+            "description": "B.",
+            "function": "a:b",
+            "parameters": {"properties": {"x": {"type": "integer"}}, "required": ["x"]},
+        },
+    )
+    assert problems == []
+    assert [list(each["properties"]) for each in found] == [["account"], ["x", "account"]]
+    assert found[1]["required"] == ["x"]
+    assert found[0]["additionalProperties"] is False
+
+
+def test_a_tools_own_parameter_goes_before_that_of_the_group():
+    own = {"type": "integer", "description": "A number."}
+    (found,), problems = shared_by(
+        {"name": "a", "description": "A.", "function": "a:b", "parameters": {"properties": {"account": own}}}
+    )
+    assert problems == []
+    assert found["properties"] == {"account": own}
+
+
+@pytest.mark.parametrize("parameters", [["account"], {"account": "string"}, 3])
+def test_parameters_of_a_group_that_are_none_are_reported(parameters):
+    found, problems = shared_by({"name": "a", "description": "A.", "function": "a:b"}, parameters=parameters)
+    assert found[0].get("properties", {}) == {}
+    assert "must be an object of JSON Schemas" in problems[0]

@@ -438,3 +438,79 @@ def test_answers_for_a_session_end_with_it():
     assert is_granted(policy) == [True]
     policy.forget_session("s1")
     assert is_granted(policy) == [False]
+
+
+# Subjects with several parts
+
+
+BOTH = "bo@example.net, cy@example.org"
+
+
+@pytest.mark.parametrize(
+    ("granted", "expected"),
+    [
+        (["acme.send:bo@example.net"], False),
+        (["acme.send:bo@example.net", "acme.send:cy@example.org"], True),
+        (["acme.send:*@example.net", "acme.send:*@example.org"], True),
+        (["acme.send:*@example.net", "acme.send:dee@example.org"], False),
+        ([f"acme.send:{BOTH}"], True),
+        (["acme.send"], True),
+    ],
+)
+def test_each_part_of_a_subject_has_to_be_granted(granted, expected):
+    policy = Household().policy(dict.fromkeys(granted, GRANT), with_ask=False)
+    assert is_granted(policy, request("acme.send", subject=BOTH)) == [expected]
+
+
+def test_one_part_that_is_denied_denies_the_whole():
+    decided = {"acme.send:*@example.net": GRANT, "acme.send:*@example.org": DENY}
+    assert is_granted(Household().policy(decided), request("acme.send", subject=BOTH)) == [False]
+
+
+def test_parts_may_be_granted_by_different_means():
+    policy = Household().policy({"acme.send:*@example.net": GRANT}, allowed=["acme.send:*@example.org"], with_ask=False)
+    assert is_granted(policy, request("acme.send", subject=BOTH)) == [True]
+
+
+@pytest.mark.parametrize(
+    ("granted", "subject", "expected"),
+    [
+        ("acme.write:as work", "as work", True),
+        ("acme.write:as work", "as private", False),
+        ("acme.write:as *", "as private", True),
+        ("acme.write:file-1", "file-1, as private", False),
+    ],
+)
+def test_an_account_is_a_part_of_a_subject(granted, subject, expected):
+    policy = Household().policy({granted: GRANT}, with_ask=False)
+    assert is_granted(policy, request("acme.write", subject=subject)) == [expected]
+
+
+@pytest.mark.parametrize(
+    ("granted", "subject", "expected"),
+    [
+        (["acme.write"], "as work", False),
+        (["acme.write:as work"], "as work", False),
+        (["acme.write:as *"], "as work", False),
+        (["acme.write:file-1"], "file-1", True),
+        (["acme.write:file-1"], "file-1, as private", False),
+        (["acme.write:file-1", "acme.write:as private"], "file-1, as private", True),
+        (["acme.write:file-1", "acme.write"], "file-1, as private", True),
+        (["acme.write", "acme.write:as private"], "file-1, as private", False),
+    ],
+)
+def test_after_text_from_outside_a_grant_for_an_account_does_not_say_what_for(granted, subject, expected):
+    policy = Household().policy(dict.fromkeys(granted, GRANT), with_ask=False)
+    assert is_granted(policy, request("acme.write", subject=subject, asks_again=True)) == [expected]
+
+
+def test_an_answer_for_the_session_about_an_account_is_for_the_tool_that_asked():
+    household = Household(PermissionAnswer.SESSION, PermissionAnswer.NO)
+    first = request("acme.write", subject="as work")
+    other = replace(first, tool_name="another_tool")
+    assert is_granted(household.policy(), first, first, other) == [True, True, False]
+
+
+def test_a_command_with_a_comma_stays_whole():
+    policy = Household().policy({"shell.execute:echo a": GRANT, "shell.execute:b": GRANT}, with_ask=False)
+    assert is_granted(policy, request("shell.execute", subject="echo a, b")) == [False]

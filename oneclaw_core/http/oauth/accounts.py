@@ -179,6 +179,23 @@ class OAuthAccounts:
                 accounts[name] = replace(accounts[name], scopes=scopes)
                 self._write(default, accounts)
 
+    def update_details(self, name: str, changes: Mapping[str, Any]) -> None:
+        """Change what a plugin knows of an account; other details stay.
+
+        Args:
+            name: of the account.
+            changes: JSON data that is not secret, by key.
+
+        Raises:
+            NotFoundError: there is none of that name.
+            OneClawError: it cannot be stored.
+        """
+        self.get(name)
+        with self._changing() as (default, accounts):
+            if name in accounts:
+                accounts[name] = replace(accounts[name], details={**accounts[name].details, **changes})
+                self._write(default, accounts)
+
     def places(self) -> dict[str, SecretPlace]:
         """Return where the secret of each account is; no keyring is asked.
 

@@ -22,12 +22,14 @@ GROUPS = (
     "google_slides",
     "google_forms",
     "google_tasks",
+    # All that the others have no tool for.
+    "google_api",
 )
 
 
 @hookimpl
 def register_tools(register: ToolRegistrar) -> None:
-    """Declare the ten tool groups; their functions are imported when they first run."""
+    """Declare the tool groups; their functions are imported when they first run."""
     manifests = files(__name__) / "manifests"
     for group in GROUPS:
         register.manifest(manifests / f"{group}.json")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from oneclaw_core.http import OAuthAccount, OAuthAccounts
 from oneclaw_google_workspace.problems import GoogleError
-from oneclaw_google_workspace.scopes import EXTRA_SCOPES, consent_scopes, granted_access, missing_scopes
+from oneclaw_google_workspace.scopes import EXTRA_SCOPES, SERVICES, consent_scopes, granted_access, missing_scopes
 from oneclaw_google_workspace.service import google_service
 
 if TYPE_CHECKING:
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 ACCOUNT_VARIABLE = "ONECLAW_GOOGLE_ACCOUNT"
 USER = "user"
 SERVICE_ACCOUNT = "service_account"
+_RELEASED = "is_released"
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +35,7 @@ class Account:
         scopes: what was granted, without ``https://www.googleapis.com/auth/``.
         services: what the user signed in for, as ``--services`` names it.
         read_only: those of them that are for reading only.
+        is_released: True if tools may use it when a call names it, although it is not the default one.
     """
 
     name: str
@@ -42,6 +44,7 @@ class Account:
     scopes: tuple[str, ...]
     services: tuple[str, ...]
     read_only: tuple[str, ...] = ()
+    is_released: bool = False
 
     @classmethod
     def of(cls, stored: OAuthAccount) -> Account:
@@ -54,7 +57,8 @@ class Account:
             read_only = services
         else:  # earlier versions had one flag for all services, which did not say which of them can be read only
             read_only = tuple(each for each in services if granted_access(each, stored.scopes) == "read")
-        return cls(stored.name, str(details.get("kind", USER)), stored.email, stored.scopes, services, read_only)
+        kind, is_released = str(details.get("kind", USER)), bool(details.get(_RELEASED, False))
+        return cls(stored.name, kind, stored.email, stored.scopes, services, read_only, is_released)
 
     @property
     def stored(self) -> OAuthAccount:
@@ -65,6 +69,7 @@ class Account:
             "read_only": list(self.read_only),
             # For earlier versions, which know this flag alone.
             "is_read_only": bool(self.read_only),
+            _RELEASED: self.is_released,
         }
         return OAuthAccount(self.name, self.scopes, self.email, details)
 
@@ -84,7 +89,9 @@ class Account:
         Google adds what the user granted before, under whatever name, to what is granted now. Only what services
         with write access ask for counts.
         """
-        asked = consent_scopes([each for each in self.services if each not in self.read_only], extra=EXTRA_SCOPES)
+        services = [each for each in self.services if each not in self.read_only]
+        more = [scope for each in services if each in SERVICES for scope in SERVICES[each].more]
+        asked = consent_scopes(services, extra=[*EXTRA_SCOPES, *more])
         return tuple(scope for scope in self.scopes if not missing_scopes([scope], asked))
 
     @property
@@ -134,14 +141,24 @@ class AccountBook:
         """Add an account, or put it in the place of the one of its name; see :meth:`OAuthAccounts.save`."""
         return self.stored.save(account.stored, secret, in_file=in_file)
 
-    def for_tools(self, login_options: str) -> Account:
-        """The account that tools use.
+    def release(self, name: str, *, is_released: bool = True) -> None:
+        """Let tools use an account when a call names it, or no longer.
+
+        Raises:
+            NotFoundError: there is none of that name.
+            OneClawError: it cannot be stored.
+        """
+        self.stored.update_details(name, {_RELEASED: is_released})
+
+    def for_tools(self, login_options: str, chosen: str | None = None) -> Account:
+        """Find the account that a tool uses.
 
         Args:
             login_options: of ``oneclaw google login``, for the message if no one is signed in.
+            chosen: name or address of the account that the call names; ``None`` for the default one.
 
         Raises:
-            GoogleError: no one is signed in.
+            GoogleError: no one is signed in, or the user has not released the account for tools.
         """
         name = self.default_name
         if name is None:
@@ -149,7 +166,10 @@ class AccountBook:
                 "not_available",
                 f"No Google account is signed in. The user can sign in with: oneclaw google login {login_options}",
             )
-        account = self.list().get(name)
+        accounts = self.list()
+        account = accounts.get(name)
+        if chosen is not None:
+            return _chosen_of([each for each in accounts.values() if each.name == name or each.is_released], chosen)
         if account is None:
             raise GoogleError(
                 "not_available",
@@ -157,3 +177,15 @@ class AccountBook:
                 f"sign in with: oneclaw google login --account {name[:100]} {login_options}",
             )
         return account
+
+
+def _chosen_of(usable: list[Account], chosen: str) -> Account:
+    wanted = chosen.strip().casefold()
+    for account in usable:
+        if wanted == account.name.casefold() or (account.email and wanted == account.email.casefold()):
+            return account
+    raise GoogleError(
+        "not_available",
+        f"Tools may not use an account {chosen[:100]!r}. They may use: {', '.join(each.label for each in usable)}. The "
+        "user can release another one with: oneclaw google use --also NAME",
+    )

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import inspect
 import logging
 from functools import wraps
-from typing import TYPE_CHECKING, Any, ParamSpec
+from typing import TYPE_CHECKING, Any, ParamSpec, cast
 
 from oneclaw_core import OneClawError, PermissionDeniedError, ToolResult
 from oneclaw_google_workspace import changes
+from oneclaw_google_workspace.call_arguments import ACCOUNT, called_with
+from oneclaw_google_workspace.deadlines import in_call_time
 from oneclaw_google_workspace.problems import GoogleError
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+    from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping, Sequence
+
+    from oneclaw_core import ToolContext
 
 Parameters = ParamSpec("Parameters")
 
@@ -21,9 +26,9 @@ _MISREAD = (AttributeError, LookupError, TypeError, ValueError, RecursionError)
 
 
 def google_tool(
-    function: Callable[Parameters, Awaitable[Any]],
+    function: Callable[Parameters, Coroutine[Any, Any, Any]],
 ) -> Callable[Parameters, Awaitable[ToolResult]]:
-    """Make errors into results; on every function that a manifest names.
+    """Take the account that a call names, and make errors into results; on every function that a manifest names.
 
     Args:
         function: returns what JSON can hold, or a ``ToolResult``.
@@ -32,8 +37,11 @@ def google_tool(
     @wraps(function)
     async def answered(*args: Parameters.args, **kwargs: Parameters.kwargs) -> ToolResult:
         sent = changes.begin()
+        arguments = dict(kwargs)
+        kwargs.pop(ACCOUNT, None)
         try:
-            value = await function(*args, **kwargs)
+            with called_with(arguments):
+                value = await in_call_time(cast("ToolContext", kwargs["context"]), function(*args, **kwargs))
         except PermissionDeniedError:
             raise
         except GoogleError as error:
@@ -47,7 +55,15 @@ def google_tool(
             return _misread(sent)
         return value if isinstance(value, ToolResult) else ToolResult.success(value)
 
+    answered.__signature__ = _with_account(function)  # type: ignore[attr-defined]  # what inspect.signature looks for
     return answered
+
+
+def _with_account(function: Callable[..., Any]) -> inspect.Signature:
+    """Add the parameter that all tools have to the signature of one."""
+    signature = inspect.signature(function)
+    account = inspect.Parameter(ACCOUNT, inspect.Parameter.KEYWORD_ONLY, default=None, annotation="str | None")
+    return signature.replace(parameters=[*signature.parameters.values(), account])
 
 
 def _misread(sent: Sequence[str]) -> ToolResult:

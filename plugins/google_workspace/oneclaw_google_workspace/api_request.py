@@ -54,7 +54,7 @@ class ApiRequest:
 
 
 def api_request(
-    method_id: str,
+    called: str | Method,
     *,
     body: Mapping[str, Any] | None = None,
     fields: str | None = None,
@@ -65,7 +65,8 @@ def api_request(
     """Build a request.
 
     Args:
-        method_id: such as ``tasks.tasks.list``; see :data:`~oneclaw_google_workspace.methods.METHODS`.
+        called: the method, or its id in :data:`~oneclaw_google_workspace.methods.METHODS`, such as
+            ``tasks.tasks.list``.
         body: of the request, as JSON data.
         fields: the parts of the answer that are wanted, such as ``items(id,title),nextPageToken``; without it, all.
         is_repeatable: whether it can be sent again when no one knows whether it was carried out; by default what the
@@ -78,7 +79,7 @@ def api_request(
         GoogleError: a parameter of the path is empty.
         KeyError: there is no such method, or a parameter of the path is missing; a fault of the caller's.
     """
-    method = METHODS[method_id]
+    method = METHODS[called] if isinstance(called, str) else called
     rest = dict(parameters)
     if method.takes_all_drives:
         rest.setdefault("supportsAllDrives", True)

@@ -48,6 +48,9 @@ APIS = {
     "slides": Api("Google Slides API", "slides.googleapis.com"),
     "forms": Api("Google Forms API", "forms.googleapis.com"),
     "tasks": Api("Google Tasks API", "tasks.googleapis.com"),
+    "chat": Api("Google Chat API", "chat.googleapis.com"),
+    "meet": Api("Google Meet API", "meet.googleapis.com"),
+    "keep": Api("Google Keep API", "keep.googleapis.com"),
 }
 """By the first word of the ids of their methods."""
 

@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Any, Literal
 from oneclaw_google_workspace import changes
 from oneclaw_google_workspace.api_request import ApiRequest, api_request
 from oneclaw_google_workspace.apis import address
+from oneclaw_google_workspace.call_arguments import FILE_SERVICES, files_named
 from oneclaw_google_workspace.failures import error_for, lacking_scopes, read_failure, reading_only, unclear
 from oneclaw_google_workspace.problems import GoogleError
 from oneclaw_google_workspace.retrying import Patience
-from oneclaw_google_workspace.scopes import TOOL_SCOPES, missing_scopes, service_of
+from oneclaw_google_workspace.scopes import missing_scopes
 from oneclaw_google_workspace.wording import one_line
 
 if TYPE_CHECKING:
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from oneclaw_google_workspace.accounts import Account
     from oneclaw_google_workspace.downloads import Download
     from oneclaw_google_workspace.failures import Failure
+    from oneclaw_google_workspace.scopes import Need
     from oneclaw_google_workspace.tokens import TokenSource
 
 MAX_ANSWER_BYTES = 64 * 1024 * 1024
@@ -45,17 +47,23 @@ class GoogleClient:
     Attributes:
         context: of the tool call.
         account: for whom.
+        need: what the call needs of the sign-in.
         patience: what is left of the time for waiting.
         headers: sent along with every request; the key of a file that only those with its link may open belongs here.
     """
 
-    def __init__(self, context: ToolContext, account: Account, tokens: TokenSource) -> None:
+    def __init__(
+        self, context: ToolContext, account: Account, need: Need, tokens: TokenSource, *, is_usual: bool = True
+    ) -> None:
         self.context = context
         self.account = account
+        self.need = need
         self.patience = Patience()
         self.headers: dict[str, str] = {}
         self._tokens = tokens
+        self._is_usual = is_usual
         self._may_write = False
+        self._may_read = False
 
     def require_scopes(self, *scopes: str) -> None:
         """Go on only if the user has consented to more than the tool always needs.
@@ -67,22 +75,32 @@ class GoogleClient:
             GoogleError: they have not; the message names the command that adds it.
         """
         if missing_scopes(scopes, self.account.scopes):
-            raise GoogleError("not_available", lacking_scopes(self.account, self.context.tool_name, scopes))
+            raise GoogleError("not_available", lacking_scopes(self.account, self.need, scopes))
 
     def require_write_access(self) -> None:
-        """Go on only if the user has signed in for changes by this tool, and they were granted.
+        """Go on only if the user has signed in for changes by this call, and they were granted.
 
         Raises:
             GoogleError: they have not; the message names the command that allows it.
         """
-        tool_name = self.context.tool_name
-        if service_of(tool_name) in self.account.read_only:
-            raise GoogleError("not_available", reading_only(self.account, tool_name))
-        needed = TOOL_SCOPES[tool_name]
-        if missing_scopes(needed, self.account.writing_scopes):
-            raise GoogleError("not_available", lacking_scopes(self.account, tool_name, needed))
+        if self.need.service in self.account.read_only:
+            raise GoogleError("not_available", reading_only(self.account, self.need))
+        if missing_scopes(self.need.scopes, self.account.writing_scopes):
+            raise GoogleError("not_available", lacking_scopes(self.account, self.need, self.need.scopes))
 
-    async def ask(self, detail: str, harm: Harm = "write", subject: str | None = None) -> None:
+    async def check_reading(self) -> None:
+        """Go on unless the user has denied reading from the service, or from it with this account.
+
+        Raises:
+            PermissionDeniedError: so it is; let it pass.
+        """
+        if not self._may_read:
+            await self.context.is_granted(f"google.{self.need.service}.read", f"as {self.account.name}", None, "")
+            self._may_read = True
+
+    async def ask(
+        self, detail: str, harm: Harm = "write", subject: str | None = None, files: Sequence[str] | None = None
+    ) -> None:
         """Go on only if the user agrees with a change; without it this client sends nothing that changes anything.
 
         Args:
@@ -90,15 +108,25 @@ class GoogleClient:
                 the model wrote stands in it by the functions of :mod:`~oneclaw_google_workspace.wording`.
             harm: what kind of change it is, the last part of the permission.
             subject: to whom it goes, such as ``bo@example.com, cy@example.com``: a lasting answer is for them alone.
+            files: ids of the files that it is about, for which a lasting answer is where it goes to no one; by default
+                those that the arguments of the call name.
 
         Raises:
             PermissionDeniedError: they do not; let it pass.
             GoogleError: the account is signed in to the service for reading only, although Google would let it write.
         """
         self.require_write_access()
-        permission = f"google.{service_of(self.context.tool_name)}.{harm}"
-        await self.context.ask_permission(permission, one_line(f"{detail}, as {self.account.label}"), subject)
+        permission = f"google.{self.need.service}.{harm}"
+        whole = self._subject(subject, files_named() if files is None else files)
+        await self.context.ask_permission(permission, one_line(f"{detail}, as {self.account.label}"), whole)
         self._may_write = True
+
+    def _subject(self, whom: str | None, files: Sequence[str]) -> str:
+        """Say what a change is for: people or files, and the account where nothing else or another one is used."""
+        what = whom or (", ".join(files) if self.need.service in FILE_SERVICES else "")
+        if what and self._is_usual:
+            return what
+        return ", ".join([*([what] if what else []), f"as {self.account.name}"])
 
     async def call(
         self,
@@ -389,7 +417,7 @@ class GoogleClient:
 
     def error(self, failure: Failure, request: ApiRequest) -> GoogleError:
         """Make the error for a failure that is final."""
-        return error_for(failure, request, self.account, self.context.tool_name)
+        return error_for(failure, request, self.account, self.need)
 
     async def authorization(self, request: ApiRequest, refused: str | None = None) -> str:
         """The value of the header ``Authorization``.
@@ -402,6 +430,8 @@ class GoogleClient:
         return f"Bearer {token}"
 
     async def _token(self, request: ApiRequest, refused: str | None) -> str:
+        if self.need.reads_only:
+            await self.check_reading()
         if not (self._may_write or request.method.is_reading):
             raise RuntimeError(f"{request.method.id} changes something: await google.ask(...) comes before it")
         token = await self._tokens.token(refused=refused)

@@ -11,7 +11,7 @@ from oneclaw_core import OneClawError, UsageError, find_home
 from oneclaw_core.cli import read_input_line, run_async
 from oneclaw_core.http import SecretPlace
 from oneclaw_google_workspace.accounts import SERVICE_ACCOUNT, USER, Account, AccountBook
-from oneclaw_google_workspace.scopes import EXTRA_SCOPES, SERVICES
+from oneclaw_google_workspace.scopes import SCOPE_CHOICES, SERVICES, USUAL_SERVICES
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -37,7 +37,8 @@ def google() -> None:
 @click.option(
     "--services",
     metavar="LIST",
-    help=f"What for, with commas: {', '.join(SERVICES)}. By default all for a new account, and as before for another.",
+    help=f"What for, with commas: {', '.join(SERVICES)}. By default all "
+    "but chat, meet and keep for a new account, and as before for another.",
 )
 @click.option(
     "--read-only", "is_read_only", is_flag=True, help="Only for tools that change nothing; takes write access back."
@@ -46,8 +47,8 @@ def google() -> None:
     "--scope",
     "extra",
     multiple=True,
-    type=click.Choice(EXTRA_SCOPES),
-    help="Add what only some arguments of tools need.",
+    type=click.Choice(SCOPE_CHOICES),
+    help="Add what only some arguments of tools, or some methods that google_call calls, need.",
 )
 @click.option(
     "--client",
@@ -92,7 +93,7 @@ def login(
     book = AccountBook(home)
     name = book.stored.check_name(name or book.default_name or _DEFAULT_NAME)
     known = book.list().get(name)
-    chosen = _services(services) if services else () if known else tuple(SERVICES)
+    chosen = _services(services) if services else () if known else USUAL_SERVICES
     wanted = SignIn.of(name, known, chosen, is_read_only=is_read_only, extra=extra)
     clients = ClientStore(home)
     if client:
@@ -136,11 +137,23 @@ def status(context: click.Context, as_json: bool, check: bool) -> None:
 
 
 @google.command()
+@click.option(
+    "--also/--not-also",
+    "is_released",
+    default=None,
+    help="Keep the account that tools use, and let them use NAME too when a model names it; or no longer.",
+)
 @click.argument("name")
-def use(name: str) -> None:
+def use(name: str, is_released: bool | None) -> None:
     """Have the tools use the account NAME from now on."""
-    AccountBook(find_home()).stored.set_default(name)
-    click.echo(f"tools use the Google account {name}")
+    book = AccountBook(find_home())
+    if is_released is None:
+        book.stored.set_default(name)
+        click.echo(f"tools use the Google account {name}")
+        return
+    book.release(name, is_released=is_released)
+    how = "may use the Google account" if is_released else "no longer use the Google account"
+    click.echo(f"tools {how} {name} when a model names it")
 
 
 @google.command()
@@ -202,7 +215,9 @@ async def _take_key(
     from oneclaw_google_workspace.tokens import refusals_explained
 
     key = read_key(_read(path), path)
-    account = Account(wanted.name, SERVICE_ACCOUNT, subject, wanted.scopes, wanted.services, wanted.read_only)
+    account = Account(
+        wanted.name, SERVICE_ACCOUNT, subject, wanted.scopes, wanted.services, wanted.read_only, wanted.is_released
+    )
     with refusals_explained(account):
         grant = await oauth.exchange(assertion_form(account.stored, key) or {})
     return account, await oauth.save(account.stored, grant, secret=key, in_file=in_file), ()
@@ -226,6 +241,7 @@ def _document(account: Account, book: AccountBook) -> dict[str, Any]:
         "email": account.email,
         "kind": account.kind,
         "is_default": account.name == book.default_name,
+        "is_released": account.is_released,
         "services": list(account.services),
         "access": account.access,
         "is_read_only": "write" not in account.access.values(),
@@ -236,7 +252,8 @@ def _document(account: Account, book: AccountBook) -> dict[str, Any]:
 
 def _show(document: dict[str, Any]) -> None:
     kind = ", by a service account" if document["kind"] != USER else ""
-    mark = " (used by tools)" if document["is_default"] else ""
+    also = " (used by tools when a model names it)" if document["is_released"] else ""
+    mark = " (used by tools)" if document["is_default"] else also
     click.echo(f"{document['name']}: {document['email'] or 'unknown address'}{kind}{mark}")
     _show_access(document["access"])
     if document.get("problem"):

@@ -62,7 +62,8 @@ async def receive(
     try:
         await asyncio.to_thread(target.parent.mkdir, parents=True, exist_ok=True)
         with temporary.open("xb") as file:
-            media_type = await _fill(client, request, url, file, max_bytes)
+            async with client.in_time(request):
+                media_type = await _fill(client, request, url, file, max_bytes)
             size = file.tell()
         if check is not None:
             await check(temporary)

@@ -7,13 +7,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from oneclaw_google_workspace.problems import GoogleError
-from oneclaw_google_workspace.scopes import SERVICES, TOOL_SCOPES, login_options, missing_scopes, service_of
+from oneclaw_google_workspace.scopes import SERVICES, login_options, missing_scopes
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from oneclaw_google_workspace.accounts import Account
     from oneclaw_google_workspace.api_request import ApiRequest
+    from oneclaw_google_workspace.scopes import Need
 
 _RATE_LIMITS = frozenset(
     {
@@ -103,22 +104,22 @@ def read_failure(status: int, headers: Mapping[str, str], content: bytes) -> Fai
     return Failure(status, line[:_MESSAGE_CHARACTERS], frozenset(reasons), _retry_after(headers))
 
 
-def error_for(failure: Failure, request: ApiRequest, account: Account, tool_name: str) -> GoogleError:
+def error_for(failure: Failure, request: ApiRequest, account: Account, need: Need) -> GoogleError:
     """Make the error that a model is told, once there is nothing left to try.
 
     Args:
         failure: the last response.
         request: what was sent.
         account: for whom.
-        tool_name: the tool.
+        need: of the call.
     """
-    error_type, message = _described(failure, request, account, tool_name)
+    error_type, message = _described(failure, request, account, need)
     return GoogleError(error_type, message, status=failure.status, reasons=failure.reasons)
 
 
 def unclear(request: ApiRequest, what_happened: str) -> GoogleError:
     """Make the error for a request of which no one knows whether it was carried out."""
-    hint = request.unclear_hint or _how_to_look(request.method.id)
+    hint = request.unclear_hint or how_to_look(request.method.id)
     error = GoogleError(
         "unknown_outcome",
         f"{what_happened}, so it may have been done or not. {hint.rstrip('.')} before trying again.",
@@ -127,12 +128,13 @@ def unclear(request: ApiRequest, what_happened: str) -> GoogleError:
     return error
 
 
-def _how_to_look(method_id: str) -> str:
+def how_to_look(method_id: str) -> str:
+    """Say with which tool to find out whether a method has changed something."""
     tools = next((tools for prefix, tools in _LOOKING.items() if method_id.startswith(prefix)), "")
     return f"Look whether it was done with {tools}" if tools else "Look whether it was done"
 
 
-def _described(failure: Failure, request: ApiRequest, account: Account, tool_name: str) -> tuple[str, str]:
+def _described(failure: Failure, request: ApiRequest, account: Account, need: Need) -> tuple[str, str]:
     said = f"Google says: {failure.message}" if failure.message else f"Google answered with status {failure.status}."
     api = request.method.api
     if failure.is_unauthorized:
@@ -150,7 +152,7 @@ def _described(failure: Failure, request: ApiRequest, account: Account, tool_nam
             return error.error_type, str(error)
         return "service_unavailable", f"{api.title} is not available at the moment (status {failure.status}). {said}"
     if failure.status == 403:
-        return _forbidden(failure, request, account, tool_name, said)
+        return _forbidden(failure, request, account, need, said)
     if failure.status in (404, 410):
         return (
             "not_found",
@@ -164,7 +166,7 @@ def _described(failure: Failure, request: ApiRequest, account: Account, tool_nam
     return "execution_error", said
 
 
-def _forbidden(failure: Failure, request: ApiRequest, account: Account, tool_name: str, said: str) -> tuple[str, str]:
+def _forbidden(failure: Failure, request: ApiRequest, account: Account, need: Need, said: str) -> tuple[str, str]:
     api = request.method.api
     if failure.reasons & _SWITCHED_OFF:
         return (
@@ -173,33 +175,36 @@ def _forbidden(failure: Failure, request: ApiRequest, account: Account, tool_nam
             f"it on at {api.switch_on_url} and try again some minutes later.",
         )
     if failure.reasons & _SCOPES:
-        return "not_available", lacking_scopes(account, tool_name, TOOL_SCOPES.get(tool_name, ()))
+        return "not_available", lacking_scopes(account, need, need.scopes)
     if failure.reasons & _QUOTAS:
         return "quota_exceeded", f"A quota at Google is used up. {said}"
     return "permission_denied", f"{account.label} may not do this. {said}"
 
 
-def lacking_scopes(account: Account, tool_name: str, scopes: tuple[str, ...]) -> str:
-    """Say that an account was not signed in for what a tool needs, and with which command it is.
+def lacking_scopes(account: Account, need: Need, scopes: tuple[str, ...]) -> str:
+    """Say that an account was not signed in for what a call needs, and with which command it is.
 
     Args:
         account: the account.
-        tool_name: the tool.
+        need: of the call.
         scopes: all that are needed.
     """
     missing = missing_scopes(scopes, account.scopes) or list(scopes)
+    options = login_options(need.service, missing)
+    if need.service not in account.services and "--services" not in options:
+        options = f"--services {need.service} {options}"
     return (
-        f"The Google sign-in of {account.label} does not include what {tool_name} needs ({', '.join(missing)}). The "
-        f"user can add it with: oneclaw google login --account {account.name} {login_options(tool_name, missing)}"
+        f"The Google sign-in of {account.label} does not include what {need.caller} needs ({', '.join(missing)}). The "
+        f"user can add it with: oneclaw google login --account {account.name} {options}"
     )
 
 
-def reading_only(account: Account, tool_name: str) -> str:
+def reading_only(account: Account, need: Need) -> str:
     """Say that an account is signed in to a service for reading, and with which command it is for changes, too."""
-    service = service_of(tool_name)
     return (
-        f"{account.label} is signed in to {SERVICES[service].title} for reading only, and {tool_name} changes "
-        f"something. The user can allow that with: oneclaw google login --account {account.name} --services {service}"
+        f"{account.label} is signed in to {SERVICES[need.service].title} for reading only, and {need.caller} changes "
+        f"something. The user can allow that with: oneclaw google login --account {account.name} "
+        f"--services {need.service}"
     )
 
 

@@ -78,7 +78,7 @@ def _hidden(google: GoogleClient, error: GoogleError) -> GoogleError:
     """Say that it may be for want of a scope that a folder is not there."""
     if error.status not in (403, 404) or not missing_scopes(("drive",), google.account.scopes):
         return error
-    needed = lacking_scopes(google.account, google.context.tool_name, ("drive",))
+    needed = lacking_scopes(google.account, google.need, ("drive",))
     return GoogleError(
         "not_available", f"A folder that was not made by OneClaw is out of sight. {needed}", status=error.status
     )

@@ -23,25 +23,31 @@ class Service:
 
     Attributes:
         title: for people.
-        read: scopes for the tools that only read.
+        read: scopes for what only reads.
         full: scopes for all of its tools.
+        more: scopes that only ``google_call`` can use, for the user to add on purpose.
+        is_usual: True if a new account is signed in for it unless the user says otherwise. Google refuses to ask for
+            the scopes of the others where the OAuth client or the account may not have them.
     """
 
     title: str
     read: tuple[str, ...]
     full: tuple[str, ...]
+    more: tuple[str, ...] = ()
+    is_usual: bool = True
 
 
 SERVICES = {
-    "gmail": Service("Gmail", ("gmail.readonly",), ("gmail.modify",)),
+    "gmail": Service("Gmail", ("gmail.readonly",), ("gmail.modify",), ("https://mail.google.com/",)),
     "gmail_settings": Service(
         "Gmail settings", ("gmail.labels", "gmail.settings.basic"), ("gmail.labels", "gmail.settings.basic")
     ),
-    "drive": Service("Drive", ("drive.readonly",), ("drive",)),
+    "drive": Service("Drive", ("drive.readonly",), ("drive",), ("drive.apps.readonly",)),
     "calendar": Service(
         "Calendar",
         ("calendar.calendarlist.readonly", "calendar.events.freebusy", "calendar.events.readonly"),
         ("calendar.calendarlist.readonly", "calendar.events.freebusy", "calendar.events", "calendar.calendars"),
+        ("calendar",),
     ),
     "contacts": Service("Contacts", ("contacts.readonly",), ("contacts",)),
     "docs": Service("Docs", ("documents.readonly",), ("documents", "drive.file")),
@@ -53,10 +59,38 @@ SERVICES = {
         ("forms.body", "forms.responses.readonly", "drive.file"),
     ),
     "tasks": Service("Tasks", ("tasks.readonly",), ("tasks",)),
+    "chat": Service(
+        "Chat",
+        ("chat.spaces.readonly", "chat.messages.readonly", "chat.memberships.readonly"),
+        ("chat.spaces", "chat.messages", "chat.memberships"),
+        (
+            "chat.customemojis",
+            "chat.delete",
+            "chat.import",
+            "chat.users.availability",
+            "chat.users.readstate",
+            "chat.users.sections",
+            "chat.users.spacesettings",
+        ),
+        is_usual=False,
+    ),
+    "meet": Service(
+        "Meet",
+        ("meetings.space.readonly",),
+        ("meetings.space.readonly", "meetings.space.created"),
+        ("meetings.space.settings",),
+        is_usual=False,
+    ),
+    "keep": Service("Keep", ("keep.readonly",), ("keep",), is_usual=False),
 }
+
+USUAL_SERVICES = tuple(name for name, service in SERVICES.items() if service.is_usual)
 
 # What some tools can use beyond what their service asks for, and the user adds on purpose.
 EXTRA_SCOPES = ("contacts.other.readonly", "directory.readonly", "gmail.settings.sharing")
+
+SCOPE_CHOICES = (*EXTRA_SCOPES, *(scope for service in SERVICES.values() for scope in service.more))
+"""All that a user can add to what the services ask for."""
 
 TOOL_SCOPES: dict[str, tuple[str, ...]] = {
     "gmail_search": ("gmail.readonly",),
@@ -133,12 +167,17 @@ TOOL_SCOPES: dict[str, tuple[str, ...]] = {
 }
 """The permissions that each tool always needs; those of single arguments are asked for by the tool."""
 
+_READING = (".readonly", ".freebusy")
+# For which Google has no lesser scope.
+_READING_WITH_MORE = ("gmail_settings_get",)
+
 # What a scope allows, a broader one allows too.
 _BROADER: dict[str, tuple[str, ...]] = {
-    "gmail.readonly": ("gmail.modify",),
-    "gmail.send": ("gmail.compose", "gmail.modify"),
-    "gmail.compose": ("gmail.modify",),
-    "gmail.labels": ("gmail.modify",),
+    "gmail.readonly": ("gmail.modify", "https://mail.google.com/"),
+    "gmail.send": ("gmail.compose", "gmail.modify", "https://mail.google.com/"),
+    "gmail.compose": ("gmail.modify", "https://mail.google.com/"),
+    "gmail.labels": ("gmail.modify", "https://mail.google.com/"),
+    "gmail.modify": ("https://mail.google.com/",),
     "drive.metadata.readonly": ("drive.readonly", "drive"),
     "drive.readonly": ("drive",),
     "drive.file": ("drive",),
@@ -158,7 +197,35 @@ _BROADER: dict[str, tuple[str, ...]] = {
     "forms.body": ("drive",),
     "forms.responses.readonly": ("drive", "drive.readonly"),
     "tasks.readonly": ("tasks",),
+    "chat.spaces.readonly": ("chat.spaces",),
+    "chat.messages.readonly": ("chat.messages",),
+    "chat.memberships.readonly": ("chat.memberships",),
+    "keep.readonly": ("keep",),
 }
+
+
+@dataclass(frozen=True, slots=True)
+class Need:
+    """What a call needs of a sign-in.
+
+    Attributes:
+        caller: what is called, for messages.
+        service: a key of :data:`SERVICES`.
+        scopes: what it cannot do without.
+        reads_only: True if it changes nothing.
+    """
+
+    caller: str
+    service: str
+    scopes: tuple[str, ...]
+    reads_only: bool = False
+
+    @classmethod
+    def of_tool(cls, tool_name: str) -> Need:
+        """Return what a tool always needs."""
+        scopes = TOOL_SCOPES[tool_name]
+        reads_only = tool_name in _READING_WITH_MORE or all(scope.endswith(_READING) for scope in scopes)
+        return cls(tool_name, service_of(tool_name), scopes, reads_only)
 
 
 def service_of(tool_name: str) -> str:
@@ -188,6 +255,10 @@ def granted_access(service: str, granted: Collection[str]) -> Access | None:
     if service not in SERVICES:  # of another version
         return None
     read = SERVICES[service].read
+    if not SERVICES[service].is_usual and any(
+        scope in granted for scope in SERVICES[service].full if scope not in read
+    ):
+        return "write"
     for tool, scopes in TOOL_SCOPES.items():
         is_writing = read == SERVICES[service].full or missing_scopes(scopes, read)
         if service_of(tool) == service and is_writing and not missing_scopes(scopes, granted):
@@ -208,14 +279,13 @@ def consent_scopes(services: Iterable[str], *, read_only: Collection[str] = (), 
     return list(dict.fromkeys([*wanted, *extra]))
 
 
-def login_options(tool_name: str, missing: Iterable[str]) -> str:
-    """Write the options of ``oneclaw google login`` that add what a tool misses.
+def login_options(name: str, missing: Iterable[str]) -> str:
+    """Write the options of ``oneclaw google login`` that add what a call misses.
 
     Args:
-        tool_name: the tool.
+        name: of the service that it needs.
         missing: scopes, as :func:`missing_scopes` gives them.
     """
-    name = service_of(tool_name)
     service = SERVICES[name]
     offers = [(f"--services {name}", service.full)]
     if service.read != service.full:

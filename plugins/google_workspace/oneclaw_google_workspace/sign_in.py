@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from oneclaw_core import OneClawError
 from oneclaw_google_workspace.accounts import USER, Account
-from oneclaw_google_workspace.scopes import EXTRA_SCOPES, consent_scopes, missing_scopes
+from oneclaw_google_workspace.scopes import SCOPE_CHOICES, consent_scopes, missing_scopes
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -25,6 +25,7 @@ class SignIn:
         read_only: those for which only reading tools are to work.
         scopes: all that is asked for, without ``https://www.googleapis.com/auth/``.
         email: of the account, if it is known.
+        is_released: True if tools may use it when a call names it.
     """
 
     name: str
@@ -32,6 +33,7 @@ class SignIn:
     read_only: tuple[str, ...]
     scopes: tuple[str, ...]
     email: str | None = None
+    is_released: bool = False
 
     @classmethod
     def of(
@@ -52,11 +54,10 @@ class SignIn:
         narrowed = set(services or had.services) if is_read_only else set()
         widened = set() if is_read_only else set(services)
         read_only = tuple(each for each in together if each in narrowed or each in {*had.read_only} - widened)
-        added = dict.fromkeys([*(scope for scope in had.scopes if scope in EXTRA_SCOPES), *extra])
+        added = dict.fromkeys([*(scope for scope in had.scopes if scope in SCOPE_CHOICES), *extra])
         scopes = dict.fromkeys(consent_scopes(together, read_only=read_only, extra=added))
-        return cls(
-            name, together, read_only, tuple(scope for scope in scopes if not _is_covered(scope, scopes)), had.email
-        )
+        wanted = tuple(scope for scope in scopes if not _is_covered(scope, scopes))
+        return cls(name, together, read_only, wanted, had.email, had.is_released)
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +107,8 @@ async def sign_in(
     scopes = grant.scopes or ()
     if not scopes:
         raise OneClawError("nothing was granted in the browser: run the command again, and leave the ticks")
-    account = Account(wanted.name, USER, grant.email or wanted.email, scopes, wanted.services, wanted.read_only)
+    email = grant.email or wanted.email
+    account = Account(wanted.name, USER, email, scopes, wanted.services, wanted.read_only, wanted.is_released)
     return SignedIn(account, grant, tuple(missing_scopes(wanted.scopes, scopes)))
 
 

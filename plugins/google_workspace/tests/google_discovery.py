@@ -26,6 +26,9 @@ NAMES = {
     "slides": "slides.v1",
     "forms": "forms.v1",
     "tasks": "tasks.v1",
+    "chat": "chat.v1",
+    "meet": "meet.v2",
+    "keep": "keep.v1",
 }
 # What the descriptions mark as read-only although the methods' own texts ask for it.
 WRITABLE_ALL_THE_SAME = {
@@ -94,7 +97,7 @@ def document_of(api: str) -> dict[str, Any]:
 
 @cache
 def described_methods() -> dict[str, Described]:
-    """All methods of the nine APIs by id."""
+    """All methods of the APIs by id."""
     found: dict[str, Described] = {}
 
     def walk(api: str, resource: dict[str, Any]) -> None:

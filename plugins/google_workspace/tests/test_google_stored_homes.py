@@ -64,6 +64,7 @@ def test_its_accounts_are_shown_checked_and_signed_out(google, stored_home):
             "email": "ana@example.com",
             "kind": "user",
             "is_default": True,
+            "is_released": False,
             "services": ["tasks"],
             "access": {"tasks": "write"},
             "is_read_only": False,
