@@ -290,7 +290,8 @@ def _message(message: Message, *, with_html: bool) -> dict[str, Any]:
         }
     if message.attachments:
         document["attachments"] = [
-            {"name": each.name, "media_type": each.media_type, "size": each.size} for each in message.attachments
+            {"name": each.name, "media_type": each.media_type, "size": each.size, "is_for_user": each.is_for_user}
+            for each in message.attachments
         ]
     if with_html and message.type is MessageType.ASSISTANT:
         document["html"] = render(message.content)

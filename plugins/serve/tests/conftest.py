@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import pytest
 from web_site import web_site
 
-from oneclaw_core import hookimpl, tool
+from oneclaw_core import Attachment, ToolResult, hookimpl, tool
 from oneclaw_core.plugins import WebForm, WebLink, WebPage, WebResponse, WebText
 
 
@@ -20,6 +20,12 @@ async def forecast(city: str) -> str:
         city: where.
     """
     return f"sun in {city} <script>alert(1)</script>"
+
+
+@tool
+def report() -> ToolResult:
+    """Send a report."""
+    return ToolResult.success("Sent.", (Attachment("sun.csv", "text/csv", b"day,sun", is_for_user=True),))
 
 
 async def hook(context, request):
@@ -51,6 +57,7 @@ class Weather:
     @hookimpl
     def register_tools(self, register):
         register(forecast)
+        register(report)
 
     @hookimpl
     def register_routes(self, register):

@@ -184,6 +184,27 @@ def test_scripts_and_other_sites_reach_nothing(serving, at_page):
     assert at_page(work) == ("refused", 403, 421, 1, True)
 
 
+def test_a_file_for_the_user_can_be_downloaded_now_and_after_a_reload(serving, at_page):
+    serving.model.calls("report").says("Here it is.")
+
+    async def work(rig, page, noted):
+        from playwright.async_api import expect
+
+        await page.goto(f"{rig.origin}/#code={rig.code}")
+        await page.get_by_label("Message").fill("The report?")
+        await page.keyboard.press("Enter")
+        await expect(page.get_by_text("Here it is.")).to_be_visible()
+        read = []
+        for _ in range(2):
+            async with page.expect_download() as download:
+                await page.get_by_role("link", name="sun.csv").click()
+            read.append(Path(await (await download.value).path()).read_bytes())
+            await page.reload()
+        return read, noted, {len(each.attachments) for each in serving.model.requests[-1].messages}
+
+    assert at_page(work) == ([b"day,sun", b"day,sun"], [], {0})
+
+
 @pytest.mark.long
 @pytest.mark.parametrize(("width", "scheme"), [(1280, "light"), (390, "dark")])
 def test_axe_finds_no_fault(serving, at_page, width, scheme):

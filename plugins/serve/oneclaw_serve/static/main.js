@@ -1,7 +1,7 @@
 // The page: login, the list of sessions, one conversation, the composer.
 
 import { follow, request, Refused } from "./api.js";
-import { answer, approval, make, notice, toolCall, userMessage, userQuestion, welcome } from "./view.js";
+import { answer, approval, make, notice, sentFile, toolCall, userMessage, userQuestion, welcome } from "./view.js";
 
 const $ = (id) => document.getElementById(id);
 const state = { session: null, unfollow: null, opened: 0, running: false, text: null, calls: new Map(), questions: new Map(), files: [],
@@ -81,6 +81,14 @@ async function decide(id, given) {
   await trying(() => request("POST", `/api/approvals/${id}`, { answer: given }));
 }
 
+/** End a call; files for the user stand below it, all others in it. */
+function finish(id, status, text, milliseconds, files) {
+  const call = state.calls.get(id);
+  if (!call) return;
+  changing(() => call.finish(status, text, milliseconds, files.filter((each) => !each.isForUser)));
+  for (const each of files) if (each.isForUser) add(sentFile(each));
+}
+
 const handlers = {
   turn_started(event) {
     state.text = null;
@@ -101,7 +109,7 @@ const handlers = {
   tool_progress(event) { state.calls.get(event.id)?.progress(event.message); },
   tool_result(event) {
     const shown = event.status === "success" ? event.result : event.error_message;
-    state.calls.get(event.id)?.finish(event.status, typeof shown === "string" ? shown : JSON.stringify(shown, null, 2), event.duration_ms);
+    finish(event.id, event.status, typeof shown === "string" ? shown : JSON.stringify(shown, null, 2), event.duration_ms, filesOf(event));
   },
   group_loaded(event) { add(notice(`Loaded the tool group ${event.group}`)); },
   steered(event) { state.text = null; add(userMessage(event.text)); },
@@ -128,12 +136,14 @@ function show(messages) {
     if (message.type === "user") add(userMessage(message.text, filesOf(message)));
     else if (message.type === "assistant") { if (message.text) add(answer(message.html)); }
     else if (message.type === "tool_call") state.calls.set(message.call, add(toolCall(message.tool, message.arguments)));
-    else state.calls.get(message.call)?.finish(message.status, message.text, message.duration_ms);
+    else finish(message.call, message.status, message.text, message.duration_ms, filesOf(message));
   }
 }
 
+/** Files of a message of the history, or of an event. */
 function filesOf(message) {
-  return (message.attachments ?? []).map((each, index) => ({ name: each.name, type: each.media_type,
+  return (message.attachments ?? message.files ?? []).map((each, index) => ({ name: each.name, type: each.media_type,
+    size: each.size, isForUser: each.is_for_user,
     address: `/api/sessions/${state.session}/files/${message.sequence}/${index}` }));
 }
 

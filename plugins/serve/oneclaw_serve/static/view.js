@@ -33,11 +33,25 @@ export function userMessage(text, files = []) {
   const element = make("div", { className: "user" }, make("span", { className: "hidden" }, "You: "), text);
   element.source = text;
   for (const file of files) {
-    const link = file.address ? make("a", { href: file.address, download: file.name }, file.name) : file.name;
-    element.append(make("div", { className: "notice" }, "Attached: ", link));
-    if (file.address && /^image\/(png|jpeg|gif|webp)$/.test(file.type)) element.append(make("img", { src: file.address, alt: file.name }));
+    element.append(make("div", { className: "notice" }, "Attached: ", file.address ? link(file) : file.name), ...picture(file));
   }
   return element;
+}
+
+function link(file) { return make("a", { href: file.address, download: file.name }, file.name); }
+
+function picture(file) {
+  return file.address && /^image\/(png|jpeg|gif|webp)$/.test(file.type) ? [make("img", { src: file.address, alt: file.name })] : [];
+}
+
+function size(bytes) {
+  return bytes < 1000 ? `${bytes} bytes` : bytes < 1e6 ? `${(bytes / 1000).toFixed(1)} kB` : `${(bytes / 1e6).toFixed(1)} MB`;
+}
+
+/** A file that a tool sends to the user. */
+export function sentFile(file) {
+  return make("div", { className: "file" }, ...picture(file), make("span", { className: "hidden" }, "File: "), link(file),
+    make("span", { className: "notice" }, ` ${size(file.size)}`));
 }
 
 // Where text goes on that is not rendered yet.
@@ -79,12 +93,13 @@ export function toolCall(name, input) {
     element.waits = waits;
     say(waits ? "waits for your answer" : "is running", waits ? "waits" : "notice");
   };
-  element.finish = (status, text, milliseconds) => {
+  element.finish = (status, text, milliseconds, files = []) => {
     const seconds = milliseconds == null ? "" : `, ${(milliseconds / 1000).toFixed(1)} s`;
     element.isDone = true;
     element.waits = false;
     say(status === "success" ? `done${seconds}` : `failed${seconds}`, status === "success" ? "notice" : "failed");
     output.textContent = text;
+    for (const each of files) result.append(make("p", {}, link(each)), ...picture(each));
     result.hidden = false;
   };
   return element;
