@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from oneclaw_core.channels.chat_channel import UndeliverableError as UndeliverableError
     from oneclaw_core.channels.conversation import Conversation as Conversation
     from oneclaw_core.channels.conversation import TurnListener as TurnListener
+    from oneclaw_core.channels.inbound_files import message_with_files as message_with_files
+    from oneclaw_core.channels.mailbox import ChatState as ChatState
     from oneclaw_core.channels.mailbox import Mailbox as Mailbox
     from oneclaw_core.channels.message_view import split_text as split_text
     from oneclaw_core.channels.pairing import Pairing as Pairing
@@ -28,16 +30,18 @@ if TYPE_CHECKING:
     from oneclaw_core.channels.shared_commands import SlashCommands as SlashCommands
     from oneclaw_core.channels.shared_commands import expandable_command as expandable_command
     from oneclaw_core.channels.shared_commands import follow as follow
+    from oneclaw_core.channels.shared_commands import is_slash_command as is_slash_command
     from oneclaw_core.channels.turn_queue import TurnQueue as TurnQueue
 
 _NAMES = {
     "chat_channel": "ChatChannel ChatQuestion Inbound InboundFile RetryLaterError UndeliverableError",
     "conversation": "Conversation TurnListener",
-    "mailbox": "Mailbox",
+    "inbound_files": "message_with_files",
+    "mailbox": "ChatState Mailbox",
     "message_view": "split_text",
     "pairing": "Pairing Person",
     "router": "ChatRouter",
-    "shared_commands": "expandable_command follow SlashCommand SlashCommands",
+    "shared_commands": "expandable_command follow is_slash_command SlashCommand SlashCommands",
     "turn_queue": "TurnQueue",
 }
 

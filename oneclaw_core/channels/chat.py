@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from oneclaw_core.channels.conversation import Conversation
-from oneclaw_core.channels.inbound_files import received_files
+from oneclaw_core.channels.inbound_files import message_with_files
 from oneclaw_core.channels.mailbox import ChatState, OutgoingText
 from oneclaw_core.channels.message_view import MessageView, split_text
 from oneclaw_core.channels.shared_commands import (
@@ -109,6 +109,7 @@ class Chat:
             session_name=state.session,
             agent=state.agent or (self._agents[0] if self._agents else None),
             model=state.model,
+            reasoning=state.reasoning,
             channel=channel.name,
             confirm=self._confirm,
             ask=self._ask,
@@ -243,12 +244,9 @@ class Chat:
         elif not inbound.is_private and inbound.person_name:
             text = f"{inbound.person_name}: {text}"
         folder = self._claw.home.path / "channels" / self._channel.name
-        attachments, notes = await received_files(self._channel, inbound.files, folder, str(row.id))
+        text, attachments = await message_with_files(text, inbound.files, folder, str(row.id), self._channel)
         self._conversation.attachments += attachments
-        if attachments and not text and not notes:
-            # A message has to have words.
-            notes = [f"[sent without words: {', '.join(each.name for each in attachments)}]"]
-        return "\n\n".join([text, *notes] if text else notes), (FORWARDED,) if inbound.is_forwarded else ()
+        return text, (FORWARDED,) if inbound.is_forwarded else ()
 
     async def _note_begin(self, text: str, row: InboxRow | None) -> None:
         """Begin the session, and store where its history ends, to find out after a crash what was said."""
@@ -333,7 +331,8 @@ class Chat:
     async def _keep(self) -> None:
         conversation = self._conversation
         session = await conversation.session()
-        state = ChatState(session.id if session else None, conversation.agent, conversation.model)
+        session_id = session.id if session else None
+        state = ChatState(session_id, conversation.agent, conversation.model, conversation.reasoning)
         if state != self._state:
             await self._mailbox.keep_chat(self._chat, state)
             self._state = state

@@ -72,7 +72,7 @@ class Site:
     async def running(self) -> AsyncGenerator[None, None]:
         """Run turns until the end of the block."""
         self.log = await EventLog.open(self.context.storage)
-        waiting = await WaitingMessages.open(self.claw)
+        waiting = await WaitingMessages.open(self.claw, self.log)
         self.turns = Turns(self.claw, self.log, waiting, self.context.logger)
         self.trials = Trials(self.claw, self.context.storage, self.log, self.context.logger)
         taking = asyncio.create_task(self.turns.keep_taking(), name="messages that wait")
