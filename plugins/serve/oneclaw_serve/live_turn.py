@@ -11,13 +11,13 @@ from oneclaw_core import TextEvent, TurnFinishedEvent
 from oneclaw_serve.event_log import HEARTBEAT_SECONDS, LoggedEvent
 from oneclaw_serve.markdown import GrowingText
 from oneclaw_serve.questions import Questions
+from oneclaw_serve.waiting import WaitingText
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from oneclaw_core import TurnEvent
     from oneclaw_serve.event_log import EventLog
-    from oneclaw_serve.waiting import WaitingText
 
 MERGE_SECONDS = 0.05
 """The first piece of text is sent at once; later ones within this time are merged."""
@@ -76,6 +76,23 @@ class LiveTurn:
 
     def finish(self) -> None:
         """See ``TurnListener``; :class:`Turns` publishes how the turn ended."""
+
+    def requeue(self, steering: Iterable[str], waiting: Iterable[str]) -> list[str]:
+        """Take over what a command made of the messages that wait; return those that are new.
+
+        Args:
+            steering: what was :attr:`steering`, maybe with others.
+            waiting: what was :attr:`later`.
+        """
+        known = {id(each): each for each in [*self.steering, *self.later]}
+        kept = {id(each) for each in waiting}
+        wanted = list(steering)
+        new = [each for each in wanted if not isinstance(each, WaitingText)]
+        moved = [each for each in wanted if id(each) in known and getattr(each, "is_plain", False)]
+        stays = {id(each) for each in wanted} - {id(each) for each in moved}
+        self.steering[:] = moved
+        self.later[:] = [each for each in self.later if id(each) in kept | stays]
+        return new
 
     def notify(self, text: str) -> None:
         """Show a line about something that does not stop the message."""

@@ -235,9 +235,9 @@ class Turns:
         if live is not None:
             live.questions.answered(approval, answer)
 
-    def is_live(self, session: str) -> bool:
-        """Return True if this process runs a turn of the session."""
-        return session in self._live
+    def live(self, session: str) -> LiveTurn | None:
+        """Return the turn of the session that this process runs; ``None`` if it runs none."""
+        return self._live.get(session)
 
     def end_streams(self) -> None:
         """Have all streams of events end, before the server stops."""

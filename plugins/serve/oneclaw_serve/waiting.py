@@ -138,7 +138,7 @@ class WaitingMessages:
             chat=session,
             person=CHANNEL,
             text=text,
-            files=tuple(InboundFile("", each.name, each.media_type, each.size, each.data) for each in attachments),
+            files=tuple(map(self.file_of, attachments)),
         )
         after = await self.last_sequence(session)
         self._taken.add(inbound.id)
@@ -146,6 +146,11 @@ class WaitingMessages:
             await self._log.keep(_OPTIONS, inbound.id, json.dumps(asdict(options)))
         await self.mailbox.put(inbound, session_id=session, after_sequence=after)
         return WaitingText.of(inbound, after, options)
+
+    @staticmethod
+    def file_of(attachment: Attachment) -> InboundFile:
+        """Return an attachment as a file that came with its message."""
+        return InboundFile("", attachment.name, attachment.media_type, attachment.size, attachment.data)
 
     async def last_sequence(self, session: str) -> int:
         """Return the ``sequence`` of the last message of a session, 0 without one."""

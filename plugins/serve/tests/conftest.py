@@ -28,6 +28,10 @@ def report() -> ToolResult:
     return ToolResult.success("Sent.", (Attachment("sun.csv", "text/csv", b"day,sun", is_for_user=True),))
 
 
+async def diary(context, rest):
+    return "Dear diary" if await context.confirm("Write it?") else "Nothing is written."
+
+
 async def hook(context, request):
     headers = {"Set-Cookie": "a=b", "Content-Security-Policy": "script-src *"}
     return WebResponse(body=f"{request.path_parameters['name']} {sorted(request.headers)}", headers=headers)
@@ -58,6 +62,10 @@ class Weather:
     def register_tools(self, register):
         register(forecast)
         register(report)
+
+    @hookimpl
+    def register_chat_commands(self, register):
+        register("diary", diary)
 
     @hookimpl
     def register_routes(self, register):

@@ -184,13 +184,20 @@ def test_scripts_and_other_sites_reach_nothing(serving, at_page):
     assert at_page(work) == ("refused", 403, 421, 1, True)
 
 
-def test_a_file_for_the_user_can_be_downloaded_now_and_after_a_reload(serving, at_page):
+def test_commands_answer_and_a_file_for_the_user_can_be_downloaded_now_and_after_a_reload(serving, at_page):
     serving.model.calls("report").says("Here it is.")
 
     async def work(rig, page, noted):
         from playwright.async_api import expect
 
         await page.goto(f"{rig.origin}/#code={rig.code}")
+        await page.get_by_label("Message").fill("/model")
+        await page.keyboard.press("Enter")
+        await expect(page.get_by_text("model: scripted/model")).to_be_visible()
+        await page.get_by_label("Message").fill("/diary now")
+        page.once("dialog", lambda dialog: dialog.accept())
+        await page.keyboard.press("Enter")
+        await expect(page.get_by_text("Dear diary")).to_be_visible()
         await page.get_by_label("Message").fill("The report?")
         await page.keyboard.press("Enter")
         await expect(page.get_by_text("Here it is.")).to_be_visible()
@@ -202,7 +209,7 @@ def test_a_file_for_the_user_can_be_downloaded_now_and_after_a_reload(serving, a
             await page.reload()
         return read, noted, {len(each.attachments) for each in serving.model.requests[-1].messages}
 
-    assert at_page(work) == ([b"day,sun", b"day,sun"], [], {0})
+    assert at_page(work) == ([b"day,sun", b"day,sun"], ["Write it?"], {0})
 
 
 @pytest.mark.long

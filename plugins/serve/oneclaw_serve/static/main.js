@@ -1,11 +1,11 @@
 // The page: login, the list of sessions, one conversation, the composer.
 
 import { follow, request, Refused } from "./api.js";
-import { answer, approval, make, notice, sentFile, toolCall, userMessage, userQuestion, welcome } from "./view.js";
+import { answer, approval, commandAnswer, make, notice, sentFile, toolCall, userMessage, userQuestion, welcome } from "./view.js";
 
 const $ = (id) => document.getElementById(id);
 const state = { session: null, unfollow: null, opened: 0, running: false, text: null, calls: new Map(), questions: new Map(), files: [],
-  sent: [], groups: new Map(), editing: false };
+  sent: [], groups: new Map(), editing: false, chosen: {} };
 
 function say(text) { $("status").textContent = text; }
 
@@ -113,6 +113,7 @@ const handlers = {
   },
   group_loaded(event) { add(notice(`Loaded the tool group ${event.group}`)); },
   steered(event) { state.text = null; add(userMessage(event.text)); },
+  notice(event) { add(notice(event.text)); },
   compacted() { add(notice("Earlier messages were summarised for the model.")); },
   retry(event) { say(`${event.reason}; trying again`); },
   model_switched(event) { say(`${event.reason}; asking ${event.model}`); },
@@ -202,7 +203,7 @@ async function list() {
 function begin() {
   state.opened++;
   state.unfollow?.();
-  Object.assign(state, { session: null, unfollow: null, text: null });
+  Object.assign(state, { session: null, unfollow: null, text: null, chosen: {} });
   $("log").replaceChildren(welcome());
   $("title").textContent = "New session";
   document.title = "New session - OneClaw";
@@ -246,12 +247,33 @@ async function attach(files) {
     onclick: () => { state.files = state.files.filter((other) => other !== each); attach([]); } }, `Remove ${each.name}`))));
 }
 
+/** Do what a line with a slash says; return false if it is a message. */
+async function command(text) {
+  const line = { text, session: state.session, ...state.chosen, confirmed: [] };
+  let found = await request("POST", "/api/commands", line);
+  while (found.state === "question") {
+    if (!confirm(found.text)) return true;
+    line.confirmed.push(found.text);
+    found = await request("POST", "/api/commands", line);
+  }
+  if (found.state === "message") return false;
+  if (found.session) await open(found.session);
+  else if (found.session === "") begin();
+  if (!state.session) state.chosen = { agent: found.agent, model: found.model };
+  if (found.text) add(commandAnswer(text, found.text));
+  if (found.copy) { await navigator.clipboard.writeText(found.copy); say("The last answer is copied."); }
+  if (found.send) { $("text").value = found.send; await send(); }
+  else if (state.session) await about();
+  return true;
+}
+
 async function send() {
   const text = $("text").value;
   if (!text.trim() && !state.files.length) return;
   await trying(async () => {
+    if (text.startsWith("/") && !state.editing && await command(text)) { $("text").value = ""; return; }
     if (!state.session) {
-      const made = await request("POST", "/api/sessions", { title: text.slice(0, 100) || "Files" });
+      const made = await request("POST", "/api/sessions", { title: text.slice(0, 100) || "Files", ...state.chosen });
       await open(made.id);
     }
     state.sent = state.files.map((each) => ({ name: each.name }));
@@ -268,6 +290,7 @@ async function send() {
 async function post(text) {
   const sent = await request("POST", `/api/sessions/${state.session}/messages`, { text, attachments: state.files });
   if (sent.state === "steering") say("The agent reads this message after its next tool call.");
+  if (sent.state === "waiting") say("This message is sent when the agent has answered.");
 }
 
 function edit() {

@@ -25,7 +25,7 @@ export function make(tag, options = {}, ...children) {
 
 export function welcome() {
   return make("div", { className: "welcome" }, make("h2", {}, "What is to be done?"),
-    make("p", {}, "Enter sends the message, Shift+Enter begins a line. Files can be dropped here."));
+    make("p", {}, "Enter sends the message, Shift+Enter begins a line. Files can be dropped here. /help lists the commands."));
 }
 
 /** A message of the user; each file has a name, and an address and a type if the server has it. */
@@ -150,6 +150,11 @@ export function userQuestion(question, decide) {
   element.append(actions);
   element.decided = (given) => shrink(element, given);
   return element;
+}
+
+/** What a command answered; its lines have columns. */
+export function commandAnswer(command, text) {
+  return make("div", { className: "command" }, make("code", {}, command), make("pre", {}, text));
 }
 
 export function notice(text, kind = "notice") { return make("p", { className: kind }, text); }
