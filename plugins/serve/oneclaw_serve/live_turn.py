@@ -57,12 +57,17 @@ class LiveTurn:
         self._growing = GrowingText()
         self._timer: asyncio.TimerHandle | None = None
 
-    async def begin(self, after_message: int, text: str) -> None:
-        """Note that a turn begins."""
+    async def begin(self, after_message: int, message: WaitingText | None) -> None:
+        """Note that a turn begins, with a message or without one."""
         self.after_message = after_message
         self._number = await self._log.begin_turn(self.session, after_message)
         self._growing = GrowingText()
-        self._append("turn_started", {"text": text})
+        document: dict[str, Any] = {"text": message or ""}
+        if message is not None and message.attachments:
+            document["files"] = [
+                {"name": each.name, "media_type": each.media_type, "size": each.size} for each in message.attachments
+            ]
+        self._append("turn_started", document)
         await self.write()
 
     def show(self, event: TurnEvent) -> None:

@@ -94,7 +94,7 @@ class Turns:
             if await self._log.running_turn(session) is not None and await self._is_locked(session):
                 raise Refusal(409, "session_busy", "another process runs a turn of this session")
             shown = message if message is not None and not is_said else None
-            await live.begin(await self._waiting.last_sequence(session), shown or "")
+            await live.begin(await self._waiting.last_sequence(session), shown)
         except BaseException:
             self._live.pop(session, None)
             raise

@@ -5,7 +5,7 @@ import { answer, approval, commandAnswer, make, notice, sentFile, toolCall, user
 
 const $ = (id) => document.getElementById(id);
 const state = { session: null, unfollow: null, opened: 0, running: false, text: null, calls: new Map(), questions: new Map(), files: [],
-  sent: [], groups: new Map(), editing: false, chosen: {} };
+  sent: false, groups: new Map(), editing: false, chosen: {} };
 
 function say(text) { $("status").textContent = text; }
 
@@ -95,8 +95,10 @@ const handlers = {
     $("retry").hidden = true;
     setRunning(true);
     say("");
-    if (event.text || state.sent.length) add(userMessage(event.text, state.sent));
-    state.sent = [];
+    if (event.text) add(userMessage(event.text, filesOf(event)));
+    // What one has sent is in sight, wherever one was reading.
+    if (state.sent) goToEnd();
+    state.sent = false;
   },
   text(event) {
     state.text ??= add(answer());
@@ -123,6 +125,7 @@ const handlers = {
   question_decided: decided,
   turn_ended(event) {
     setRunning(false);
+    for (const each of state.calls.values()) each.stop();
     if (event.status !== "finished") {
       add(notice(event.error ?? "The turn was stopped.", "failed"));
       $("retry").hidden = false;
@@ -145,7 +148,7 @@ function show(messages) {
 function filesOf(message) {
   return (message.attachments ?? message.files ?? []).map((each, index) => ({ name: each.name, type: each.media_type,
     size: each.size, isForUser: each.is_for_user,
-    address: `/api/sessions/${state.session}/files/${message.sequence}/${index}` }));
+    address: message.sequence && `/api/sessions/${state.session}/files/${message.sequence}/${index}` }));
 }
 
 async function open(session) {
@@ -260,7 +263,7 @@ async function command(text) {
   if (found.session) await open(found.session);
   else if (found.session === "") begin();
   if (!state.session) state.chosen = { agent: found.agent, model: found.model };
-  if (found.text) add(commandAnswer(text, found.text));
+  if (found.text) { add(commandAnswer(text, found.text)); goToEnd(); }
   if (found.copy) { await navigator.clipboard.writeText(found.copy); say("The last answer is copied."); }
   if (found.send) { $("text").value = found.send; await send(); }
   else if (state.session) await about();
@@ -276,7 +279,7 @@ async function send() {
       const made = await request("POST", "/api/sessions", { title: text.slice(0, 100) || "Files", ...state.chosen });
       await open(made.id);
     }
-    state.sent = state.files.map((each) => ({ name: each.name }));
+    state.sent = true;
     if (state.editing) {
       await request("POST", `/api/sessions/${state.session}/edit`, { text, attachments: state.files });
       setEditing(false);

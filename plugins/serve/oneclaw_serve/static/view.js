@@ -28,10 +28,15 @@ export function welcome() {
     make("p", {}, "Enter sends the message, Shift+Enter begins a line. Files can be dropped here. /help lists the commands."));
 }
 
+// A line of a message for a file that no model looks at.
+const STORED = /\n*^\[file (\S+ \([^()]*\)) is stored as (.+)\]$/gm;
+
 /** A message of the user; each file has a name, and an address and a type if the server has it. */
 export function userMessage(text, files = []) {
-  const element = make("div", { className: "user" }, make("span", { className: "hidden" }, "You: "), text);
-  element.source = text;
+  const stored = [...text.matchAll(STORED)], words = text.replace(STORED, "");
+  const element = make("div", { className: "user" }, make("span", { className: "hidden" }, "You: "), words);
+  element.source = words;
+  for (const each of stored) element.append(make("div", { className: "notice", title: each[2] }, `Attached: ${each[1]}`));
   for (const file of files) {
     element.append(make("div", { className: "notice" }, "Attached: ", file.address ? link(file) : file.name), ...picture(file));
   }
@@ -92,6 +97,11 @@ export function toolCall(name, input) {
     if (element.isDone) return;
     element.waits = waits;
     say(waits ? "waits for your answer" : "is running", waits ? "waits" : "notice");
+  };
+  element.stop = () => {
+    if (element.isDone) return;
+    element.isDone = true;
+    say("stopped");
   };
   element.finish = (status, text, milliseconds, files = []) => {
     const seconds = milliseconds == null ? "" : `, ${(milliseconds / 1000).toFixed(1)} s`;
