@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import json
+import re
+import shutil
 
 import openai
+import pytest
 from web_site import read_events
 
 
@@ -235,3 +239,35 @@ def test_commands_work_on_what_waits_for_a_turn(serving):
     assert after == "1. first\n2. then\n3. look"
     assert refused["error"]["type"] == "session_busy"
     assert (stopped["text"], left) == ("", "nothing waits")
+
+
+@pytest.mark.skipif(shutil.which("curl") is None, reason="needs curl")
+def test_curl_sends_a_message_and_goes_on_with_the_events(serving):
+    serving.model.calls("report").says("Sent it.")
+
+    async def work(rig):
+        token = (await rig.program()).headers["Authorization"]
+
+        async def curl(path, *options):
+            command = ("curl", "--silent", "--show-error", "--header", f"Authorization: {token}", *options)
+            process = await asyncio.create_subprocess_exec(
+                *command, f"{rig.origin}{path}", stdout=asyncio.subprocess.PIPE
+            )
+            return (await process.communicate())[0].decode()
+
+        session = json.loads(await curl("/api/sessions", "--json", "{}"))["id"]
+        place = f"/api/sessions/{session}"
+        sent = json.loads(await curl(f"{place}/messages", "--json", '{"text": "The report?"}'))
+        async with await rig.program(name="other") as client:
+            await read_events(client, session)
+        whole = await curl(f"{place}/events", "--max-time", "1")
+        ids = re.findall(r"^id: (\d+)$", whole, re.MULTILINE)
+        rest = await curl(f"{place}/events", "--max-time", "1", "--header", f"Last-Event-ID: {ids[2]}")
+        result = next(json.loads(each) for each in re.findall(r"^data: (.*)$", whole, re.MULTILINE) if "files" in each)
+        file = await curl(f"{place}/files/{result['sequence']}/0")
+        return sent, ids, re.findall(r"^id: (\d+)$", rest, re.MULTILINE), file
+
+    sent, ids, rest, file = serving.run(work)
+    assert sent["state"] == "started"
+    assert rest == ids[3:]
+    assert file == "day,sun"
