@@ -127,9 +127,11 @@ async def _messages(site: Site, caller: Caller, request: Request, body: None) ->
     running = await site.log.running_turn(session.id)
     cursor = running.first - 1 if running else (await site.log.bounds(session.id))[1]
     after = _number(request, "after", 0, 2**53)
+    before = _number(request, "before", 2**53, 2**53)
     limit = _number(request, "limit", _MOST_MESSAGES, _MOST_MESSAGES)
+    end = before if running is None else min(before, running.after_message + 1)
     history = await site.claw.services.sessions.messages(session.id, after)
-    shown = [each for each in history if running is None or (each.sequence or 0) <= running.after_message]
+    shown = [each for each in history if (each.sequence or 0) < end]
     with_html = request.query_params.get("html") == "1"
     return JSONResponse(
         {

@@ -8,6 +8,7 @@ import pytest
 from oneclaw_serve.pages import site_pages
 from web_site import CHROMIUM
 
+from oneclaw_core import Message, MessageType, ToolCallStatus
 from oneclaw_core.plugins import ChatNotice
 
 pytestmark = [pytest.mark.one_python, pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium")]
@@ -111,6 +112,31 @@ def test_commands_answer_and_a_file_for_the_user_can_be_downloaded_now_and_after
         return read, noted, {len(each.attachments) for each in serving.model.requests[-1].messages}
 
     assert at_page(work) == ([b"day,sun", b"day,sun"], ["Write it?"], {0})
+
+
+def test_what_was_said_long_ago_can_be_read(serving, at_page):
+    async def work(rig, page, noted):
+        from playwright.async_api import expect
+
+        session = await rig.claw.begin_session(title="Long")
+        entries = [Message(type=MessageType.USER, content=f"number {each}") for each in range(150)]
+        call = {"tool_call_id": "c", "tool_name": "forecast"}
+        entries[49:49] = [
+            Message(type=MessageType.TOOL_CALL, tool_input="{}", **call),
+            Message(type=MessageType.TOOL_RESULT, content="sun", tool_status=ToolCallStatus.SUCCESS, **call),
+        ]
+        await rig.claw.store.append(session.id, entries[:50])
+        await rig.claw.store.append(session.id, entries[50:])
+        await page.goto(f"{rig.origin}/#code={rig.code}")
+        await page.get_by_role("button", name="Long").click()
+        await expect(page.get_by_text("number 149")).to_be_in_viewport()
+        await expect(page.get_by_text("number 48")).to_have_count(0)
+        await page.get_by_role("button", name="Show earlier messages").click()
+        await expect(page.locator(".user").first).to_have_text("You: number 0")
+        await expect(page.locator("summary")).to_have_text("forecast done")
+        return await page.locator(".user").count(), await page.locator(".earlier").count(), noted
+
+    assert at_page(work) == (150, 0, [])
 
 
 @pytest.mark.long

@@ -4,7 +4,7 @@ import { follow, request, Refused } from "./api.js";
 import { answer, approval, commandAnswer, make, notice, sentFile, toolCall, userMessage, userQuestion, welcome } from "./view.js";
 
 const $ = (id) => document.getElementById(id);
-const state = { session: null, unfollow: null, opened: 0, running: false, text: null, calls: new Map(), questions: new Map(), files: [],
+const state = { session: null, unfollow: null, opened: 0, running: false, text: null, calls: new Map(), results: new Map(), questions: new Map(), into: null, files: [],
   sent: false, groups: new Map(), editing: false, chosen: {} };
 
 function say(text) { $("status").textContent = text; }
@@ -41,7 +41,7 @@ function changing(work) {
 function add(element) {
   return changing(() => {
     $("log").querySelector(".welcome")?.remove();
-    $("log").append(element);
+    (state.into ?? $("log")).append(element);
     return element;
   });
 }
@@ -84,7 +84,7 @@ async function decide(id, given) {
 /** End a call; files for the user stand below it, all others in it. */
 function finish(id, status, text, milliseconds, files) {
   const call = state.calls.get(id);
-  if (!call) return;
+  if (!call) { state.results.set(id, [status, text, milliseconds, files]); return; }
   changing(() => call.finish(status, text, milliseconds, files.filter((each) => !each.isForUser)));
   for (const each of files) if (each.isForUser) add(sentFile(each));
 }
@@ -139,7 +139,11 @@ function show(messages) {
   for (const message of messages) {
     if (message.type === "user") add(userMessage(message.text, filesOf(message)));
     else if (message.type === "assistant") { if (message.text) add(answer(message.html)); }
-    else if (message.type === "tool_call") state.calls.set(message.call, add(toolCall(message.tool, message.arguments)));
+    else if (message.type === "tool_call") {
+      state.calls.set(message.call, add(toolCall(message.tool, message.arguments)));
+      const result = state.results.get(message.call);
+      if (result) finish(message.call, ...result);
+    }
     else finish(message.call, message.status, message.text, message.duration_ms, filesOf(message));
   }
 }
@@ -151,14 +155,34 @@ function filesOf(message) {
     address: message.sequence && `/api/sessions/${state.session}/files/${message.sequence}/${index}` }));
 }
 
+/** Offer what was said before the first message that is shown. */
+function offerEarlier(session, history) {
+  if (!history.has_earlier) return;
+  const button = make("button", { type: "button", className: "earlier" }, "Show earlier messages");
+  button.addEventListener("click", () => trying(async () => {
+    const found = await request("GET", `${past(session)}&before=${history.messages[0].sequence}`);
+    if (session !== state.session || !button.isConnected) return;
+    const fragment = document.createDocumentFragment(), height = $("log").scrollHeight;
+    state.into = fragment;
+    try { show(found.messages); } finally { state.into = null; }
+    button.replaceWith(fragment);
+    offerEarlier(session, found);
+    $("log").scrollTop += $("log").scrollHeight - height;
+  }));
+  $("log").prepend(button);
+}
+
+function past(session) { return `/api/sessions/${session}/messages?html=1&limit=100`; }
+
 async function open(session) {
   const opened = ++state.opened;
   state.unfollow?.();
-  const history = await trying(() => request("GET", `/api/sessions/${session}/messages?html=1`));
+  const history = await trying(() => request("GET", past(session)));
   if (!history || opened !== state.opened) return;
-  Object.assign(state, { session, text: null, calls: new Map(), questions: new Map() });
+  Object.assign(state, { session, text: null, calls: new Map(), results: new Map(), questions: new Map() });
   $("log").replaceChildren();
   show(history.messages);
+  offerEarlier(session, history);
   setEditing(false);
   setRunning(history.is_running);
   const last = history.messages.at(-1);
