@@ -143,6 +143,25 @@ def page(connection: Connection, session_id: str, after: int = 0, limit: int | N
     return _read(connection, connection.execute(_FORWARDS, parameters).fetchall())
 
 
+def newest(connection: Connection, session_id: str, before: int | None, limit: int) -> list[Message]:
+    """Read the newest entries of a history, in their order; their files are listed without the bytes.
+
+    Args:
+        connection: the transaction.
+        session_id: the session.
+        before: the ``sequence`` of the entry to end before, ``None`` for the end of the history.
+        limit: how many at most.
+    """
+    place = {
+        "session": clean_text(session_id),
+        "before": _ENDLESS if before is None else before,
+        "after": 0,
+        "page": limit,
+    }
+    rows = connection.execute(_BACKWARDS, place).fetchall()
+    return list(reversed(list(_with_file_names(connection, rows))))
+
+
 def newest_turns(
     connection: Connection,
     session_id: str,
@@ -176,14 +195,18 @@ def _backwards(connection: Connection, session_id: str, after: int) -> Iterator[
     while True:
         parameters = {"session": clean_text(session_id), "before": before, "after": after, "page": _PAGE}
         rows = connection.execute(_BACKWARDS, parameters).fetchall()
-        carriers = [row[0] for row in rows if row[_ATTACHMENT_COUNT]]
-        files = _list_files(connection, carriers) if carriers else {}
-        for row in rows:
-            message = _to_message(row)
-            yield replace(message, attachments=files[row[0]]) if row[0] in files else message
+        yield from _with_file_names(connection, rows)
         if len(rows) < _PAGE:
             return
         before = rows[-1][0]
+
+
+def _with_file_names(connection: Connection, rows: Sequence[tuple[Any, ...]]) -> Iterator[Message]:
+    carriers = [row[0] for row in rows if row[_ATTACHMENT_COUNT]]
+    files = _list_files(connection, carriers) if carriers else {}
+    for row in rows:
+        message = _to_message(row)
+        yield replace(message, attachments=files[row[0]]) if row[0] in files else message
 
 
 def group_loads(connection: Connection, session_id: str) -> list[Message]:

@@ -130,8 +130,8 @@ async def _messages(site: Site, caller: Caller, request: Request, body: None) ->
     before = _number(request, "before", 2**53, 2**53)
     limit = _number(request, "limit", _MOST_MESSAGES, _MOST_MESSAGES)
     end = before if running is None else min(before, running.after_message + 1)
-    history = await site.claw.services.sessions.messages(session.id, after)
-    shown = [each for each in history if (each.sequence or 0) < end]
+    newest = await site.claw.store.newest_messages(session.id, end, limit + 1)
+    shown = [each for each in newest if (each.sequence or 0) > after]
     with_html = request.query_params.get("html") == "1"
     return JSONResponse(
         {

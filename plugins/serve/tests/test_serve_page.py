@@ -142,7 +142,7 @@ def test_what_was_said_long_ago_can_be_read(serving, at_page):
 @pytest.mark.long
 @pytest.mark.parametrize(("width", "scheme"), [(1280, "light"), (390, "dark")])
 def test_axe_finds_no_fault(serving, at_page, width, scheme):
-    serving.model.calls("forecast", city="Bern").says(TEXT)
+    serving.model.calls("forecast", city="Bern").calls("report").says(TEXT)
 
     async def work(rig, page, noted):
         from axe_playwright_python.async_playwright import Axe
@@ -164,8 +164,12 @@ def test_axe_finds_no_fault(serving, at_page, width, scheme):
         await expect(page.get_by_role("button", name="Allow once")).to_be_visible()
         await check("question")
         await page.get_by_role("button", name="Allow once").click()
+        await expect(page.get_by_role("link", name="sun.csv")).to_be_visible()
+        await page.get_by_label("Message").fill("/usage")
+        await page.keyboard.press("Enter")
+        await expect(page.get_by_text("tool groups: none loaded")).to_be_visible()
         await page.get_by_role("button", name="Edit last message").click()
-        await page.locator("summary").click()
+        await page.locator("summary").first.click()
         await check("answer")
         for place in [*PAGES, "tools/forecast", "agents/General Assistant", "settings/oneclaw"]:
             await page.goto(f"{rig.origin}/manage/{place}")
