@@ -380,7 +380,7 @@ class _Said:
 
 
 class _Shown:
-    """What shows the turn of a message: the channel itself, or a message to the chat."""
+    """The view of a message's turn: the channel itself, or a message to the chat."""
 
     def __init__(self, row: InboxRow | None, listener: TurnListener | None) -> None:
         self.row = row

@@ -1,6 +1,6 @@
 """Messages that are not answered, in the inbox of the database until their turn has ended.
 
-Each process writes to a place of its own in the inbox, whose lock it holds. The lock of a process that ends is
+Each process writes to a separate place in the inbox, whose lock it holds. The lock of a process that ends is
 released, and another process takes its messages over.
 """
 
@@ -28,7 +28,7 @@ _MOST_PLACES = 1_000
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """What holds for one message alone.
+    """The limits of a process that has restricted itself.
 
     Attributes:
         agent: that answers; ``None`` for that of the session.
