@@ -1,5 +1,5 @@
 # OneClaw with its usual plugins and Telegram; see docs/deployment.md.
-#   podman build --tag oneclaw .
+#   podman build --format docker --tag oneclaw .
 FROM python:3.13-slim AS build
 
 COPY . /source

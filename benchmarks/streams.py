@@ -110,6 +110,12 @@ def memory_mib(pid: int) -> float:
     return int(found[1]) / 1024 if found else 0.0
 
 
+def processor_seconds(pid: int) -> float:
+    """Return the processor time that a process has used."""
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
 async def measure(browsers: int, at_once: int, pieces: int, seconds: float) -> None:
     """Run everything, and print the figures."""
     async with await model_service(pieces, seconds) as model:
@@ -151,7 +157,7 @@ async def measure(browsers: int, at_once: int, pieces: int, seconds: float) -> N
                 ]
                 all_ = [Browser(client, each) for each in sessions]
                 start, talking = asyncio.Barrier(browsers), asyncio.Semaphore(at_once)
-                highest = before
+                highest, used = before, processor_seconds(server.pid)
                 started = time.monotonic()
                 async with asyncio.TaskGroup() as group:
                     tasks = [group.create_task(each.run(start, talking)) for each in all_]
@@ -159,6 +165,7 @@ async def measure(browsers: int, at_once: int, pieces: int, seconds: float) -> N
                         highest = max(highest, memory_mib(server.pid))
                         await asyncio.sleep(0.2)
                 took = time.monotonic() - started
+                used = processor_seconds(server.pid) - used
     later = sorted(late for each in all_ for late in each.later_ms)
     first = sorted(each.first_ms for each in all_)
     sys.stdout.write(
@@ -167,6 +174,7 @@ async def measure(browsers: int, at_once: int, pieces: int, seconds: float) -> N
         f"first piece: median {statistics.median(first):.0f} ms, p95 {first[int(len(first) * 0.95)]:.0f} ms\n"
         f"later pieces: median {statistics.median(later):.0f} ms, p95 {later[int(len(later) * 0.95)]:.0f} ms; "
         f"the budget is {BUDGET_MS:.0f} ms\n"
+        f"processor time of the server: {used:.1f} s, {used * 1000 / (browsers * pieces):.2f} ms for a piece\n"
         f"memory of the server: {before:.0f} MiB before, {highest:.0f} MiB at most\n"
     )
 

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from oneclaw_core.channels.chat_channel import UndeliverableError as UndeliverableError
     from oneclaw_core.channels.conversation import Conversation as Conversation
     from oneclaw_core.channels.conversation import TurnListener as TurnListener
+    from oneclaw_core.channels.inbound_files import message_with_files as message_with_files
+    from oneclaw_core.channels.mailbox import ChatState as ChatState
     from oneclaw_core.channels.mailbox import Mailbox as Mailbox
     from oneclaw_core.channels.mentions import with_mentioned_files as with_mentioned_files
     from oneclaw_core.channels.message_view import split_text as split_text
@@ -38,7 +40,8 @@ _NAMES = {
     ".turn.status": "SessionStatus",
     "chat_channel": "ChatChannel ChatQuestion Inbound InboundFile RetryLaterError UndeliverableError",
     "conversation": "Conversation TurnListener",
-    "mailbox": "Mailbox",
+    "inbound_files": "message_with_files",
+    "mailbox": "ChatState Mailbox",
     "mentions": "with_mentioned_files",
     "message_view": "split_text",
     "pairing": "Pairing Person",

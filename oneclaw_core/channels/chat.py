@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from oneclaw_core.channels.conversation import Conversation
-from oneclaw_core.channels.inbound_files import received_files
+from oneclaw_core.channels.inbound_files import message_with_files
 from oneclaw_core.channels.mailbox import ChatState, OutgoingText
 from oneclaw_core.channels.message_view import MessageView, split_text
 from oneclaw_core.channels.shared_commands import (
@@ -24,7 +24,7 @@ from oneclaw_core.tools.permissions import PermissionAnswer
 from oneclaw_core.types.messages import MessageType
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection
+    from collections.abc import Callable, Collection, Iterable
 
     from oneclaw_core.app import OneClaw
     from oneclaw_core.channels.chat_channel import ChatChannel, Inbound
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from oneclaw_core.tools.permissions import PermissionRequest
     from oneclaw_core.tools.user_question import UserQuestion
     from oneclaw_core.types.events import TurnEvent
-    from oneclaw_core.types.messages import Message
+    from oneclaw_core.types.messages import Attachment, Message
 
 FORWARDED = "forwarded message"
 _NOT_IN_GROUPS = ("/sessions", "/continue", "/copy")
@@ -109,6 +109,7 @@ class Chat:
             session_name=state.session,
             agent=state.agent or (self._agents[0] if self._agents else None),
             model=state.model,
+            reasoning=state.reasoning,
             channel=channel.name,
             confirm=self._confirm,
             ask=self._ask,
@@ -219,13 +220,15 @@ class Chat:
         if command is None and not text.strip() and not self._conversation.attachments:
             raise UsageError("this message holds nothing that can be read here: send text, a photo or a file")
         found = await self._said(row, text)
-        if found is not None and not found[1]:
-            await self._finish(row, [found[0] or _STOPPED])
+        if found is not None and not found.is_open:
+            await self._finish(row, [found.answer or _STOPPED], found.files)
             return
         view = await self._begin_view(row)
         try:
             if found is not None:
                 self._conversation.attachments.clear()
+                if view.message is not None:
+                    view.message.attachments += found.files
                 await self._conversation.resume()
             else:
                 await self._note_begin(text, row)
@@ -241,12 +244,9 @@ class Chat:
         elif not inbound.is_private and inbound.person_name:
             text = f"{inbound.person_name}: {text}"
         folder = self._claw.home.path / "channels" / self._channel.name
-        attachments, notes = await received_files(self._channel, inbound.files, folder, str(row.id))
+        text, attachments = await message_with_files(text, inbound.files, folder, str(row.id), self._channel)
         self._conversation.attachments += attachments
-        if attachments and not text and not notes:
-            # A message has to have words.
-            notes = [f"[sent without words: {', '.join(each.name for each in attachments)}]"]
-        return "\n\n".join([text, *notes] if text else notes), (FORWARDED,) if inbound.is_forwarded else ()
+        return text, (FORWARDED,) if inbound.is_forwarded else ()
 
     async def _note_begin(self, text: str, row: InboxRow | None) -> None:
         """Begin the session, and store where its history ends, to find out after a crash what was said."""
@@ -260,13 +260,8 @@ class Chat:
             history = (await self._claw.store.load_turn(session.id, 0)).history
             await self._mailbox.begin(row.id, session.id, (history[-1].sequence or 0) if history else 0)
 
-    async def _said(self, row: InboxRow | None, text: str) -> tuple[str, bool] | None:
-        """Find out if a message was said before the program ended.
-
-        Returns:
-            What was answered, and True if the turn is the last one of the session and can be resumed; ``None`` if the
-            message was not said.
-        """
+    async def _said(self, row: InboxRow | None, text: str) -> _Said | None:
+        """Find out if a message was said before the program ended; return ``None`` if not."""
         if row is None or row.session_id is None or await self._claw.store.find_session(row.session_id) is None:
             return None
         later = await self._claw.services.sessions.messages(row.session_id, row.after_sequence)
@@ -276,10 +271,10 @@ class Chat:
         self._conversation.session_name = row.session_id
         turn = list(later[places[0] + 1 :])
         ends = [number for number, each in enumerate(turn) if each.type is MessageType.USER]
-        if not ends:
-            return "", True
-        answers = [each.content for each in turn[: ends[0]] if each.type is MessageType.ASSISTANT]
-        return (answers[-1] if answers else ""), False
+        turn = turn[: ends[0]] if ends else turn
+        files = [file for each in turn for file in each.attachments if file.is_for_user]
+        answers = [each.content for each in turn if each.type is MessageType.ASSISTANT] if ends else []
+        return _Said(answers[-1] if answers else "", files, is_open=not ends)
 
     async def _begin_view(self, row: InboxRow | None) -> _Shown:
         shown = _Shown(row, self._channel.view(self._chat))
@@ -308,12 +303,12 @@ class Chat:
         else:
             await self._finish(row, [shown.message.text or "(no answer)"])
 
-    async def _finish(self, row: InboxRow | None, texts: list[str]) -> None:
+    async def _finish(self, row: InboxRow | None, texts: list[str], files: Iterable[Attachment] = ()) -> None:
         """Mark a message as done, and put what answers it into the outbox in the same transaction."""
         message = None
         if self._shown is not None and self._shown.row is row:
             message, self._shown = self._shown.message, None
-        receipt, attachments = None, []
+        receipt, attachments = None, list(files)
         if message is not None:
             receipt, attachments = message.receipt, message.attachments
             if texts == [_STOPPED] and message.text:
@@ -336,7 +331,8 @@ class Chat:
     async def _keep(self) -> None:
         conversation = self._conversation
         session = await conversation.session()
-        state = ChatState(session.id if session else None, conversation.agent, conversation.model)
+        session_id = session.id if session else None
+        state = ChatState(session_id, conversation.agent, conversation.model, conversation.reasoning)
         if state != self._state:
             await self._mailbox.keep_chat(self._chat, state)
             self._state = state
@@ -372,6 +368,15 @@ class Chat:
     async def _confirm(self, text: str) -> bool:
         place = self._place()
         return place is not None and await self._questions.confirm(text, *place)
+
+
+@dataclass(frozen=True, slots=True)
+class _Said:
+    """A message in the history: its answer and files by now, and True if its turn can be resumed."""
+
+    answer: str
+    files: list[Attachment]
+    is_open: bool
 
 
 class _Shown:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import base64
 import json
 from abc import abstractmethod
-from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, ClassVar
+from dataclasses import asdict, dataclass, field
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from oneclaw_core.errors import OneClawError
 from oneclaw_core.plugins.contract.contact_points import Channel
@@ -45,12 +46,14 @@ class InboundFile:
         name: of the file, as the person's program says.
         media_type: of the file, as the person's program says.
         size: in bytes, ``None`` if unknown.
+        data: of the file, if it came with its message; ``None`` if it is to be fetched.
     """
 
     id: str
     name: str
     media_type: str = "application/octet-stream"
     size: int | None = None
+    data: bytes | None = field(default=None, repr=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,13 +84,22 @@ class Inbound:
 
     def to_json(self) -> str:
         """Write it for the inbox."""
-        return json.dumps(asdict(self), ensure_ascii=True)
+        return json.dumps(asdict(self), ensure_ascii=True, default=_in_base64)
 
     @classmethod
     def from_json(cls, text: str) -> Inbound:
         """Read what :meth:`to_json` wrote."""
         values = json.loads(text)
-        return cls(**values | {"files": tuple(InboundFile(**each) for each in values["files"])})
+        return cls(**values | {"files": tuple(_file(each) for each in values["files"])})
+
+
+def _in_base64(data: bytes) -> str:
+    return base64.b64encode(data).decode()
+
+
+def _file(values: dict[str, Any]) -> InboundFile:
+    data = values.get("data")
+    return InboundFile(**values | {"data": None if data is None else base64.b64decode(data)})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

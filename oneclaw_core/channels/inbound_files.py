@@ -21,28 +21,42 @@ _MAX_NAME_CHARACTERS = 100
 _UNSAFE = re.compile(r"[^\w.-]+")
 
 
-async def received_files(
-    channel: ChatChannel, files: Sequence[InboundFile], folder: Path, number: str
-) -> tuple[list[Attachment], list[str]]:
-    """Fetch files.
+async def message_with_files(
+    text: str, files: Sequence[InboundFile], folder: Path, number: str, channel: ChatChannel | None = None
+) -> tuple[str, list[Attachment]]:
+    """Fetch the files of a message.
 
     Args:
-        channel: that they came through.
-        files: what came.
-        folder: for those that no model looks at.
+        text: of the message.
+        files: what came with it.
+        folder: for files that no model looks at.
         number: of the message; begins the names of its files, so that fetching again replaces them.
+        channel: that they came through; ``None`` if all have their data.
 
     Returns:
-        Attachments for the model, and a line for each other file, or for one that could not be fetched.
+        The message, which names each file that no model looks at or that could not be fetched, and attachments for the
+        model.
     """
+    attachments, notes = await _received(files, folder, number, channel)
+    if attachments and not text and not notes:
+        # A message has to have words.
+        notes = [f"[sent without words: {', '.join(each.name for each in attachments)}]"]
+    return "\n\n".join([text, *notes] if text else notes), attachments
+
+
+async def _received(
+    files: Sequence[InboundFile], folder: Path, number: str, channel: ChatChannel | None
+) -> tuple[list[Attachment], list[str]]:
     attachments: list[Attachment] = []
     notes: list[str] = []
     for place, file in enumerate(files, 1):
         name = _safe_name(file.name)
         try:
-            data = await channel.fetch(file)
+            data = file.data if file.data is not None or channel is None else await channel.fetch(file)
         except OneClawError as error:
             notes.append(f"[file {name}: {error}]")
+            continue
+        if data is None:
             continue
         media_type = media_type_of(data)
         if media_type is not None and len(data) <= MAX_ATTACHMENT_BYTES:

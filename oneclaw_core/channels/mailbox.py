@@ -5,17 +5,18 @@ from __future__ import annotations
 import base64
 import json
 import time
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from oneclaw_core.channels.chat_channel import Inbound
 from oneclaw_core.types.messages import Attachment
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from oneclaw_core.app import OneClaw
     from oneclaw_core.sessions.plugin_tables import PluginTables, StorageConnection
+    from oneclaw_core.types.agents import ReasoningLevel
 
 STORAGE = "channels"
 KEPT_SECONDS = 30 * 24 * 3600
@@ -106,17 +107,19 @@ class OutboxRow:
 
 @dataclass(frozen=True, slots=True)
 class ChatState:
-    """The session, agent and model of a chat.
+    """The session of a chat, and what was chosen in it.
 
     Attributes:
         session: the id of its session, ``None`` as long as none is begun.
         agent: chosen in the chat.
         model: chosen in the chat.
+        reasoning: chosen in the chat.
     """
 
     session: str | None = None
     agent: str | None = None
     model: str | None = None
+    reasoning: ReasoningLevel | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,6 +196,47 @@ class Mailbox:
             self._channel | {"after": after},
         )
         return [InboxRow(row, Inbound.from_json(body), session, seq or 0) for row, body, session, seq in rows]
+
+    async def waiting_ids(self) -> list[str]:
+        """Return the ids of the messages that are not done, in order, without reading the messages."""
+
+        def read(connection: StorageConnection) -> list[str]:
+            rows = connection.execute(
+                f"SELECT message FROM {connection.table('inbox')} "
+                "WHERE channel = :channel AND state = 'waiting' ORDER BY id",
+                self._channel,
+            )
+            return [each[0] for each in rows]
+
+        return await self._tables.read(read)
+
+    async def find(self, message: str) -> InboxRow | None:
+        """Return a message that is not done by its id; ``None`` if there is none."""
+
+        def read(connection: StorageConnection) -> InboxRow | None:
+            found = connection.execute(
+                f"""SELECT id, body, session_id, after_sequence FROM {connection.table("inbox")}
+                    WHERE channel = :channel AND message = :message AND state = 'waiting'""",
+                self._channel | {"message": message},
+            ).fetchone()
+            return None if found is None else InboxRow(found[0], Inbound.from_json(found[1]), found[2], found[3] or 0)
+
+        return await self._tables.read(read)
+
+    async def done(self, messages: Iterable[str]) -> None:
+        """Mark messages as done by their ids; nothing answers them through the outbox."""
+        rows = [self._channel | {"message": each} for each in messages]
+
+        def change(connection: StorageConnection) -> None:
+            # The body goes: the history holds what was said.
+            connection.execute_many(
+                f"UPDATE {connection.table('inbox')} SET state = 'done', body = '' "
+                "WHERE channel = :channel AND message = :message",
+                rows,
+            )
+
+        if rows:
+            await self._tables.write(change)
 
     async def begin(self, row: int, session_id: str, after_sequence: int) -> None:
         """Note that a message is about to be said in a session."""
@@ -326,7 +370,7 @@ class Mailbox:
 
     async def keep_chat(self, chat: str, state: ChatState) -> None:
         """Keep something about a chat."""
-        body = json.dumps({"session": state.session, "agent": state.agent, "model": state.model})
+        body = json.dumps(asdict(state))
         await self._tables.write(
             lambda connection: connection.execute(
                 f"""INSERT INTO {connection.table("chats")} (channel, chat, body) VALUES (:channel, :chat, :body)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from oneclaw_core.sessions.locks import SessionLocks
     from oneclaw_core.sessions.schema import Table
 
-SCHEMA_VERSION = 16
+SCHEMA_VERSION = 17
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,8 +22,8 @@ _WRITE = f"""
     INSERT INTO messages (session_id, {", ".join(_COPIED)})
     VALUES (:session, {", ".join(f":{each}" for each in _COPIED)})"""
 _COPY_FILES = """
-    INSERT INTO attachments (message_sequence, position, name, media_type, data)
-    SELECT :new, position, name, media_type, data FROM attachments WHERE message_sequence = :old"""
+    INSERT INTO attachments (message_sequence, position, name, media_type, data, is_for_user)
+    SELECT :new, position, name, media_type, data, is_for_user FROM attachments WHERE message_sequence = :old"""
 _ORIGIN = "SELECT summary, summary_until, marks, directory FROM sessions WHERE id = :session"
 _SET_ORIGIN = """
     UPDATE sessions SET summary = :summary, summary_until = :until, marks = :marks, directory = :directory

@@ -82,9 +82,9 @@ def sent_files(messages: Iterable[Message], max_bytes: int = SENT_FILES_BYTES) -
     sent: deque[tuple[int, int]] = deque()
     total = 0
     for place, message in enumerate(messages):
-        if not message.attachments:
+        if not (files := message.files_for_model):
             continue
-        size = sum(each.size for each in message.attachments)
+        size = sum(each.size for each in files)
         sent.append((place, size))
         total += size
         if total > max_bytes:
@@ -107,4 +107,4 @@ def _characters(message: Message) -> int:
     length = len(message.content)
     if message.shown_characters is not None:
         length = min(length, message.shown_characters)
-    return length + len(message.tool_input or "") + sum(map(file_characters, message.attachments))
+    return length + len(message.tool_input or "") + sum(map(file_characters, message.files_for_model))

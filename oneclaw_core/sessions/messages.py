@@ -68,10 +68,10 @@ _FINISH = f"""
 _INSERT = f"INSERT INTO messages ({', '.join(_WRITTEN)}) VALUES ({', '.join(f':{each}' for each in _WRITTEN)})"
 
 _INSERT_FILE = """
-    INSERT INTO attachments (message_sequence, position, name, media_type, data)
-    VALUES (:message_sequence, :position, :name, :media_type, :data)"""
+    INSERT INTO attachments (message_sequence, position, name, media_type, data, is_for_user)
+    VALUES (:message_sequence, :position, :name, :media_type, :data, :is_for_user)"""
 _FILES = """
-    SELECT message_sequence, name, media_type, data FROM attachments
+    SELECT message_sequence, name, media_type, is_for_user, data FROM attachments
     WHERE message_sequence IN (:sequences) ORDER BY message_sequence, position"""
 # SQLite finds the length of a file without reading it.
 _FILE_LENGTHS = _FILES.replace("data FROM", "length(data) FROM")
@@ -143,6 +143,25 @@ def page(connection: Connection, session_id: str, after: int = 0, limit: int | N
     return _read(connection, connection.execute(_FORWARDS, parameters).fetchall())
 
 
+def newest(connection: Connection, session_id: str, before: int | None, limit: int) -> list[Message]:
+    """Read the newest entries of a history, in their order; their files are listed without the bytes.
+
+    Args:
+        connection: the transaction.
+        session_id: the session.
+        before: the ``sequence`` of the entry to end before, ``None`` for the end of the history.
+        limit: how many at most.
+    """
+    place = {
+        "session": clean_text(session_id),
+        "before": _ENDLESS if before is None else before,
+        "after": 0,
+        "page": limit,
+    }
+    rows = connection.execute(_BACKWARDS, place).fetchall()
+    return list(reversed(list(_with_file_names(connection, rows))))
+
+
 def newest_turns(
     connection: Connection,
     session_id: str,
@@ -176,14 +195,18 @@ def _backwards(connection: Connection, session_id: str, after: int) -> Iterator[
     while True:
         parameters = {"session": clean_text(session_id), "before": before, "after": after, "page": _PAGE}
         rows = connection.execute(_BACKWARDS, parameters).fetchall()
-        carriers = [row[0] for row in rows if row[_ATTACHMENT_COUNT]]
-        files = _list_files(connection, carriers) if carriers else {}
-        for row in rows:
-            message = _to_message(row)
-            yield replace(message, attachments=files[row[0]]) if row[0] in files else message
+        yield from _with_file_names(connection, rows)
         if len(rows) < _PAGE:
             return
         before = rows[-1][0]
+
+
+def _with_file_names(connection: Connection, rows: Sequence[tuple[Any, ...]]) -> Iterator[Message]:
+    carriers = [row[0] for row in rows if row[_ATTACHMENT_COUNT]]
+    files = _list_files(connection, carriers) if carriers else {}
+    for row in rows:
+        message = _to_message(row)
+        yield replace(message, attachments=files[row[0]]) if row[0] in files else message
 
 
 def group_loads(connection: Connection, session_id: str) -> list[Message]:
@@ -243,7 +266,8 @@ def _store(connection: Connection, session_id: str, message: Message, moment: in
         if earlier is not None:
             return earlier
     files = tuple(
-        Attachment(clean_text(each.name), clean_text(each.media_type), bytes(each.data)) for each in message.attachments
+        Attachment(clean_text(each.name), clean_text(each.media_type), bytes(each.data), is_for_user=each.is_for_user)
+        for each in message.attachments
     )
     row = _to_row(session_id, message, moment)
     sequence = connection.insert_numbered(_INSERT, row, "sequence")
@@ -391,6 +415,7 @@ def _store_files(connection: Connection, sequence: int, files: Sequence[Attachme
                 "name": file.name,
                 "media_type": file.media_type,
                 "data": file.data,
+                "is_for_user": True if file.is_for_user else None,
             }
             for position, file in enumerate(files)
         ],
@@ -400,8 +425,8 @@ def _store_files(connection: Connection, sequence: int, files: Sequence[Attachme
 def _list_files(connection: Connection, carriers: Sequence[int]) -> dict[int, tuple[Attachment, ...]]:
     """List the files of messages by their numbers, without the bytes."""
     files: dict[int, tuple[Attachment, ...]] = {}
-    for sequence, name, media_type, length in _file_rows(connection, _FILE_LENGTHS, carriers):
-        file = Attachment(name, media_type, b"", left_out_bytes=length)
+    for sequence, name, media_type, is_for_user, length in _file_rows(connection, _FILE_LENGTHS, carriers):
+        file = Attachment(name, media_type, b"", left_out_bytes=length, is_for_user=bool(is_for_user))
         files[sequence] = (*files.get(sequence, ()), file)
     return files
 
@@ -418,10 +443,10 @@ def _with_files(connection: Connection, messages: Sequence[Message], carriers: C
     if not wanted:
         return list(messages)
     files: dict[int | None, list[Attachment]] = {}
-    for sequence, name, media_type, data in _file_rows(connection, _FILES, wanted):
+    for sequence, name, media_type, is_for_user, data in _file_rows(connection, _FILES, wanted):
         if not isinstance(data, bytes):
             raise damaged_value()
-        files.setdefault(sequence, []).append(Attachment(name, media_type, data))
+        files.setdefault(sequence, []).append(Attachment(name, media_type, data, is_for_user=bool(is_for_user)))
     return [
         replace(message, attachments=tuple(files[message.sequence])) if message.sequence in files else message
         for message in messages

@@ -323,6 +323,11 @@ def _add_directories_and_ended_parts(connection: Connection) -> None:
     connection.execute(f"ALTER TABLE sessions ADD COLUMN ended_from {types[ColumnType.BIG_INTEGER]}")
 
 
+def _add_files_for_users(connection: Connection) -> None:
+    """Migrate version 16 to version 17; files of before are for models."""
+    connection.execute(f"ALTER TABLE attachments ADD COLUMN is_for_user {connection.dialect.types[ColumnType.BOOLEAN]}")
+
+
 # The first brings version 1 to version 2, and so on.
 MIGRATIONS: tuple[Migration, ...] = (
     _add_attachments_summaries_and_fingerprints,
@@ -340,6 +345,7 @@ MIGRATIONS: tuple[Migration, ...] = (
     _mark_providers_added_by_tools,
     _add_models_of_answers,
     _add_directories_and_ended_parts,
+    _add_files_for_users,
 )
 
 

@@ -190,6 +190,7 @@ attachments = Table(
         Column("name", is_required=True),
         Column("media_type", is_required=True),
         Column("data", ColumnType.BYTES, is_required=True),
+        Column("is_for_user", ColumnType.BOOLEAN, remark="True for a file that a tool sent to the user; else NULL."),
     ),
     primary_key=("message_sequence", "position"),
 )

@@ -205,6 +205,7 @@ class Store:
     # Messages
 
     messages = _reads(stored_messages.page)
+    newest_messages = _reads(stored_messages.newest)
     count_messages = _reads(stored_messages.count)
     finish_calls = _writes_own(stored_messages.finish_calls)
     _store_answer = _writes_own(stored_turns.store_answer)

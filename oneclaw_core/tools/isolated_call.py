@@ -73,7 +73,8 @@ def _answer(data: bytes) -> dict[str, Any]:
         "error_type": result.error_type,
         "error_message": result.error_message,
         "attachments": [
-            [each.name, each.media_type, base64.b64encode(each.data).decode()] for each in result.attachments
+            [each.name, each.media_type, base64.b64encode(each.data).decode(), each.is_for_user]
+            for each in result.attachments
         ],
         "loads_groups": result.loads_groups,
     }

@@ -161,7 +161,8 @@ def _result_of(answer: bytes, returncode: int | None, target: FunctionTarget, co
             fields["error_type"],
             fields["error_message"],
             tuple(
-                Attachment(name, media_type, base64.b64decode(data)) for name, media_type, data in fields["attachments"]
+                Attachment(name, media_type, base64.b64decode(data), is_for_user=is_for_user)
+                for name, media_type, data, is_for_user in fields["attachments"]
             ),
             tuple(fields["loads_groups"]),
         )

@@ -180,7 +180,7 @@ def _reached_limit(history: Sequence[Message], estimated: int, limits: ContextLi
 
 def _characters(message: Message) -> int:
     length = len(message.content) + len(message.tool_input or "")
-    return length + sum(map(file_characters, message.attachments)) if message.attachments else length
+    return length + sum(map(file_characters, message.files_for_model)) if message.attachments else length
 
 
 def _kept_tokens(reason: CompactionReason, estimated: int, fixed: int, limits: ContextLimits) -> int | None:

@@ -60,7 +60,7 @@ def message_tokens(message: Message) -> int:
     if message.type in (MessageType.TOOL_CALL, MessageType.TOOL_RESULT):
         size += len(message.tool_name or "")
         around = _TOKENS_AROUND_CALL
-    return _tokens(size) + around + sum(attachment_tokens(each) for each in message.attachments)
+    return _tokens(size) + around + sum(attachment_tokens(each) for each in message.files_for_model)
 
 
 def attachment_tokens(attachment: Attachment) -> int:

@@ -217,7 +217,7 @@ def with_files_taken(messages: Sequence[Message], accepted: Sequence[str] | None
 def _with_notes(message: Message, accepted: Sequence[str] | None, *, is_old: bool) -> Message:
     taken = []
     notes = []
-    for each in message.attachments:
+    for each in message.files_for_model:
         if accepted is not None and not each.media_type.lower().startswith(tuple(accepted)):
             notes.append(f"[{_named(each)} cannot be shown to this model]")
         elif is_old or each.left_out_bytes is not None:
@@ -225,7 +225,7 @@ def _with_notes(message: Message, accepted: Sequence[str] | None, *, is_old: boo
         else:
             taken.append(each)
     if not notes:
-        return message
+        return message if len(taken) == len(message.attachments) else replace(message, attachments=tuple(taken))
     text = "\n".join([*filter(None, [message.content]), *notes])
     return replace(message, content=text, is_json=False, attachments=tuple(taken))
 

@@ -339,7 +339,9 @@ class Turn:
                 if isinstance(item, ToolProgress):
                     await self._emit(ToolProgressEvent(item.call.id, item.call.name, item.message, item.fraction))
                     continue
-                await self._emit(ToolResultEvent(item.call.id, item.call.name, item.result, item.duration_ms))
+                stored = self._results.get(item.call.id)
+                place = stored.sequence if stored is not None else None
+                await self._emit(ToolResultEvent(item.call.id, item.call.name, item.result, item.duration_ms, place))
                 if item.call.name == LOAD_TOOL_GROUP and item.result.is_success:
                     loaded.add(item.call.id)
                 needed[item.call.id] = item.result.loads_groups

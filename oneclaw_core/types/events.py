@@ -75,22 +75,38 @@ class ToolProgressEvent:
 
 @dataclass(frozen=True, slots=True)
 class ToolResultEvent:
-    """A tool call has its result, and it is stored."""
+    """A tool call has its result, and it is stored.
+
+    Attributes:
+        id: of the call.
+        name: of the tool.
+        result: with its files.
+        duration_ms: how long the tool ran, in milliseconds.
+        sequence: of the result in the history; ``None`` if the event was made by hand.
+    """
 
     id: str
     name: str
     result: ToolResult
     duration_ms: float
+    sequence: int | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """The event as JSON."""
-        return {
+        document = {
             "event": "tool_result",
             "id": self.id,
             "name": self.name,
             **self.result.to_dict(),
             "duration_ms": round(self.duration_ms, 3),
         }
+        if not self.result.attachments:
+            return document
+        files = [
+            {"name": each.name, "media_type": each.media_type, "size": each.size, "is_for_user": each.is_for_user}
+            for each in self.result.attachments
+        ]
+        return document | {"sequence": self.sequence, "files": files}
 
 
 @dataclass(frozen=True, slots=True)

@@ -61,19 +61,21 @@ _ENDED_BY = {
 
 @dataclass(frozen=True, slots=True)
 class Attachment:
-    """A file that goes with a message: an image or a document that a model can look at.
+    """A file that goes with a message: for a model to look at, or from a tool for the user.
 
     Attributes:
         name: the file's name, without directories.
         media_type: such as ``image/png`` or ``application/pdf``.
         data: the file's bytes.
         left_out_bytes: how long the file is, if its bytes were left out when an old message was read; else ``None``.
+        is_for_user: True for a file that a tool sends to the user, of any kind; no model is shown it.
     """
 
     name: str
     media_type: str
     data: bytes = field(repr=False)
     left_out_bytes: int | None = None
+    is_for_user: bool = False
 
     @property
     def size(self) -> int:
@@ -101,7 +103,7 @@ class Message:
         is_incomplete: True if ``content`` is the beginning of an answer that broke off (of the model only).
         duration_ms: how long the tool ran, in milliseconds (results only).
         provider_data: what a wire format needs to get back verbatim later, by provider type.
-        attachments: files for the model to look at (of the user, and of results).
+        attachments: files for the model to look at (of the user, and of results), and for the user (of results).
         marks: where the content comes from; a model is not sent them.
         model: the model that wrote it, as ``PROVIDER/MODEL`` (of the model only); ``None`` if that was not stored.
         sequence: the place in the history; ``None`` until stored.
@@ -125,6 +127,13 @@ class Message:
     model: str | None = None
     sequence: int | None = None
     created_at: datetime | None = None
+
+    @property
+    def files_for_model(self) -> tuple[Attachment, ...]:
+        """The attachments that a model may look at."""
+        if not self.attachments:
+            return ()
+        return tuple(each for each in self.attachments if not each.is_for_user)
 
 
 @dataclass(frozen=True, slots=True)

@@ -112,7 +112,8 @@ class ToolResult:
         result: the value of a success, text or anything that JSON can hold.
         error_type: of an error, such as ``validation_error``.
         error_message: of an error, a sentence for the model.
-        attachments: images or documents for the model to look at, where it can.
+        attachments: images or documents for the model to look at, where it can, and files for the user, with
+            ``is_for_user``.
         loads_groups: tool groups that the turn loads after this call, as if the model had called ``load_tool_group``.
         shown: a text for people in a chat, below the line of the call; the model does not see it.
     """
@@ -138,7 +139,8 @@ class ToolResult:
 
         Args:
             value: text, or anything that JSON can hold.
-            attachments: images or documents for the model to look at.
+            attachments: images or documents for the model to look at, and files for the user, with
+                ``is_for_user``.
             loads_groups: tool groups to load after this call, since what was asked for needs them.
             shown: a text for people in a chat.
         """

@@ -6,7 +6,7 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-from oneclaw_core import ToolContext, hookimpl, tool
+from oneclaw_core import Attachment, ToolContext, ToolResult, hookimpl, tool
 from oneclaw_core.channels import (
     ChatChannel,
     ChatRouter,
@@ -28,6 +28,12 @@ def ring(context: ToolContext) -> str:
 
 
 @tool
+def hand_over() -> ToolResult:
+    """Send a file to the user."""
+    return ToolResult.success("Sent.", (Attachment("sales.csv", "text/csv", b"a,b", is_for_user=True),))
+
+
+@tool
 async def wait_long() -> str:
     """Wait."""
     waiting.set()
@@ -43,6 +49,7 @@ class Plugin:
     def register_tools(self, register):
         register(ring)
         register(wait_long)
+        register(hand_over)
 
     @hookimpl
     def register_chat_commands(self, register):
@@ -66,7 +73,7 @@ class Wire(ChatChannel):
     async def send(self, message):
         if self.failures:
             raise self.failures.pop(0)
-        self.sent.append((message.to, message.text))
+        self.sent.append((message.to, message.text or message.attachments))
         self.news.set()
         return Receipt(str(len(self.sent)))
 
@@ -366,6 +373,26 @@ def test_a_turn_that_was_killed_during_a_call_goes_on(home):
 
     run(home, first)
     assert run(home, second) == ([("c", "It was cut off.")], ["Wait"])
+
+
+def test_a_file_for_the_user_is_sent_once_though_its_turn_was_killed_later(home):
+    home.model.calls("hand_over").calls("wait_long").says("There.")
+
+    async def first(claw, wire, router):
+        waiting.clear()
+        await router.accept(message(1, "Send it and wait"))
+        await _reached()
+        return wire.sent
+
+    async def second(claw, wire, router):
+        await wire.until(lambda: len(wire.sent) == 2)
+        return wire.sent
+
+    assert run(home, first) == []
+    file = Attachment("sales.csv", "text/csv", b"a,b")
+    assert run(home, second) == [("c", "There."), ("c", (file,))]
+    (request,) = home.model.requests[-1:]
+    assert not any(each.attachments for each in request.messages)
 
 
 async def _reached():

@@ -1,7 +1,10 @@
 """Sessions under a real ``oneclaw serve``: killed in the middle, and reached by all ways to talk."""
 
 import asyncio
+import base64
+import json
 import os
+import re
 import subprocess
 import sys
 import time
@@ -14,10 +17,11 @@ from bot_api_server import OWNER, TOKEN, BotApiServer
 from model_server import ModelServer, calls, silence, text
 
 from oneclaw_core import OneClaw
-from oneclaw_core.channels import Mailbox, Pairing
+from oneclaw_core.channels import Inbound, Mailbox, Pairing
 from oneclaw_core.http import ServerTokens
 
 pytestmark = pytest.mark.one_python
+DOT = base64.b64decode("iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAIAAACQd1PeAAAADElEQVR4nGP4//8/AAX+Av4N70a4AAAAAElFTkSuQmCC")
 
 
 @pytest.fixture
@@ -86,7 +90,7 @@ def said(client, session):
 
 
 def test_what_comes_during_a_turn_is_answered_once_after_a_kill(token):
-    answers = [silence(), silence(), text("Both.")]
+    answers = [silence(), silence(), text("One."), text("Two.")]
     with ModelServer(answers) as server:
         with serving(token, server) as client:
             session = client.post("/api/sessions", json={}).json()["id"]
@@ -94,19 +98,66 @@ def test_what_comes_during_a_turn_is_answered_once_after_a_kill(token):
             client.post(place, json={"text": "first"})
             until(lambda: len(server.bodies) == 1)
             assert client.post(place, json={"text": "second"}).json()["state"] == "steering"
-        with serving(token, server):  # it begins the turn of the second message, and is killed in the middle
+        with serving(token, server):  # it goes on with the turn of the first message, and is killed in the middle
             until(lambda: len(server.bodies) == 2)
         with serving(token, server) as client:
-            until(lambda: said(client, session)[-1:] == [("assistant", "Both.")])
+            until(lambda: said(client, session)[-1:] == [("assistant", "Two.")])
             history = said(client, session)
             until(lambda: in_home(_waiting) == [])
 
-    assert history == [("user", "first"), ("user", "second"), ("assistant", "Both.")]
-    assert [sum(each["content"] == "second" for each in body["messages"]) for body in server.bodies] == [0, 1, 1]
+    assert history == [("user", "first"), ("assistant", "One."), ("user", "second"), ("assistant", "Two.")]
+    assert [sum(each["content"] == "second" for each in body["messages"]) for body in server.bodies] == [0, 0, 0, 1]
 
 
 async def _waiting(claw):
     return await (await Mailbox.open(claw, "web")).waiting()
+
+
+def test_the_message_that_begins_a_turn_outlives_a_kill_with_its_files(token):
+    """Killed before the model has answered: the next process finishes the turn without being asked."""
+    picture = {"name": "a.png", "media_type": "image/png", "data": base64.b64encode(DOT).decode()}
+    table = {"name": "b.csv", "media_type": "text/csv", "data": base64.b64encode(b"x,y").decode()}
+    with ModelServer([silence(), text("Seen.")]) as server:
+        with serving(token, server) as client:
+            session = client.post("/api/sessions", json={}).json()["id"]
+            place = f"/api/sessions/{session}/messages"
+            sent = {"text": "look", "attachments": [picture, table]}
+            assert client.post(place, json=sent).json()["state"] == "started"
+            until(lambda: len(server.bodies) == 1)
+        with serving(token, server) as client:
+            until(lambda: said(client, session)[-1:] == [("assistant", "Seen.")])
+            ((_, asked), _) = said(client, session)
+            until(lambda: in_home(_waiting) == [])
+
+    assert re.fullmatch(r"look\n\n\[file b.csv \(text/csv, 3 bytes\) is stored as .*-2-b.csv\]", asked)
+    assert "image" in json.dumps(server.bodies[1]["messages"])
+
+
+def test_a_message_that_was_stored_and_not_begun_is_said_by_the_next_process(token):
+    async def store(claw):
+        session = await claw.begin_session("trip")
+        mailbox = await Mailbox.open(claw, "web")
+        await mailbox.put(Inbound(id="0:gone", chat=session.id, person="web", text="Hi"), session_id=session.id)
+
+    in_home(store)
+    with ModelServer([text("Hello.")]) as server, serving(token, server) as client:
+        until(lambda: said(client, "trip") == [("user", "Hi"), ("assistant", "Hello.")])
+
+
+def test_files_during_a_turn_wait_for_its_end(token):
+    picture = {"name": "a.png", "media_type": "image/png", "data": base64.b64encode(DOT).decode()}
+    with ModelServer([silence(), text("Seen."), text("More.")]) as server, serving(token, server) as client:
+        session = client.post("/api/sessions", json={}).json()["id"]
+        place = f"/api/sessions/{session}/messages"
+        client.post(place, json={"text": "first"})
+        until(lambda: len(server.bodies) == 1)
+        assert client.post(place, json={"attachments": [picture]}).json()["state"] == "waiting"
+        assert client.post(place, json={"text": "then"}).json()["state"] == "waiting"
+        client.post(f"/api/sessions/{session}/stop", json={})
+        until(lambda: said(client, session)[-1:] == [("assistant", "More.")])
+        users = [content for kind, content in said(client, session) if kind == "user"]
+
+    assert users == ["first", "[sent without words: a.png]", "then"]
 
 
 @pytest.fixture

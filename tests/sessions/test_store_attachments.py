@@ -58,6 +58,38 @@ def test_files_come_back_in_their_order_wherever_messages_are_read(tmp_path: Pat
     asyncio.run(main())
 
 
+def test_files_for_the_user_are_stored_as_such_and_are_no_load_for_models(tmp_path: Path) -> None:
+    sent = Attachment("c.zip", "application/zip", b"PK", is_for_user=True)
+    entries = [user(), call("1"), with_files(success("1"), sent), assistant()]
+
+    async def main() -> None:
+        async with opened(tmp_path) as store:
+            session = await store.create_session(agent="default")
+            await store.append(session.id, entries)
+            assert (await store.messages(session.id))[2].attachments == (sent,)
+            copied = await store.branch_session(session.id)
+            assert (await store.messages(copied.id))[2].attachments == (sent,)
+            [left_out] = (await store.load_turn(session.id, None)).history[2].attachments
+            assert (left_out.is_for_user, left_out.data, left_out.size) == (True, b"", 2)
+
+    asyncio.run(main())
+
+
+def test_the_newest_messages_come_in_order_without_the_bytes_of_files(tmp_path: Path) -> None:
+    async def main() -> None:
+        async with opened(tmp_path) as store:
+            session = await store.create_session(agent="default")
+            stored = await store.append(session.id, [user("1"), with_files(user("2"), PICTURE), user("3")])
+            newest = await store.newest_messages(session.id, None, 2)
+            assert [each.content for each in newest] == ["2", "3"]
+            assert [(each.data, each.size) for each in newest[0].attachments] == [(b"", 256)]
+            before = await store.newest_messages(session.id, stored[2].sequence, 5)
+            assert [each.content for each in before] == ["1", "2"]
+            assert await store.newest_messages(session.id, 0, 5) == []
+
+    asyncio.run(main())
+
+
 def test_a_result_found_instead_of_a_second_one_has_its_files(tmp_path: Path) -> None:
     async def main() -> None:
         async with opened(tmp_path) as store:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from histories import database_path, opened, rows
 
-SQLITE = Path(__file__).with_name("schema_16_sqlite.sql").read_text(encoding="utf-8")
+SQLITE = Path(__file__).with_name("schema_17_sqlite.sql").read_text(encoding="utf-8")
 
 
 def compared(statement: str) -> str:
@@ -18,7 +18,7 @@ def compared(statement: str) -> str:
 
 
 @pytest.mark.only("sqlite")
-def test_a_new_sqlite_database_has_the_tables_of_version_16(tmp_path: Path) -> None:
+def test_a_new_sqlite_database_has_the_tables_of_version_17(tmp_path: Path) -> None:
     async def main() -> None:
         async with opened(tmp_path):
             pass

@@ -16,6 +16,7 @@ from oneclaw_core.turn.attachments import (
     read_attachment,
     size_text,
 )
+from oneclaw_core.turn.estimate import message_tokens
 from oneclaw_core.turn.request import with_files_taken
 
 BEGINNINGS = {
@@ -155,6 +156,13 @@ def test_a_file_that_the_model_does_not_take_is_a_note():
     assert message.attachments == (PICTURE,)
     assert message.content == "look\n[report.pdf (application/pdf) cannot be shown to this model]"
     assert with_files_taken([user("look", PICTURE, REPORT)], None)[0].attachments == (PICTURE, REPORT)
+
+
+def test_files_for_the_user_are_not_sent_and_cost_nothing():
+    sent = Attachment("huge.zip", "application/zip", bytes(SENT_FILES_BYTES), is_for_user=True)
+    [seen, result] = with_files_taken([user("look", PICTURE), user("sent", sent)], ("image/",))
+    assert (seen.attachments, result.attachments, result.content) == ((PICTURE,), (), "sent")
+    assert message_tokens(user("sent", sent)) == message_tokens(user("sent"))
 
 
 def test_old_files_are_notes_when_there_are_too_many():

@@ -203,6 +203,32 @@ def view_image(path: str, *, context: ToolContext) -> ToolResult:
     return ToolResult.success(f"{resolved}: {image.media_type}, {image.size:,} bytes", (image,))
 
 
+def send_file(path: str, name: str | None = None, *, context: ToolContext) -> ToolResult:
+    """Send a file to the user through the channel in use.
+
+    Args:
+        path: absolute, or relative as for ``read_file``.
+        name: that the user sees; ``None`` for that of the file.
+        context: of the call.
+
+    Raises:
+        PermissionDeniedError: the path lies outside the directories that tools may read.
+    """
+    from oneclaw_files.sending import read_for_user
+
+    try:
+        resolved = context.paths.readable(path)
+        file = read_for_user(resolved, context.paths, name)
+    except FileNotFoundError:
+        return _error(f"File not found: {path!r}")
+    except FilesError as error:
+        return ToolResult.error(error.error_type, str(error))
+    except OSError as error:
+        return _error(f"Cannot read {path!r}: {error.strerror or error}")
+    sent = f"{file.name} ({file.media_type}, {file.size:,} bytes)"
+    return ToolResult.success(f"Sent {sent} to the user.", (file,), shown=f"{sent}: {resolved}")
+
+
 def _existing(path: str, context: ToolContext) -> Path:
     resolved = context.paths.readable(path)
     if not resolved.exists():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from oneclaw_core import Attachment
 from oneclaw_core.testing import assert_tool_error, assert_tool_succeeded
 
 PNG = b"\x89PNG\r\n\x1a\n" + b"\0" * 20
@@ -140,6 +141,20 @@ def test_a_picture_is_shown_to_the_model(call_tool, project):
     assert (shown.attachments[0].media_type, shown.attachments[0].data) == ("image/png", PNG)
     assert "no PNG, JPEG, GIF or WebP" in assert_tool_error(call_tool("view_image", path="a.txt"), "execution_error")
     assert "File not found" in assert_tool_error(call_tool("view_image", path="gone.png"), "execution_error")
+
+
+def test_a_file_is_sent_to_the_user_and_not_to_the_model(project, call_tool):
+    (project / "sales.csv").write_text("a,b")
+    (project / "empty").touch()
+
+    sent = call_tool("send_file", path="sales.csv")
+    renamed = call_tool("send_file", path="sales.csv", name="../of\n2026.PDF")
+
+    assert assert_tool_succeeded(sent) == "Sent sales.csv (text/csv, 3 bytes) to the user."
+    assert sent.attachments == (Attachment("sales.csv", "text/csv", b"a,b", is_for_user=True),)
+    assert (renamed.attachments[0].name, renamed.attachments[0].media_type) == ("of_2026.PDF", "application/pdf")
+    assert "is empty" in assert_tool_error(call_tool("send_file", path="empty"), "execution_error")
+    assert "File not found" in assert_tool_error(call_tool("send_file", path="gone"), "execution_error")
 
 
 def test_what_it_registers(definitions_snapshot):

@@ -65,6 +65,7 @@ class Site:
         self.proxies = frozenset(proxies)
         self.access = Access(context.storage, f"oneclaw_{port}", is_secure=is_public)
         self.log: EventLog
+        self.waiting: WaitingMessages
         self.turns: Turns
         self.trials: Trials
 
@@ -72,8 +73,8 @@ class Site:
     async def running(self) -> AsyncGenerator[None, None]:
         """Run turns until the end of the block."""
         self.log = await EventLog.open(self.context.storage)
-        waiting = await WaitingMessages.open(self.claw)
-        self.turns = Turns(self.claw, self.log, waiting, self.context.logger)
+        self.waiting = await WaitingMessages.open(self.claw, self.log)
+        self.turns = Turns(self.claw, self.log, self.waiting, self.context.logger)
         self.trials = Trials(self.claw, self.context.storage, self.log, self.context.logger)
         taking = asyncio.create_task(self.turns.keep_taking(), name="messages that wait")
         try:
@@ -82,7 +83,7 @@ class Site:
             taking.cancel()
             await self.trials.aclose()
             await self.turns.aclose()
-            await waiting.aclose()
+            await self.waiting.aclose()
 
     async def decide(self, question: str, answer: str, by: str) -> None:
         """Take a person's answer to a question; the first answer counts.
@@ -108,9 +109,9 @@ class Site:
 
 def endpoints() -> list[Endpoint]:
     """Return all routes of the API."""
-    from oneclaw_serve import catalogue_api, chat_completions, sessions_api
+    from oneclaw_serve import catalogue_api, chat_completions, commands_api, sessions_api
 
-    return [*sessions_api.ENDPOINTS, *catalogue_api.ENDPOINTS, *chat_completions.ENDPOINTS]
+    return [*sessions_api.ENDPOINTS, *commands_api.ENDPOINTS, *catalogue_api.ENDPOINTS, *chat_completions.ENDPOINTS]
 
 
 def make_application(site: Site) -> ASGIApp:

@@ -169,6 +169,10 @@ class EventLog:
         """Keep a value for a client for a day."""
         await self._tables.write(_keep, {"client": client, "key": key, "value": value, "at": _now()})
 
+    async def kept(self, client: str, key: str) -> str | None:
+        """Return a kept value; ``None`` for none."""
+        return await self._tables.read(_kept, client, key)
+
     async def take(self, client: str, key: str) -> str | None:
         """Return a kept value and forget it; of several that ask at once, one gets it."""
         return await self._tables.write(_take, client, key)
@@ -340,6 +344,14 @@ def _keep(connection: StorageConnection, values: dict[str, Any]) -> None:
         "ON CONFLICT (client, key) DO UPDATE SET response = excluded.response, at = excluded.at",
         values,
     )
+
+
+def _kept(connection: StorageConnection, client: str, key: str) -> str | None:
+    row = connection.execute(
+        f"SELECT response FROM {connection.table('requests')} WHERE client = :client AND key = :key",
+        {"client": client, "key": key},
+    ).fetchone()
+    return row[0] if row else None
 
 
 def _take(connection: StorageConnection, client: str, key: str) -> str | None:

@@ -11,10 +11,12 @@ from typing import TYPE_CHECKING, Any
 from pydantic import Field
 from starlette.responses import JSONResponse, Response, StreamingResponse
 
-from oneclaw_core import Attachment, MessageType, NotFoundError
+from oneclaw_core import MessageType, NotFoundError
+from oneclaw_core.channels import InboundFile, expandable_command
 from oneclaw_serve.endpoint import PERSON, Body, Endpoint, answer_once
 from oneclaw_serve.errors import Refusal
 from oneclaw_serve.markdown import render
+from oneclaw_serve.waiting import Options
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
@@ -125,9 +127,11 @@ async def _messages(site: Site, caller: Caller, request: Request, body: None) ->
     running = await site.log.running_turn(session.id)
     cursor = running.first - 1 if running else (await site.log.bounds(session.id))[1]
     after = _number(request, "after", 0, 2**53)
+    before = _number(request, "before", 2**53, 2**53)
     limit = _number(request, "limit", _MOST_MESSAGES, _MOST_MESSAGES)
-    history = await site.claw.services.sessions.messages(session.id, after)
-    shown = [each for each in history if running is None or (each.sequence or 0) <= running.after_message]
+    end = before if running is None else min(before, running.after_message + 1)
+    newest = await site.claw.store.newest_messages(session.id, end, limit + 1)
+    shown = [each for each in newest if (each.sequence or 0) > after]
     with_html = request.query_params.get("html") == "1"
     return JSONResponse(
         {
@@ -142,13 +146,11 @@ async def _messages(site: Site, caller: Caller, request: Request, body: None) ->
 
 async def _send(site: Site, caller: Caller, request: Request, body: NewMessage) -> JSONResponse:
     session = await _find(site, request)
-    attachments = [_attachment(each) for each in body.attachments]
-    if not body.text.strip() and not attachments:
-        raise Refusal(400, "invalid_request", "text: the message is empty")
+    files = _files(body)
+    options = await _options(site, caller, body)
 
     async def work() -> dict[str, Any]:
-        options = {"agent": body.agent, "model": body.model}
-        state = await site.turns.send(session.id, body.text, attachments=attachments, options=options)
+        state = await site.turns.send(session.id, body.text, files, options)
         return {"session": session.id, "state": state}
 
     return await answer_once(site, caller, request, work)
@@ -157,9 +159,8 @@ async def _send(site: Site, caller: Caller, request: Request, body: NewMessage) 
 async def _edit(site: Site, caller: Caller, request: Request, body: NewMessage) -> JSONResponse:
     """Take the last message of the user off the history, with all that followed, and send another in its place."""
     session = await _find(site, request)
-    attachments = [_attachment(each) for each in body.attachments]
-    if not body.text.strip() and not attachments:
-        raise Refusal(400, "invalid_request", "text: the message is empty")
+    files = _files(body)
+    options = await _options(site, caller, body)
 
     async def work() -> dict[str, Any]:
         if await site.log.running_turn(session.id) is not None:
@@ -173,8 +174,7 @@ async def _edit(site: Site, caller: Caller, request: Request, body: NewMessage) 
         await sessions.end_history(session.id, asked[-1], part)
         await site.log.reset(session.id)
         try:
-            options = {"agent": body.agent, "model": body.model}
-            state = await site.turns.send(session.id, body.text, attachments=attachments, options=options)
+            state = await site.turns.send(session.id, body.text, files, options)
         except Refusal:
             await sessions.restore_history(session.id, part)
             await site.log.reset(session.id)
@@ -290,20 +290,33 @@ def _message(message: Message, *, with_html: bool) -> dict[str, Any]:
         }
     if message.attachments:
         document["attachments"] = [
-            {"name": each.name, "media_type": each.media_type, "size": each.size} for each in message.attachments
+            {"name": each.name, "media_type": each.media_type, "size": each.size, "is_for_user": each.is_for_user}
+            for each in message.attachments
         ]
     if with_html and message.type is MessageType.ASSISTANT:
         document["html"] = render(message.content)
     return document
 
 
-def _attachment(sent: SentFile) -> Attachment:
+def _files(body: NewMessage) -> list[InboundFile]:
+    if not body.text.strip() and not body.attachments:
+        raise Refusal(400, "invalid_request", "text: the message is empty")
+    return [_file_of(each) for each in body.attachments]
+
+
+def _file_of(sent: SentFile) -> InboundFile:
     try:
         data = base64.b64decode(sent.data, validate=True)
     except (binascii.Error, ValueError):
         raise Refusal(400, "invalid_request", f"attachments: {sent.name[:80]!r} is no base64") from None
-    name = sent.name.replace("\\", "/").rpartition("/")[2] or "file"
-    return Attachment(name, sent.media_type, data)
+    return InboundFile("", sent.name, sent.media_type, len(data), data)
+
+
+async def _options(site: Site, caller: Caller, body: NewMessage) -> Options:
+    # What a program sends is a message, whatever it begins with.
+    expandable = await expandable_command(site.claw, body.text) if caller.is_person else None
+    command, arguments = expandable or (None, "")
+    return Options(body.agent, body.model, command, arguments)
 
 
 def _number(request: Request, name: str, default: int, most: int) -> int:

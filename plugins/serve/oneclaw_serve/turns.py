@@ -4,152 +4,30 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections import deque
-from contextlib import aclosing, suppress
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 from weakref import WeakValueDictionary
 
-from oneclaw_core import OneClawError, SessionBusyError, TextEvent, TurnFinishedEvent, TurnStoppedError
+from oneclaw_core import OneClawError, SessionBusyError, TurnStoppedError
+from oneclaw_core.channels import Conversation
 from oneclaw_serve.errors import Refusal
-from oneclaw_serve.event_log import HEARTBEAT_SECONDS, LoggedEvent
-from oneclaw_serve.markdown import GrowingText
-from oneclaw_serve.questions import Questions
+from oneclaw_serve.live_turn import LiveTurn, Pulse
+from oneclaw_serve.waiting import CHANNEL
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Callable, Iterable
+    from collections.abc import AsyncGenerator, Callable, Sequence
     from logging import Logger
 
-    from oneclaw_core import Attachment, OneClaw, TurnEvent
-    from oneclaw_serve.event_log import EventLog
-    from oneclaw_serve.waiting import WaitingMessages
+    from oneclaw_core import OneClaw
+    from oneclaw_core.channels import InboundFile
+    from oneclaw_serve.event_log import EventLog, LoggedEvent
+    from oneclaw_serve.waiting import Options, WaitingMessages, WaitingText
 
-MERGE_SECONDS = 0.05
-"""The first piece of text is sent at once; later ones within this time are merged."""
 _LOOK_SECONDS = 1.0
 _TAKE_SECONDS = 5.0
 _PING_SECONDS = 10.0
 _MOST_TURNS = 256
 _MOST_WAITING = 20
-_MOST_RECENT = 200
-
-
-class LiveTurn:
-    """A turn of a session that this process works on, and messages that wait for its end.
-
-    Attributes:
-        task: runs it.
-        after_message: the ``sequence`` of the last message before it.
-        steering: messages for it.
-        taken: all of them, and the one that it began with if that had waited.
-    """
-
-    def __init__(self, session: str, log: EventLog, pulse: _Pulse) -> None:
-        self.session = session
-        self.task: asyncio.Task[None] | None = None
-        self.after_message = 0
-        self.steering: list[str] = []
-        self.taken: list[str] = []
-        self.questions = Questions(session, log, self.publish)
-        self.changed = asyncio.Event()
-        self._log = log
-        self._pulse = pulse
-        self._number = 0
-        self._unwritten: list[LoggedEvent] = []
-        self._writing = asyncio.Lock()
-        self._text = ""
-        self._growing = GrowingText()
-        self._timer: asyncio.TimerHandle | None = None
-
-    async def begin(self, after_message: int, text: str) -> None:
-        """Note that a turn begins."""
-        self.after_message = after_message
-        self._number = await self._log.begin_turn(self.session, after_message)
-        self._growing = GrowingText()
-        self._append("turn_started", {"text": text})
-        await self.write()
-
-    def publish(self, kind: str, data: dict[str, Any]) -> None:
-        """Add an event behind the text so far."""
-        self._flush_text(is_last=True)
-        self._append(kind, data)
-        if kind == "tool_call":
-            self._growing = GrowingText()
-
-    def add_text(self, text: str) -> None:
-        """Add a piece of the answer."""
-        self._text += text
-        if self._timer is None:
-            self._flush_text()
-            self._timer = asyncio.get_running_loop().call_later(MERGE_SECONDS, self._on_timer)
-
-    def _on_timer(self) -> None:
-        self._timer = None
-        if self._text or self._growing.is_behind:
-            self._flush_text()
-            self._timer = asyncio.get_running_loop().call_later(MERGE_SECONDS, self._on_timer)
-
-    def _flush_text(self, *, is_last: bool = False) -> None:
-        if not self._text and not self._growing.is_behind:
-            return
-        done, rest = self._growing.add(self._text, is_last=is_last)
-        if self._text or rest is not None:
-            self._append("text", {"text": self._text, "html_done": done, "html_rest": rest})
-        self._text = ""
-
-    def _append(self, kind: str, data: dict[str, Any]) -> None:
-        self._unwritten.append(LoggedEvent(self._number, kind, data))
-        self._number += 1
-        self.changed.set()
-
-    async def keep_writing(self) -> None:
-        """Write events as they come, those that come meanwhile together; show the turn alive."""
-        while True:
-            with suppress(TimeoutError):
-                async with asyncio.timeout(HEARTBEAT_SECONDS):
-                    await self.changed.wait()
-            self.changed.clear()
-            await self.write()
-
-    def forget(self) -> None:
-        """Have streams read from the database again, which other processes write too."""
-        self._pulse.forget()
-
-    async def write(self) -> None:
-        """Write what is not written yet."""
-        async with self._writing:
-            events, self._unwritten = self._unwritten, []
-            await self._log.add(self.session, events)
-        if events:
-            self._pulse.beat(events)
-
-
-class _Pulse:
-    """Wakes the streams of a session when its events are stored, and has the newest ones for them."""
-
-    def __init__(self) -> None:
-        self.next = asyncio.Event()
-        self._recent: deque[LoggedEvent] = deque(maxlen=_MOST_RECENT)
-
-    def beat(self, stored: Iterable[LoggedEvent] = ()) -> None:
-        """Wake those that wait."""
-        self._recent += stored
-        self.next.set()
-        self.next = asyncio.Event()
-
-    def forget(self) -> None:
-        """Forget the newest events: from now on another process may store some."""
-        self._recent.clear()
-
-    def after(self, number: int) -> list[LoggedEvent] | None:
-        """Return the events behind a number; ``None`` if only the database knows them."""
-        if not self._recent or number < self._recent[0].number - 1:
-            return None
-        newest = []
-        for each in reversed(self._recent):
-            if each.number <= number:
-                break
-            newest.append(each)
-        return newest[::-1]
 
 
 class Turns:
@@ -158,7 +36,7 @@ class Turns:
     Args:
         claw: the open home.
         log: where events go.
-        waiting: messages that came during a turn.
+        waiting: messages that are not answered.
         logger: of the plugin.
     """
 
@@ -168,32 +46,33 @@ class Turns:
         self._waiting = waiting
         self._logger = logger
         self._live: dict[str, LiveTurn] = {}
-        self._pulses: WeakValueDictionary[str, _Pulse] = WeakValueDictionary()
+        self._pulses: WeakValueDictionary[str, Pulse] = WeakValueDictionary()
         self._is_ending = False
 
-    async def send(
-        self, session: str, text: str, *, attachments: Iterable[Attachment] = (), options: dict[str, Any] | None = None
-    ) -> str:
-        """Begin a turn, or pass a message to the one that runs.
+    async def send(self, session: str, text: str, files: Sequence[InboundFile], options: Options) -> str:
+        """Store a message, and begin its turn or pass it to the one that runs.
+
+        Args:
+            session: its id.
+            text: the message.
+            files: with their data.
+            options: of this message alone.
 
         Returns:
-            ``started`` or ``steering``.
+            ``started``, ``steering`` if the turn under way reads it, or ``waiting`` if it is said after that turn.
 
         Raises:
             Refusal: another process runs a turn of the session, or too many turns run.
         """
         live = self._live.get(session)
-        if live is not None:
-            if attachments or len(live.steering) >= _MOST_WAITING:
-                raise Refusal(409, "session_busy", "a turn of this session runs: wait for its end, or stop it")
-            waiting = await self._waiting.put(session, text, live.after_message)
-            try:
-                return await self._say(waiting)
-            except Refusal:
-                await self._waiting.finish([waiting])  # the client is told, and sends it again
-                raise
-        await self._begin(session, text, attachments, options or {})
-        return "started"
+        if live is not None and len(live.steering) + len(live.later) >= _MOST_WAITING:
+            raise Refusal(409, "session_busy", f"{_MOST_WAITING} messages wait already: wait, or stop the turn")
+        message = await self._waiting.put(session, text, files, options)
+        try:
+            return await self._say(message)
+        except Refusal:
+            await self._waiting.finish([message])  # the client is told, and sends it again
+            raise
 
     async def resume(self, session: str) -> None:
         """Finish the last turn of a session.
@@ -203,23 +82,23 @@ class Turns:
         """
         if session in self._live:
             raise Refusal(409, "session_busy", "a turn of this session runs")
-        await self._begin(session, "", (), {"resume": True})
+        await self._begin(session, None, is_said=True)
 
-    async def _begin(self, session: str, text: str, attachments: Iterable[Attachment], options: dict[str, Any]) -> None:
+    async def _begin(self, session: str, message: WaitingText | None, *, is_said: bool) -> None:
         if len(self._live) >= _MOST_TURNS:
             raise Refusal(503, "busy", f"{_MOST_TURNS} turns run already: wait for the end of one")
         live = self._live[session] = LiveTurn(session, self._log, self._pulse_of(session))
-        live.taken.append(options.get("waited", ""))
+        if message is not None:
+            live.taken.append(message)
         try:
             if await self._log.running_turn(session) is not None and await self._is_locked(session):
                 raise Refusal(409, "session_busy", "another process runs a turn of this session")
-            messages = await self._claw.services.sessions.messages(session)
-            last = messages[-1].sequence if messages else 0
-            await live.begin(last or 0, text)
+            shown = message if message is not None and not is_said else None
+            await live.begin(await self._waiting.last_sequence(session), shown)
         except BaseException:
             self._live.pop(session, None)
             raise
-        live.task = asyncio.create_task(self._run(live, text, tuple(attachments), options), name=f"turn of {session}")
+        live.task = asyncio.create_task(self._run(live, shown), name=f"turn of {session}")
 
     async def _is_locked(self, session: str) -> bool:
         """Return True if a living process works on the session; that of a turn in the log may have been killed."""
@@ -229,46 +108,73 @@ class Turns:
         except SessionBusyError:
             return True
 
-    async def _run(
-        self, live: LiveTurn, text: str, attachments: tuple[Attachment, ...], options: dict[str, Any]
-    ) -> None:
+    async def _run(self, live: LiveTurn, message: WaitingText | None) -> None:
         writing = asyncio.create_task(live.keep_writing())
-        ended: dict[str, Any] = {"status": "interrupted", "error": None}
+        error: str | None = None
         try:
-            async with aclosing(self._events(live, text, attachments, options)) as events:
-                async for event in events:
-                    if isinstance(event, TextEvent):
-                        live.add_text(event.text)
-                        continue
-                    document = event.to_dict()
-                    live.publish(document.pop("event"), document)
-                    if isinstance(event, TurnFinishedEvent):
-                        ended = {"status": "finished", "error": None}
+            await self._talk(live, message)
         except TurnStoppedError:
             pass  # by another process: it is interrupted
-        except OneClawError as error:
-            ended = {"status": "failed", "error": str(error)}
+        except OneClawError as problem:
+            error = str(problem)
         except Exception:
             self._logger.exception("a turn of session %s failed", live.session)
-            ended = {"status": "failed", "error": "an unexpected error; oneclaw log shows it"}
+            error = "an unexpected error; oneclaw log shows it"
         finally:
             writing.cancel()
-            live.publish("turn_ended", ended)
+            status = "failed" if error is not None else "finished" if live.is_finished else "interrupted"
+            live.publish("turn_ended", {"status": status, "error": error})
             await asyncio.shield(self._finish(live))
 
+    async def _talk(self, live: LiveTurn, message: WaitingText | None) -> None:
+        """Have the message answered, or without one the last turn finished."""
+        conversation = await self.conversation(live.session, live)
+        if message is None:
+            await conversation.resume()
+            return
+        options = message.options
+        conversation.agent = options.agent or conversation.agent
+        conversation.model = options.model or conversation.model
+        conversation.attachments += message.attachments
+        await conversation.send(options.arguments if options.command else str(message), command=options.command)
+
+    async def conversation(self, session: str | None, live: LiveTurn) -> Conversation:
+        """Return the conversation of a session, as its person has chosen agent and model.
+
+        Args:
+            session: its id; ``None`` for one that is not begun.
+            live: its turn.
+        """
+        state = await self._waiting.mailbox.chat(session or "")
+        return Conversation(
+            self._claw,
+            live,
+            live.notify,
+            session_name=session,
+            agent=state.agent,
+            model=state.model,
+            reasoning=state.reasoning,
+            channel=CHANNEL,
+            ask=live.questions.ask,
+            ask_user=live.questions.ask_user,
+            steering=live.steering,
+            waiting=live.left,
+        )
+
     async def _finish(self, live: LiveTurn) -> None:
+        # What no tool call took is said next.
+        next_ones: list[Any] = [*live.left, *live.steering, *live.later]
         try:
             await live.write()
             live.forget()
             await self._log.end_turn(live.session)
             if self._is_ending:
                 return  # what was not finished is taken up after the next start
-            left = {id(each) for each in live.steering}
-            await self._waiting.finish(each for each in live.taken if id(each) not in left)
+            waits = {id(each) for each in next_ones}
+            await self._waiting.finish(each for each in live.taken if id(each) not in waits)
         finally:
             self._live.pop(live.session, None)
-        # What no tool call took is said next.
-        for each in live.steering:
+        for each in next_ones:
             with suppress(Refusal, OneClawError):  # then it is taken again later
                 await self._say(each)
 
@@ -276,53 +182,41 @@ class Turns:
         """Take up the messages of processes that were killed, until cancelled."""
         while True:
             try:
-                for text, is_said in await self._waiting.take():
-                    if text.session not in self._live and await self._is_locked(text.session):
-                        self._waiting.leave(text)
+                for message, is_said in await self._waiting.take():
+                    if message.session not in self._live and await self._is_locked(message.session):
+                        self._waiting.leave(message)
                     else:
-                        await self._say(text, is_said=is_said)
+                        await self._say(message, is_said=is_said)
             except (Refusal, OneClawError) as error:
                 self._logger.warning("messages that wait were not taken up: %s", error)
             await asyncio.sleep(_TAKE_SECONDS)
 
-    async def _say(self, text: Any, *, is_said: bool = False) -> str:
+    async def _say(self, message: WaitingText, *, is_said: bool = False) -> str:
         """Say a message that is stored: in the turn that runs, else as the next turn.
 
         Args:
-            text: the message.
+            message: the message.
             is_said: True if it stands in the history, and its turn is to be finished.
 
         Raises:
             Refusal: not now; it is taken again later.
         """
-        live = self._live.get(text.session)
+        live = self._live.get(message.session)
         if live is not None:
-            live.taken.append(text)
-            if not is_said:
-                live.steering.append(text)
+            live.taken.append(message)
+            if is_said:
+                return "steering"
+            if live.later or not message.is_plain:
+                live.later.append(message)
+                return "waiting"
+            live.steering.append(message)
             return "steering"
         try:
-            await self._begin(text.session, "" if is_said else text, (), {"resume": is_said, "waited": text})
+            await self._begin(message.session, message, is_said=is_said)
         except BaseException:
-            self._waiting.leave(text)
+            self._waiting.leave(message)
             raise
         return "started"
-
-    def _events(
-        self, live: LiveTurn, text: str, attachments: tuple[Attachment, ...], options: dict[str, Any]
-    ) -> AsyncGenerator[TurnEvent, None]:
-        if options.get("resume"):
-            return self._claw.resume(live.session, ask=live.questions.ask, steering=live.steering)
-        return self._claw.send_message(
-            text,
-            session=live.session,
-            attachments=attachments,
-            agent=options.get("agent"),
-            model=options.get("model"),
-            ask=live.questions.ask,
-            ask_user=live.questions.ask_user,
-            steering=live.steering,
-        )
 
     async def stop(self, session: str) -> bool:
         """Stop the turn of a session, in whatever process it runs; return False if none does."""
@@ -341,9 +235,9 @@ class Turns:
         if live is not None:
             live.questions.answered(approval, answer)
 
-    def is_live(self, session: str) -> bool:
-        """Return True if this process runs a turn of the session."""
-        return session in self._live
+    def live(self, session: str) -> LiveTurn | None:
+        """Return the turn of the session that this process runs; ``None`` if it runs none."""
+        return self._live.get(session)
 
     def end_streams(self) -> None:
         """Have all streams of events end, before the server stops."""
@@ -351,10 +245,10 @@ class Turns:
         for pulse in list(self._pulses.values()):
             pulse.beat()
 
-    def _pulse_of(self, session: str) -> _Pulse:
+    def _pulse_of(self, session: str) -> Pulse:
         pulse = self._pulses.get(session)
         if pulse is None:
-            pulse = self._pulses[session] = _Pulse()
+            pulse = self._pulses[session] = Pulse()
         return pulse
 
     async def aclose(self) -> None:

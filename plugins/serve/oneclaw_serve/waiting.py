@@ -1,4 +1,4 @@
-"""Messages that came while a turn ran, in the inbox of the database until their turn has ended.
+"""Messages that are not answered, in the inbox of the database until their turn has ended.
 
 Each process writes to a separate place in the inbox, whose lock it holds. The lock of a process that ends is
 released, and another process takes its messages over.
@@ -6,20 +6,41 @@ released, and another process takes its messages over.
 
 from __future__ import annotations
 
+import json
 import uuid
 from contextlib import AsyncExitStack
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING
 
-from oneclaw_core import MessageType, SessionBusyError
-from oneclaw_core.channels import Inbound, Mailbox
+from oneclaw_core import Attachment, MessageType, SessionBusyError
+from oneclaw_core.channels import Inbound, InboundFile, Mailbox, message_with_files
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from oneclaw_core import Message, OneClaw
+    from oneclaw_serve.event_log import EventLog
 
 CHANNEL = "web"
+_OPTIONS = "options of messages"
 _MOST_PLACES = 1_000
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """The limits of a process that has restricted itself.
+
+    Attributes:
+        agent: that answers; ``None`` for that of the session.
+        model: that answers; ``None`` for that of the session.
+        command: a command that a plugin expands into the message.
+        arguments: of the command.
+    """
+
+    agent: str | None = None
+    model: str | None = None
+    command: str | None = None
+    arguments: str = ""
 
 
 class WaitingText(str):
@@ -29,19 +50,30 @@ class WaitingText(str):
         id: of the message in the inbox.
         session: where it is to be said.
         after_message: the ``sequence`` of the last message when it came.
+        attachments: for the model to look at.
+        options: of it alone.
     """
 
-    __slots__ = ("after_message", "id", "session")
+    __slots__ = ("after_message", "attachments", "id", "options", "session")
     id: str
     session: str
     after_message: int
+    attachments: tuple[Attachment, ...]
+    options: Options
 
     @classmethod
-    def of(cls, inbound: Inbound, after_message: int) -> WaitingText:
+    def of(cls, inbound: Inbound, after_message: int, options: Options) -> WaitingText:
         """Make one of a message in the inbox."""
         made = cls(inbound.text)
         made.id, made.session, made.after_message = inbound.id, inbound.chat, after_message
+        made.attachments = tuple(Attachment(each.name, each.media_type, each.data or b"") for each in inbound.files)
+        made.options = options
         return made
+
+    @property
+    def is_plain(self) -> bool:
+        """True if it is nothing but text, which a turn under way can read."""
+        return not self.attachments and self.options == Options()
 
 
 class WaitingMessages:
@@ -50,20 +82,25 @@ class WaitingMessages:
     Args:
         claw: the open home.
         mailbox: of the channel.
+        log: keeps the options of messages.
+
+    Attributes:
+        mailbox: of the channel.
     """
 
-    def __init__(self, claw: OneClaw, mailbox: Mailbox) -> None:
+    def __init__(self, claw: OneClaw, mailbox: Mailbox, log: EventLog) -> None:
+        self.mailbox = mailbox
         self._claw = claw
-        self._mailbox = mailbox
+        self._log = log
         self._place = ""
         self._places: set[str] = set()
         self._held = AsyncExitStack()
         self._taken: set[str] = set()
 
     @classmethod
-    async def open(cls, claw: OneClaw) -> WaitingMessages:
+    async def open(cls, claw: OneClaw, log: EventLog) -> WaitingMessages:
         """Open the inbox, at a place that no living process has."""
-        made = cls(claw, await Mailbox.open(claw, CHANNEL))
+        made = cls(claw, await Mailbox.open(claw, CHANNEL), log)
         for number in range(_MOST_PLACES):
             if await made._hold(place := str(number)):
                 made._place = place
@@ -84,28 +121,47 @@ class WaitingMessages:
             self._places.add(place)
         return True
 
-    async def put(self, session: str, text: str, turn_after: int) -> WaitingText:
+    async def put(self, session: str, text: str, files: Sequence[InboundFile], options: Options) -> WaitingText:
         """Store a message; once this returns, it is not lost.
 
         Args:
             session: where it is to be said.
             text: the message.
-            turn_after: the ``sequence`` of the last message before the turn under way.
+            files: with their data.
+            options: of it alone.
         """
-        later = await self._claw.services.sessions.messages(session, turn_after)
-        after = (later[-1].sequence if later else None) or turn_after
-        inbound = Inbound(id=f"{self._place}:{uuid.uuid4().hex}", chat=session, person=CHANNEL, text=text)
+        number = uuid.uuid4().hex
+        folder = self._claw.home.path / "channels" / CHANNEL
+        text, attachments = await message_with_files(text, files, folder, number)
+        inbound = Inbound(
+            id=f"{self._place}:{number}",
+            chat=session,
+            person=CHANNEL,
+            text=text,
+            files=tuple(map(self.file_of, attachments)),
+        )
+        after = await self.last_sequence(session)
         self._taken.add(inbound.id)
-        await self._mailbox.put(inbound, session_id=session, after_sequence=after)
-        return WaitingText.of(inbound, after)
+        if options != Options():
+            await self._log.keep(_OPTIONS, inbound.id, json.dumps(asdict(options)))
+        await self.mailbox.put(inbound, session_id=session, after_sequence=after)
+        return WaitingText.of(inbound, after, options)
 
-    async def finish(self, texts: Iterable[str]) -> None:
+    @staticmethod
+    def file_of(attachment: Attachment) -> InboundFile:
+        """Return an attachment as a file that came with its message."""
+        return InboundFile("", attachment.name, attachment.media_type, attachment.size, attachment.data)
+
+    async def last_sequence(self, session: str) -> int:
+        """Return the ``sequence`` of the last message of a session, 0 without one."""
+        history = (await self._claw.store.load_turn(session, 0)).history
+        return (history[-1].sequence if history else None) or 0
+
+    async def finish(self, texts: Iterable[WaitingText]) -> None:
         """Forget messages that were said."""
-        found = {each.id: each for each in texts if isinstance(each, WaitingText)}
-        for row in await self._mailbox.waiting() if found else ():
-            if row.inbound.id in found:
-                await self._mailbox.finish(row.id, row.inbound.chat)
-        self._taken -= found.keys()
+        found = [each.id for each in texts]
+        await self.mailbox.done(found)
+        self._taken -= set(found)
 
     def leave(self, text: WaitingText) -> None:
         """Have a message that cannot be said now taken again later."""
@@ -119,11 +175,13 @@ class WaitingMessages:
         """
         found = []
         said: dict[str, set[int]] = {}
-        for row in await self._mailbox.waiting():
-            inbound = row.inbound
-            if inbound.id in self._taken or not await self._hold(inbound.id.partition(":")[0]):
+        for each in await self.mailbox.waiting_ids():
+            if each in self._taken or not await self._hold(each.partition(":")[0]):
                 continue
-            text = WaitingText.of(inbound, row.after_sequence)
+            row = await self.mailbox.find(each)
+            if row is None:
+                continue
+            text = WaitingText.of(row.inbound, row.after_sequence, await self._options(each))
             if await self._claw.store.find_session(text.session) is None:
                 await self.finish([text])
                 continue
@@ -138,6 +196,10 @@ class WaitingMessages:
         self._taken |= {text.id for text, _ in found}
         return found
 
+    async def _options(self, message: str) -> Options:
+        kept = await self._log.kept(_OPTIONS, message)
+        return Options() if kept is None else Options(**json.loads(kept))
+
 
 def _is_answered(rest: Sequence[Message]) -> bool:
     """Return True if nothing is left to do for a message, judging by what stands behind it."""
@@ -146,10 +208,11 @@ def _is_answered(rest: Sequence[Message]) -> bool:
     return bool(rest) and rest[-1].type is MessageType.ASSISTANT and not rest[-1].is_incomplete
 
 
-def _place_of(text: str, later: Sequence[Message], said: set[int]) -> int | None:
+def _place_of(text: WaitingText, later: Sequence[Message], said: set[int]) -> int | None:
     """Return the place of a message in the history behind it; each message of the history is found once."""
+    end = text.options.arguments if text.options.command else text
     for place, each in enumerate(later):
-        is_it = each.type is MessageType.USER and (each.content == text or each.content.endswith(text))
+        is_it = each.type is MessageType.USER and each.content.endswith(end)
         if is_it and (number := each.sequence or 0) not in said:
             said.add(number)
             return place

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from web_site import web_site
+from web_site import CHROMIUM, web_site
 
-from oneclaw_core import hookimpl, tool
+from oneclaw_core import Attachment, ToolResult, hookimpl, tool
 from oneclaw_core.plugins import WebForm, WebLink, WebPage, WebResponse, WebText
+
+PICTURES = Path(__file__).parents[3] / "docs" / "pictures"
 
 
 @tool(required_permissions=["weather.read"])
@@ -20,6 +23,16 @@ async def forecast(city: str) -> str:
         city: where.
     """
     return f"sun in {city} <script>alert(1)</script>"
+
+
+@tool
+def report(name: str = "sun.csv") -> ToolResult:
+    """Send a report."""
+    return ToolResult.success("Sent.", (Attachment(name, "text/csv", b"day,sun", is_for_user=True),))
+
+
+async def diary(context, rest):
+    return "Dear diary" if await context.confirm("Write it?") else "Nothing is written."
 
 
 async def hook(context, request):
@@ -51,6 +64,11 @@ class Weather:
     @hookimpl
     def register_tools(self, register):
         register(forecast)
+        register(report)
+
+    @hookimpl
+    def register_chat_commands(self, register):
+        register("diary", diary)
 
     @hookimpl
     def register_routes(self, register):
@@ -74,3 +92,60 @@ def serving(oneclaw_factory):
         return asyncio.run(scene())
 
     return SimpleNamespace(run=run, model=home.model, server=web_site, home=home, notices=weather.notices)
+
+
+@pytest.fixture(scope="module")
+def chromium():
+    """Run async functions of a browser on one event loop."""
+    from playwright.async_api import async_playwright
+
+    with asyncio.Runner() as runner:
+        playwright = runner.run(async_playwright().start())
+        arguments = ["--host-resolver-rules=MAP evil.example 127.0.0.1"]
+        # The server is to refuse attacks, whatever newer browsers do.
+        arguments += ["--disable-features=LocalNetworkAccessChecks"]
+        browser = runner.run(playwright.chromium.launch(executable_path=CHROMIUM, args=arguments))
+        yield lambda work: runner.run(work(browser))
+        runner.run(browser.close())
+        runner.run(playwright.stop())
+
+
+@pytest.fixture
+def at_page(chromium, serving):
+    """Run an async function of a rig, a page, and the list where errors, dialogs and violations are noted."""
+
+    def at_page(work, **options):
+        async def scene(browser):
+            noted = []
+            page = await browser.new_page(**options)
+            page.on("pageerror", lambda error: noted.append(str(error)))
+            page.on("dialog", lambda dialog: None if dialog.type == "prompt" else noted.append(dialog.message))
+            page.on("console", lambda each: noted.append(each.text) if "Content Security" in each.text else None)
+            page.set_default_timeout(10_000)
+            async with serving.home.opened() as claw, asyncio.timeout(60), serving.server(claw) as rig:
+                try:
+                    return await work(rig, page, noted)
+                finally:
+                    await page.context.close()
+
+        return chromium(scene)
+
+    return at_page
+
+
+@pytest.fixture
+def photograph(pytestconfig):
+    """Take a picture for the documentation, with ``pytest --oneclaw-update-snapshots``."""
+
+    async def photograph(page, name, width=None, **media):
+        if not pytestconfig.getoption("--oneclaw-update-snapshots"):
+            return
+        before = page.viewport_size
+        if width is not None:
+            await page.set_viewport_size({"width": width, "height": 640})
+            await page.emulate_media(**media)
+        await page.screenshot(path=PICTURES / f"{name}.png")
+        await page.set_viewport_size(before)
+        await page.emulate_media(color_scheme="dark")
+
+    return photograph

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import json
+import re
+import shutil
 
 import openai
+import pytest
 from web_site import read_events
 
 
@@ -166,3 +170,104 @@ def test_a_message_is_sent_in_the_place_of_the_last_one(serving):
     early, messages = serving.run(work)
     assert early.status_code == 409
     assert [each["text"] for each in messages] == ["first", "One.", "second", "Three."]
+
+
+def test_a_person_chooses_by_commands_and_a_program_sends_text(serving):
+    serving.model.says("One.").says("Two.")
+
+    async def work(rig):
+        async with await rig.browser() as person, await rig.program() as program:
+            session = (await program.post("/api/sessions", json={})).json()["id"]
+
+            async def command(text, session=session, **more):
+                return (await person.post("/api/commands", json={"text": text, "session": session, **more})).json()
+
+            answers = [await command(each) for each in ("/help", "/reasoning low", "/reasoning", "/nonsense", "Hi")]
+            chosen = await command("/agent", None, agent="General Assistant")
+            refused = await program.post("/api/commands", json={"text": "/help", "session": session})
+            await program.post(f"/api/sessions/{session}/messages", json={"text": "/help"})
+            last = (await read_events(program, session))[-1][0]
+            asked = await command("/diary write")
+            written = await command("/diary write", confirmed=[asked["text"]])
+            sent = await command("/steer And now?")
+            await read_events(program, session, after=last)
+            history = (await program.get(f"/api/sessions/{session}/messages")).json()["messages"]
+            return answers, chosen, refused.status_code, asked, written, sent, history
+
+    answers, chosen, refused, asked, written, sent, history = serving.run(work)
+    help_, low, shown, unknown, message = answers
+    assert "/diary" in help_["text"]
+    assert (low["text"], shown["text"]) == ("reasoning: low", "reasoning: low")
+    assert "there is no command /nonsense" in unknown["error"]["message"]
+    assert message == {"state": "message"}
+    assert (chosen["text"], chosen["agent"]) == ("agent: General Assistant", "General Assistant")
+    assert refused == 403
+    assert (asked, written["text"]) == ({"state": "question", "text": "Write it?"}, "Dear diary")
+    assert (sent["state"], sent["send"]) == ("done", None)
+    assert [each["text"] for each in history] == ["/help", "One.", "And now?", "Two."]
+    assert serving.model.requests[0].reasoning == "low"
+
+
+def test_commands_work_on_what_waits_for_a_turn(serving):
+    serving.model.calls("forecast", city="Bern")
+
+    async def work(rig):
+        async with await rig.browser() as client:
+            session = (await client.post("/api/sessions", json={})).json()["id"]
+            place = f"/api/sessions/{session}/messages"
+
+            async def command(text):
+                return (await client.post("/api/commands", json={"text": text, "session": session})).json()
+
+            await client.post(place, json={"text": "Weather?"})
+            await read_events(client, session, until="approval")
+            picture = {"name": "a.png", "media_type": "image/png", "data": "iVBORw0KGgo="}
+            states = [
+                (await client.post(place, json=each)).json()["state"]
+                for each in ({"text": "first"}, {"text": "look", "attachments": [picture]}, {"text": "then"})
+            ]
+            queue = [await command("/queue"), await command("/steer"), await command("/queue")]
+            refused = await command("/model")
+            await command("/queue clear")
+            stopped = await command("/stop")
+            await read_events(client, session)
+            return states, [each["text"] for each in queue], refused, stopped, (await command("/queue"))["text"]
+
+    states, (before, _, after), refused, stopped, left = serving.run(work)
+    assert states == ["steering", "waiting", "waiting"]
+    assert before == "1. first\n2. look\n3. then"
+    assert after == "1. first\n2. then\n3. look"
+    assert refused["error"]["type"] == "session_busy"
+    assert (stopped["text"], left) == ("", "nothing waits")
+
+
+@pytest.mark.skipif(shutil.which("curl") is None, reason="needs curl")
+def test_curl_sends_a_message_and_goes_on_with_the_events(serving):
+    serving.model.calls("report").says("Sent it.")
+
+    async def work(rig):
+        token = (await rig.program()).headers["Authorization"]
+
+        async def curl(path, *options):
+            command = ("curl", "--silent", "--show-error", "--header", f"Authorization: {token}", *options)
+            process = await asyncio.create_subprocess_exec(
+                *command, f"{rig.origin}{path}", stdout=asyncio.subprocess.PIPE
+            )
+            return (await process.communicate())[0].decode()
+
+        session = json.loads(await curl("/api/sessions", "--json", "{}"))["id"]
+        place = f"/api/sessions/{session}"
+        sent = json.loads(await curl(f"{place}/messages", "--json", '{"text": "The report?"}'))
+        async with await rig.program(name="other") as client:
+            await read_events(client, session)
+        whole = await curl(f"{place}/events", "--max-time", "1")
+        ids = re.findall(r"^id: (\d+)$", whole, re.MULTILINE)
+        rest = await curl(f"{place}/events", "--max-time", "1", "--header", f"Last-Event-ID: {ids[2]}")
+        result = next(json.loads(each) for each in re.findall(r"^data: (.*)$", whole, re.MULTILINE) if "files" in each)
+        file = await curl(f"{place}/files/{result['sequence']}/0")
+        return sent, ids, re.findall(r"^id: (\d+)$", rest, re.MULTILINE), file
+
+    sent, ids, rest, file = serving.run(work)
+    assert sent["state"] == "started"
+    assert rest == ids[3:]
+    assert file == "day,sun"

@@ -18,7 +18,7 @@ export async function request(method, path, body) {
 
 const KINDS = ["turn_started", "text", "tool_call", "tool_progress", "tool_result", "group_loaded", "steered", "compacted",
   "retry", "model_switched", "turn_finished", "turn_ended", "approval", "approval_decided", "question",
-  "question_decided", "reset"];
+  "question_decided", "notice", "reset"];
 
 // Follow events behind a cursor. After an answer other than 200 the browser gives up: then begin again.
 export function follow(session, cursor, onEvent) {

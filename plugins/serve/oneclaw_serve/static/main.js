@@ -1,11 +1,11 @@
 // The page: login, the list of sessions, one conversation, the composer.
 
 import { follow, request, Refused } from "./api.js";
-import { answer, approval, make, notice, toolCall, userMessage, userQuestion, welcome } from "./view.js";
+import { answer, approval, commandAnswer, make, notice, sentFile, toolCall, userMessage, userQuestion, welcome } from "./view.js";
 
 const $ = (id) => document.getElementById(id);
-const state = { session: null, unfollow: null, opened: 0, running: false, text: null, calls: new Map(), questions: new Map(), files: [],
-  sent: [], groups: new Map(), editing: false };
+const state = { session: null, unfollow: null, opened: 0, running: false, text: null, calls: new Map(), results: new Map(), questions: new Map(), into: null, files: [],
+  sent: false, groups: new Map(), editing: false, chosen: {} };
 
 function say(text) { $("status").textContent = text; }
 
@@ -41,7 +41,7 @@ function changing(work) {
 function add(element) {
   return changing(() => {
     $("log").querySelector(".welcome")?.remove();
-    $("log").append(element);
+    (state.into ?? $("log")).append(element);
     return element;
   });
 }
@@ -81,14 +81,24 @@ async function decide(id, given) {
   await trying(() => request("POST", `/api/approvals/${id}`, { answer: given }));
 }
 
+/** End a call; files for the user stand below it, all others in it. */
+function finish(id, status, text, milliseconds, files) {
+  const call = state.calls.get(id);
+  if (!call) { state.results.set(id, [status, text, milliseconds, files]); return; }
+  changing(() => call.finish(status, text, milliseconds, files.filter((each) => !each.isForUser)));
+  for (const each of files) if (each.isForUser) add(sentFile(each));
+}
+
 const handlers = {
   turn_started(event) {
     state.text = null;
     $("retry").hidden = true;
     setRunning(true);
     say("");
-    if (event.text || state.sent.length) add(userMessage(event.text, state.sent));
-    state.sent = [];
+    if (event.text) add(userMessage(event.text, filesOf(event)));
+    // What one has sent is in sight, wherever one was reading.
+    if (state.sent) goToEnd();
+    state.sent = false;
   },
   text(event) {
     state.text ??= add(answer());
@@ -101,10 +111,11 @@ const handlers = {
   tool_progress(event) { state.calls.get(event.id)?.progress(event.message); },
   tool_result(event) {
     const shown = event.status === "success" ? event.result : event.error_message;
-    state.calls.get(event.id)?.finish(event.status, typeof shown === "string" ? shown : JSON.stringify(shown, null, 2), event.duration_ms);
+    finish(event.id, event.status, typeof shown === "string" ? shown : JSON.stringify(shown, null, 2), event.duration_ms, filesOf(event));
   },
   group_loaded(event) { add(notice(`Loaded the tool group ${event.group}`)); },
   steered(event) { state.text = null; add(userMessage(event.text)); },
+  notice(event) { add(notice(event.text)); },
   compacted() { add(notice("Earlier messages were summarised for the model.")); },
   retry(event) { say(`${event.reason}; trying again`); },
   model_switched(event) { say(`${event.reason}; asking ${event.model}`); },
@@ -114,6 +125,7 @@ const handlers = {
   question_decided: decided,
   turn_ended(event) {
     setRunning(false);
+    for (const each of state.calls.values()) each.stop();
     if (event.status !== "finished") {
       add(notice(event.error ?? "The turn was stopped.", "failed"));
       $("retry").hidden = false;
@@ -127,24 +139,50 @@ function show(messages) {
   for (const message of messages) {
     if (message.type === "user") add(userMessage(message.text, filesOf(message)));
     else if (message.type === "assistant") { if (message.text) add(answer(message.html)); }
-    else if (message.type === "tool_call") state.calls.set(message.call, add(toolCall(message.tool, message.arguments)));
-    else state.calls.get(message.call)?.finish(message.status, message.text, message.duration_ms);
+    else if (message.type === "tool_call") {
+      state.calls.set(message.call, add(toolCall(message.tool, message.arguments)));
+      const result = state.results.get(message.call);
+      if (result) finish(message.call, ...result);
+    }
+    else finish(message.call, message.status, message.text, message.duration_ms, filesOf(message));
   }
 }
 
+/** Files of a message of the history, or of an event. */
 function filesOf(message) {
-  return (message.attachments ?? []).map((each, index) => ({ name: each.name, type: each.media_type,
-    address: `/api/sessions/${state.session}/files/${message.sequence}/${index}` }));
+  return (message.attachments ?? message.files ?? []).map((each, index) => ({ name: each.name, type: each.media_type,
+    size: each.size, isForUser: each.is_for_user,
+    address: message.sequence && `/api/sessions/${state.session}/files/${message.sequence}/${index}` }));
 }
+
+/** Offer what was said before the first message that is shown. */
+function offerEarlier(session, history) {
+  if (!history.has_earlier) return;
+  const button = make("button", { type: "button", className: "earlier" }, "Show earlier messages");
+  button.addEventListener("click", () => trying(async () => {
+    const found = await request("GET", `${past(session)}&before=${history.messages[0].sequence}`);
+    if (session !== state.session || !button.isConnected) return;
+    const fragment = document.createDocumentFragment(), height = $("log").scrollHeight;
+    state.into = fragment;
+    try { show(found.messages); } finally { state.into = null; }
+    button.replaceWith(fragment);
+    offerEarlier(session, found);
+    $("log").scrollTop += $("log").scrollHeight - height;
+  }));
+  $("log").prepend(button);
+}
+
+function past(session) { return `/api/sessions/${session}/messages?html=1&limit=100`; }
 
 async function open(session) {
   const opened = ++state.opened;
   state.unfollow?.();
-  const history = await trying(() => request("GET", `/api/sessions/${session}/messages?html=1`));
+  const history = await trying(() => request("GET", past(session)));
   if (!history || opened !== state.opened) return;
-  Object.assign(state, { session, text: null, calls: new Map(), questions: new Map() });
+  Object.assign(state, { session, text: null, calls: new Map(), results: new Map(), questions: new Map() });
   $("log").replaceChildren();
   show(history.messages);
+  offerEarlier(session, history);
   setEditing(false);
   setRunning(history.is_running);
   const last = history.messages.at(-1);
@@ -192,7 +230,7 @@ async function list() {
 function begin() {
   state.opened++;
   state.unfollow?.();
-  Object.assign(state, { session: null, unfollow: null, text: null });
+  Object.assign(state, { session: null, unfollow: null, text: null, chosen: {} });
   $("log").replaceChildren(welcome());
   $("title").textContent = "New session";
   document.title = "New session - OneClaw";
@@ -236,15 +274,36 @@ async function attach(files) {
     onclick: () => { state.files = state.files.filter((other) => other !== each); attach([]); } }, `Remove ${each.name}`))));
 }
 
+/** Do what a line with a slash says; return false if it is a message. */
+async function command(text) {
+  const line = { text, session: state.session, ...state.chosen, confirmed: [] };
+  let found = await request("POST", "/api/commands", line);
+  while (found.state === "question") {
+    if (!confirm(found.text)) return true;
+    line.confirmed.push(found.text);
+    found = await request("POST", "/api/commands", line);
+  }
+  if (found.state === "message") return false;
+  if (found.session) await open(found.session);
+  else if (found.session === "") begin();
+  if (!state.session) state.chosen = { agent: found.agent, model: found.model };
+  if (found.text) { add(commandAnswer(text, found.text)); goToEnd(); }
+  if (found.copy) { await navigator.clipboard.writeText(found.copy); say("The last answer is copied."); }
+  if (found.send) { $("text").value = found.send; await send(); }
+  else if (state.session) await about();
+  return true;
+}
+
 async function send() {
   const text = $("text").value;
   if (!text.trim() && !state.files.length) return;
   await trying(async () => {
+    if (text.startsWith("/") && !state.editing && await command(text)) { $("text").value = ""; return; }
     if (!state.session) {
-      const made = await request("POST", "/api/sessions", { title: text.slice(0, 100) || "Files" });
+      const made = await request("POST", "/api/sessions", { title: text.slice(0, 100) || "Files", ...state.chosen });
       await open(made.id);
     }
-    state.sent = state.files.map((each) => ({ name: each.name }));
+    state.sent = true;
     if (state.editing) {
       await request("POST", `/api/sessions/${state.session}/edit`, { text, attachments: state.files });
       setEditing(false);
@@ -258,6 +317,7 @@ async function send() {
 async function post(text) {
   const sent = await request("POST", `/api/sessions/${state.session}/messages`, { text, attachments: state.files });
   if (sent.state === "steering") say("The agent reads this message after its next tool call.");
+  if (sent.state === "waiting") say("This message is sent when the agent has answered.");
 }
 
 function edit() {

@@ -25,19 +25,38 @@ export function make(tag, options = {}, ...children) {
 
 export function welcome() {
   return make("div", { className: "welcome" }, make("h2", {}, "What is to be done?"),
-    make("p", {}, "Enter sends the message, Shift+Enter begins a line. Files can be dropped here."));
+    make("p", {}, "Enter sends the message, Shift+Enter begins a line. Files can be dropped here. /help lists the commands."));
 }
+
+// A line of a message for a file that no model looks at.
+const STORED = /\n*^\[file (\S+ \([^()]*\)) is stored as (.+)\]$/gm;
 
 /** A message of the user; each file has a name, and an address and a type if the server has it. */
 export function userMessage(text, files = []) {
-  const element = make("div", { className: "user" }, make("span", { className: "hidden" }, "You: "), text);
-  element.source = text;
+  const stored = [...text.matchAll(STORED)], words = text.replace(STORED, "");
+  const element = make("div", { className: "user" }, make("span", { className: "hidden" }, "You: "), words);
+  element.source = words;
+  for (const each of stored) element.append(make("div", { className: "notice", title: each[2] }, `Attached: ${each[1]}`));
   for (const file of files) {
-    const link = file.address ? make("a", { href: file.address, download: file.name }, file.name) : file.name;
-    element.append(make("div", { className: "notice" }, "Attached: ", link));
-    if (file.address && /^image\/(png|jpeg|gif|webp)$/.test(file.type)) element.append(make("img", { src: file.address, alt: file.name }));
+    element.append(make("div", { className: "notice" }, "Attached: ", file.address ? link(file) : file.name), ...picture(file));
   }
   return element;
+}
+
+function link(file) { return make("a", { href: file.address, download: file.name }, file.name); }
+
+function picture(file) {
+  return file.address && /^image\/(png|jpeg|gif|webp)$/.test(file.type) ? [make("img", { src: file.address, alt: file.name })] : [];
+}
+
+function size(bytes) {
+  return bytes < 1000 ? `${bytes} bytes` : bytes < 1e6 ? `${(bytes / 1000).toFixed(1)} kB` : `${(bytes / 1e6).toFixed(1)} MB`;
+}
+
+/** A file that a tool sends to the user. */
+export function sentFile(file) {
+  return make("div", { className: "file" }, ...picture(file), make("span", { className: "hidden" }, "File: "), link(file),
+    make("span", { className: "notice" }, ` ${size(file.size)}`));
 }
 
 // Where text goes on that is not rendered yet.
@@ -79,12 +98,18 @@ export function toolCall(name, input) {
     element.waits = waits;
     say(waits ? "waits for your answer" : "is running", waits ? "waits" : "notice");
   };
-  element.finish = (status, text, milliseconds) => {
+  element.stop = () => {
+    if (element.isDone) return;
+    element.isDone = true;
+    say("stopped");
+  };
+  element.finish = (status, text, milliseconds, files = []) => {
     const seconds = milliseconds == null ? "" : `, ${(milliseconds / 1000).toFixed(1)} s`;
     element.isDone = true;
     element.waits = false;
     say(status === "success" ? `done${seconds}` : `failed${seconds}`, status === "success" ? "notice" : "failed");
     output.textContent = text;
+    for (const each of files) result.append(make("p", {}, link(each)), ...picture(each));
     result.hidden = false;
   };
   return element;
@@ -135,6 +160,11 @@ export function userQuestion(question, decide) {
   element.append(actions);
   element.decided = (given) => shrink(element, given);
   return element;
+}
+
+/** What a command answered; its lines have columns. */
+export function commandAnswer(command, text) {
+  return make("div", { className: "command" }, make("code", {}, command), make("pre", {}, text));
 }
 
 export function notice(text, kind = "notice") { return make("p", { className: kind }, text); }

@@ -1,4 +1,4 @@
--- The tables of a new SQLite database of version 16, as SQLite shows them.
+-- The tables of a new SQLite database of version 17, as SQLite shows them.
 CREATE TABLE agents (
     id TEXT NOT NULL,
     name TEXT NOT NULL,
@@ -23,6 +23,7 @@ CREATE TABLE attachments (
     name TEXT NOT NULL,
     media_type TEXT NOT NULL,
     data BLOB NOT NULL,
+    is_for_user BOOLEAN,
     PRIMARY KEY (message_sequence, position),
     FOREIGN KEY(message_sequence) REFERENCES messages (sequence) ON DELETE CASCADE
 );
