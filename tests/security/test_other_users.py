@@ -113,8 +113,8 @@ def test_no_secret_stands_in_a_list_of_processes(program, home, tmp_path, monkey
     assert program("env", "set", "WEATHER_TOKEN", typed=secrets[2] + "\n").status == 0
     # The arguments hold the command as well, so that what is printed between both lists must not stand in it.
     look = (
-        "for each in /proc/[0-9]*; do [ -r $each/environ ] && tr '\\0' ' ' < $each/cmdline; echo; done; printf '%s-%s\\n' "
-        f"{mark} ends; env; tr '\\0' '\\n' < /proc/self/environ; tr '\\0' '\\n' < /proc/$PPID/environ"
+        "for each in /proc/[0-9]*; do [ -r $each/environ ] && tr '\\0' ' ' < $each/cmdline; echo; done; "
+        f"printf '%s-%s\\n' {mark} ends; env; tr '\\0' '\\n' < /proc/self/environ; tr '\\0' '\\n' < /proc/$PPID/environ"
     )
     run = program("call", "--allow", "shell.execute", "exec", json.dumps({"command": look, "max_length": 1_000_000}))
     assert run.status == 0
