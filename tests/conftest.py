@@ -11,12 +11,14 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 import pytest
 from databases import database_environ, postgres, postgres_server
 from how_long import register_profiles
+from rare_garbage_collection import collect_garbage_rarely, pytest_collection_finish
 from shared_fork_servers import share_fork_servers
 from unchanged_checkout import look_at_checkout_once
 
-__all__ = ["database_environ", "postgres", "postgres_server"]
+__all__ = ["database_environ", "postgres", "postgres_server", "pytest_collection_finish"]
 
 register_profiles()
+collect_garbage_rarely()
 share_fork_servers()
 look_at_checkout_once()
 
