@@ -1,13 +1,6 @@
 """What holds for all tests."""
 
-import signal
-
 import own_environment  # noqa: F401  # before keyring is imported
-
-# A shell ignores Ctrl-C in what it starts in the background, and every process would inherit that from here.
-if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
-    signal.signal(signal.SIGINT, signal.default_int_handler)
-
 import pytest
 from databases import database_environ, postgres, postgres_server
 from how_long import register_profiles
