@@ -13,6 +13,11 @@ IS_LONG = os.environ.get("ONECLAW_TESTS_LONG", "") not in ("", "0")
 FEW = 15
 
 
+def some(cases, step):
+    """Return the first of each few cases, which the same code handles; in the long form all of them."""
+    return cases if IS_LONG else cases[::step]
+
+
 def register_profiles():
     """Let hypothesis know how to try; the first call counts, which comes before pytest reads its options."""
     try:
