@@ -1,8 +1,22 @@
-"""The limits of a process that has restricted itself."""
+"""Set up the tests of plugins in the work tree, also where only they are run."""
+
+from pathlib import Path
 
 import own_environment  # noqa: F401  # before keyring is imported
+import pytest
 from how_long import register_profiles
+from rare_garbage_collection import collect_garbage_rarely, pytest_collection_finish
 from shared_fork_servers import share_fork_servers
 
+__all__ = ["pytest_collection_finish"]
+
 register_profiles()
+collect_garbage_rarely()
 share_fork_servers()
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark the tests of plugins, so that those of the core can be chosen without them."""
+    for item in items:
+        if Path(__file__).parent in item.path.parents:
+            item.add_marker(pytest.mark.of_plugin)

@@ -1,22 +1,17 @@
 """What holds for all tests."""
 
-import signal
-
 import own_environment  # noqa: F401  # before keyring is imported
-
-# A shell ignores Ctrl-C in what it starts in the background, and every process would inherit that from here.
-if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
-    signal.signal(signal.SIGINT, signal.default_int_handler)
-
 import pytest
 from databases import database_environ, postgres, postgres_server
 from how_long import register_profiles
+from rare_garbage_collection import collect_garbage_rarely, pytest_collection_finish
 from shared_fork_servers import share_fork_servers
 from unchanged_checkout import look_at_checkout_once
 
-__all__ = ["database_environ", "postgres", "postgres_server"]
+__all__ = ["database_environ", "postgres", "postgres_server", "pytest_collection_finish"]
 
 register_profiles()
+collect_garbage_rarely()
 share_fork_servers()
 look_at_checkout_once()
 

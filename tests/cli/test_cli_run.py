@@ -7,6 +7,7 @@ import sys
 import threading
 
 import pytest
+from how_long import some
 from model_server import calls, chunk, hang_up_after, silence, sse, status, text
 from pseudo_terminal import PseudoTerminal
 
@@ -143,7 +144,7 @@ def test_a_turn_that_failed_is_resumed_without_a_message(oneclaw, serve):
     assert len(server.bodies) == 2
 
 
-@pytest.mark.parametrize("ending", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
+@pytest.mark.parametrize("ending", some([signal.SIGKILL, signal.SIGTERM, signal.SIGINT], 3))
 @pytest.mark.one_python
 def test_a_program_that_was_ended_during_an_answer_is_resumed(oneclaw, serve, ending):
     beginning = silence(sse([chunk({"content": "It is l"})], done=False))
@@ -264,7 +265,7 @@ def test_on_a_terminal_the_offline_model_hints_at_others(home):
         assert terminal.exit_status() == 0
 
 
-@pytest.mark.parametrize(("number", "expected"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+@pytest.mark.parametrize(("number", "expected"), some([(signal.SIGINT, 130), (signal.SIGTERM, 143)], 2))
 @pytest.mark.one_python
 def test_a_signal_ends_the_turn_and_keeps_the_session(home, serve, oneclaw, number, expected):
     beginning = sse([chunk({"role": "assistant", "content": "Slowly"})], done=False)

@@ -22,7 +22,7 @@ from oneclaw_core.sessions.store import Store
 pytestmark = pytest.mark.one_python
 
 ROUNDS = 4
-KILLS = 20 if IS_LONG else 6
+KILLS = 20 if IS_LONG else 2
 # Not every turn is still running when its time has come.
 MOST_TURNS = 100
 

@@ -89,6 +89,7 @@ def said(client, session):
     return [(each["type"], each["text"]) for each in messages]
 
 
+@pytest.mark.long
 def test_what_comes_during_a_turn_is_answered_once_after_a_kill(token):
     answers = [silence(), silence(), text("One."), text("Two.")]
     with ModelServer(answers) as server:

@@ -94,6 +94,7 @@ async def read_until(client, session, kind, after="0"):
     raise AssertionError(f"the stream ended without {kind}")
 
 
+@pytest.mark.long
 def test_any_server_takes_a_request_and_a_killed_one_loses_nothing(postgres, tmp_path):
     url = database_on_server(os.environ[VARIABLE], tmp_path)
     clean = {name: value for name, value in os.environ.items() if not name.startswith("ONECLAW_")}

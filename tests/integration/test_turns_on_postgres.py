@@ -67,6 +67,7 @@ def turns_of(messages):
     return turns
 
 
+@pytest.mark.long
 def test_200_sessions_of_four_processes_complete_their_turns_and_one_that_two_share_has_them_in_turn(url, tmp_path):
     sessions, shared = 50, 6
     names = [[f"{process}-{number}" for number in range(sessions)] for process in range(4)]

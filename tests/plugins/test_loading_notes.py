@@ -18,8 +18,6 @@ from oneclaw_core.plugins.loading.crash_guard import LOADING, RETRY_SECONDS, Cra
 from oneclaw_core.plugins.loading.load_plugins import load_plugins
 from oneclaw_core.plugins.registration.record import PluginRecord
 
-pytestmark = pytest.mark.every_python
-
 ENDING = """
 import os, pathlib, sys
 from oneclaw_core.plugins.loading.crash_guard import CrashGuard

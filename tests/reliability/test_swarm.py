@@ -128,6 +128,7 @@ async def live(claw, faults, name, until, ends):
         await asyncio.sleep(0)
 
 
+@pytest.mark.long
 def test_many_sessions_at_once(tmp_path, is_long):
     faults = Faults()
     ends = collections.Counter()

@@ -107,17 +107,19 @@ def test_no_secret_stands_in_a_list_of_processes(program, home, tmp_path, monkey
     """Everything that a run starts, and itself, while it runs: arguments, which all users can read."""
     monkeypatch.chdir(tmp_path)
     secrets = [f"canary-{name}-{os.urandom(8).hex()}" for name in ("environment", "stored", "variable")]
+    mark = os.urandom(8).hex()
     monkeypatch.setenv("OPENAI_API_KEY", secrets[0])
     assert program("keys", "set", "openai_compatible", "--file", typed=secrets[1] + "\n").status == 0
     assert program("env", "set", "WEATHER_TOKEN", typed=secrets[2] + "\n").status == 0
+    # The arguments hold the command as well, so that what is printed between both lists must not stand in it.
     look = (
         "for each in /proc/[0-9]*; do [ -r $each/environ ] && tr '\\0' ' ' < $each/cmdline; echo; done; "
-        "echo ENVIRONMENT; env; tr '\\0' '\\n' < /proc/self/environ; tr '\\0' '\\n' < /proc/$PPID/environ"
+        f"printf '%s-%s\\n' {mark} ends; env; tr '\\0' '\\n' < /proc/self/environ; tr '\\0' '\\n' < /proc/$PPID/environ"
     )
     run = program("call", "--allow", "shell.execute", "exec", json.dumps({"command": look, "max_length": 1_000_000}))
     assert run.status == 0
     shown = json.loads(run.stdout)["result"]
-    arguments, _, environment = shown.partition("ENVIRONMENT")
+    arguments, _, environment = shown.partition(f"{mark}-ends\n")
     assert "supervisor" in arguments
     for secret in secrets:
         assert secret not in shown

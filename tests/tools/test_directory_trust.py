@@ -14,8 +14,6 @@ from oneclaw_core.types.permissions import Grant
 if TYPE_CHECKING:
     from oneclaw_core import PermissionRequest
 
-pytestmark = pytest.mark.every_python
-
 
 class Person:
     """Answers questions by the permission, and remembers them."""

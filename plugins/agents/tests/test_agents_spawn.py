@@ -119,7 +119,9 @@ def asleep(oneclaw, script):
 
 
 def test_a_sub_agent_outlives_the_turn_and_is_stopped(oneclaw, script, asleep):
-    script.main = [calls(("list_sub_agents", {}), ("stop_agent", {"agent": asleep})), WAIT, says("Stopped.")]
+    # One after the other: calls of one answer run at the same time.
+    listed, stopped = calls(("list_sub_agents", {})), calls(("stop_agent", {"agent": asleep}))
+    script.main = [listed, stopped, WAIT, says("Stopped.")]
     record = oneclaw.send("Stop it.", model=MODEL)
     assert f"{asleep}: running" in results(record, "list_sub_agents")[0].result
     assert results(record, "stop_agent")[0].result == f"Sub-agent {asleep} is stopped."

@@ -36,7 +36,7 @@ def with_uv(tmp_path, index):
     return make_installation(tmp_path, index)
 
 
-@pytest.fixture(params=["with_pip", "with_uv"])
+@pytest.fixture(params=[pytest.param("with_pip", marks=pytest.mark.long), "with_uv"])
 def installation(request):
     return request.getfixturevalue(request.param)
 

@@ -1,10 +1,9 @@
 """Every kind of broken plugin is told apart by ``oneclaw plugins check``; see ``tests/support/broken_plugins``."""
 
-import os
-
 import pytest
 from broken_plugins.kinds import FOLDER, KINDS, make_wheel
 from forked_python import fork_probes
+from how_long import IS_LONG, some
 from oneclaw_devtools.conformance.check import Options, Patience, check_plugin
 from oneclaw_devtools.conformance.finding import Severity
 
@@ -12,9 +11,8 @@ from oneclaw_core import PluginError
 
 pytestmark = pytest.mark.one_python
 
-IS_LONG = bool(os.environ.get("ONECLAW_TESTS_LONG"))
-# Looked at in processes that Python starts itself: one of each way to say what is wrong, and what is hard on a process.
-STARTED = ("slow_import", "kills_at_import", "hangs_in_hook", "missing_function", "short_description", "killing_tool")
+# Looked at in processes that Python starts itself: one that loads, and what is hard on a process.
+STARTED = ("kills_at_import", "short_description", "killing_tool")
 # Hanging ends at these limits, and nothing else may come near them on a busy machine.
 PATIENT = Patience(load_seconds=30, call_seconds=30)
 LIMITS = {
@@ -64,10 +62,10 @@ def test_every_package_is_in_the_table():
 @pytest.mark.parametrize(
     ("source", "expected"),
     [
-        ("import os\nos.closerange(0, 1000)\n", "import.kills"),
+        pytest.param("import os\nos.closerange(0, 1000)\n", "import.kills", marks=pytest.mark.long),
         ("import ctypes\nctypes.string_at(0)\n", "import.kills"),
         ("import json\njson.dumps = None\n", "import.changes-process"),
-        ("while True:\n    print('x' * 1_000_000)\n", "import.fails"),
+        pytest.param("while True:\n    print('x' * 1_000_000)\n", "import.fails", marks=pytest.mark.long),
         ("import os\nif os.fork() == 0:\n    while True:\n        pass\n", "import.leaves-processes"),
     ],
 )
@@ -75,7 +73,10 @@ def test_a_plugin_that_fights_the_process_does_not_break_the_check(source, expec
     assert expected in {each.check for each in check_source(source, tmp_path).findings}
 
 
-@pytest.mark.parametrize("message", ['{"end": 7}', '{"plugin": 7, "done": 1}', '{"plugin": {"name": "a"}, "done": 1}'])
+SPOKEN = ['{"plugin": {"name": "a"}, "done": 1}', '{"end": 7}', '{"plugin": 7, "done": 1}']
+
+
+@pytest.mark.parametrize("message", some(SPOKEN, 3))
 def test_a_plugin_that_speaks_for_the_process_is_not_believed(message, tmp_path):
     source = f"import os\nfor each in range(3, 20):\n    try:\n        os.write(each, b'{message}\\n')\n"
     with pytest.raises(PluginError, match="disturbed the process that looked at it"):

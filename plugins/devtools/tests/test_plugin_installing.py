@@ -95,6 +95,7 @@ def test_a_file_that_changed_since_it_was_shown_is_refused(installation, wheels,
     assert not list(installation.site().glob("acme_tools*"))
 
 
+@pytest.mark.long
 def test_what_is_no_plugin_is_uninstalled_and_what_does_not_load_is_told(with_uv, tmp_path):
     library = write_wheel(tmp_path / "wheels", "acme-library", is_plugin=False)
     broken = write_wheel(tmp_path / "wheels", source="import nothing_of_that_name\n")
@@ -118,6 +119,7 @@ def test_a_plugin_for_another_core_is_not_installed_and_the_core_stays(with_pip,
     assert with_pip.recorded() == []
 
 
+@pytest.mark.long
 def test_sync_installs_again_what_is_missing_and_available(with_uv, wheels, tmp_path):
     wheel, other = write_wheel(wheels), write_wheel(wheels, "acme-other")
     before = sha256(wheel.read_bytes()).hexdigest()
@@ -155,6 +157,7 @@ def test_sync_installs_again_what_is_missing_and_available(with_uv, wheels, tmp_
     assert [each["version"] for each in with_uv.recorded()] == ["1.0", "1.1", "1", "1", "1"]
 
 
+@pytest.mark.long
 def test_what_comes_from_a_folder_has_no_hash(installation, tmp_path):
     project = tmp_path / "project"
     project.mkdir()

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 import yaml
+from how_long import some
 from oneclaw_devtools.scaffold.files import PluginDetails, compatible_range, plugin_files
 from oneclaw_devtools.scaffold.names import MAX_NAME_CHARACTERS, plugin_names
 
@@ -83,6 +84,7 @@ def test_the_longest_name_is_tried():
 
 
 # With a name as most are, what an author does after making one does it, in a separate environment.
+@pytest.mark.long
 @pytest.mark.parametrize("name", [LONGEST], indirect=True)
 def test_its_tests_pass(run):
     done = run("pytest", "-q", "-p", "oneclaw", "-p", "no:cacheprovider")
@@ -91,7 +93,7 @@ def test_its_tests_pass(run):
     assert re.search(r"\b17 passed", done.stdout)
 
 
-@pytest.mark.parametrize("name", ["x2", LONGEST], indirect=True)
+@pytest.mark.parametrize("name", some([LONGEST, "x2"], 2), indirect=True)
 def test_its_skill_and_its_plugin_are_fit(run, name):
     assert "ok" in run("oneclaw_core", "plugins", "list").stdout
     done = run("oneclaw_core", "skills", "check", plugin_names(name).skill)

@@ -3,8 +3,6 @@
 import pytest
 from oneclaw_google_workspace.batch import read_parts
 
-pytestmark = pytest.mark.lowest_versions
-
 
 def deliver(google, count):
     return [google.services["gmail"].deliver("shop@example.org", f"Win {number}") for number in range(count)]

@@ -10,6 +10,7 @@ from functools import partial
 
 import pytest
 from google_desk import Desk, sign_in
+from how_long import some
 from oneclaw_google_workspace.accounts import AccountBook
 from oneclaw_google_workspace.gmail import outgoing, sending
 from oneclaw_google_workspace.gmail.composing import AttachedFile, OutgoingMail, written
@@ -315,7 +316,7 @@ def test_a_mail_that_was_refused_for_the_moment_is_sent_once(google, gmail, desk
 INJECTIONS = ["\r\n", "\n", "\r", "\0", "\u2028", "\x85", "\x0b"]
 
 
-@pytest.mark.parametrize("end", INJECTIONS, ids=repr)
+@pytest.mark.parametrize("end", some(INJECTIONS, 3), ids=repr)
 @pytest.mark.parametrize("argument", ["to", "cc", "bcc", "subject", "reply_to", "from_address", "name"])
 def test_no_argument_can_add_a_header(google, desk, argument, end):
     evil = f"x{end}Bcc: thief@example.org"

@@ -3,6 +3,7 @@
 import json
 
 import pytest
+from how_long import some
 from oneclaw_google_workspace.drive import downloading
 
 from oneclaw_core import ToolCall
@@ -58,7 +59,10 @@ def by_offset(answer):
     return {"offset": answer["next_offset"]} if "next_offset" in answer else None
 
 
-@pytest.mark.parametrize("arguments", [{}, {"max_chars": 500_000}, {"max_chars": 7_001}, {"include_comments": True}])
+LENGTHS = [{}, {"max_chars": 500_000}, {"max_chars": 7_001}, {"include_comments": True}]
+
+
+@pytest.mark.parametrize("arguments", some(LENGTHS, 2))
 def test_a_document(google, reader, arguments):
     docs = google.services["docs"]
     document = docs.add("Plan", *PARAGRAPHS)

@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 from google_desk import open_home
+from how_long import some
 from oneclaw_google_workspace import client
 
 from oneclaw_core import PermissionAnswer
@@ -171,8 +172,8 @@ WRITING = [
 ]
 
 
-def named(cases):
-    return pytest.mark.parametrize("case", cases, ids=lambda case: case.tool)
+def named(cases, step=1):
+    return pytest.mark.parametrize("case", some(cases, step), ids=lambda case: case.tool)
 
 
 @pytest.fixture
@@ -208,7 +209,7 @@ PASSING = {
 }
 
 
-@named([*READING, *WRITING])
+@named([*READING, *WRITING], 3)
 def test_a_refusal_that_passes_is_not_noticed(google, attempts, case):
     found = attempts(case, PASSING)
 
@@ -228,7 +229,7 @@ LASTING = {
 }
 
 
-@named([*READING, *WRITING])
+@named([*READING, *WRITING], 3)
 def test_a_refusal_that_lasts_is_told_with_what_to_do(attempts, case):
     faults = {how: {"status": how[0], "reason": how[1], "times": 99} for how in LASTING}
     for_long = {"status": 429, "reason": "rateLimitExceeded", "retry_after": "3600", "times": 99}
@@ -251,14 +252,14 @@ UNCLEAR = {
 BROKEN_OFF = {"breaks off": {"cut_at": 3}}
 
 
-@named(READING)
+@named(READING, 3)
 def test_reading_is_tried_again(attempts, case):
     faults = UNCLEAR | BROKEN_OFF
 
     assert attempts(case, faults) == dict.fromkeys(faults, Outcome(None, "", 2, 0))
 
 
-@named(READING)
+@named(READING, 3)
 def test_reading_is_given_up_in_the_end(attempts, case):
     found = attempts(case, {name: fault | {"times": 99} for name, fault in UNCLEAR.items()})
 
@@ -266,7 +267,7 @@ def test_reading_is_given_up_in_the_end(attempts, case):
     assert {name: (each.error_type, each.tries) for name, each in found.items()} == expected
 
 
-@named(READING)
+@named(READING, 3)
 def test_an_answer_that_is_none_is_told(attempts, case):
     page = {"status": 200, "content": b"<html>Sign in to the hotel's network</html>"}
 
@@ -285,7 +286,7 @@ def test_what_was_not_done_is_done_where_that_is_safe_and_otherwise_told(attempt
         assert outcome.made == case.is_sent_again, name
 
 
-@named(WRITING)
+@named(WRITING, 2)
 def test_what_was_done_is_never_done_twice(attempts, case):
     found = attempts(case, {name: fault | {"is_after": True} for name, fault in UNCLEAR.items()} | BROKEN_OFF)
 
@@ -314,12 +315,12 @@ def silence(monkeypatch):
     ended.set()
 
 
-@named(READING)
+@named(READING, 3)
 def test_silence_is_no_answer_to_reading(silence, attempts, case):
     assert attempts(case, {"silent": silence}) == {"silent": Outcome(None, "", 2, 0)}
 
 
-@named(WRITING)
+@named(WRITING, 2)
 def test_silence_after_a_write_is_unclear(silence, attempts, case):
     (outcome,) = attempts(case, {"silent": silence}).values()
 

@@ -79,6 +79,7 @@ def test_040_1_and_044_1_mail_is_found_then_the_spam_trashed_without_loading_aga
     assert trashed == {"WIN A BOAT", "Cheap pills"}
 
 
+@pytest.mark.long
 @pytest.mark.one_python
 def test_040_2_a_spreadsheet_is_made_and_filled_and_goes_on_being_filled(google, talk):
     def book(heard):
@@ -109,6 +110,7 @@ def test_040_2_a_spreadsheet_is_made_and_filled_and_goes_on_being_filled(google,
     assert google.called("sheets.spreadsheets.create") == ["sheets.spreadsheets.create"]
 
 
+@pytest.mark.long
 @pytest.mark.one_python
 def test_044_2_drive_then_calendar_and_both_stay_for_the_rest_of_the_session(google, talk):
     report = google.services["drive"].add("Report.pdf", b"%PDF", mime_type="application/pdf")
@@ -164,6 +166,7 @@ def test_044_3_clear_begins_a_new_session_without_any_group(google, inbox, talk)
     assert offered(conversation) == [[], GMAIL, GMAIL, []]
 
 
+@pytest.mark.long
 @pytest.mark.one_python
 def test_044_4_a_follow_up_question_uses_the_tools_at_once_and_none_is_not_available(google, inbox, talk):
     conversation = talk(

@@ -13,8 +13,6 @@ from oneclaw_google_workspace.accounts import AccountBook
 from oneclaw_core import OneClawError
 from oneclaw_core.http import AccessToken
 
-pytestmark = pytest.mark.lowest_versions
-
 LOGIN = "oneclaw google login --account work"
 
 

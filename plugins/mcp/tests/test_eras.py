@@ -69,6 +69,7 @@ def test_server_over_http_in_each_era(era: str, oneclaw_factory: HomeFactory) ->
         home.oneclaw.close()
 
 
+@pytest.mark.one_python
 def test_new_tools_are_noticed_in_the_new_era(oneclaw_factory: HomeFactory) -> None:
     home = McpHome(oneclaw_factory(["mcp"], allow=["mcp.sdk.*"]))
     manifest = home.add("sdk", sys.executable, str(HERE / "sdk_server.py"), "stdio")

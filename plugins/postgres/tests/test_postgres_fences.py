@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import psycopg
 import pytest
 from histories import assistant, call, database_url, opened, rows, success, user
+from how_long import some
 
 from oneclaw_core.errors import NotFoundError, SessionBusyError
 from oneclaw_core.sessions import messages as stored_messages
@@ -108,7 +109,7 @@ def test_a_turn_goes_on_when_no_one_has_taken_its_lock(tmp_path: Path) -> None:
     ],
     ids=["append", "touch", "finish", "finish-several", "begin", "summary", "memory", "delete"],
 )
-@pytest.mark.parametrize("other_turn", ["under way", "done"])
+@pytest.mark.parametrize("other_turn", some(["under way", "done"], 2))
 def test_what_a_turn_writes_after_another_has_begun_is_refused(
     tmp_path: Path, write: Callable[[Store, str], Awaitable[object]], other_turn: str
 ) -> None:

@@ -33,8 +33,6 @@ from oneclaw_core.sessions.settings import UserStates, read_states
 from oneclaw_core.sessions.store import Store
 from oneclaw_core.tools import Decision, Grant
 
-pytestmark = pytest.mark.lowest_versions
-
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
@@ -119,6 +117,7 @@ asyncio.run(main())
 """
 
 
+@pytest.mark.long
 def test_processes_that_open_at_once_make_one_database_and_one_session(
     postgres: PostgresServer, tmp_path: Path
 ) -> None:

@@ -102,7 +102,7 @@ def postgresql(postgresql_server):
     engine.dispose()
 
 
-@pytest.fixture(params=["sqlite", pytest.param("postgresql", marks=pytest.mark.one_python)])
+@pytest.fixture(params=["sqlite", pytest.param("postgresql", marks=[pytest.mark.one_python, pytest.mark.long])])
 def any_database(request, home, monkeypatch):
     """Both kinds of databases in turn."""
     if request.param == "postgresql":

@@ -28,6 +28,7 @@ def due(url, number):
     return TaskWords(name=f"Task {number}", prompt=prompt, when=when, time_zone="UTC", is_notified=False)
 
 
+@pytest.mark.long
 def test_workers_killed_at_random(tasks, allowed, counting_server, workers):
     words = [due(counting_server.url, number) for number in range(RUNS)]
     tasks.add(*words, at=datetime.now(UTC) - timedelta(minutes=10))

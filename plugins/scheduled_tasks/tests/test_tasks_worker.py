@@ -111,6 +111,7 @@ def test_a_worker_that_is_stopped_lets_its_runs_finish(tasks, allowed, counting_
     assert tasks.call(list_workers) == []
 
 
+@pytest.mark.long
 @pytest.mark.one_python
 def test_a_worker_that_is_stopped_hands_back_what_does_not_finish(tasks, allowed, counting_server, workers):
     add_due(tasks, fetching(counting_server, "hold/1"))

@@ -209,6 +209,7 @@ def test_what_is_asked_to_wait_is_sent_once_later(home, telegram):
     assert texts(telegram) == ["Hello."]
 
 
+@pytest.mark.long
 @pytest.mark.one_python
 def test_a_message_that_telegram_did_not_forget_is_answered_once(home, telegram):
     """The program is killed after the message is stored, and before the offset moves."""

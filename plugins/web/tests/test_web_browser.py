@@ -221,6 +221,7 @@ def test_a_page_cannot_lead_elsewhere_than_to_the_web(browse):
         assert "start" in str(result.result)
 
 
+@pytest.mark.long
 @needs_chromium
 def test_calls_see_nothing_of_each_other(browse):
     page = """<html><body><script>
@@ -232,6 +233,7 @@ def test_calls_see_nothing_of_each_other(browse):
     assert all("seen before: null" in result.result for result in results)
 
 
+@pytest.mark.long
 @needs_chromium
 def test_a_page_that_never_rests_is_given_up(browse, monkeypatch):
     monkeypatch.setattr(browser, "_SCRIPT_SECONDS", 1)

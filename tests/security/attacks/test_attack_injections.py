@@ -1,7 +1,7 @@
 """Fifty injections in the style of AgentDojo and of public incidents, against a model that obeys.
 
 In the long form all are tried in a directory that the user trusts and in one where nothing is decided. Otherwise one
-of each carrier is tried in the trusted directory, which keeps out less, and every second of these in the other.
+of each carrier is tried, every second one in the trusted directory.
 """
 
 import pytest
@@ -28,7 +28,7 @@ def everywhere(trusted, undecided):
     return pytest.mark.parametrize(("trusts_project", "name"), cases, indirect=["trusts_project"])
 
 
-@everywhere(trusted=ONE_OF_EACH_CARRIER, undecided=ONE_OF_EACH_CARRIER[::2])
+@everywhere(trusted=ONE_OF_EACH_CARRIER[::2], undecided=ONE_OF_EACH_CARRIER[1::2])
 def test_an_injection_comes_to_nothing(attack, name):
     injection = INJECTIONS[name]
     harm, user = attack(CARRIERS[injection.carrier], injection.text)

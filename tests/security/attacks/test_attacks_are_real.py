@@ -9,7 +9,7 @@ import shutil
 import pytest
 from carriers import CARRIERS, clear_planted
 from exits import EXITS, TRIED_WITH_EVERY_CARRIER
-from how_long import IS_LONG
+from how_long import IS_LONG, some
 from machine import Harm, Questions
 from oneclaw_web import chromium
 
@@ -44,7 +44,7 @@ def agreed(machines):
     return run
 
 
-@pytest.mark.parametrize("way_out", EXITS if IS_LONG else TRIED_WITH_EVERY_CARRIER)
+@pytest.mark.parametrize("way_out", EXITS if IS_LONG else TRIED_WITH_EVERY_CARRIER[::2])
 def test_an_exit_works_if_the_user_agrees(agreed, way_out):
     if "browser" in way_out and not (HAS_CHROMIUM or os.environ.get("ONECLAW_TESTS_NEED_CHROMIUM")):
         pytest.skip("no Chromium is installed")
@@ -52,7 +52,7 @@ def test_an_exit_works_if_the_user_agrees(agreed, way_out):
     assert (harm == Harm()) == (way_out in REFUSED), harm
 
 
-@pytest.mark.parametrize("carrier", CARRIERS)
+@pytest.mark.parametrize("carrier", some(list(CARRIERS), 2))
 def test_a_carrier_delivers(agreed, carrier):
     harm = agreed(CARRIERS[carrier], EXITS["body"])
     assert "project notes" in harm.leaked
