@@ -107,7 +107,7 @@ async def threads_by_drive(google: GoogleClient, file_id: str) -> list[dict[str,
 
 @dataclass(frozen=True, slots=True)
 class Remark:
-    """What a comment tool was called with, beside the place.
+    """Arguments of a comment tool, without the place.
 
     Attributes:
         action: ``add``, ``reply``, ``edit``, ``resolve``, ``reopen`` or ``delete``.
@@ -140,7 +140,7 @@ class Remark:
 
     @property
     def unclear_hint(self) -> str:
-        """How to find out whether it was written."""
+        """Advice on finding out if it was written."""
         return f"Look with {self.look_with}"
 
     @property

@@ -40,7 +40,7 @@ _PLACE_NAMES = ("x", "y", "width", "height")
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """The new values; ``None`` for those that stay.
+    """Format and place of an element, ``None`` for what stays as it is; see the manifest.
 
     Raises:
         GoogleError: nothing is, or a value is none.
@@ -69,12 +69,12 @@ class Look:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The new values, by argument name."""
+        """Names of the arguments that set something."""
         return tuple(name for name in self.__slots__ if getattr(self, name) is not None)
 
     @property
     def described(self) -> str:
-        """The new values, in words for a question."""
+        """Words for the question to the user."""
         return ", ".join(setting_words(name, getattr(self, name)) for name in self.names)
 
     def has(self, names: tuple[str, ...]) -> bool:
@@ -197,7 +197,7 @@ def _element_requests(element: Element, look: Look, cell: Mapping[str, Any] | No
 
 
 def _texts(element: Element, cell: Mapping[str, Any] | None) -> list[tuple[dict[str, Any], bool]]:
-    """List the texts of an element: where each is, and whether there is one; of a table all cells, or one."""
+    """List the places of text in an element, each with True if it has text; of a table all cells, or one."""
     if "table" not in element.raw:
         return [({}, bool(element.text))]
     found = []
