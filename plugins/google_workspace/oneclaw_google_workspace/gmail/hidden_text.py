@@ -27,6 +27,8 @@ _SILENT_TAGS = frozenset((
     "script", "style", "title", "template", "svg", "iframe", "object", "embed", "noscript", "head", "audio",
     "video", "canvas", "datalist",
 ))  # fmt: skip
+# Elements with a colour of their own, or an attribute for one.
+_COLORED_TAGS = frozenset({"a", "font", "body"})
 _CUTTING = frozenset({"hidden", "clip", "scroll", "auto"})
 # Below this contrast, by WCAG 2, letters and background are one to the eye; that of black on white is 21.
 _LEAST_CONTRAST = 1.12
@@ -117,7 +119,7 @@ def _is_gone(element: HtmlElement, style: Style) -> bool:
         return True
     if element.tag == "img":
         return any(_is_nothing(element.get(name) or style.get(name)) for name in ("width", "height"))
-    return _has_no_box(style) or _is_outside(style)
+    return bool(style) and (_has_no_box(style) or _is_outside(style))
 
 
 def _has_no_box(style: Style) -> bool:
@@ -142,6 +144,8 @@ def _is_outside(style: Style) -> bool:
 
 def _look(element: HtmlElement, style: Style, inherited: _Look) -> _Look:
     """What an element looks like."""
+    if not style and element.tag not in _COLORED_TAGS and not element.get("bgcolor") and not element.get("background"):
+        return inherited
     look = inherited
     if "visibility" in style and style["visibility"] != "inherit":
         look = replace(look, is_visible=style["visibility"] not in ("hidden", "collapse"))
