@@ -1,4 +1,4 @@
-"""How Sphinx builds the documentation: `tox -e site`, or `sphinx-build -W --keep-going docs build/docs`."""
+"""The Sphinx configuration of the documentation: `tox -e docs`, or `sphinx-build -W --keep-going docs build/docs`."""
 
 import gc
 import os
@@ -9,7 +9,7 @@ from pathlib import Path
 # The trees of the pages stay to the end: looking for garbage in them takes a fifth of the time.
 gc.set_threshold(200_000, 50, 100)
 
-# What the reference is made of must not depend on whoever builds it.
+# The reference must not depend on the machine that builds it.
 os.environ.update(ONECLAW_HOME=tempfile.mkdtemp(prefix="oneclaw-docs-"), COLUMNS="100")
 for _name in [name for name in os.environ if name.startswith("ONECLAW_") and name != "ONECLAW_HOME"]:
     del os.environ[_name]

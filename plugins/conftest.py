@@ -1,4 +1,4 @@
-"""What holds for the tests of plugins in the work tree, also where only they are run."""
+"""The limits of a process that has restricted itself."""
 
 from pathlib import Path
 

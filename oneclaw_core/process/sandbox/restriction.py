@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Restriction:
-    """What holds for a process that has restricted itself.
+    """The limits of a process that has restricted itself.
 
     Attributes:
         files: True if the policy holds for opening, making, renaming and removing files.

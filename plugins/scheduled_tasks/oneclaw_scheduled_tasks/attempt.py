@@ -41,7 +41,7 @@ _MOST_NOTES = 20
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """How an attempt ended.
+    """The outcome of an attempt.
 
     Attributes:
         answer: the final answer; ``None`` if there is none.
@@ -64,7 +64,7 @@ async def attempt(app: OneClaw, task: Task, run: Run, record: Callable[..., Awai
     """Have the agent do the task.
 
     Args:
-        app: a home in which nobody is asked for permissions.
+        app: a home in which no one is asked for permissions.
         task: what is to be done.
         run: as it was before this attempt.
         record: stores columns of the run.
@@ -104,7 +104,7 @@ async def attempt(app: OneClaw, task: Task, run: Run, record: Callable[..., Awai
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """What has been done in a session.
+    """The history of a session.
 
     Attributes:
         is_begun: whether a call has come back, with success or not.

@@ -46,7 +46,7 @@ _log = logging.getLogger("oneclaw.tasks")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WorkerOptions:
-    """How a worker works.
+    """The options of a worker.
 
     Attributes:
         concurrency: how many runs it does at a time.
@@ -65,7 +65,7 @@ class Worker:
     """A worker in this process, of which there can be one.
 
     Args:
-        app: the home, in which nobody is asked for permissions.
+        app: the home, in which no one is asked for permissions.
         database: the tasks'.
         options: how it works.
         report: is told about each run that begins or ends, with its task.
@@ -218,7 +218,7 @@ class Worker:
             self._lost.set()
             return
         dead = self._watch.dead({each.id: each.beats for each in workers if each.id != self.id}, time.monotonic())
-        # Read before the list of workers: whoever has taken a run by then has announced itself before.
+        # Read before the list of workers: a worker that has taken a run by then has announced itself before.
         gone = holders - {each.id for each in workers} | dead
         if not gone or self._is_stopping:
             return
@@ -389,7 +389,7 @@ class Worker:
     async def _deliver(self, task: Task, run: Run) -> None:
         try:
             problem = await deliver(task, run, self._app.services.channel)
-        except Exception as error:  # noqa: BLE001  # what was done stays done, whatever becomes of the message
+        except Exception as error:  # noqa: BLE001  # the run is complete even if its message fails
             _log.error("the result of the run %s was not delivered", run.id, exc_info=error)
             problem = f"the result was not delivered: unexpected {type(error).__name__}"
         await self._database.run(stored_runs.note_delivered, run.id, problem)

@@ -1,4 +1,4 @@
-"""Workers killed at moments that nobody chose: every due run is done, and no request is sent twice."""
+"""Workers killed at moments that no one chose: every due run is done, and no request is sent twice."""
 
 import asyncio
 import os
@@ -49,7 +49,7 @@ def test_workers_killed_at_random(tasks, allowed, counting_server, workers):
     runs = until(finished, "all runs", DEADLINE_SECONDS + 5 * RUNS)
     assert {run.status for run in runs} == {RunStatus.SUCCESS}, workers.output()
     assert max(counting_server.hits.values()) == 1
-    # A request that nobody got was in the making when its worker was killed, and the log says so.
+    # A request that no one got was in the making when its worker was killed, and the log says so.
     missing = RUNS - len(counting_server.hits)
     assert missing <= sum(run.notes == CUT_OFF for run in runs)
     asyncio.run(audit(run.session for run in runs))
