@@ -9,7 +9,7 @@ from sqlalchemy import BigInteger, Boolean, Column, Float, Index, Integer, MetaD
 
 METADATA = MetaData()
 
-SCHEMA_VERSION = 4
+SCHEMA_VERSION = 5
 
 schema_version = Table("task_schema_version", METADATA, Column("version", Integer, nullable=False))
 
@@ -80,6 +80,12 @@ runs = Table(
         "not_before",
         sqlite_where=text("is_queued = 0"),
         postgresql_where=text("NOT is_queued"),
+    ),
+    Index(
+        "task_runs_open",
+        "status",
+        sqlite_where=text("ended_at IS NULL"),
+        postgresql_where=text("ended_at IS NULL"),
     ),
 )
 

@@ -1,9 +1,13 @@
-"""A worker: finds what is due, takes runs from the queue and does them, and takes up what dead workers have left."""
+"""A worker: finds what is due, takes runs from the queue and does them, and takes up what dead workers have left.
+
+While there is nothing to do, it asks the database once a second when there will be, and the queue is not even imported.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import logging
+import math
 import os
 import socket
 import time
@@ -30,11 +34,16 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
     from typing import Any
 
+    from oneclaw_core import Home
     from oneclaw_scheduled_tasks.task import Run, Task
 
 TICK_SECONDS = 1.0
 STOP_SECONDS = 0.4
-SEARCH_SECONDS = 60.0
+# What clocks that are wrong have planned, also on other machines, is looked for so often.
+PLAN_SECONDS = 10.0
+# The queue is got ready so long before something is due, and is stopped so long after all is done.
+READY = timedelta(seconds=5)
+LINGER_SECONDS = 15.0
 HOUSEKEEPING_SECONDS = 3600.0
 # A run in the middle of which so many workers died is likely to be what killed them.
 MOST_INTERRUPTIONS = 5
@@ -90,6 +99,9 @@ class Worker:
         self._stop = asyncio.Event()
         self._lost = asyncio.Event()
         self._is_stopping = False
+        self._planned_at = -math.inf
+        self._busy_at = -math.inf
+        self._cleaned_at = -math.inf
         self._running: set[asyncio.Task[Any]] = set()
         # The attempts under way, by the ids of their runs.
         self._attempts: dict[str, asyncio.Task[Any]] = {}
@@ -116,15 +128,12 @@ class Worker:
         await self._database.run(stored_workers.add_worker, self._state())
         loops: list[asyncio.Task[Any]] = []
         try:
-            await asyncio.to_thread(_import_what_runs_need)
-            await asyncio.to_thread(self._engine.start)
             await self._database.run(stored_tasks.replan, self._clock())
+            await self._database.run(stored_runs.take_up)
             loops = [
                 asyncio.create_task(self._repeat(self._options.beat_seconds, self._beat)),
                 asyncio.create_task(self._repeat(TICK_SECONDS, self._tick)),
                 asyncio.create_task(self._repeat(STOP_SECONDS, self._look_for_stopped)),
-                asyncio.create_task(self._repeat(SEARCH_SECONDS, self._look_for_lost)),
-                asyncio.create_task(self._repeat(HOUSEKEEPING_SECONDS, self._keep_house)),
             ]
             waits = [asyncio.create_task(self._stop.wait()), asyncio.create_task(self._lost.wait())]
             try:
@@ -150,12 +159,12 @@ class Worker:
             await _cancel(list(self._running))
             await _cancel(beating)
             await ending
-            with suppress(StoreError):
-                await self._database.run(self._leave)
-
-    def _leave(self, connection: Any) -> None:
-        stored_runs.note_interrupted(connection, [self.id])
-        stored_workers.remove_workers(connection, [self.id])
+            try:
+                await self._database.run(stored_workers.remove_workers, [self.id])
+                await self._take_up()
+            except Exception as error:  # noqa: BLE001  # others find out by themselves that this worker is gone
+                _log.warning("this worker's runs were not handed back: %s", error)
+            await asyncio.to_thread(self._engine.close)
 
     def _state(self) -> WorkerState:
         from importlib.metadata import PackageNotFoundError, version
@@ -176,24 +185,56 @@ class Worker:
             beat_at=now,
         )
 
-    async def _repeat(self, seconds: float, step: Callable[[], Coroutine[Any, Any, None]]) -> None:
+    async def _repeat(self, seconds: float, step: Callable[[], Coroutine[Any, Any, float | None]]) -> None:
         while True:
+            pause: float | None = None
             try:
-                await step()
+                pause = await step()
             except asyncio.CancelledError:
                 raise
             except Exception as error:  # noqa: BLE001  # a database that is away for a while must not end the worker
                 _log.error("a worker's step failed: %s", error, exc_info=error)
-            await asyncio.sleep(seconds)
+            await asyncio.sleep(seconds if pause is None else min(seconds, pause))
 
-    async def _tick(self) -> None:
-        """Make runs of what is due, and queue what may begin."""
-        if not await self._planner.tick():
-            return
+    async def _tick(self) -> float | None:
+        """Make runs of what is due, and queue what may begin.
+
+        Returns:
+            In how many seconds something is due, if that is known.
+        """
+        if not self._planner.is_steady():
+            return None
         now = self._clock()
-        while waiting := await self._database.run(stored_runs.to_queue, now):
-            await asyncio.to_thread(self._engine.enqueue, [(run.id, run.dispatches) for run in waiting])
-            await self._database.run(stored_runs.note_queued, waiting)
+        due, begin = await self._database.run(stored_runs.next_moments)
+        if (due is not None and due <= now) or time.monotonic() - self._planned_at >= PLAN_SECONDS:
+            await self._planner.tick()
+            self._planned_at = time.monotonic()
+            due, begin = await self._database.run(stored_runs.next_moments)
+        upcoming = due if due is not None and due > now else None
+        if self._running or any(each is not None and each <= now + READY for each in (upcoming, begin)):
+            self._busy_at = time.monotonic()
+            await self._wake_queue()
+        elif self._engine.is_running and time.monotonic() - self._busy_at >= LINGER_SECONDS:
+            await asyncio.to_thread(self._engine.stop)
+        while begin is not None and begin <= now and await self._database.run(self._queue_ready, now):
+            pass
+        if self._engine.is_running and time.monotonic() - self._cleaned_at >= HOUSEKEEPING_SECONDS:
+            self._cleaned_at = time.monotonic()
+            await self._keep_house()
+        return max(0.0, (upcoming - self._clock()).total_seconds()) if upcoming is not None else None
+
+    async def _wake_queue(self) -> None:
+        if not self._engine.is_running:
+            await asyncio.to_thread(_import_what_runs_need)
+            await asyncio.to_thread(self._engine.start)
+            await self._take_up()
+
+    def _queue_ready(self, connection: Any, now: datetime) -> bool:
+        ready = stored_runs.to_queue(connection, now)
+        for run in ready:
+            self._engine.enqueue(connection, run)
+        stored_runs.note_queued(connection, ready)
+        return bool(ready)
 
     async def _look_for_stopped(self) -> None:
         """Let go of runs that somebody has stopped, or whose task is deleted."""
@@ -206,7 +247,6 @@ class Worker:
 
     async def _beat(self) -> None:
         """Say that this worker lives, and take up what others have left that do not."""
-        holders = frozenset[str]() if self._is_stopping else await asyncio.to_thread(self._engine.holders)
 
         def beat(connection: Any) -> tuple[bool, list[WorkerState]]:
             is_known = stored_workers.beat(connection, self.id, self._clock(), is_stopping=self._is_stopping)
@@ -218,35 +258,30 @@ class Worker:
             self._lost.set()
             return
         dead = self._watch.dead({each.id: each.beats for each in workers if each.id != self.id}, time.monotonic())
-        # Read before the list of workers: whoever has taken a run by then has announced itself before.
-        gone = holders - {each.id for each in workers} | dead
-        if not gone or self._is_stopping:
-            return
+        if dead and not self._is_stopping:
+            await self._database.run(stored_workers.remove_workers, dead)
+            await self._take_up()
 
-        def bury(connection: Any) -> None:
-            stored_runs.note_interrupted(connection, gone)
-            stored_workers.remove_workers(connection, dead)
-
-        await self._database.run(bury)
-        await asyncio.to_thread(self._engine.take_up, gone)
-
-    async def _look_for_lost(self) -> None:
-        """Queue again what should be in the queue and is not."""
-        unfinished = await self._database.run(stored_runs.unfinished)
-        living = await asyncio.to_thread(self._engine.living, [(each.id, each.dispatches) for each in unfinished])
-        lost = [each for each in unfinished if (each.id, each.dispatches) not in living]
-        if lost:
-            await self._database.run(stored_runs.queue_again, lost)
+    async def _take_up(self) -> None:
+        """Have the runs of workers that are gone go on."""
+        # Read before the list of workers: one that has taken a run by then has announced itself before.
+        taken = await asyncio.to_thread(self._engine.taken)
+        if stale := await self._database.run(stored_runs.take_up, taken):
+            await asyncio.to_thread(self._engine.remove, stale)
 
     async def _keep_house(self) -> None:
         now = self._clock()
         await self._database.run(stored_runs.remove_old, now)
         await asyncio.to_thread(self._engine.remove_old, now - timedelta(days=stored_runs.KEPT_DAYS))
 
+    @property
+    def _takes_runs(self) -> bool:
+        return self._engine.is_running and not self._is_stopping and not self._lost.is_set()
+
     def _work(self, run_id: str, dispatch: int) -> None:
         """Do a run: called in a thread of the engine's, done in the event loop."""
         loop = self._loop
-        if loop is None or self._is_stopping or self._lost.is_set():
+        if loop is None or not self._takes_runs:
             raise HandedBack
         coroutine = self._do(run_id, dispatch)
         try:
@@ -267,7 +302,7 @@ class Worker:
         assert this is not None
         self._running.add(this)
         try:
-            if self._is_stopping or self._lost.is_set():
+            if not self._takes_runs:
                 return False
             return await self._do_known(run_id, dispatch)
         except Exception as error:  # noqa: BLE001  # nothing can be noted, so nothing is sure
@@ -416,22 +451,44 @@ async def work(
 
     home = find_home()
     home.create()
+    has_begun = False
+
+    def note_begun(worker: Worker) -> None:
+        nonlocal has_begun
+        has_begun = True
+        began(worker)
+
     while not stop.is_set():
-        # Tools may read in the workspace alone: where a worker happens to be started means nothing.
-        async with (
-            OneClaw.open(start_directory=home.workspace) as app,
-            await TaskDatabase.open(tasks_database_url(app.home.database_url)) as database,
-        ):
-            worker = Worker(app, database, options, report)
-            began(worker)
-            stopping = asyncio.create_task(_pass_on(stop, worker))
-            try:
-                await worker.run()
-            finally:
-                await _cancel([stopping])
+        try:
+            await _work_once(home, options, stop, report, note_begun)
+        except StoreError as error:
+            if not has_begun:
+                raise
+            _log.warning("the database is out of reach, and is tried again: %s", error)
         if not stop.is_set():
             with suppress(TimeoutError):
                 await asyncio.wait_for(stop.wait(), _RESTART_SECONDS)
+
+
+async def _work_once(
+    home: Home,
+    options: WorkerOptions,
+    stop: asyncio.Event,
+    report: Callable[[Task, Run], None],
+    began: Callable[[Worker], None],
+) -> None:
+    # Tools may read in the workspace alone: where a worker happens to be started means nothing.
+    async with (
+        OneClaw.open(start_directory=home.workspace) as app,
+        await TaskDatabase.open(tasks_database_url(app.home.database_url)) as database,
+    ):
+        worker = Worker(app, database, options, report)
+        began(worker)
+        stopping = asyncio.create_task(_pass_on(stop, worker))
+        try:
+            await worker.run()
+        finally:
+            await _cancel([stopping])
 
 
 def _import_what_runs_need() -> None:
