@@ -105,6 +105,7 @@ class Worker:
         self._running: set[asyncio.Task[Any]] = set()
         # The attempts under way, by the ids of their runs.
         self._attempts: dict[str, asyncio.Task[Any]] = {}
+        self._has_attempts = asyncio.Event()
         self._watch = Watch(options.dead_seconds)
         self._engine = Engine(database.url, self.id, options.concurrency, self._work)
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -238,8 +239,7 @@ class Worker:
 
     async def _look_for_stopped(self) -> None:
         """Let go of runs that somebody has stopped, or whose task is deleted."""
-        if not self._attempts:
-            return
+        await self._has_attempts.wait()
         attempts = dict(self._attempts)
         running = await self._database.run(stored_runs.still_running, self.id)
         for run_id in attempts.keys() - running:
@@ -334,10 +334,13 @@ class Worker:
             else:
                 attempting = asyncio.create_task(self._attempt(task, run))
                 self._attempts[run_id] = attempting
+                self._has_attempts.set()
                 try:
                     await asyncio.wait([attempting])
                 finally:
                     del self._attempts[run_id]
+                    if not self._attempts:
+                        self._has_attempts.clear()
                     await _cancel([attempting])
                 if attempting.cancelled():
                     return await self._let_go(task, run)
