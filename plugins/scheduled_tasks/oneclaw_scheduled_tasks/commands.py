@@ -52,6 +52,15 @@ def _schedule_options(command: Decorated) -> Decorated:
             click.option(
                 "--cron", metavar="'M H D M W'", help="By a cron expression; a sixth field before is the second."
             ),
+            click.option("--on", "trigger", metavar="TRIGGER", help="Not by the clock, but when something happens."),
+            click.option(
+                "--with",
+                "parameters",
+                metavar="NAME=VALUE",
+                multiple=True,
+                help="A parameter of the trigger; may be repeated.",
+            ),
+            click.option("--per-day", metavar="NUMBER", type=int, help="How often a trigger may start it a day: 24."),
             click.option("--every", metavar="MINUTES", help="Every so many minutes, or seconds as in 90s."),
             click.option("--time-zone", metavar="ZONE", help="An IANA name; by default the machine's."),
             click.option("--until", metavar="YYYY-MM-DD", help="The last day; '' for no end."),
@@ -124,6 +133,7 @@ def add(name: str, prompt: str, as_json: bool, **options: Any) -> None:
     from dataclasses import replace
 
     _refuse_no_schedule(options)
+    token = _add_token(options)
     words = _words(options, name=name, prompt=prompt)
     if words.when.schedule_type is None and words.when.hour is not None:
         words = replace(words, when=replace(words.when, schedule_type="daily"))
@@ -137,9 +147,49 @@ def add(name: str, prompt: str, as_json: bool, **options: Any) -> None:
     if as_json:
         from oneclaw_scheduled_tasks.documents import task_document
 
-        print_json(task_document(task))
-    else:
+        print_json(task_document(task) | ({"token": token} if token else {}))
+    elif not task.is_triggered:
         print_text(f"task {task.id} is scheduled {task.schedule_text}; next run: {task.local_text(task.next_at)}")
+    else:
+        print_text(f"task {task.id} is started {task.schedule_text}")
+        _print_token(task.id, token)
+
+
+@tasks.command("triggers")
+@json_option
+def triggers(as_json: bool) -> None:
+    """List what can start a task beside time, for --on.
+
+    Plugins can bring more of them.
+    """
+    from oneclaw_scheduled_tasks.schedules import SECRET
+
+    async def read(service: TaskService) -> Any:
+        return service.services.triggers()
+
+    found = sorted(_with_service(read), key=lambda each: each.name)
+    shown = {each.name: {key: of for key, of in each.parameters.items() if not key.endswith(SECRET)} for each in found}
+    if as_json:
+        print_json(
+            [
+                {
+                    "name": each.name,
+                    "plugin": each.plugin,
+                    "help": each.help,
+                    "parameters": shown[each.name],
+                    "required": [key for key in each.required if key in shown[each.name]],
+                }
+                for each in found
+            ]
+        )
+        return
+    rows = []
+    for each in found:
+        parameters = [
+            f"{key}{'' if key in each.required else ' (optional)'}: {of}" for key, of in shown[each.name].items()
+        ]
+        rows.append((each.name, each.help, "; ".join(parameters)))
+    print_table(("trigger", "starts a task when", "parameters"), rows)
 
 
 @tasks.command("list")
@@ -191,7 +241,9 @@ def show(task_id: str, as_json: bool) -> None:
 @_run_options
 def edit(task_id: str, name: str | None, prompt: str | None, **options: Any) -> None:
     """Change what the options give of the task TASK_ID."""
+    token = _add_token(options)
     _change(task_id, _words(options, name=name, prompt=prompt))
+    _print_token(task_id, token)
 
 
 @tasks.command("pause")
@@ -482,17 +534,26 @@ def _when(options: dict[str, Any]) -> Any:
     from oneclaw_scheduled_tasks.schedules import ScheduleWords
 
     at, date, day = options["at"], options["date"], options["day"]
-    cron, every = options["cron"], options["every"]
+    cron, every, trigger = options["cron"], options["every"], options["trigger"]
+    per_day = options["per_day"]
+    parameters = tuple(_parameter(each) for each in options["parameters"]) or None
     given = [
         name
-        for name, value in (("--date", date), ("--day", day), ("--cron", cron), ("--every", every))
+        for name, value in (("--date", date), ("--day", day), ("--cron", cron), ("--every", every), ("--on", trigger))
         if value is not None
     ]
     if len(given) > 1:
         raise UsageError(f"{' and '.join(given)} do not go together: give one of them")
-    if at is not None and (cron is not None or every is not None):
+    if at is not None and (cron is not None or every is not None or trigger is not None):
         raise UsageError(f"--at and {given[0]} do not go together: give one of them")
     hour, minute = _time_of_day(at) if at is not None else (None, None)
+    events = {"trigger": trigger, "parameters": parameters, "per_day": per_day}
+    if trigger is not None:
+        return ScheduleWords(schedule_type="trigger", **events)
+    if not given and at is None:
+        return ScheduleWords(**events)
+    if parameters is not None or per_day is not None:
+        raise UsageError("--with and --per-day go with --on alone")
     if cron is not None:
         return ScheduleWords(schedule_type="cron", cron=cron)
     if every is not None:
@@ -502,6 +563,15 @@ def _when(options: dict[str, Any]) -> Any:
     if day is not None:
         return ScheduleWords(schedule_type="weekly", day_of_week=day, hour=hour, minute=minute)
     return ScheduleWords(hour=hour, minute=minute)
+
+
+def _parameter(text: str) -> tuple[str, str]:
+    from oneclaw_core import UsageError
+
+    name, sign, value = text.partition("=")
+    if not sign:
+        raise UsageError(f"--with must be NAME=VALUE, not {text[:100]!r}")
+    return name.strip(), value.strip()
 
 
 def _interval(text: str) -> Any:
@@ -516,11 +586,33 @@ def _interval(text: str) -> Any:
     return ScheduleWords(schedule_type="interval", interval_minutes=int(number))
 
 
+def _add_token(options: dict[str, Any]) -> str:
+    """Make a token for a webhook, of which only a digest is kept; return it, empty for another trigger."""
+    from oneclaw_scheduled_tasks import webhook
+
+    if options["trigger"] != webhook.TRIGGER:
+        return ""
+    token, kept = webhook.new_token()
+    options["parameters"] = (*options["parameters"], f"{webhook.PARAMETER}={kept}")
+    return token
+
+
+def _print_token(task_id: str, token: str) -> None:
+    from oneclaw_scheduled_tasks import webhook
+
+    if token:
+        print_text(f"it waits at oneclaw serve for POST requests to {webhook.path_of(task_id)} with the header")
+        print_text(f"Authorization: Bearer {token}")
+        print_text("the token is shown this once")
+
+
 def _refuse_no_schedule(options: dict[str, Any]) -> None:
     from oneclaw_core import UsageError
 
-    if all(options[name] is None for name in ("at", "date", "day", "cron", "every")):
-        raise UsageError("say when: --at HH:MM (alone, every day; with --date or --day), --every MINUTES, or --cron")
+    if all(options[name] is None for name in ("at", "date", "day", "cron", "every", "trigger")):
+        raise UsageError(
+            "say when: --at HH:MM (alone, every day; with --date or --day), --every MINUTES, --cron, or --on TRIGGER"
+        )
 
 
 def _time_of_day(text: str) -> tuple[int, int]:

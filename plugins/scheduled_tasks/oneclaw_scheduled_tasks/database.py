@@ -219,7 +219,10 @@ _STEPS = (
         "UPDATE {schema}task_definitions SET catch_up_seconds = 31622400 WHERE missed = 'all'",
     ),
     ("ALTER TABLE {schema}task_definitions ADD COLUMN channels TEXT NOT NULL DEFAULT '[]'",),
-    ("CREATE INDEX task_runs_open ON {schema}task_runs (status) WHERE ended_at IS NULL",),
+    (
+        "CREATE INDEX task_runs_open ON {schema}task_runs (status) WHERE ended_at IS NULL",
+        "ALTER TABLE {schema}task_runs ADD COLUMN event TEXT",
+    ),
 )
 
 

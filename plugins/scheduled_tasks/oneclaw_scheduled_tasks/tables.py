@@ -72,6 +72,7 @@ runs = Table(
     Column("answer", Text),
     Column("is_delivered", Boolean, nullable=False),
     Column("is_read", Boolean, nullable=False, server_default=true()),
+    Column("event", Text),
     Index("task_runs_by_task", "task_id", "scheduled_at"),
     Index("task_runs_by_end", "ended_at"),
     # What the workers look for again and again is a handful of a table that grows.

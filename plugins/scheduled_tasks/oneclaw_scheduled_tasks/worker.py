@@ -29,6 +29,7 @@ from oneclaw_scheduled_tasks.liveness import BEAT_SECONDS, DEAD_SECONDS, Watch
 from oneclaw_scheduled_tasks.planner import Planner
 from oneclaw_scheduled_tasks.stored_workers import WorkerState
 from oneclaw_scheduled_tasks.task import RunStatus
+from oneclaw_scheduled_tasks.watchers import Watchers
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
@@ -96,6 +97,7 @@ class Worker:
         self._report = report
         self._clock = clock
         self._planner = Planner(database, clock)
+        self._watchers = Watchers(app.services, database, clock)
         self._stop = asyncio.Event()
         self._lost = asyncio.Event()
         self._is_stopping = False
@@ -151,6 +153,7 @@ class Worker:
         # Others must not take this worker for dead while its runs finish: it goes on beating.
         beating, others = loops[:1], loops[1:]
         await _cancel(others)
+        await self._watchers.close()
         ending = asyncio.create_task(asyncio.to_thread(self._engine.stop, grace))
         try:
             deadline = time.monotonic() + grace
@@ -258,9 +261,13 @@ class Worker:
             self._lost.set()
             return
         dead = self._watch.dead({each.id: each.beats for each in workers if each.id != self.id}, time.monotonic())
-        if dead and not self._is_stopping:
+        if self._is_stopping:
+            return
+        if dead:
             await self._database.run(stored_workers.remove_workers, dead)
             await self._take_up()
+        # The one that has worked for longest; all list them in the same order.
+        await self._watchers.refresh(is_first=workers[0].id == self.id)
 
     async def _take_up(self) -> None:
         """Have the runs of workers that are gone go on."""

@@ -396,7 +396,7 @@ def test_a_database_of_the_first_version_opens(database):
 
     def go_back(connection):
         connection.execute(text(f"DROP INDEX {prefix}task_runs_open"))
-        for table, column in (("task_definitions", "overlap"), ("task_runs", "is_read")):
+        for table, column in (("task_definitions", "overlap"), ("task_runs", "is_read"), ("task_runs", "event")):
             connection.execute(text(f"ALTER TABLE {prefix}{table} DROP COLUMN {column}"))
         tasks = f"{prefix}task_definitions"
         for column in ("jitter_seconds", "channels"):
