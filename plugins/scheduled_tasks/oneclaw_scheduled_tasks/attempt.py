@@ -12,6 +12,7 @@ from oneclaw_core import (
     MessageType,
     OneClawError,
     SessionBusyError,
+    StoreError,
     TextEvent,
     ToolResultEvent,
     TurnFinishedEvent,
@@ -72,6 +73,7 @@ async def attempt(app: OneClaw, task: Task, run: Run, record: Callable[..., Awai
 
     Raises:
         asyncio.CancelledError: the worker stops; the session can be taken up.
+        StoreError: the database is out of reach; likewise.
     """
     notes: list[str] = []
     denied: list[str] = []
@@ -95,6 +97,9 @@ async def attempt(app: OneClaw, task: Task, run: Run, record: Callable[..., Awai
         async with asyncio.timeout(task.max_seconds):
             files = ("the event",) if has_event else ()
             answer = await _turn(app, task, session.id, text, files, notes, denied, record)
+    except StoreError:
+        # The run may be done or not: it is gone on with, and has not failed.
+        raise
     except TimeoutError:
         error = f"it was stopped after {task.max_seconds} seconds, the task's max_seconds"
         return Outcome(error=error, notes=(*denied, *notes))
