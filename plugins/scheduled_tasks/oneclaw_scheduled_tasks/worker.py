@@ -267,7 +267,8 @@ class Worker:
             await self._database.run(stored_workers.remove_workers, dead)
             await self._take_up()
         # The one that has worked for longest; all list them in the same order.
-        await self._watchers.refresh(is_first=workers[0].id == self.id)
+        first = next(each.id for each in workers if not each.is_stopping)
+        await self._watchers.refresh(is_first=first == self.id)
 
     async def _take_up(self) -> None:
         """Have the runs of workers that are gone go on."""
