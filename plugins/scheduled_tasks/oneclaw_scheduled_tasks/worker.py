@@ -14,21 +14,19 @@ import time
 import uuid
 from concurrent.futures import CancelledError as FutureCancelledError
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from importlib import import_module
 from typing import TYPE_CHECKING
 
 from oneclaw_core import OneClaw, StoreError
 from oneclaw_scheduled_tasks import stored_runs, stored_tasks, stored_workers
-from oneclaw_scheduled_tasks.attempt import Outcome, attempt
 from oneclaw_scheduled_tasks.database import TaskDatabase, tasks_database_url
-from oneclaw_scheduled_tasks.delivery import deliver
+from oneclaw_scheduled_tasks.doing import Doing
 from oneclaw_scheduled_tasks.engine import Engine, HandedBack
 from oneclaw_scheduled_tasks.liveness import BEAT_SECONDS, DEAD_SECONDS, Watch
 from oneclaw_scheduled_tasks.planner import Planner
 from oneclaw_scheduled_tasks.stored_workers import WorkerState
-from oneclaw_scheduled_tasks.task import RunStatus
 from oneclaw_scheduled_tasks.watchers import Watchers
 
 if TYPE_CHECKING:
@@ -43,12 +41,9 @@ STOP_SECONDS = 0.4
 # What clocks that are wrong have planned, also on other machines, is looked for so often.
 PLAN_SECONDS = 10.0
 # The queue is got ready so long before something is due, and is stopped so long after all is done.
-READY = timedelta(seconds=5)
+READY = timedelta(seconds=10)
 LINGER_SECONDS = 15.0
 HOUSEKEEPING_SECONDS = 3600.0
-# A run in the middle of which so many workers died is likely to be what killed them.
-MOST_INTERRUPTIONS = 5
-_BUSY_PAUSE = timedelta(seconds=15)
 _RESTART_SECONDS = 5.0
 
 _log = logging.getLogger("oneclaw.tasks")
@@ -91,13 +86,12 @@ class Worker:
         clock: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
         self.id = uuid.uuid4().hex
-        self._app = app
         self._database = database
         self._options = options
-        self._report = report
         self._clock = clock
         self._planner = Planner(database, clock)
         self._watchers = Watchers(app.services, database, clock)
+        self._doing = Doing(app, database, self.id, report, clock)
         self._stop = asyncio.Event()
         self._lost = asyncio.Event()
         self._is_stopping = False
@@ -105,9 +99,6 @@ class Worker:
         self._busy_at = -math.inf
         self._cleaned_at = -math.inf
         self._running: set[asyncio.Task[Any]] = set()
-        # The attempts under way, by the ids of their runs.
-        self._attempts: dict[str, asyncio.Task[Any]] = {}
-        self._has_attempts = asyncio.Event()
         self._watch = Watch(options.dead_seconds)
         self._engine = Engine(database.url, self.id, options.concurrency, self._work)
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -136,7 +127,7 @@ class Worker:
             loops = [
                 asyncio.create_task(self._repeat(self._options.beat_seconds, self._beat)),
                 asyncio.create_task(self._repeat(TICK_SECONDS, self._tick)),
-                asyncio.create_task(self._repeat(STOP_SECONDS, self._look_for_stopped)),
+                asyncio.create_task(self._repeat(STOP_SECONDS, self._doing.let_go_of_stopped)),
             ]
             waits = [asyncio.create_task(self._stop.wait()), asyncio.create_task(self._lost.wait())]
             try:
@@ -240,14 +231,6 @@ class Worker:
         stored_runs.note_queued(connection, ready)
         return bool(ready)
 
-    async def _look_for_stopped(self) -> None:
-        """Let go of runs that somebody has stopped, or whose task is deleted."""
-        await self._has_attempts.wait()
-        attempts = dict(self._attempts)
-        running = await self._database.run(stored_runs.still_running, self.id)
-        for run_id in attempts.keys() - running:
-            attempts[run_id].cancel()
-
     async def _beat(self) -> None:
         """Say that this worker lives, and take up what others have left that do not."""
 
@@ -293,152 +276,26 @@ class Worker:
             raise HandedBack
         coroutine = self._do(run_id, dispatch)
         try:
-            is_done = asyncio.run_coroutine_threadsafe(coroutine, loop).result()
+            asyncio.run_coroutine_threadsafe(coroutine, loop).result()
         except (FutureCancelledError, RuntimeError):
             coroutine.close()
             raise HandedBack from None
-        if not is_done:
-            raise HandedBack
 
-    async def _do(self, run_id: str, dispatch: int) -> bool:
-        """Do a run.
-
-        Returns:
-            Whether its entry can leave the queue.
-        """
+    async def _do(self, run_id: str, dispatch: int) -> None:
         this = asyncio.current_task()
         assert this is not None
         self._running.add(this)
         try:
             if not self._takes_runs:
-                return False
-            return await self._do_known(run_id, dispatch)
-        except Exception as error:  # noqa: BLE001  # nothing can be noted, so nothing is sure
+                raise HandedBack
+            await self._doing.do(run_id, dispatch)
+        except Exception as error:
             # A worker that begins anew, this one or another, takes it up.
             _log.error("the run %s is let go: %s", run_id, error, exc_info=error)
             self._lost.set()
-            return False
+            raise HandedBack from error
         finally:
             self._running.discard(this)
-
-    async def _do_known(self, run_id: str, dispatch: int) -> bool:
-        now = self._clock()
-
-        def begin(connection: Any) -> tuple[Run | None, Task | None]:
-            run = stored_runs.begin_run(connection, run_id, dispatch, self.id, now)
-            return run, stored_tasks.find_task(connection, run.task_id) if run is not None else None
-
-        run, task = await self._database.run(begin)
-        if run is None or task is None:
-            return True
-        if run.status.is_final:
-            await self._deliver(task, run)
-            return True
-        self._report(task, replace(run, status=RunStatus.RUNNING))
-        try:
-            if run.interruptions >= MOST_INTERRUPTIONS:
-                error = f"workers died in the middle of it {run.interruptions} times; it is not tried again"
-                outcome = Outcome(error=error, may_retry=False)
-            else:
-                attempting = asyncio.create_task(self._attempt(task, run))
-                self._attempts[run_id] = attempting
-                self._has_attempts.set()
-                try:
-                    await asyncio.wait([attempting])
-                finally:
-                    del self._attempts[run_id]
-                    if not self._attempts:
-                        self._has_attempts.clear()
-                    await _cancel([attempting])
-                if attempting.cancelled():
-                    return await self._let_go(task, run)
-                outcome = attempting.result()
-        except asyncio.CancelledError:
-            await self._hand_back(run_id)
-            raise
-        return await self._finish(task, run, outcome)
-
-    async def _attempt(self, task: Task, run: Run) -> Outcome:
-        async def record(**columns: Any) -> None:
-            await self._database.run(stored_runs.change_run, run.id, self.id, columns)
-
-        try:
-            return await attempt(self._app, task, run, record)
-        except (asyncio.CancelledError, StoreError):
-            raise
-        except Exception as error:  # noqa: BLE001  # a run that broke is a run that failed, and no reason to stop
-            _log.error("unexpected %s in the run %s", type(error).__name__, run.id, exc_info=error)
-            return Outcome(error=f"unexpected {type(error).__name__}; the traceback is in the log")
-
-    async def _let_go(self, task: Task, run: Run) -> bool:
-        """Note what a run has used that was stopped; of a deleted task there is nothing to note it in."""
-        await self._database.run(stored_runs.note_used, run.id, await self._used(run.id))
-        stopped = await self._database.run(stored_runs.find_run, run.id)
-        if stopped is not None:
-            self._report(task, stopped)
-        return True
-
-    async def _hand_back(self, run_id: str) -> None:
-        with suppress(StoreError):
-            await self._database.run(
-                stored_runs.change_run,
-                run_id,
-                self.id,
-                {
-                    "status": RunStatus.INTERRUPTED,
-                    "is_cut_off": True,
-                    "error": "the worker was stopped in the middle; another one takes it up",
-                },
-            )
-
-    async def _finish(self, task: Task, run: Run, outcome: Outcome) -> bool:
-        now = self._clock()
-        columns: dict[str, Any] = {"error": outcome.error}
-        notes = [run.notes or "", *outcome.notes]
-        columns["notes"] = "; ".join(dict.fromkeys(each for each in notes if each)) or None
-        if outcome.is_busy:
-            columns |= {"status": RunStatus.WAITING, "not_before": now + _BUSY_PAUSE}
-        elif outcome.answer is not None:
-            status = RunStatus.NEEDS_PERMISSION if outcome.is_denied else RunStatus.SUCCESS
-            columns |= {"status": status, "answer": outcome.answer, "ended_at": now}
-        elif outcome.may_retry and run.attempt <= task.retries:
-            later = now + task.retry_delay(run.attempt)
-            columns |= {"status": RunStatus.WAITING, "not_before": later, "attempt": run.attempt + 1}
-            columns["is_cut_off"] = True
-        else:
-            columns |= {"status": RunStatus.FAILED, "ended_at": now}
-        if columns["status"] == RunStatus.WAITING:
-            columns |= {"is_queued": False, "dispatches": run.dispatches + 1}
-        columns |= await self._used(run.id)
-        is_mine = await self._database.run(stored_runs.change_run, run.id, self.id, columns)
-        finished = await self._database.run(stored_runs.find_run, run.id)
-        if not is_mine or finished is None:
-            await self._database.run(stored_runs.note_used, run.id, await self._used(run.id))
-            # Somebody has taken it up, or stopped it, or deleted the task.
-            return finished is None or finished.status.is_final
-        self._report(task, finished)
-        if finished.status.is_final:
-            await self._deliver(task, finished)
-        return True
-
-    async def _used(self, run_id: str) -> dict[str, Any]:
-        session = await self._app.store.find_session(f"scheduled-{run_id}")
-        if session is None:
-            return {}
-        totals = await self._app.store.usage_totals(session.id)
-        return {
-            "input_tokens": totals.input_tokens or 0,
-            "output_tokens": totals.output_tokens or 0,
-            "cost": totals.cost,
-        }
-
-    async def _deliver(self, task: Task, run: Run) -> None:
-        try:
-            problem = await deliver(task, run, self._app.services.channel)
-        except Exception as error:  # noqa: BLE001  # what was done stays done, whatever becomes of the message
-            _log.error("the result of the run %s was not delivered", run.id, exc_info=error)
-            problem = f"the result was not delivered: unexpected {type(error).__name__}"
-        await self._database.run(stored_runs.note_delivered, run.id, problem)
 
 
 async def work(
