@@ -205,6 +205,7 @@ class Worker:
             await self._planner.tick()
             self._planned_at = time.monotonic()
             due, begin = await self._database.run(stored_runs.next_moments)
+            now = self._clock()  # or the run that was just made would wait for the next look
         upcoming = due if due is not None and due > now else None
         if self._running or any(each is not None and each <= now + READY for each in (upcoming, begin)):
             self._busy_at = time.monotonic()

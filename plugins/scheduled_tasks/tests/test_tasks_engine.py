@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import queue
 import sys
 from datetime import UTC, datetime, timedelta
+from itertools import count
 
 import pytest
-from oneclaw_scheduled_tasks.database import TaskDatabase
+from oneclaw_scheduled_tasks.database import TaskDatabase, tasks_database_url
 from oneclaw_scheduled_tasks.engine import Engine, HandedBack
+from oneclaw_scheduled_tasks.schedules import ScheduleWords
+from oneclaw_scheduled_tasks.service import TaskService, TaskWords
 from oneclaw_scheduled_tasks.task import Run
+from oneclaw_scheduled_tasks.worker import Worker, WorkerOptions
 from tasks_rig import DEADLINE_SECONDS, until
 
 pytestmark = pytest.mark.one_python
@@ -118,3 +123,28 @@ def test_a_worker_at_rest_has_not_imported_the_queue(home):
     )
     printed = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert printed.stdout == "False\n"
+
+
+def test_what_comes_due_is_put_into_the_queue_at_the_same_look(oneclaw_factory):
+    """Else it would wait for the next one, a second later."""
+    moments = (datetime(2026, 1, 1, 12, tzinfo=UTC) + timedelta(milliseconds=each) for each in count())
+
+    async def work():
+        async with oneclaw_factory(["scheduled_tasks"]).opened() as claw:
+            url = tasks_database_url(claw.home.database_url)
+            async with await TaskDatabase.open(url) as database:
+                worker = Worker(claw, database, WorkerOptions(), clock=lambda: next(moments))
+                await worker._wake_queue()
+                service = TaskService(claw.services, database, lambda: NOW - timedelta(minutes=1))
+                every = ScheduleWords(schedule_type="interval", interval_minutes=1)
+                task = await service.new(TaskWords(name="x", prompt="x", when=every, is_notified=False))
+                await service.add(task)
+                await worker._tick()
+                runs = await service.log(task.id)
+                worker._engine.stop()
+                worker._engine.close()
+                return runs
+
+    (run,) = asyncio.run(work())
+    assert run.scheduled_at == NOW
+    assert run.is_queued
