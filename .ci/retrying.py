@@ -22,14 +22,14 @@ def main(arguments: list[str]) -> int:
     """Run pytest; give its exit status."""
     with TemporaryDirectory() as cache:
         pytest = [sys.executable, "-m", "pytest", "-o", f"cache_dir={cache}", *arguments]
-        status = subprocess.call([*pytest, "--assert=plain"])  # noqa: S603  # whoever calls this can run what they like
+        status = subprocess.call([*pytest, "--assert=plain"])  # noqa: S603  # the caller can run any command
         if status != 1:  # of failed tests, not of a run that was broken off
             return status
         failed = json.loads(Path(cache, "v", "cache", "lastfailed").read_text(encoding="utf-8"))
         if len(failed) > MOST_RETRIED:
             return status
         print(f"once more: {', '.join(failed)}", flush=True)
-        return subprocess.call([*pytest, "--last-failed", "-n", "0"])  # noqa: S603  # likewise
+        return subprocess.call([*pytest, "--last-failed", "-n", "0"])  # noqa: S603  # the same
 
 
 if __name__ == "__main__":

@@ -65,7 +65,7 @@ def main(report_path: Path, required_versions: list[str]) -> int:
 
 
 def _counts(closing_lines: list[str]) -> dict[str, int]:
-    """How many tests had which outcome, from pytest's closing lines."""
+    """Return the number of tests by outcome, from the closing lines of pytest."""
     counts: dict[str, int] = {}
     for number, outcome in re.findall(r"(\d+) (\w+)", " ".join(closing_lines)):
         counts[outcome] = counts.get(outcome, 0) + int(number)

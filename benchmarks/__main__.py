@@ -1,6 +1,6 @@
 """OneClaw and its peers on the same work: ``uv run --group bench python -m benchmarks``.
 
-Each measurement runs in a process of its own. In each round all contestants take turns at all work, and the figure is
+Each measurement runs in a separate process. In each round all contestants take turns at all work, and the figure is
 the median of the rounds, so that what else the machine does strikes all alike. A whole run writes docs/benchmarks.md,
 its pictures and measured.json; with ``--only`` or ``--contestants`` the tables are only printed, and with ``--write``
 put into the page beside those of an earlier run.

@@ -1,4 +1,4 @@
-"""What OneClaw promises of its speed, and whether a run has kept it."""
+"""The speed budgets, and the check whether a run has kept them."""
 
 from __future__ import annotations
 

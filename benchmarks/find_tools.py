@@ -42,7 +42,7 @@ _DESCRIPTION_CHARACTERS = 200
 
 @dataclass(frozen=True)
 class Question:
-    """What a user asks, and the function that answers.
+    """The question of a user, and the function that answers it.
 
     Attributes:
         text: of the user's messages.

@@ -217,7 +217,7 @@ class Screen:
 
 
 def at_terminal(command: list[str], home: Path, until: threading.Event | None = None) -> Screen:
-    """Run a command at a pseudo-terminal where nobody types, in an empty directory.
+    """Run a command at a pseudo-terminal where no one types, in an empty directory.
 
     Args:
         command: the program's path and its arguments.

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from benchmarks.work import Work
 
 SLOW_SECONDS = 6.0
-"""What takes its process longer is measured in the first round alone."""
+"""The limit in seconds above which work is measured in the first round only."""
 STARTS_A_ROUND = 5
 IMPORTS_A_ROUND = 2
 
@@ -42,7 +42,7 @@ class Measurement:
         self._is_started_before = False
 
     def tables(self) -> list[Table]:
-        """What was measured; rows that nobody has a figure in are left out."""
+        """Return the measurements, without rows that have no figures."""
         tables = list(self._tables.values())
         for table in tables:
             table.rows = [row for row in table.rows if row.rounds or row.reasons]
@@ -94,7 +94,7 @@ class Measurement:
             self._has_enough.add((work.name, size, contestant))
 
     def _give_up(self, work: Work, size: int, contestant: str, reason: str) -> None:
-        """What it cannot do, it cannot do again; and what takes too long takes longer with more."""
+        """Contestants' failures are not tried again, and slow work is not tried with larger sizes."""
         for row in self._tables[work.name].rows:
             is_larger = row.size is not None and row.size > size and reason.startswith("over ")
             if row.size == size or is_larger:

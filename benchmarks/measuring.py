@@ -1,4 +1,4 @@
-"""What every contestant is measured with."""
+"""The measurements of every contestant."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ SLOW_SECONDS = 2.0
 
 
 async def median_seconds(once: Callable[[], Awaitable[object]]) -> float:
-    """How long something takes, after it was done once."""
+    """Return the time of a call, after a first one that is not counted."""
     started = time.perf_counter()
     await once()
     first = time.perf_counter() - started
@@ -94,7 +94,7 @@ def tree_megabytes() -> float | None:
 
 
 def tokens_of(definitions: Iterable[object]) -> int:
-    """How many tokens tool definitions cost: of each, its name, description and parameters as compact JSON."""
+    """Return the tokens of tool definitions: of each, the name, description and parameters as compact JSON."""
     return sum(tokens_of_text(json.dumps(each, ensure_ascii=False, separators=(",", ":"))) for each in definitions)
 
 

@@ -1,4 +1,4 @@
-"""One contestant does one kind of work, in a process of its own; prints what was measured as JSON.
+"""One contestant does one kind of work, in a separate process; prints what was measured as JSON.
 
 Run by ``python -m benchmarks``: ``python -m benchmarks.one CONTESTANT WORK SIZE``.
 """

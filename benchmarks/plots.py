@@ -1,4 +1,4 @@
-"""Pictures of what was measured, as SVG on sheets of their own colour, which can be read on a dark page as well."""
+"""Pictures of what was measured, as SVG on a coloured sheet, which can be read on a dark page as well."""
 
 from __future__ import annotations
 

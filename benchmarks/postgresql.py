@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class PostgresServer:
-    """A running server; its data lie in a directory of their own until the ``with`` block ends."""
+    """A running server; its data lie in a separate directory until the ``with`` block ends."""
 
     def __init__(self) -> None:
         # Sockets have short paths only, and the server, which must not run as root, has to reach it.

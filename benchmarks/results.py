@@ -1,4 +1,4 @@
-"""What was measured, as data: kept as JSON, from which tables, pictures and the page are made."""
+"""The measurements as JSON, from which tables, pictures and the page are made."""
 
 from __future__ import annotations
 
@@ -47,14 +47,14 @@ class Row:
             self.peaks[contestant] = max(peak_mb, self.peaks.get(contestant, 0))
 
     def figures(self) -> dict[str, float]:
-        """What counts of the rounds, by contestant."""
+        """Return the figures of the rounds that count, by contestant."""
         best = max if self.is_more_better else min
         return {
             name: best(values) if self.is_best else statistics.median(values) for name, values in self.rounds.items()
         }
 
     def ratio(self, contestant: str) -> float | None:
-        """How many times better OneClaw is than a contestant; below 1 it is worse, ``None`` if nobody knows."""
+        """Return the ratio by which OneClaw is better than a contestant; below 1 it is worse, ``None`` if unknown."""
         figures = self.figures()
         subject, other = figures.get(SUBJECT), figures.get(contestant)
         if not subject or not other:
@@ -148,7 +148,7 @@ def merged(earlier: Report, newer: Report, order: Iterable[str]) -> Report:
 
 
 def contestants_of(rows: Iterable[Row], order: Iterable[str]) -> list[str]:
-    """Who has a figure in some row, or a reason why not, in this order."""
+    """Return the contestants with a figure, or with a reason why not, in this order."""
     known = {name for row in rows for name in (*row.rounds, *row.reasons)}
     return [name for name in order if name in known]
 

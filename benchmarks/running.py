@@ -1,4 +1,4 @@
-"""Running the contestants: each measurement in a process of its own, one after the other in turn."""
+"""Running the contestants: each measurement in a separate process, one after the other in turn."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 LONGEST_SECONDS = 40
-"""What takes a process longer is given up."""
+"""The limit in seconds after which a process is given up."""
 REPOSITORY = Path(__file__).parent.parent
 NOT_INSTALLED = "not installed"
 
@@ -32,7 +32,7 @@ class UnavailableError(Exception):
 
 @dataclass(frozen=True)
 class Measured:
-    """What one process measured.
+    """The measurements of one process.
 
     Attributes:
         values: by the title of the measure, in its unit.
@@ -48,7 +48,7 @@ class Measured:
 
 
 def works_of(contestant: str) -> frozenset[str]:
-    """What a contestant does, by the names of its functions; it is not imported for that."""
+    """Return the functions of a contestant, by name; the module is not imported for that."""
     path = Path(__file__).parent / "contestants" / f"{contestant.replace('-', '_')}.py"
     names: set[str] = set()
     for node in ast.parse(path.read_text(encoding="utf-8")).body if path.exists() else ():
@@ -136,7 +136,7 @@ def run_program(
         environ = {
             name: value
             for name, value in os.environ.items()
-            # Whoever installs a program has its bytecode, all but the first time.
+            # An installed program has its bytecode, except at the first start.
             if not name.endswith("_API_KEY") and not name.startswith("ONECLAW_") and name != "PYTHONDONTWRITEBYTECODE"
         }
         home = home or Path(empty)

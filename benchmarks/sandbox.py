@@ -1,4 +1,4 @@
-"""What the sandbox adds to a command: ``uv run python -m benchmarks.sandbox``.
+"""The overhead of the sandbox for a command: ``uv run python -m benchmarks.sandbox``.
 
 Commands outside and inside take turns, so that other work of the machine hits both. With the policy means that it is
 made for each command, as the tool ``exec`` does. The number of mounts tells the same whatever else the machine does.

@@ -1,4 +1,4 @@
-"""How long a search takes in a million messages, what the index costs on disk, and what it adds to a message.
+"""The time of a search in a million messages, the size of the index and its cost for each message.
 
 Run it with: uv run python -m benchmarks.search [MESSAGES]
 """

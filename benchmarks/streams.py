@@ -1,6 +1,6 @@
 """Many browsers at once on one ``oneclaw serve``: ``uv run python -m benchmarks.streams``.
 
-Each browser has a conversation of its own and follows its events. All send a message, so many at a time; a model
+Each browser has a separate conversation and follows its events. All send a message, so many at a time; a model
 service streams the answers in pieces that carry the moment they were sent. Printed are the time until a browser has a
 piece, and the memory of the server. Browsers and model service share the machine with it.
 """

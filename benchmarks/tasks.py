@@ -1,6 +1,6 @@
 """Scheduled tasks under fire: many tasks due within a minute, and workers killed at random and started again.
 
-Every task asks a server on this machine for a path of its own, which counts: none may be missing, none counted twice.
+Every task asks a server on this machine for a separate path, which counts: none may be missing, none counted twice.
 A call that is cut off by a kill can do either, so the log says which runs had one; the default is not to make it again.
 
     uv run python benchmarks/tasks.py                      # three workers on a PostgreSQL of its own, 500 tasks
@@ -59,7 +59,7 @@ class Counting(ThreadingHTTPServer):
                     self.end_headers()
                     self.wfile.write(b"ok")
                 except OSError:
-                    pass  # whoever asked has been killed
+                    pass  # the client has been killed
 
             def log_message(self, *arguments: object) -> None:
                 pass
@@ -148,7 +148,7 @@ def run(options: argparse.Namespace, url: str, directory: Path) -> int:
     counting = Counting(options.answer_after)
     address = f"http://127.0.0.1:{counting.server_address[1]}"
     grant = [sys.executable, "-m", "oneclaw_core", "permissions", "grant", "network.private"]
-    subprocess.run(grant, check=True, capture_output=True)  # noqa: S603  # likewise
+    subprocess.run(grant, check=True, capture_output=True)  # noqa: S603  # the same
     begin = datetime.now(UTC) + timedelta(seconds=15)
     asyncio.run(make_tasks(url, address, options.tasks, begin, options.spread, repeats_calls=options.repeat_calls))
     workers = [start_worker(number, directory) for number in range(options.workers)]

@@ -31,7 +31,7 @@ _LOADING = {NATIVE: ToolLoading.NATIVE, INLINE: ToolLoading.INLINE}
 
 @dataclass(frozen=True)
 class Turn:
-    """What the user says, the groups it takes, the tools called (with the length of each result), and the answer."""
+    """The user's message, the groups it takes, the tools called (with the length of each result), and the answer."""
 
     user: str
     calls: Sequence[tuple[str, dict[str, Any], int]]
@@ -53,7 +53,7 @@ TURNS = (
     Turn(
         "Which evening suits more people?",
         [("calendar_list_events", {"query": "offsite", "time_min": "2026-12-01T00:00:00Z", "max_results": 50}, 1800)],
-        "Tuesday: nobody has anything after 18:00. On Wednesday four people leave on the evening flight.",
+        "Tuesday: no one has anything after 18:00. On Wednesday four people leave on the evening flight.",
         loads="google_calendar",
     ),
     Turn(

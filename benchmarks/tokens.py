@@ -1,4 +1,4 @@
-"""What tools cost in tokens: one session of ten turns, sent to each service in every way that its wire format has.
+"""The token cost of tools: one session of ten turns, for each service and each way of its wire format.
 
 Run it with: uv run python -m benchmarks.tokens
 
@@ -121,15 +121,15 @@ class Service:
     strategies: Sequence[str]
 
     def price(self, total: int, cached: int, written: int) -> float:
-        """What input tokens cost, in USD."""
+        """Return the cost of input tokens in USD."""
         usage = Usage(input_tokens=total, cache_read_tokens=cached, cache_write_tokens=written)
         return float(calc_price(usage, self.model, provider_id=self.provider).input_price)
 
     @property
     def rates(self) -> tuple[float, float]:
-        """What a token read from the cache costs, and one written to it, as multiples of one that is neither."""
+        """The cost of a token read from the cache and of one written to it, as multiples of an uncached one."""
         plain = self.price(10_000, 0, 0)
-        # Where writing has no rate of its own, genai-prices leaves it out.
+        # Where writing has no rate, genai-prices leaves it out.
         return self.price(10_000, 10_000, 0) / plain, max(1, self.price(10_000, 0, 10_000) / plain)
 
 
@@ -178,7 +178,7 @@ SERVICES = (
 
 @dataclass(frozen=True)
 class Cost:
-    """What a session took.
+    """The usage of a session.
 
     Attributes:
         requests: how many.
@@ -262,7 +262,7 @@ async def session_table(registry: ToolRegistry) -> list[str]:
 
 
 async def groups_table(registry: ToolRegistry) -> list[str]:
-    """What is saved when the same is done with the tools of fewer groups."""
+    """Return the savings when the same work uses the tools of fewer groups."""
     lines = [
         "| service | tools | one group | two groups | three groups |",
         "|---|---|--:|--:|--:|",

@@ -19,24 +19,24 @@ PIECES = 2_000
 
 @dataclass(frozen=True)
 class PlainTool:
-    """What a tool is, before any framework has seen it."""
+    """The description of a tool, independent of any framework."""
 
     name: str
     group: str
 
     @property
     def description(self) -> str:
-        """What the model is told."""
+        """The text for the model."""
         return f"Gives back a text, as {self.name} does."
 
     @property
     def group_description(self) -> str:
-        """What the model is told of its group."""
+        """The description of the group for the model."""
         return f"Everything that {self.group} can do for a user."
 
     @property
     def parameters(self) -> dict[str, Any]:
-        """A schema of its own for each tool, as real ones have."""
+        """A separate schema for each tool, as real ones have."""
         return {
             "type": "object",
             "properties": {"text": {"type": "string", "description": f"What {self.name} gives back."}},

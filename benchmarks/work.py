@@ -197,7 +197,7 @@ WORKS = (
     ),
     Work(
         "processes",
-        "Tools in processes of their own",
+        "Tools in separate processes",
         (1,),
         "",
         measures=(
@@ -210,7 +210,7 @@ WORKS = (
         ),
         note=(
             "A call through the executor of the command `true`, of the program `6*7`, and of a tool that opens a PDF "
-            "file of one page. Each call has a process of its own, which is not used again. The floor is the shell "
+            "file of one page. Each call has a separate process, which is not used again. The floor is the shell "
             "alone, and engine and library in the process that calls."
         ),
     ),

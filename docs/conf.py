@@ -1,11 +1,11 @@
-"""How Sphinx builds the documentation: `tox -e docs`, or `sphinx-build -W --keep-going docs build/docs`."""
+"""The Sphinx configuration of the documentation: `tox -e docs`, or `sphinx-build -W --keep-going docs build/docs`."""
 
 import os
 import sys
 import tempfile
 from pathlib import Path
 
-# What the reference is made of must not depend on whoever builds it.
+# The reference must not depend on the machine that builds it.
 os.environ.update(ONECLAW_HOME=tempfile.mkdtemp(prefix="oneclaw-docs-"), COLUMNS="100")
 for _name in [name for name in os.environ if name.startswith("ONECLAW_") and name != "ONECLAW_HOME"]:
     del os.environ[_name]

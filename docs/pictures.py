@@ -232,7 +232,7 @@ def measured(page: str) -> list[Strategy]:
 
 
 def token_bars(strategies: list[Strategy]) -> Drawing:
-    """What a session of ten turns is billed for, by service and by how tools are sent."""
+    """Return the cost of a session of ten turns, by service and by the way in which tools are sent."""
     services = list(dict.fromkeys(each.service for each in strategies))
     row, gap, left, most = 24, 34, 250, max(each.billed for each in strategies)
     height = 70 + row * len(strategies) + gap * len(services)

@@ -1,6 +1,6 @@
 """Record a terminal session for the README: `python docs/record_terminal.py` writes `docs/pictures/terminal.svg`.
 
-The commands are really run, in a terminal of their own with an empty home, with the model `offline/rules`. How long
+The commands are really run, in a separate terminal with an empty home, with the model `offline/rules`. How long
 each call took is left out, since that is all that two recordings differ in.
 """
 
@@ -133,7 +133,7 @@ def _run(arguments: list[str], typed: str, home: str) -> str:
 
 
 def _settled(output: str) -> str:
-    """What stays on the screen: lines that were written anew once, other movements of the cursor not at all."""
+    """Return the lines that stay on the screen; rewritten lines count once, other cursor movements not at all."""
     text = _OTHER_ESCAPES.sub("", _REWRITTEN.sub("", output.replace("\r\n", "\n"))).replace("\r", "")
     return "\n".join(_DURATION.sub("", _SESSION.sub("46793c8305c6", line)) for line in text.split("\n"))
 

@@ -1,4 +1,4 @@
-"""Where the program starts: ``oneclaw``, and ``python -m oneclaw_core``, which is the same."""
+"""The entry point: ``oneclaw``, and ``python -m oneclaw_core``, which is the same."""
 
 import atexit
 import os

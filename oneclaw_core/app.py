@@ -201,7 +201,7 @@ class OneClaw:
             home: the directory; by default ``ONECLAW_HOME``, else the platform's place for user data.
             ask: asks the user for a permission; without it what is not granted is denied.
             ask_user: asks the user a question of a tool, a ``UserQuestion``, and returns the answer; ``None`` where
-                nobody can be asked.
+                no one can be asked.
             allow: permissions granted for as long as the home is open.
             environ: the environment with keys and settings; by default the program's own.
             start_directory: where tools may read beside the workspace; by default the current directory.
@@ -499,7 +499,7 @@ class OneClaw:
         Call it where a person is, before a message is sent.
 
         Returns:
-            One line for each thing that is left out because nobody was asked, or the user did not agree.
+            One line for each thing that is left out because no one was asked, or the user did not agree.
         """
         self._project.use_pins(await self.store.settings())
         return await self._project.review()

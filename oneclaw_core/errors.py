@@ -107,7 +107,7 @@ class NotFoundError(UsageError, LookupError):
 
 
 class PermissionDeniedError(OneClawError):
-    """What a tool needs was not granted.
+    """The error for a permission that was not granted.
 
     Attributes:
         permission: the name of the permission, such as ``network.private``.

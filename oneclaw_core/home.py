@@ -20,7 +20,7 @@ _PROFILE = re.compile(r"[a-z0-9][a-z0-9_-]{0,62}")
 
 @dataclass(frozen=True, slots=True)
 class Home:
-    """Where the files of one user lie.
+    """The location of one user's files.
 
     Attributes:
         path: the home itself, absolute.
@@ -40,23 +40,23 @@ class Home:
 
     @property
     def workspace(self) -> Path:
-        """Where tools read and write files."""
+        """The directory in which tools read and write files."""
         return self.path / "workspace"
 
     @property
     def locks(self) -> Path:
-        """Where the lock files of sessions lie: beside the database, for all who use it."""
+        """The folder of the lock files of sessions, beside the database, shared by all processes."""
         database = self.database_path
         return (database.parent if database is not None else self.path) / "locks"
 
     @property
     def loading(self) -> Path:
-        """Where it is noted which plugin is being loaded."""
+        """The record of the plugin that is being loaded."""
         return self.path / "loading"
 
     @property
     def hook_timeouts(self) -> Path:
-        """Where the timeouts of plugins' hooks are counted."""
+        """The place where the timeouts of plugin hooks are counted."""
         return self.path / "hook-timeouts.json"
 
     def plugin_folder(self, plugin: str) -> Path:
@@ -118,7 +118,7 @@ def find_home(environ: Mapping[str, str] | None = None, path: str | Path | None 
         check_profile_name(profile)
         if environ.get("ONECLAW_DATABASE_URL"):
             raise UsageError(
-                f"the profile {profile!r} has a database of its own, and ONECLAW_DATABASE_URL names another one: unset "
+                f"the profile {profile!r} has a separate database, and ONECLAW_DATABASE_URL names another one: unset "
                 "that variable, or use no profile"
             )
     directory = _directory(environ, path)

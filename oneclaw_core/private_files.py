@@ -24,7 +24,7 @@ _OTHERS = stat.S_IRWXG | stat.S_IRWXO
 
 
 class KeptFiles(Generic[_T]):
-    """What was made of files, for as long as they stay as they are: to look takes far less time than to read."""
+    """The cached results of reading files, valid while the files stay unchanged."""
 
     def __init__(self) -> None:
         self._kept: dict[Path, tuple[tuple[int, ...], _T]] = {}
@@ -69,7 +69,7 @@ def _stamp(path: Path) -> tuple[int, ...] | None:
 
 
 def read_private(path: Path, max_bytes: int) -> bytes | None:
-    """Read a file that nobody else may read or write.
+    """Read a file that no one else may read or write.
 
     Args:
         path: the file.

@@ -113,7 +113,7 @@ def watched_threads() -> Iterator[ThreadWatch]:
 async def run_in_thread(call: Callable[[], _T]) -> _T:
     """Call a function in a thread and wait for it without blocking the event loop.
 
-    If the waiting task is cancelled the thread runs on, and what becomes of it is ignored.
+    If the waiting task is cancelled the thread runs on, and what happens to it is ignored.
 
     Args:
         call: takes nothing; sees the context variables of the task that waits.
@@ -182,7 +182,7 @@ def passable(error: BaseException) -> BaseException:
     if isinstance(error, StopIteration):  # a future cannot hold it
         return RuntimeError(f"the function raised {error!r}")
     if isinstance(error, KeyboardInterrupt):  # Ctrl-C is the main thread's; this one would end its event loop
-        return RuntimeError("the function raised KeyboardInterrupt, though nobody pressed Ctrl-C")
+        return RuntimeError("the function raised KeyboardInterrupt, though no one pressed Ctrl-C")
     return error
 
 

@@ -20,7 +20,7 @@ LEFT_BEHIND = shutil.ignore_patterns(".git", ".venv", ".tox", "__pycache__", ".*
 
 @dataclass(frozen=True)
 class Distribution:
-    """What one project was built into.
+    """The distributions built from one project.
 
     Attributes:
         project: its folder in the work tree.

@@ -1,4 +1,4 @@
-"""What is published contains what it should and nothing else, says what it should, and can be built again."""
+"""Checks of published packages: their contents, their metadata and reproducible builds."""
 
 import re
 import subprocess

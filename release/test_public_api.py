@@ -1,4 +1,4 @@
-"""What plugins and programs rely on does not change without anybody noticing."""
+"""Check that public names change only on purpose."""
 
 import difflib
 

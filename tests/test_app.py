@@ -441,7 +441,7 @@ async def stored_of(home):
 
 
 @pytest.mark.parametrize("is_kept", [True, False])
-def test_a_turn_that_nobody_listens_to_any_more_ends_with_the_home(tmp_path, is_kept):
+def test_a_turn_that_no_one_listens_to_any_more_ends_with_the_home(tmp_path, is_kept):
     closed, kept = [], []
 
     async def run():

@@ -1,1 +1,1 @@
-"""Each module does the work of the table with one framework. None is imported but in a process of its own."""
+"""Each module does the work of the table with one framework. None is imported but in a separate process."""

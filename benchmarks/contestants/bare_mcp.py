@@ -56,7 +56,7 @@ def stdio_client_of(entry: dict[str, Any], environ: dict[str, str] | None = None
 
 @asynccontextmanager
 async def all_clients() -> AsyncIterator[list[tuple[Client, list[Any]]]]:
-    """Start all configured servers side by side, each in a task of its own; gives clients and listed tools."""
+    """Start all configured servers side by side, each in a separate task; gives clients and listed tools."""
     over = asyncio.Event()
 
     async def own(entry: dict[str, Any], ready: asyncio.Future[tuple[Client, list[Any]]]) -> None:

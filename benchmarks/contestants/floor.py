@@ -184,7 +184,7 @@ async def processes(size: int) -> dict[str, float]:
     from pathlib import Path
 
     import pypdfium2  # type: ignore[import-untyped]  # ships no types
-    import quickjs  # type: ignore[import-not-found]  # likewise
+    import quickjs  # type: ignore[import-not-found]  # the same
 
     with tempfile.TemporaryDirectory() as directory:
         file = one_page(Path(directory))

@@ -123,7 +123,7 @@ async def _send(claw: OneClaw, model: str = "instant/model", **options: Any) -> 
 
 
 async def turn(size: int) -> float:
-    """A turn in a session of its own."""
+    """A turn in a separate session."""
     async with _opened(Model(), list(plain_tools(size))) as claw:
         return await median_seconds(lambda: _send(claw))
 
@@ -208,7 +208,7 @@ async def http_sessions(size: int) -> dict[str, float]:
 
 
 async def processes(size: int) -> dict[str, float]:
-    """Tools that run in processes of their own: the first call in a program, and the others."""
+    """Tools that run in separate processes: the first call in a program, and the others."""
     with tempfile.TemporaryDirectory() as directory:
         file = one_page(Path(directory))
         plugins = ("builtin", "shell", "javascript", "pdf")

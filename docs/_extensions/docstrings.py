@@ -1,4 +1,4 @@
-"""What autodoc makes of docstrings, mended in two places."""
+"""Two corrections to the docstrings that autodoc renders."""
 
 from __future__ import annotations
 

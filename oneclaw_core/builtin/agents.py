@@ -40,7 +40,7 @@ async def create_agent(
         tools: names of core tools and of single tools of groups, ``*`` for all core tools.
         groups: names of tool groups, ``*`` for all. What is not named, the agent does not have; with neither, it has
             the tools of the agent that makes it.
-        task: what it is to do at once, in a session of its own.
+        task: what it is to do at once, in a separate session.
         context: of the call.
 
     Returns:

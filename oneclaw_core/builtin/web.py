@@ -143,7 +143,7 @@ def _text(response: httpx.Response, content: bytes, *, is_cut: bool) -> str | No
 
 
 def _note(response: httpx.Response, body: ReceivedBody, *, is_text: bool) -> str:
-    """Say what becomes of a body that is not shown, or not all of it."""
+    """Say what happens to a body that is not shown, or not all of it."""
     size = body.size if body.is_whole else named_size(response)
     amount = ("1 byte" if size == 1 else f"{size:,} bytes") if size is not None else f"more than {body.size:,} bytes"
     kept = f"is saved in {body.saved}" if body.saved is not None else f"is not saved: {body.problem}"

@@ -375,7 +375,7 @@ class Chat:
 
 
 class _Shown:
-    """What shows the turn of a message: the channel itself, or a message to the chat."""
+    """The view of a message's turn: the channel itself, or a message to the chat."""
 
     def __init__(self, row: InboxRow | None, listener: TurnListener | None) -> None:
         self.row = row

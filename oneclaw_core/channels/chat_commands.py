@@ -111,7 +111,7 @@ class ChatCommands:
             rest: the text behind the name.
             channel: where it was typed.
             session: the conversation, ``None`` for a new one.
-            confirm: asks the person; ``None`` where nobody can be asked.
+            confirm: asks the person; ``None`` where no one can be asked.
 
         Returns:
             What the channel is to do.

@@ -50,7 +50,7 @@ class Conversation:
         attachments: files that go with the next message.
         reasoning: how much the model is to think in it, ``None`` for what is set.
         channel: the name of the channel.
-        confirm: asks the person a question of yes or no; ``None`` where nobody can be asked, which is a no.
+        confirm: asks the person a question of yes or no; ``None`` where no one can be asked, which is a no.
         ask: asks the person for permissions, instead of what the home was opened with.
         ask_user: asks the person questions of tools; with either of the two, the home's are not used.
         stop: stops the turn under way; False if none is. ``None`` where lines are worked on one by one.
@@ -132,7 +132,7 @@ class Conversation:
         Raises:
             UsageError: the message cannot be sent, such as with an attachment that the model does not take; what is
                 attached stays so.
-            OneClawError: the turn did not come to its end; the session is intact.
+            OneClawError: the turn did not complete; the session is intact.
         """
         if self.session_name is None:
             # Begun before the turn, so that a turn that is cancelled stays in the session.
@@ -168,7 +168,7 @@ class Conversation:
 
         Raises:
             UsageError: there is no turn.
-            OneClawError: the turn did not come to its end; the session is intact.
+            OneClawError: the turn did not complete; the session is intact.
         """
         if self.session_name is None:
             raise UsageError("nothing was said yet: send a message")

@@ -128,7 +128,7 @@ class MessageView:
 
     @property
     def text(self) -> str:
-        """What is to be seen now."""
+        """The current screen."""
         parts = [*self._parts, *self._calls.values(), self._text.strip(), f"({self._notice})" if self._notice else ""]
         return "\n\n".join(each for each in parts if each)
 

@@ -165,7 +165,7 @@ async def follow(conversation: Conversation, answer: ChatAnswer) -> None:
 
     Raises:
         NotFoundError: there is no such session.
-        OneClawError: a turn did not come to its end.
+        OneClawError: a turn did not complete.
     """
     if answer.session is not None:
         conversation.session_name = answer.session or None

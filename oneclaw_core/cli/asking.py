@@ -42,7 +42,7 @@ def terminal_asker(
         giving_way: entered while a question is open, so that nothing else is shown in the middle of it.
 
     Returns:
-        What asks, or ``None`` where nobody sits at a terminal.
+        What asks, or ``None`` where no one sits at a terminal.
     """
     if not (is_terminal(sys.stdin) and is_terminal(sys.stderr)):
         return None

@@ -125,10 +125,10 @@ def check_workers() -> Iterator[CheckLine]:
     if strength.is_available:
         yield CheckLine("workers", Health.OK, f"{what} are confined by Landlock and seccomp")
     elif sys.platform == "linux":
-        message = f"{what} have processes of their own, which are not wholly confined: {strength.reason}"
+        message = f"{what} have separate processes, which are not wholly confined: {strength.reason}"
         yield CheckLine("workers", Health.WARNING, message, strength.remedy)
     else:
-        yield CheckLine("workers", Health.OK, f"{what} have processes of their own; this system cannot confine them")
+        yield CheckLine("workers", Health.OK, f"{what} have separate processes; this system cannot confine them")
 
 
 def check_home(home: Home) -> Iterator[CheckLine]:

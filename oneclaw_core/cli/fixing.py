@@ -74,7 +74,7 @@ def of_plugin(home: Home, plugin: str, fix: CheckFix | None) -> LineFix | None:
 
 
 def check_can_ask(*, says_yes: bool) -> None:
-    """Refuse to fix anything where nobody can agree.
+    """Refuse to fix anything where no one can agree.
 
     Raises:
         UsageError: standard input is no terminal, and ``--yes`` is not given.

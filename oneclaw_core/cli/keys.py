@@ -259,7 +259,7 @@ def _provider(name: str, catalog: HomeCatalog) -> ProviderConfig:
 
 
 def read_secret(what: str) -> str:
-    """Ask for a secret without showing it, or read one line of standard input where nobody sits.
+    """Ask for a secret without showing it, or read one line of standard input where no one sits.
 
     Args:
         what: names it for the user.

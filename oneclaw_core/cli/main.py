@@ -186,7 +186,7 @@ def command_line() -> CommandLine:
         expose_value=False,
         is_eager=True,
         callback=_use_profile,
-        help="Use the home of a profile, with sessions, keys and settings of its own.",
+        help="Use the home of a profile, with sessions, keys and settings.",
     )
     return click.version_option(__version__, prog_name="oneclaw", message="%(prog)s %(version)s")(profile(line))
 

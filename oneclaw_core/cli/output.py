@@ -345,7 +345,7 @@ def fitting_widths(widths: Sequence[int], least: Sequence[int], room: int) -> li
 
 
 def _draw_entries(console: Console, rows: Sequence[Sequence[Text]]) -> None:
-    """Draw what is too wide for a table: each row as an entry of its own, its values below each other.
+    """Draw what is too wide for a table: each row as a separate entry, its values below each other.
 
     Args:
         console: what to draw on.

@@ -29,7 +29,7 @@ Decorated = TypeVar("Decorated", bound="Callable[..., Any]")
 
 @click.group(cls=CommandGroup)
 def permissions() -> None:
-    """List what tools may do, and decide on it for good."""
+    """List what tools may do, and decide on it permanently."""
 
 
 @permissions.command("list")

@@ -194,7 +194,7 @@ async def _show_turn(
     if used_model == OFFLINE_MODEL and not was_chosen and is_terminal(sys.stderr):
         hint = (
             f"answered by {OFFLINE_MODEL}, which is no language model; choose one with --model PROVIDER/MODEL, "
-            "or for good with: oneclaw models default PROVIDER/MODEL"
+            "or permanently with: oneclaw models default PROVIDER/MODEL"
         )
         click.echo(styled(hint, sys.stderr, dim=True), err=True)
     if session and is_terminal(sys.stderr):

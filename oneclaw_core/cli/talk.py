@@ -64,7 +64,7 @@ class Talk:
         """Do what one line says, and report what fails.
 
         Raises:
-            BrokenPipeError: nobody reads the output any more.
+            BrokenPipeError: no one reads the output any more.
             OSError: there is no room for the output.
         """
         try:

@@ -112,7 +112,7 @@ class EnvironmentVariables:
 
     def _write(self, values: dict[str, str]) -> None:
         content = json.dumps({"variables": values}, indent=2).encode()
-        if len(content) > _MAX_FILE_BYTES:  # nobody could read it any more, nor take anything out of it
+        if len(content) > _MAX_FILE_BYTES:  # no one could read it any more, nor take anything out of it
             raise UsageError(
                 f"all variables together would take more than {_MAX_FILE_BYTES // 1_000_000} MB: remove one first, "
                 "with: oneclaw env remove NAME"

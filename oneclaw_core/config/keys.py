@@ -38,7 +38,7 @@ MOST_KEYS = 20
 
 
 class KeySource(StrEnum):
-    """Where a key comes from."""
+    """The source of a key."""
 
     ENVIRONMENT = "environment"
     KEYRING = "keyring"

@@ -78,14 +78,14 @@ class ModelOverrides(BaseModel):
 
     @property
     def prices(self) -> ModelPrices | None:
-        """What the model costs; ``None`` where not enough is said to find a cost."""
+        """The cost of the model; ``None`` if the prices are incomplete."""
         if self.input_price is None or self.output_price is None:
             return None
         return ModelPrices(input=self.input_price, output=self.output_price, cached_input=self.cached_input_price)
 
     @property
     def missing_prices(self) -> tuple[str, ...]:
-        """What is still to be said before the prices that are said count; nothing if none is."""
+        """The prices that are missing before the stated ones count; empty if none."""
         said = (self.input_price, self.cached_input_price, self.output_price)
         if all(price is None for price in said):
             return ()

@@ -39,7 +39,7 @@ _LEARNED_KEYS = ("tool_loading", "reasoning")
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What is known about the models of a provider.
+    """The data about the models of a provider.
 
     Attributes:
         config: the provider.

@@ -1,4 +1,4 @@
-"""What is known about models: what services list, what the user says instead, and what requests cost.
+"""The data about models: lists of services, the user's overrides and prices.
 
 The lists of services are kept for a day, in a file of the home for each provider, so that the lists of two can be
 written at the same time. Prices come from the package `genai-prices`, as they were when its installed version was made:
@@ -41,7 +41,7 @@ _TOKENS_PER_PRICE = 1_000_000
 
 @dataclass(frozen=True, slots=True)
 class ModelList:
-    """What a service said.
+    """The answer of a service.
 
     Attributes:
         models: in the service's order.
@@ -52,7 +52,7 @@ class ModelList:
     fetched_at: float
 
     def is_fresh(self, now: float) -> bool:
-        """Whether it need not be fetched again; a list from the future was written by a clock that was wrong."""
+        """Return True if the list need not be fetched again; a list from the future was written by a wrong clock."""
         return 0 <= now - self.fetched_at < FRESH_SECONDS
 
     def age_text(self) -> str:
@@ -64,7 +64,7 @@ class ModelList:
         return "a moment"
 
     def find(self, model: str) -> ModelInfo | None:
-        """What was said about a model, ``None`` if it is not in the list."""
+        """Return the entry of a model; ``None`` if it is not in the list."""
         return next((each for each in self.models if each.name == model), None)
 
 
@@ -199,7 +199,7 @@ def model_facts(config: ProviderConfig, model: str, lists: ModelLists, stored: M
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelPrices:
-    """What the user says a model costs, in US dollars per million tokens.
+    """The prices of a model stated by the user, in US dollars per million tokens.
 
     Attributes:
         input: of input tokens.
@@ -229,7 +229,7 @@ def load_prices() -> None:
 
 
 def needs_prices(config: ProviderConfig, prices: ModelPrices | None = None) -> bool:
-    """Whether :func:`cost_of` looks into the known prices, and they are still to be read."""
+    """Return True if :func:`cost_of` reads the known prices, which are not read yet."""
     return prices is None and _may_have_price(config) and not load_prices.cache_info().currsize
 
 
@@ -293,7 +293,7 @@ def cost_of(config: ProviderConfig, model: str, usage: TokenUsage, prices: Model
         # No such service or model there, or numbers of tokens that cannot be.
         return None
     if found.model_price.input_mtok is None or found.model_price.output_mtok is None:
-        # What has no price of its own would count as free.
+        # What has no price would count as free.
         return None
     return float(found.total_price)
 

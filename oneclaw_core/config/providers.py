@@ -148,7 +148,7 @@ async def with_key(config: ProviderConfig, keys: KeyStore) -> ProviderConfig:
 
 
 def lacks_key(config: ProviderConfig, keys: KeyStore) -> bool:
-    """Whether a provider is a vendor's own service, which wants a key, and has none.
+    """Return True if a provider is a vendor's service that needs a key and has none.
 
     Raises:
         OneClawError: the stored keys cannot be read.
@@ -160,7 +160,7 @@ def lacks_key(config: ProviderConfig, keys: KeyStore) -> bool:
 
 
 def is_on_this_machine(config: ProviderConfig) -> bool:
-    """Whether a service needs no network to be asked."""
+    """Return True if a service can be reached without the network."""
     try:
         host = urlsplit(config.base_url or "").hostname or ""
     except ValueError:

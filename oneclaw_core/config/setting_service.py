@@ -64,7 +64,7 @@ def setting_states(
         stored: values from the store, by key.
         environ: the environment.
         plugins: the settings of plugins.
-        is_thorough: import the models that have validators of their own.
+        is_thorough: import the models that have their own validators.
 
     Raises:
         PluginError: such a model cannot be imported.

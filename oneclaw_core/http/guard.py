@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from oneclaw_core.http.clients import AddressGate, RequestGate, SyncAddressGate, SyncRequestGate
 
 # Connections are pooled by address, and a TLS connection proves the name it was made for only; kept alive, one host's
-# could serve another host that resolves to the same address, whose certificate nobody then looks at.
+# could serve another host that resolves to the same address, whose certificate no one then looks at.
 _LIMITS = httpx.Limits(max_connections=100, max_keepalive_connections=0)
 
 

@@ -283,7 +283,7 @@ class _Unpacker:
             data = self._stream.unused_data if self._stream.eof else self._stream.unconsumed_tail
 
     def rest(self) -> bytes:
-        """What was unpacked and had no room in the last piece: a few hundred bytes."""
+        """Return the decompressed bytes that did not fit into the last piece, a few hundred at most."""
         return self._stream.flush() if self._stream is not None else b""
 
 
@@ -292,7 +292,7 @@ def _is_zlib(data: bytes) -> bool:
 
 
 class FaultKind(Enum):
-    """Where a request failed."""
+    """The place where a request failed."""
 
     UNKNOWN_HOST = auto()
     REFUSED = auto()

@@ -87,7 +87,7 @@ class GuardedProxy:
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
-        # A task that had not begun has closed nothing, and what nobody reads would keep a connection open.
+        # A task that had not begun has closed nothing, and what no one reads would keep a connection open.
         for transport in list(self._transports):
             transport.abort()
 
@@ -104,7 +104,7 @@ class GuardedProxy:
 
     async def _answer(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
-            # Whoever is silent, or wants no password, is sent away before anything is looked up.
+            # A client that is silent, or sends no password, is refused before anything is looked up.
             async with asyncio.timeout(HEAD_SECONDS):
                 request = await self._authorised_request(reader, writer)
             far_reader, far_writer = await self._connect(request)
@@ -181,7 +181,7 @@ class GuardedProxy:
 
 @asynccontextmanager
 async def guarded_proxy(allow_private: AddressGate, allow_public: AddressGate) -> AsyncGenerator[GuardedProxy, None]:
-    """Run a proxy on a port of its own for as long as the block lasts.
+    """Run a proxy on a separate port for as long as the block lasts.
 
     It asks for a password, since other users of the machine could connect to it too.
 

@@ -1,4 +1,4 @@
-"""Programs, Python functions in processes of their own, and threads: the one way to run what may hang.
+"""Programs, Python functions in separate processes, and threads: the one way to run what may hang.
 
 - :func:`run_program` runs a program to its end with a time limit, and streams its output.
 - :func:`python_process` starts a Python function and gives the pipes to talk with it; :func:`take_pipes`,
@@ -9,7 +9,7 @@
   process itself.
 - :func:`run_in_thread` runs a blocking function without blocking the event loop.
 
-All processes have a session of their own, and end with everything they started when the caller leaves, is cancelled,
+All processes have a separate session, and end with everything they started when the caller leaves, is cancelled,
 or is killed.
 """
 

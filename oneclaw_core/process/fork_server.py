@@ -3,7 +3,7 @@
 The server itself never sees a request: each worker reads its own from its standard input, serves it, and ends. So what
 the server holds in memory and environment, and each worker gets a copy of, is free of secrets and of earlier calls.
 
-A process can only be forked safely while it has one thread and no open files of its own, whose positions all workers
+A process can only be forked safely while it has one thread and no open files, whose positions all workers
 would share. If importing a module changes that, the server ends before the first worker, and another is tried.
 
 A server for bare workers imports this module by itself, so it imports nothing that takes time.
@@ -152,7 +152,7 @@ class ForkServer:
         _tell(connection, pid)
 
     def _leave(self) -> None:
-        """Become a process of its own, in which nothing is left of the server's work."""
+        """Become a separate process, in which nothing is left of the server's work."""
         os.setsid()
         signal.set_wakeup_fd(-1)
         for number, handler in self._handlers.items():
@@ -253,7 +253,7 @@ def _work() -> NoReturn:
 
 
 def _end(status: int) -> NoReturn:
-    """End like a program of its own, but without taking the interpreter apart, which takes a while."""
+    """End like a separate program, but without taking the interpreter apart, which takes a while."""
     try:
         if "threading" in sys.modules:
             sys.modules["threading"]._shutdown()

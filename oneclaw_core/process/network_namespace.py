@@ -1,8 +1,8 @@
 """Open a listening socket in the network namespace of a sandbox, and hand it out.
 
-A socket stays in the namespace in which it was made, whoever holds it. So the program can accept there what the sandbox
-connects to, without a process that passes it on and without a port that others could reach. The supervisor of a program
-imports this where it is needed.
+A socket stays in the namespace in which it was made, whichever process holds it. So the program can
+accept there what the sandbox connects to, without a process that passes it on and without a port that others could
+reach. The supervisor of a program imports this where it is needed.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _IP_FREEBIND = 15
 def hand_out_listener(pid: int, channel: int) -> bool:
     """Send a listening socket of another process' network namespace through a Unix socket.
 
-    A process of its own enters the namespace: nothing leads back out of it.
+    A separate process enters the namespace: nothing leads back out of it.
 
     Args:
         pid: a process in the namespace, which this user has made.

@@ -44,7 +44,7 @@ class ProgramEnd:
         exit_code: below 0 for the signal that ended it; ``None`` if it exceeded its time limit.
         left_count: the number of processes that it had left in the background, which were ended with it.
         left_names: the beginnings of the command lines of some of them.
-        detached_count: the number of processes that run on, in sessions of their own.
+        detached_count: the number of processes that run on, in separate sessions.
         detached_names: the beginnings of the command lines of some of them.
     """
 
@@ -73,7 +73,7 @@ async def run_program(
 
     Everything that it has started is ended when it exceeds its time limit, when this is cancelled, and when this
     process ends, even by SIGKILL; orphans and daemons too on Linux. When the program ends by itself, processes left
-    in its session are ended, and those with a session of their own run on. Of a program with input, all are ended.
+    in its session are ended, and those with a separate session run on. Of a program with input, all are ended.
 
     Args:
         command: The program and its arguments.
@@ -85,7 +85,7 @@ async def run_program(
         stop_signal: Asks processes to end before they are killed.
         grace_seconds: How long they have for that.
         sandbox: A backend and the policy to run it by, whose environment it gets; ``None`` for no sandbox. With
-            bubblewrap nothing runs on, processes with a session of their own included.
+            bubblewrap nothing runs on, processes with a separate session included.
         on_connection: Serves what connects to the proxy of a sandbox with ``Network.DOMAINS``, such as
             ``accept`` of :func:`oneclaw_core.http.command_proxy`; needed there and only there.
         stdin: A descriptor for its standard input, such as the end of a pipe; the caller closes its own afterwards.

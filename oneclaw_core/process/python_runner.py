@@ -34,7 +34,7 @@ _HERE = str(Path(__file__).parent)
 
 
 class _SpawnedProcess:
-    """A process with an interpreter of its own."""
+    """A process with a separate interpreter."""
 
     def __init__(self, process: subprocess.Popen[bytes]) -> None:
         self._process = process
@@ -142,7 +142,7 @@ async def python_process(
     preload: Sequence[str] = (),
     policy: SandboxPolicy | None = None,
 ) -> AsyncIterator[PythonProcess]:
-    """Run a Python function in a process of its own, which is not used again, in a new session and process group.
+    """Run a Python function in a separate process, which is not used again, in a new session and process group.
 
     The function reads standard input and writes standard output, or takes both with
     :func:`oneclaw_core.process.take_pipes`. When the block is left, also by cancellation, the process is killed with
@@ -214,7 +214,7 @@ async def start_python(
     policy: SandboxPolicy | None = None,
     ends_itself: bool = False,
 ) -> PythonProcess:
-    """Start a Python function in a process of its own; the caller must end the process.
+    """Start a Python function in a separate process; the caller must end the process.
 
     Args:
         target: See :func:`python_process`, also for what follows.

@@ -39,7 +39,7 @@ _OWN_NUMBERS = (b"1", b"2")
 
 
 class SandboxSupervisor(Supervisor):
-    """Supervises a program in namespaces of its own, where nothing that it starts outlives it.
+    """Supervises a program in its own namespaces, where nothing that it starts outlives it.
 
     Args:
         stop_signal: see the base class.

@@ -79,7 +79,7 @@ class Supervisor:
 
         Returns:
             The exit code, empty if the program was stopped; how many processes that it had left behind were ended;
-            how many go on in sessions of their own; and the names of some of them.
+            how many go on in separate sessions; and the names of some of them.
         """
         self._program = start(command, stdout, stderr, prepare, self.stdin)
         self._is_running = True
@@ -97,7 +97,7 @@ class Supervisor:
             return [b"", b"0", b"0"]
         if self.stdin is not None:  # a server: nothing that it has started is of use without it
             self.end_all()
-        # A session of its own is how a command says that something is to outlive it.
+        # A separate session is how a command says that something is to outlive it.
         going_on = list(self._descendants())
         names += [_name(pid) for pid in going_on[:NAMED_PROCESSES]]
         exit_code = os.waitstatus_to_exitcode(self._status)

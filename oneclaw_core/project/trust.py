@@ -129,7 +129,7 @@ class Project:
 
     @property
     def approvals(self) -> tuple[object, ...]:
-        """What :meth:`may_follow` goes by; equal as long as that is the same."""
+        """The state that :meth:`may_follow` depends on; equal as long as its answer is."""
         return self.is_trusted, *self._pins.items(), *self._approved.items()
 
     def context_file(self) -> tuple[str, str] | None:
@@ -150,7 +150,7 @@ class Project:
         """Ask the user about files that models would follow: to trust them, or what has changed in them.
 
         Returns:
-            One line for each thing that is left out because nobody was asked, or the user did not agree.
+            One line for each thing that is left out because no one was asked, or the user did not agree.
         """
         directory, permissions = self.directory, self._permissions
         if directory is None or permissions is None:
@@ -199,7 +199,7 @@ class Project:
         )
 
     async def _pin(self, path: str) -> None:
-        """Pin the files that models follow as they are now: for good, if the trust is."""
+        """Pin the files that models follow as they are now: permanently, if the trust is."""
         assert self.directory is not None
         found = await run_in_thread(partial(find_instructions, Path(path)))
         self._approved = dict(found)

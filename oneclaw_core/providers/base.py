@@ -1,4 +1,4 @@
-"""What the turn asks of a model service, and what it gets back."""
+"""The requests of a turn to a model service, and their answers."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ class ProviderConfig:
 
 
 class ToolLoading(StrEnum):
-    """How a loaded tool group is told to the model.
+    """The way in which a loaded tool group is described to the model.
 
     ``NATIVE`` keeps the service's prompt cache, in the wire format's own way, and is the same as ``APPEND`` where
     there is none; ``INLINE`` does so too, with the definitions in the conversation right where the group was loaded,
@@ -87,7 +87,7 @@ class ToolLoading(StrEnum):
 
     @property
     def is_native(self) -> bool:
-        """Whether a way of the wire format's own is asked for, if it has one."""
+        """True if a native way of the wire format is asked for, if it has one."""
         return self in (ToolLoading.NATIVE, ToolLoading.INLINE)
 
     def at_most(self, learned: ToolLoading) -> ToolLoading:
@@ -162,7 +162,7 @@ class ArgumentsDelta:
 
 @dataclass(frozen=True, slots=True)
 class UsageSoFar:
-    """The service has begun to answer; what the attempt has used by now, for an answer that does not come to its end.
+    """The service has begun to answer; what the attempt has used by now, for an answer that does not end.
 
     Yield it when the first part of an answer has come, and when the service has counted more. The usage of a complete
     answer is that of its :class:`ModelResponse`.

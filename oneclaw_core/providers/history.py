@@ -107,11 +107,11 @@ class Exchange:
 
     @property
     def text(self) -> str:
-        """What the model said, often nothing."""
+        """The text of the model, often empty."""
         return self.answer.content if self.answer is not None else ""
 
     def provider_data(self, provider_type: str) -> Mapping[str, Any]:
-        """What a wire format noted beside the answer to be sent back; empty if it noted nothing."""
+        """Return the data that a wire format wants sent back with the answer; empty if none."""
         data = (self.answer.provider_data or {}).get(provider_type) if self.answer is not None else None
         return data if isinstance(data, dict) else {}
 

@@ -1,4 +1,4 @@
-"""What all wire formats over HTTP share: connecting, retrying, streaming, and what goes wrong.
+"""The shared part of wire formats over HTTP: connecting, retrying, streaming, errors.
 
 A wire format says where it is asked, how a request is written, and how an answer is put together from its chunks.
 """
@@ -107,7 +107,7 @@ class HttpProvider(ABC):
 
     @property
     def _reader(self) -> ResponseReader:
-        # A wire format may put errors into words of its own.
+        # A wire format may put errors into its own words.
         return ResponseReader(self._errors)
 
     @abstractmethod

@@ -113,7 +113,7 @@ class ProviderPool:
 
 
 async def _close(providers: list[_OpenProvider]) -> None:
-    """Close providers at the same time; those of plugins may fail in any way, or never come to an end."""
+    """Close providers at the same time; those of plugins may fail in any way, or never end."""
 
     async def close(it: _OpenProvider) -> None:
         async with asyncio.timeout(CLOSE_SECONDS):

@@ -62,7 +62,7 @@ class AttemptFailed(Exception):  # noqa: N818  # one attempt, not yet an error o
 
 @dataclass(frozen=True, slots=True)
 class RetryPolicy:
-    """How often and how fast a failed request is sent again.
+    """The number of retries and the pauses between them.
 
     Attributes:
         max_retries: at most that often after the first attempt.
@@ -148,7 +148,7 @@ def _come_back_later(error: ProviderError, seconds: float) -> ProviderError:
 
 
 class RefusedParameters:
-    """Which sampling parameters the models of one service have refused."""
+    """The sampling parameters that the models of one service have refused."""
 
     def __init__(self) -> None:
         self._names: dict[str, set[str]] = {}  # by model

@@ -58,7 +58,7 @@ _STATUS_OF_CODE = {
 
 @dataclass(frozen=True, slots=True)
 class ServerMessage:
-    """What a service said about an error.
+    """The error message of a service.
 
     Attributes:
         text: its text, cleaned.
@@ -94,14 +94,14 @@ class ServiceErrors:
 
     @property
     def key_places(self) -> str:
-        """Where a key can be set, to be put after "set"."""
+        """The instructions for setting a key, to follow the word "set"."""
         variable = (
             f"in the environment variable {self.config.key_variable} or " if self.config.takes_environment_key else ""
         )
         return f"{variable}with: oneclaw keys set {self.config.name}"
 
     def missing_key(self) -> ProviderAuthenticationError:
-        """The service answers nobody without a key, and there is none; it was not asked."""
+        """The service answers no one without a key, and there is none; it was not asked."""
         return ProviderAuthenticationError(f"{self._place} wants an API key: set the key {self.key_places}")
 
     def of_status(self, status: int, headers: Mapping[str, str], body: bytes, model: str | None) -> AttemptFailed:

@@ -1,4 +1,4 @@
-"""Where a model service is."""
+"""The address of a model service."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class ServiceUrl:
 
     @property
     def is_https(self) -> bool:
-        """Whether what is sent there is encrypted."""
+        """True if the connection is encrypted."""
         return self._parts.scheme == "https"
 
     @property
@@ -74,12 +74,12 @@ class ServiceUrl:
         return self._parts.hostname or ""
 
     def is_within(self, domain: str) -> bool:
-        """Whether the host is that of a domain, or below it."""
+        """Return True if the host is that of a domain, or below it."""
         return self.host == domain or self.host.endswith(f".{domain}")
 
     @property
     def is_loopback(self) -> bool:
-        """Whether the service is on this machine."""
+        """True if the service is on this machine."""
         return self.host in ("localhost", "::1") or self.host.startswith("127.")
 
 

@@ -41,7 +41,7 @@ def objects_in(value: object) -> Iterator[dict[str, Any]]:
 
 
 def member(value: object, key: str) -> Any:
-    """What an object has under a key; ``None`` if it is no object, or has nothing there."""
+    """Return the value of a key in an object; ``None`` if it is not an object or has no such key."""
     return value.get(key) if isinstance(value, dict) else None
 
 
@@ -71,7 +71,7 @@ def parse_object(arguments: str) -> dict[str, Any] | None:
 
 
 def are_complete_arguments(arguments: str) -> bool:
-    """Whether arguments have come to their end; nothing at all has not, though it would mean that there are none."""
+    """Return True if the JSON arguments are complete; an empty string is incomplete."""
     return bool(arguments.strip()) and parse_object(arguments) is not None
 
 
@@ -100,7 +100,7 @@ class ToolTexts(Generic[Written]):
         self._kept: dict[int, tuple[ToolDefinition, Written]] = {}
 
     def of(self, definition: ToolDefinition) -> Written:
-        """What is written of a tool."""
+        """Return the stored description of a tool."""
         kept = self._kept.get(id(definition))
         if kept is None:
             if len(self._kept) >= _MOST_KEPT:

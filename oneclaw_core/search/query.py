@@ -1,4 +1,4 @@
-"""What a query asks for. Its text is words and nothing else: quotes, operators and wildcards mean nothing."""
+"""The words of a query; quotes, operators and wildcards have no meaning."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ class Unit:
 
     @property
     def is_stretch(self) -> bool:
-        """Whether it may stand within a longer stretch of characters."""
+        """True if it may stand within a longer stretch of characters."""
         return is_unspaced(self.text)
 
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """What is looked for; falsy if there is nothing that could be found.
+    """The terms to search for; falsy if there are none.
 
     Attributes:
         units: each once, in their order.
@@ -44,7 +44,7 @@ class Query:
         return bool(self.units)
 
     def loosened(self) -> Query:
-        """The same with stretches taken apart into pairs: nobody knows which of them are words."""
+        """The same with stretches taken apart into pairs: no one knows which of them are words."""
         units = []
         for unit in self.units:
             if unit.is_stretch and len(unit.text) > 1:

@@ -1,6 +1,6 @@
-"""What fits a query best: BM25, discounted by age, without near-duplicates; and which part of it to show.
+"""The ranking by BM25, discounted by age, without near-duplicates, and the choice of excerpts.
 
-How often the words are in everything stored is estimated by whoever finds the passages. The average length is a
+How often the words are in everything stored is estimated by the search that finds the passages. The average length is a
 constant: it makes no difference to the order that anybody would see.
 """
 
@@ -38,7 +38,7 @@ _PLACES_SEEN = 100
 
 
 class Source(StrEnum):
-    """Where a passage stands."""
+    """The place of a passage."""
 
     NOTE = "note"
     MESSAGE = "message"
@@ -56,7 +56,7 @@ class Passage:
     Attributes:
         source: where it stands.
         text: all of it.
-        moment: when it was written, in UTC; ``None`` if nobody knows.
+        moment: when it was written, in UTC; ``None`` if no one knows.
         section: of a note: the heading above it.
         role: of a message: ``user`` or ``assistant``.
         sequence: of a message: its number.
@@ -93,7 +93,7 @@ class Hit:
 
 @dataclass(frozen=True, slots=True)
 class Findings:
-    """What a search has found.
+    """The result of a search.
 
     Attributes:
         hits: the best first.
@@ -219,7 +219,7 @@ def _densest(text: str, query: Query) -> int:
 
 
 def _places(text: str, query: Query) -> list[tuple[int, str]]:
-    """Where units of a query begin, the first of them."""
+    """Return the first positions at which units of a query begin."""
     words = {unit.text for unit in query.units if not unit.is_stretch}
     stretches = [unit.text for unit in query.units if unit.is_stretch]
     places: list[tuple[int, str]] = []

@@ -1,4 +1,4 @@
-"""What texts are searched by: words of any script, in one form whatever their case and accents.
+"""The terms by which texts are searched: words of any script, without case and accents.
 
 Scripts that put no spaces between words (Chinese, Japanese, Thai and others), and Korean, which hangs particles on
 them, are searched by single characters and pairs of neighbours.
@@ -56,7 +56,7 @@ _SHORTEST_PLURAL = 4
 
 @cache
 def _part() -> re.Pattern[str]:
-    """What :func:`parts` gives; made when first wanted, which takes 5 ms and ASCII never does."""
+    """Return the result of :func:`parts`, made on first use, which takes 5 ms and is never needed for ASCII."""
     return re.compile(f"{_LETTERS}(?:['\u2019]{_LETTERS})*|[{_UNSPACED}]+|[{_EMOJI}]")
 
 
@@ -76,7 +76,7 @@ def parts_with_places(text: str) -> Iterator[tuple[str, int, int]]:
 
 
 def is_unspaced(part: str) -> bool:
-    """Whether a part is a stretch of characters that may hold several words."""
+    """Return True if a part is a stretch of characters that may hold several words."""
     return not part.isascii() and _unspaced().match(part) is not None
 
 

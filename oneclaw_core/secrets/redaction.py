@@ -38,7 +38,7 @@ SHORTEST_KEY_CHARACTERS = 20
 _SHORTEST_EMBEDDED_CHARACTERS = 16
 REDACTED = "[redacted]"
 
-# Whoever prints or logs does not know which home is open, and the environment belongs to the process as well.
+# Code that prints or logs does not know which home is open, and the environment belongs to the process as well.
 _remembered: set[str] = set()
 
 
@@ -65,7 +65,7 @@ def redact(text: str, environ: Mapping[str, str] | None = None, *, shortest: int
         return text
     environ = os.environ if environ is None else environ
     found = _secrets_in(environ) | _remembered
-    # Of two secrets of which one contains the other, the longer goes first, lest its rest stay.
+    # Of two secrets of which one contains the other, the longer goes first, so that no rest of it stays.
     for secret in sorted(found, key=len, reverse=True):
         if len(secret) < shortest:
             break
@@ -95,7 +95,7 @@ def without_secrets(environ: Mapping[str, str] | None = None) -> dict[str, str]:
 
 
 def is_secret_name(name: str) -> bool:
-    """Whether a name speaks of a key, token, secret or password, such as ``api-key``."""
+    """Return True if a name speaks of a key, token, secret or password, such as ``api-key``."""
     return _SECRET_NAME.search(name.replace("-", "_")) is not None
 
 

@@ -41,7 +41,7 @@ class SecretUnreadableError(OneClawError):
 
 
 class SecretPlace(StrEnum):
-    """Where a secret is kept."""
+    """The place of a secret."""
 
     KEYRING = "keyring"
     FILE = "file"
@@ -49,7 +49,7 @@ class SecretPlace(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class SecretWords:
-    """What the secrets of a store are called in its messages.
+    """The name for the secrets of a store in its messages.
 
     Attributes:
         one: one of them, with ``{name}`` in it, such as ``the key of {name}``.
@@ -231,7 +231,7 @@ class SecretStore:
 
     @contextmanager
     def _changing(self) -> Iterator[dict[str, dict[str, str]]]:
-        """Read the entries, and write them as they are at the end; nobody else changes them meanwhile."""
+        """Read the entries, and write them as they are at the end; no one else changes them meanwhile."""
         with changing_private(self._path, self._locks / f"{self._path.stem}.lock", self._words.all):
             entries = self._read()
             yield entries
@@ -239,7 +239,7 @@ class SecretStore:
 
     def _write(self, entries: Mapping[str, Mapping[str, str]]) -> None:
         content = json.dumps({self._path.stem: entries}, indent=2).encode()
-        if len(content) > _MAX_FILE_BYTES:  # nobody could read it any more, nor take anything out of it
+        if len(content) > _MAX_FILE_BYTES:  # no one could read it any more, nor take anything out of it
             raise OneClawError(
                 f"{self._words.all} together would take more than {_MAX_FILE_BYTES // 1_000_000} MB in {self._path}: "
                 "remove those that are not needed first"

@@ -44,7 +44,7 @@ class BackgroundWork:
         kind: such as ``agent`` or ``command``.
         title: for people, as others wrote it.
         plugin: the plugin that does it.
-        session_id: the conversation that is told of its end.
+        session_id: the conversation that gets a message when it ends.
         state: ``running``, ``ended``, ``failed``, ``stopped``, or ``interrupted`` if its process has ended before.
         outcome: a few words of the plugin, such as ``exit code 1``; nothing that others wrote.
         process: the process that runs it.

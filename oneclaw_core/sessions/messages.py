@@ -1,6 +1,6 @@
 """Store and read the entries of histories, and their attachments.
 
-Attachments are in a table of their own, so that reading texts reads no files.
+Attachments are in a separate table, so that reading texts reads no files.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Migrate a database to the current schema.
 
 A new version of the schema is a function at the end of :data:`MIGRATIONS`, the same change in
-:mod:`oneclaw_core.sessions.schema`, and ``SCHEMA_VERSION`` raised by one. A migration has statements of its own and
+:mod:`oneclaw_core.sessions.schema`, and ``SCHEMA_VERSION`` raised by one. A migration has its own statements and
 never uses the current description of tables, which later versions change.
 
 Every step is one transaction that first reads the version again. So a killed process leaves the version before or

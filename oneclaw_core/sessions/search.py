@@ -118,7 +118,7 @@ class SearchIndex(ABC):
 
 @dataclass(frozen=True, slots=True)
 class SearchRange:
-    """Where to look.
+    """The place to search.
 
     Attributes:
         since: from this moment on, as it is stored; ``None`` for no limit.
@@ -133,7 +133,7 @@ class SearchRange:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """What a search looks at more closely.
+    """The candidates that a search ranks in full.
 
     Attributes:
         passages: messages and titles that may fit.

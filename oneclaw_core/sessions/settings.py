@@ -122,7 +122,7 @@ def set_tool_enabled(connection: Connection, kind: SwitchKind, name: str, enable
 
 @dataclass(frozen=True, slots=True)
 class UserStates:
-    """What the user has set; all empty for a new home.
+    """The settings of the user; all empty for a new home.
 
     Attributes:
         settings: values by their keys.

@@ -135,7 +135,7 @@ class SqlitePages:
             found.damaged.append(number)
 
     def _payload(self, page: bytes, at: int, size: int) -> bytes:
-        """Return what a cell holds, with the part of it that is on pages of its own."""
+        """Return what a cell holds, with the part of it that is on its own pages."""
         usable = self.page_bytes
         most = usable - 35
         if size > len(self._content) + sum(map(len, self._newer.values())):

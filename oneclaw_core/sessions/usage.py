@@ -80,7 +80,7 @@ _INSERT = f"INSERT INTO usage ({', '.join(_WRITTEN)}) VALUES ({', '.join(f':{eac
 _SPENT = """
     SELECT sum(coalesce(input_tokens, 0) + coalesce(output_tokens, 0)), sum(cost), count(*) - count(cost)
     FROM usage WHERE created_at >= :since AND created_at < :until"""
-# What is later than this was noted while the clock was wrong; nobody is limited by it until that day comes.
+# What is later than this was noted while the clock was wrong; no one is limited by it until that day comes.
 _FUTURE_MICROSECONDS = 24 * 3600 * 1_000_000
 _LAST_INPUT_TOKENS = """
     SELECT input_tokens FROM usage

@@ -35,7 +35,7 @@ class UsageTotals:
     """Sums over model requests; ``None`` where no request has a value.
 
     Attributes:
-        requests: how many there were; one whose answer did not come to its end counts too.
+        requests: how many there were; one whose answer did not complete counts too.
         at_least_requests: how many of them have no final counts, so that they may have used and cost more.
         input_tokens: as in ``TokenUsage``, and so are the others.
         cacheable_input_tokens: the input tokens of requests of which the service said how many were cached.
@@ -97,7 +97,7 @@ class UsageRow:
 
 
 _PARTS = ("provider", "model", "tools_hash", "system_hash", "history_hash")
-# Each request beside the one before in its session; those without a fingerprint make a sequence of their own.
+# Each request beside the one before in its session; those without a fingerprint make a separate sequence.
 _REQUESTS = f"""
     SELECT usage.*, {", ".join(f"lag({part}) OVER by_session AS {part}_before" for part in _PARTS)}
     FROM usage WINDOW by_session AS (PARTITION BY session_id, tools_hash IS NULL ORDER BY id)"""
@@ -111,7 +111,7 @@ def _count_changes(*parts: str) -> str:
 
 
 def _whole_sum(column: str) -> str:
-    # PostgreSQL adds whole numbers up to one of another type, lest they become too large.
+    # PostgreSQL adds whole numbers up to one of another type, so that they do not overflow.
     return f"CAST(sum({column}) AS BIGINT)"
 
 

@@ -265,7 +265,7 @@ class HomeUnderTest:
             self._run(stack.aclose())
 
     def close(self) -> None:
-        """Close the home for good."""
+        """Close the home permanently."""
         runner = self._runner
         if runner is None:
             return

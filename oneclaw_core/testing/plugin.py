@@ -84,7 +84,7 @@ def oneclaw_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Home:
         monkeypatch.delenv(name)
     path = tmp_path / "oneclaw-home"
     monkeypatch.setenv("ONECLAW_HOME", str(path))
-    # Nothing that is stored gets into the keyring of whoever runs the tests.
+    # Nothing that is stored gets into the keyring of the user who runs the tests.
     monkeypatch.setenv("PYTHON_KEYRING_BACKEND", "keyring.backends.fail.Keyring")
     home = find_home({}, path)
     home.create()

@@ -42,7 +42,7 @@ class ScriptedUser:
         Args:
             answer: ``once``, ``session``, ``always``, ``no`` or ``never``.
             more: given one after the other; the last one stays.
-            to: the permission that is asked for; by default any that has no answer of its own.
+            to: the permission that is asked for; by default any that has no answer.
 
         Raises:
             ValueError: there is no such answer.
@@ -66,7 +66,7 @@ class ScriptedUser:
         """
         self.questions.append(question)
         if not self._replies:
-            raise NobodyToAskError("nobody can be asked: the test does not say how the user answers")
+            raise NobodyToAskError("no one can be asked: the test does not say how the user answers")
         reply = self._replies.pop(0)
         return None if reply is None else question.answer_to(reply)
 
@@ -209,7 +209,7 @@ class ScriptedModel:
         """Note a request and take the next answer.
 
         Raises:
-            ProviderRequestError: the script has come to its end; it is noted as a fault.
+            ProviderRequestError: the script has ended; it is noted as a fault.
             Exception: the script says so.
         """
         self.requests.append(request)

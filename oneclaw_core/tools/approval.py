@@ -36,7 +36,7 @@ class Choice:
 
 @dataclass(frozen=True, slots=True)
 class ApprovalQuestion:
-    """What a person is asked before a tool does something.
+    """The question to a person before a tool acts.
 
     Attributes:
         tool: the tool that asks.

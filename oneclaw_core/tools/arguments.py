@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from jsonschema.protocols import Validator
 
 QUOTED_CHARACTERS = 200
-# A list can have one for each of its elements; nobody reads so many, and finding them takes time.
+# A list can have one for each of its elements; no one reads so many, and finding them takes time.
 MOST_FAULTS = 50
 
 
@@ -127,7 +127,7 @@ class ArgumentsValidator:
 
 
 def compile_schema(schema: Mapping[str, Any]) -> ArgumentsValidator:
-    """Make a validator of arguments that never fetches a remote reference, and always comes to an end.
+    """Make a validator of arguments that never fetches a remote reference, and always ends.
 
     Args:
         schema: a schema that :func:`check_parameters_schema` has passed.
@@ -170,7 +170,7 @@ _deadline: ContextVar[float] = ContextVar("deadline")
 
 
 class CheckTakesTooLongError(Exception):
-    """Whether arguments fit a schema could not be found out in time."""
+    """True if the schema could not be checked in time."""
 
 
 def boundless_property_pattern(schema: Mapping[str, Any]) -> str | None:

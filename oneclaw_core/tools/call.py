@@ -99,7 +99,7 @@ class RunningCall:
         provenance: knows what the call has read, and which requests the user has to agree with.
         project: the start directory; ``None`` for one that is never trusted.
         can_ask: returns True if a person can be asked.
-        ask_user: asks the user a question, with a time limit; ``None`` if nobody can be asked.
+        ask_user: asks the user a question, with a time limit; ``None`` if no one can be asked.
     """
 
     def __init__(
@@ -202,11 +202,11 @@ class RunningCall:
                 await self._close()
 
     def remaining_seconds(self) -> float | None:
-        """How long the tool may still run; ``None`` while the user is being asked."""
+        """Return the seconds until the timeout of the tool; ``None`` while the user is asked."""
         return None if self._questions else self._deadline - time.monotonic()
 
     def asked_seconds(self) -> float:
-        """How long the user has been asked questions so far, in seconds."""
+        """Return the seconds that questions to the user took so far."""
         if not self._questions or self._questions_since is None:
             return self._asked_seconds
         return self._asked_seconds + time.monotonic() - self._questions_since
@@ -237,7 +237,7 @@ class RunningCall:
         """Ask the user a question; an answer in the user's own words marks the result.
 
         Raises:
-            NobodyToAskError: there is nobody.
+            NobodyToAskError: there is no one.
             TimeoutError: the time is up.
         """
         return await run_on(self._loop, self._asked_user(question, timeout_seconds))
@@ -245,7 +245,7 @@ class RunningCall:
     async def _asked_user(self, question: UserQuestion, timeout_seconds: float | None) -> str | None:
         self._check_open()
         if self._ask_user is None:
-            raise NobodyToAskError("nobody can be asked here")
+            raise NobodyToAskError("no one can be asked here")
         with self.paused():
             answer = await self._ask_user(question, timeout_seconds)
         # What a choice says, a model has written.

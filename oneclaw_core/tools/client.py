@@ -25,8 +25,8 @@ class ToolClient:
         agent: the name of the agent that the tools are called as.
         selection: the tools that it may call.
         is_read_only: True to refuse tools that may change something, as they are when they are called.
-        ask: asks for permissions; ``None`` where nobody can be asked.
-        ask_user: asks questions of tools; ``None`` where nobody can be asked.
+        ask: asks for permissions; ``None`` where no one can be asked.
+        ask_user: asks questions of tools; ``None`` where no one can be asked.
         shows_forms: True if ``ask_user`` takes questions with a form.
         progress: called with the message of a running tool, and the fraction that is done if the tool says it.
         provenance: where the text comes from that the client was given. Its calls add to it.

@@ -44,7 +44,7 @@ _KEY_NAMESPACE = uuid.UUID("8f9b5c8e-4a53-5d0c-9b57-3c1f0a6f5b1e")
 
 
 class CallServices(Protocol):
-    """What the executor does for a running tool, reached through :class:`ToolContext`."""
+    """The executor's services for a running tool, reached through :class:`ToolContext`."""
 
     def progress(self, message: str, fraction: float | None) -> None:
         """Tell the user how far the tool has come."""
@@ -219,7 +219,7 @@ class ToolContext:
     def service_http(self) -> httpx.AsyncClient:
         """The same for the service that the plugin is made for, whose address no model chooses.
 
-        It does not ask before it sends, so the tool asks for a permission of its own. It marks nothing, so the tool
+        It does not ask before it sends, so the tool asks for a separate permission. It marks nothing, so the tool
         declares what it ``reads``.
         """
         return self._running_services().service_http_client()
@@ -503,14 +503,14 @@ class ToolContext:
             yield
 
     def asked_seconds(self) -> float:
-        """How long the user has been asked questions during this call, in seconds.
+        """Return the seconds that questions to the user took during this call.
 
-        The tool's timeout does not count it; a tool with a deadline of its own should not either.
+        The tool's timeout does not count it; a tool with its own deadline should not either.
         """
         return self._running_services().asked_seconds()
 
     def remaining_seconds(self) -> float:
-        """How long the tool may still run before its timeout stops it, in seconds; infinite while the user is asked.
+        """Return the seconds until the timeout of the tool; infinite while the user is asked.
 
         A tool that changes something elsewhere stops waiting before that, to say what may have been done.
         """
@@ -583,7 +583,7 @@ class TurnScope:
 
     @property
     def depth(self) -> int:
-        """How many tool calls it is run within: 0 for a turn of the user's."""
+        """The number of tool calls around the current one: 0 for a turn of the user."""
         return 0 if self.call is None else depth_within(self.call)
 
     def permission_session(self, session_id: str | None) -> str | None:
@@ -625,5 +625,5 @@ class TurnScope:
 
 
 def depth_within(call: ToolContext) -> int:
-    """How deep a turn is that is run for a call: 1 if the user's own turn made the call, or the user did."""
+    """Return the depth of a turn that is run for a call: 1 if the user or the user's turn made the call."""
     return 1 if call.turn is None else call.turn.depth + 1

@@ -34,7 +34,7 @@ class _StoredParameters:
 
 @dataclass(frozen=True, slots=True)
 class ToolDefinition(_StoredParameters):
-    """What a model is told about a tool, and what the executor needs to run it (FEAT-004, "Tool Definition Format").
+    """The definition of a tool: its description for the model and data for the executor (FEAT-004).
 
     Attributes:
         name: unique, in snake_case; 1 to 63 letters, digits, ``_`` and ``-``, which every provider accepts.

@@ -285,7 +285,7 @@ class ToolExecutor:
                 if hooks is not None:
                     hooks.finished(ToolResult.error("interrupted", "The call was interrupted."))
                 raise
-            # Whoever was asked for a permission cancelled the question, not the call.
+            # The user cancelled the question, not the call.
             result = ToolResult.error("permission_denied", "The question for a permission was cancelled.")
         except Exception as error:  # noqa: BLE001  # a call without a result would break the conversation
             _log.exception("tool %s failed", call.name)
@@ -598,7 +598,7 @@ def _object_in(arguments: str) -> dict[str, Any]:
 
 
 async def _ask_to_give(tool_name: str, conversation: Provenance, require: RequirePermission) -> None:
-    """Ask before a tool of somebody else's server, which has no permission of its own, gets what a model composed."""
+    """Ask before a tool of somebody else's server, which has no permission, gets what a model composed."""
     if conversation.outside and conversation.private:
         await require(
             SEND_PERMISSION, f"give the tool {tool_name}, which a server supplies, these arguments", tool_name

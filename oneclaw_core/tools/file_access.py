@@ -226,7 +226,7 @@ def append_content(path: Path, data: bytes, guard: PathGuard) -> int:
 
 @contextmanager
 def _temporary_file(parent: int, mode: int) -> Iterator[tuple[BufferedWriter, str]]:
-    """Make a file under a name of its own, and remove it unless it got another."""
+    """Make a file under a separate name, and remove it unless it got another."""
     temporary = f".oneclaw-{os.urandom(8).hex()}.tmp"
     descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _FILE, mode, dir_fd=parent)
     stream = os.fdopen(descriptor, "wb")

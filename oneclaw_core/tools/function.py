@@ -202,7 +202,7 @@ class FunctionTool(Generic[_P, _R]):
         function: what was decorated.
         name: of the tool.
         group: the tool group it asks to be put in, ``None`` for a core tool.
-        isolation: ``"process"`` if it runs in a process of its own.
+        isolation: ``"process"`` if it runs in a separate process.
         is_poll: True if it is called again and again until its outcome changes.
     """
 
@@ -277,7 +277,7 @@ class FunctionTool(Generic[_P, _R]):
 
     @property
     def description(self) -> str:
-        """What the model is told; the docstring without its sections if none was given."""
+        """The description for the model; the docstring without its sections if none was given."""
         if self._given_description is not None:
             return self._given_description.strip()
         return self._docstring[0]
@@ -285,7 +285,7 @@ class FunctionTool(Generic[_P, _R]):
     # Not a cached_property: for type checkers other than mypy, that cannot stand for the property of the protocol Tool.
     @property
     def definition(self) -> ToolDefinition:
-        """What a model is told about the tool; made when first used.
+        """The definition of the tool, made on first use.
 
         Raises:
             ToolDefinitionError: a parameter or the description is not acceptable.
@@ -432,7 +432,7 @@ def tool(
         timeout_seconds: how long one run may take.
         read_only: True if a call changes nothing outside OneClaw, so that it can be repeated at any time.
         idempotent: True if running the same call again changes nothing more than running it once.
-        isolation: ``"process"`` runs it in a process of its own that is killed at the timeout; for a synchronous
+        isolation: ``"process"`` runs it in a separate process that is killed at the timeout; for a synchronous
             function at the top level of a module.
         is_poll: True if a model may call it again and again until its outcome changes, such as the status of a build.
         reads: what its results hold: ``outside`` for texts that others wrote, ``private`` for data of the user. What

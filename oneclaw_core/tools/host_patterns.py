@@ -20,7 +20,7 @@ _PATTERN = re.compile(
 
 
 class Place(NamedTuple):
-    """What a subject or a pattern says; ``None`` for what it leaves open."""
+    """The parts of a subject or pattern; ``None`` for parts it leaves open."""
 
     name: str
     port: int | None = None

@@ -67,7 +67,7 @@ async def call_in_process(
     is_converted: bool,
     permissions: Iterable[str] = (),
 ) -> ToolResult:
-    """Call a function in a confined process of its own; cancelling kills the process and whatever it started.
+    """Call a function in a confined process; cancelling kills the process and whatever it started.
 
     Args:
         target: a synchronous function at the top level of a module, or a tool made of one.
@@ -96,7 +96,7 @@ async def call_in_process(
             try:
                 return await _call(request, target, context, policy)
             except PathPermissionError as needed:
-                # The worker can ask nobody. It did nothing yet with what it may not open, so it runs again.
+                # The worker can ask no one. It did nothing yet with what it may not open, so it runs again.
                 if context.paths.questions is None or needed.name in granted:
                     raise
                 question = (needed.permission, needed.detail, needed.path, needed.directory)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 class LoadToolGroupTool:
     """The core tool by which a model makes a group's tools active (RFC-040, step 3)."""
 
-    # The spec gives this tool error types of its own for bad arguments.
+    # The spec gives this tool special error types for bad arguments.
     checks_own_arguments = True
 
     def __init__(self, registry: ToolRegistry) -> None:

@@ -55,7 +55,7 @@ _log = logging.getLogger("oneclaw.manifest")
 
 @dataclass(frozen=True, slots=True)
 class ManifestProblem:
-    """Something in a manifest that its author should mend.
+    """Something in a manifest that its author should fix.
 
     Attributes:
         file: the manifest's file name.
@@ -79,7 +79,7 @@ class ManifestProblem:
 
 @dataclass(frozen=True, slots=True)
 class Manifest:
-    """What a manifest declares.
+    """The declarations of a manifest.
 
     Attributes:
         tools: in the order of the file.
@@ -246,7 +246,7 @@ def _with_metadata(group: ToolGroupDefinition, meta: Mapping[str, Any], report: 
 def _meanings(value: object, report: Report) -> dict[str, str]:
     """Read what permissions mean, and leave out what cannot be shown, or is not for a group to say."""
     if not isinstance(value, dict):
-        example = 'such as {"tables.delete": "delete tables for good"}'
+        example = 'such as {"tables.delete": "delete tables permanently"}'
         report("/permissions", f"must be an object of what permissions mean, {example}; it is ignored", is_error=False)
         return {}
     meanings: dict[str, str] = {}
@@ -560,7 +560,7 @@ def _define(values: Mapping[str, Any], report: Report) -> ToolDefinition | None:
 
 
 def _kind(value: object) -> str:
-    """What a value is, in the words of JSON."""
+    """Return the JSON type of a value."""
     if value is None or isinstance(value, bool):
         return {None: "null", True: "true", False: "false"}[value]
     kinds = {dict: "an object", list: "an array", str: "a text", int: "a number", float: "a number"}

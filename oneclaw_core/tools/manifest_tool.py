@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class FunctionTarget:
-    """Where a function is found.
+    """The location of a function.
 
     Attributes:
         module: dotted name.
@@ -60,9 +60,9 @@ class DeferredTool(ABC):
 
     Attributes:
         definition: what a model is told about it.
-        isolation: ``"process"`` if it runs in a process of its own.
+        isolation: ``"process"`` if it runs in a separate process.
         asks_itself: True if its function asks for the permissions that it requires, when it knows what it is about to
-            do; the executor then refuses only what is denied for good.
+            do; the executor then refuses only what is denied permanently.
         checks_own_arguments: True if the executor leaves the arguments to the tool.
         is_poll: True if it is called again and again until its outcome changes.
     """
@@ -98,7 +98,7 @@ class DeferredTool(ABC):
 
         Args:
             arguments: as for the tool itself.
-            context: likewise; by default one outside a call of the executor, in the home and the current directory.
+            context: the same; by default one outside a call of the executor, in the home and the current directory.
 
         Returns:
             What it returned.

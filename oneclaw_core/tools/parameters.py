@@ -68,7 +68,7 @@ def resolve_hint(hint: Any, function: Callable[..., Any], local_names: Mapping[s
 
 
 def is_context_hint(hint: Any) -> bool:
-    """Whether a resolved hint is ``ToolContext``, plain, optional or annotated."""
+    """Return True if a resolved hint is ``ToolContext``, plain, optional or annotated."""
     if get_origin(hint) is Annotated:
         return is_context_hint(get_args(hint)[0])
     if get_origin(hint) in (Union, types.UnionType):
@@ -103,7 +103,7 @@ _REFUSED_KINDS: dict[int, str] = {
 
 
 class FunctionParameters:
-    """What a function takes, derived from its signature.
+    """The parameters of a function, derived from its signature.
 
     Args:
         function: every parameter needs a type hint.

@@ -25,7 +25,7 @@ _NOTHING_THERE = frozenset({errno.ENOENT, errno.ENOTDIR, errno.EBADF, errno.ELOO
 
 
 class PathPermissionError(PermissionDeniedError):
-    """A permission for a path is needed, and nobody can be asked where it was found out.
+    """A permission for a path is needed, and no one can be asked where it was found out.
 
     Attributes:
         name: ``PERMISSION:PATH``, by which it can be granted.
@@ -37,7 +37,7 @@ class PathPermissionError(PermissionDeniedError):
     def __init__(self, permission: str, detail: str, path: Path, directory: Path | None) -> None:
         name = self.name = f"{permission}:{path}"
         super().__init__(
-            f"Permission {permission!r} is needed to {detail}, and nobody can be asked here. "
+            f"Permission {permission!r} is needed to {detail}, and no one can be asked here. "
             f"The user can grant it with: oneclaw permissions grant {shlex.quote(name)}",
             permission,
             "default",
@@ -82,7 +82,7 @@ class PathGuard:
         denied: what the user has denied of ``files.read`` and ``files.write``: these names, or with a path such as
             ``files.write:/home/ada/notes``, which stands for the file, or all below the directory.
         trusts_start: True if the user trusts the start directory; with questions, these know.
-        granted: what was granted to this call, as ``PERMISSION:PATH``, where nobody can be asked.
+        granted: what was granted to this call, as ``PERMISSION:PATH``, where no one can be asked.
         questions: asks the user; ``None`` where that is not possible, such as in a worker process.
         used: the paths that a call has asked for, see :mod:`oneclaw_core.tools.provenance`.
     """
@@ -307,7 +307,7 @@ class PathGuard:
         self.questions.ask(permission, detail, path, directory)
 
     def for_other_process(self, granted: Iterable[str] = ()) -> PathGuard:
-        """Return a guard that can be sent to a worker process, where nobody can be asked.
+        """Return a guard that can be sent to a worker process, where no one can be asked.
 
         Args:
             granted: what the user has granted to the call, as ``PERMISSION:PATH``.
@@ -382,7 +382,7 @@ def _resolve(path: Path) -> Path:
 
 
 def _exists(path: Path) -> bool:
-    """Whether there is something; resolving a path does not find out that no file system takes it."""
+    """Return True if the path exists; resolving does not show paths that no file system accepts."""
     try:
         # From Python 3.14 on, exists() is false for whatever goes wrong.
         path.stat()

@@ -1,4 +1,4 @@
-"""What permissions are called, and what they mean in words that users read before they grant one.
+"""The names of permissions and their meanings for users who grant them.
 
 OneClaw says it of its own permissions, and a tool group of those that its plugin brings. No model is told any of it,
 and users are told whose words they are. Every start reads this module, so it imports nothing that takes time.
@@ -35,7 +35,7 @@ KNOWN_PERMISSIONS: dict[str, str] = {
 
 @dataclass(frozen=True, slots=True)
 class PermissionMeaning:
-    """What somebody says that a permission allows.
+    """The meaning of a permission as stated by one source.
 
     Attributes:
         text: in words for users, of the form that :func:`meaning_fault` asks for.
@@ -52,7 +52,7 @@ _UNSEEN = f"[\x00-\x1f\x7f-\x9f{INVISIBLE_CHARACTERS}{BLANKS}\ud800-\udfff]"
 
 
 def is_permission_name(name: str) -> bool:
-    """Whether a name is lower-case words separated by dots, such as ``network.private``."""
+    """Return True if a name is lower-case words separated by dots, such as ``network.private``."""
     return name.isascii() and all(
         part.isidentifier() and part == part.lower() and part[0] != "_" for part in name.split(".")
     )

@@ -42,7 +42,7 @@ INSTRUCTIONS_PERMISSION = "directory.instructions"
 
 
 def is_simple(command: str) -> bool:
-    """Whether a command is one program with its arguments, as far as can be seen without being a shell."""
+    """Return True if a command is one program with its arguments, as far as can be seen without being a shell."""
     text = command.replace("\t", " ")
     if not text.strip() or not text.isprintable() or _BEYOND_ONE_COMMAND.intersection(text) or _COMMENT.search(text):
         return False
@@ -86,7 +86,7 @@ def exact_pattern(command: str) -> str | None:
 
 
 def covers(pattern: str, command: str) -> bool:
-    """Whether what is granted by a pattern holds for a command: it is a simple one and begins, letter by letter, so."""
+    """Return True if a granted pattern covers a command: a simple one that begins with it, letter by letter."""
     text = command.strip(" \t")
     if not is_simple(text):
         return False
@@ -97,7 +97,7 @@ def covers(pattern: str, command: str) -> bool:
 
 
 def touches(pattern: str, command: str) -> bool:
-    """Whether what is denied by a pattern is found in a command, or in a part of it."""
+    """Return True if a denied pattern is found in a command, or in a part of it."""
     wanted = _plain_words(pattern)
     is_beginning = wanted[-1:] == ["*"]
     wanted = wanted[:-1] if is_beginning else wanted
@@ -181,7 +181,7 @@ def _fits(pattern: str, text: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class SubjectKind:
-    """What a permission can be narrowed by: its subject, such as the command that is to be run.
+    """The subject that narrows a permission, such as the command that is to be run.
 
     Attributes:
         noun: what the subject is.
@@ -312,7 +312,7 @@ def grants(rule: PermissionRule | Grant, permission: str, subject: str | None) -
     kind = subject_kind(permission)
     if rule.pattern is not None:
         return kind.covers(rule.pattern, subject)
-    # Where a directory goes with a question, it is about nothing in it that needs a question of its own.
+    # Where a directory goes with a question, it is about nothing in it that needs a separate question.
     return getattr(rule, "directory", None) is not None or kind.whole_covers(subject)
 
 
@@ -327,7 +327,7 @@ def denies(rule: PermissionRule | Grant, permission: str, subject: str | None) -
 
 
 def is_trusted(directory: Path, decided: Iterable[Grant]) -> bool:
-    """Return True if a directory is trusted for good, by all agents."""
+    """Return True if a directory is trusted permanently, by all agents."""
     path, now = os.path.realpath(directory), datetime.now(UTC)
     holding = [
         each for each in decided

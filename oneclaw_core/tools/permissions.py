@@ -1,7 +1,7 @@
 """May a tool do what it wants to do (FEAT-004, "Permission Rules")?
 
-A tool declares permissions by name; each is checked before every run. What the user decided for good is remembered by
-whoever makes the policy; this module neither reads nor writes anything. A decision holds for what the question showed:
+A tool declares permissions by name; each is checked before every run. Lasting decisions of the user are kept by
+the policy; this module neither reads nor writes anything. A decision holds for what the question showed:
 a permission with its subject, see :mod:`oneclaw_core.tools.permission_rules`, and the agent and directory that it was
 asked for.
 """
@@ -31,12 +31,12 @@ GRANTED_BY_DEFAULT = frozenset({"agents.create", "files.read", "files.write", "m
 # Granted by default only for what no question is about: a question names a path because it is another one.
 _NOT_FOR_SUBJECTS = frozenset({"files.read", "files.write"})
 SANDBOX = "sandbox"
-"""What decided, where a call goes on without a permission because it is in a sandbox."""
+"""The reason recorded where a call goes on without a permission because it is in a sandbox."""
 _LONGEST_NAMED_RULE = 200
 
 
 class PermissionAnswer(StrEnum):
-    """What a user can answer when asked."""
+    """The possible answers of a user to a question."""
 
     ONCE = "once"
     SESSION = "session"
@@ -47,7 +47,7 @@ class PermissionAnswer(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class PermissionRequest:
-    """What the user is asked.
+    """The question to the user.
 
     Attributes:
         permission: such as ``network.private``.
@@ -162,11 +162,11 @@ class PermissionPolicy:
     Args:
         decided: the lasting decisions of the user.
         remember: called with a lasting decision of the user.
-        ask: asks the user; ``None`` where there is nobody to ask.
+        ask: asks the user; ``None`` where there is no one to ask.
         allowed: permissions and rules granted for as long as the program runs, whatever is remembered.
         record: called with what a person decided, now or before; what is granted is recorded before it is done.
-        read: reads the lasting decisions as they are now; ``None`` if nobody else changes them.
-        ask_user: asks the user what is no permission; ``None`` where there is nobody to ask.
+        read: reads the lasting decisions as they are now; ``None`` if no one else changes them.
+        ask_user: asks the user what is no permission; ``None`` where there is no one to ask.
 
     Raises:
         UsageError: something in ``allowed`` has a pattern that is none.
@@ -210,12 +210,12 @@ class PermissionPolicy:
             The answer; ``None`` if the user gives none.
 
         Raises:
-            NobodyToAskError: there is nobody, or no form can be shown.
+            NobodyToAskError: there is no one, or no form can be shown.
             TimeoutError: the time is up.
         """
         people = self._people_in(question.session_id)
         if people.ask_user is None:
-            raise NobodyToAskError("nobody can be asked here")
+            raise NobodyToAskError("no one can be asked here")
         if question.form is not None and not people.shows_forms:
             raise NobodyToAskError("no form can be shown here: ask for one value after the other")
         async with people.asking, asyncio.timeout(timeout_seconds):
@@ -316,7 +316,7 @@ class PermissionPolicy:
             session_id: the session.
             ask: asks for permissions; ``None``, with the other, to leave it as it is.
             ask_user: asks questions of tools.
-            or_nobody: True to ask nobody if both are ``None``.
+            or_nobody: True to ask no one if both are ``None``.
             shows_forms: True if ``ask_user`` takes questions with a form.
         """
         if ask is None and ask_user is None and not or_nobody:
@@ -345,7 +345,7 @@ class PermissionPolicy:
             if decided is not None:
                 return decided
             if people.ask is None:
-                raise PermissionDeniedError(_nobody_to_ask(request), request.permission, "default")
+                raise PermissionDeniedError(_no_one_to_ask(request), request.permission, "default")
             answer = await people.ask(request)
             # The user may have taken long, and have denied it elsewhere.
             await self.refresh()
@@ -504,11 +504,11 @@ def denied_for_good(name: str) -> PermissionDeniedError:
     )
 
 
-def _nobody_to_ask(request: PermissionRequest) -> str:
+def _no_one_to_ask(request: PermissionRequest) -> str:
     grant, kind = request.grant_for_good, subject_kind(request.permission)
     if request.asks_again:
         return _not_asked_again(request, grant)
-    text = f"Permission '{request.permission}' is not granted, and nobody can be asked here. "
+    text = f"Permission '{request.permission}' is not granted, and no one can be asked here. "
     if grant is not None and grant.pattern is not None and not kind.whole_covers(grant.pattern):
         return f"{text}The user can grant it with: oneclaw permissions grant {shlex.quote(grant.name)}"
     text += f"The user can grant it with: oneclaw permissions grant {request.permission}"
@@ -524,7 +524,7 @@ def _not_asked_again(request: PermissionRequest, grant: Grant | None) -> str:
     how = f"for one run with: --allow {request.permission}" if command is None else f"with: {command}"
     return (
         f"The user has to agree with '{request.permission}', because this conversation holds {request.holds}, "
-        f"and nobody can be asked here. The user can grant it {how}"
+        f"and no one can be asked here. The user can grant it {how}"
     )
 
 

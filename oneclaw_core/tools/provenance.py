@@ -1,4 +1,4 @@
-"""What one tool call reads and sends, and when that needs the user's leave.
+"""The reads and writes of one tool call, and which of them need the user's consent.
 
 A conversation that holds text from outside is one that somebody else may steer. Once it holds private data too, what
 the model composed is sent to no host without a question. Following a link is free: the URL stands word for word in a
@@ -36,7 +36,7 @@ _MAX_SESSIONS = 64
 # Of one result and each kind; the conversation keeps fewer.
 _MAX_MARKS = 4 * MAX_ORIGINS
 
-# Headers that carry nothing, whoever sets them; a few bits are no way out.
+# Headers that carry no data; a few bits are no way out.
 _WEIGHT = r"(?:;q=[01]\.?\d?)?"
 _TYPES = (
     r"(?:\*/\*|(?:text|image)/\*|text/(?:html|plain|markdown|xml|csv|css)|"

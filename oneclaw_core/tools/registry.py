@@ -1,4 +1,4 @@
-"""Which tools and groups there are."""
+"""The tools and groups that exist."""
 
 from __future__ import annotations
 
@@ -301,11 +301,11 @@ class ToolRegistry:
         )
 
     def is_tool_disabled(self, name: str) -> bool:
-        """Whether a tool is disabled by itself, whatever its group is."""
+        """Return True if a tool is disabled by itself, whatever its group is."""
         return name in self._disabled_tools
 
     def is_group_disabled(self, name: str) -> bool:
-        """Whether a group is disabled as a whole."""
+        """Return True if a group is disabled as a whole."""
         return name in self._disabled_groups
 
     def is_plugin_disabled(self, name: str) -> bool:
@@ -360,7 +360,7 @@ class ToolRegistry:
         return list(self._available_groups)
 
     def get_permission_meaning(self, permission: str, plugin: str | None = None) -> PermissionMeaning | None:
-        """What a permission allows, in words for users; ``None`` if nobody who may says it.
+        """Return the meaning of a permission for users; ``None`` if no permitted source states one.
 
         OneClaw's own permissions have its own words. Of others, a plugin says it for its own tools; for those of
         others, only if the permission is its own: see :meth:`get_ignored_meanings`.
@@ -379,7 +379,7 @@ class ToolRegistry:
         return next(iter(self._credible(permission)), None)
 
     def get_permission_meanings(self) -> dict[str, PermissionMeaning]:
-        """What permissions allow, by their names: OneClaw's own, then those that groups explain, in that order."""
+        """Return the meanings of permissions by name: OneClaw's first, then those that groups explain."""
         self._read_all()
         meanings = {name: PermissionMeaning(text) for name, text in KNOWN_PERMISSIONS.items()}
         return meanings | {name: credible[0] for name in self._meanings if (credible := self._credible(name))}
@@ -397,7 +397,7 @@ class ToolRegistry:
         ]
 
     def _credible(self, permission: str) -> tuple[PermissionMeaning, ...]:
-        """What those say of a permission whose own it is, and the program that embeds OneClaw."""
+        """Return the meaning of a permission by its owner and by the embedding program."""
         credible = self._credible_meanings.get(permission)
         if credible is None:
             owners_of = self._owners_now()

@@ -58,7 +58,7 @@ _VARIABLES = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class SandboxScope:
-    """What a command gets beyond the workspace and the start directory.
+    """The access of a command beyond the workspace and the start directory.
 
     Attributes:
         writable: directories and files that it may write, without symbolic links, as the user was asked for them.

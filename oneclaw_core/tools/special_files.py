@@ -93,7 +93,7 @@ class _Search:
             entries = self._entries(directory)
             self._protect_repositories(entries, root)
             if levels:
-                # Packages of a publisher lie in a folder of its own.
+                # Packages of a publisher lie in a separate folder.
                 waiting += (
                     (each, levels if "/@" in each[len(directory) :] else levels - 1) for each in entries.searched
                 )

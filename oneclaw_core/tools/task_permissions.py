@@ -16,7 +16,7 @@ _MOST_ENTRIES = 500
 
 
 class TaskPermissions:
-    """What scheduled tasks lacked, and what they are granted.
+    """The permissions that scheduled tasks lacked, and their grants.
 
     Args:
         store: holds the decisions and the log of their use.

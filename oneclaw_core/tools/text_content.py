@@ -82,7 +82,7 @@ class Lines:
 
 
 def is_text_encoding(name: str) -> bool:
-    """Whether Python can decode text by this name."""
+    """Return True if Python can decode text by this name."""
     try:
         "".encode(name)
         return codecs.lookup(name).name not in _UNFIT_CODECS

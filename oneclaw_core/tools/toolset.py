@@ -91,7 +91,7 @@ class LoadedGroup:
 
 @dataclass(frozen=True)
 class ActiveTools:
-    """What the model may call now: the core tools, then each loaded group's tools in the order of loading.
+    """The active tools: the core tools, then each loaded group's tools in the order of loading.
 
     Iterating gives the definitions in exactly the order in which they are sent.
 

@@ -85,7 +85,7 @@ class ContextLimits:
 
 @dataclass(frozen=True, slots=True)
 class CompactionPlan:
-    """Which part of a conversation is summarised.
+    """The part of a conversation that is summarised.
 
     Attributes:
         summarised: the oldest messages, whose place the summary takes.
@@ -366,7 +366,7 @@ class Compactor:
                 "the model wrote no summary; nothing was changed. Try again, or with another model"
             )
         else:
-            # Not stored: the next turn tries again, and nothing is lost for good.
+            # Not stored: the next turn tries again, and nothing is lost permanently.
             self._summary = summary_without(self._summary)
         self._until = chosen.until
         await self._emit(CompactedEvent(len(messages), text_tokens(text or ""), str(chosen.reason)))

@@ -289,7 +289,7 @@ def turn_context(
         settings: of the home.
         hooks: of plugins on the turn.
         prompt: that is kept with the session.
-        message: that it answers, with limits of its own; ``None`` for none.
+        message: that it answers, with its own limits; ``None`` for none.
     """
     own = message.limits if message is not None else None
     within = message.within if message is not None else None

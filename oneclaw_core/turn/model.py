@@ -474,7 +474,7 @@ class ModelCalls:
     async def _note_lost(
         self, sent: ModelRequest, usage: TokenUsage | None, received: list[str], *, is_heard: bool = True
     ) -> None:
-        """Record an attempt whose answer did not come to its end.
+        """Record an attempt whose answer did not complete.
 
         Args:
             sent: the request.

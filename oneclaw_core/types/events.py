@@ -246,7 +246,7 @@ _NOTICES: dict[str, str] = {
     "more with: oneclaw models set PROVIDER/MODEL max_output_tokens NUMBER",
     StopReason.CONTENT_FILTER: "the answer is cut off: a content filter of the service stopped it",
     StopReason.REFUSAL: "the model declined to answer",
-    StopReason.OTHER: "the answer may be incomplete: the service stopped it for a reason of its own",
+    StopReason.OTHER: "the answer may be incomplete: the service stopped it for another reason",
 }
 
 

@@ -146,7 +146,7 @@ class ToolCall:
 class TokenUsage:
     """Usage of one model request, as the service counted it; ``None`` where it did not say.
 
-    A request whose answer did not come to its end may lack the final counts. Then its usage is what the service had
+    A request whose answer did not complete may lack the final counts. Then its usage is what the service had
     counted by then, with estimates where it had counted nothing.
 
     Attributes:

@@ -107,7 +107,7 @@ class FileState:
 
 @dataclass(slots=True)
 class Provenance:
-    """Where the text in one conversation comes from; it only grows.
+    """The origin of the text in one conversation; origins are only added.
 
     Attributes:
         outside: origins of text that others wrote, in their order.

@@ -23,7 +23,7 @@ NAME_PATTERN = re.compile(r"[a-zA-Z_][a-zA-Z0-9_-]{0,62}")
 
 @dataclass(frozen=True, slots=True)
 class ToolSelection:
-    """Which tools an agent may have, by their names; they need not be installed.
+    """The names of the tools an agent may have; they need not be installed.
 
     Attributes:
         tools: core tools, and single tools of groups; ``None`` for all core tools.
@@ -194,7 +194,7 @@ def of_kept_size(result: ToolResult) -> ToolResult:
 
 
 class ToolSourceType(StrEnum):
-    """How a tool came to be."""
+    """The origin of a tool."""
 
     BUILTIN = "builtin"
     TOOL_GROUP = "tool_group"
@@ -204,7 +204,7 @@ class ToolSourceType(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ToolSourceInfo:
-    """Where a tool comes from.
+    """The source of a tool.
 
     Attributes:
         type: how it came to be.
@@ -212,7 +212,7 @@ class ToolSourceInfo:
         plugin: the plugin that registered it.
         distribution: the installed package of that plugin, with its version.
         is_bound_to_source: True if a tool source published it, and it runs on the same event loop as that.
-        is_supplied: True if a tool source published it, whoever wrote it.
+        is_supplied: True if a tool source published it, independent of its author.
     """
 
     BUILTIN: ClassVar[ToolSourceInfo]

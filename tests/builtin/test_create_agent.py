@@ -441,7 +441,7 @@ def test_it_can_be_denied(tmp_path):
 
 def test_a_task_that_fails_leaves_the_agent(tmp_path):
     async def work(claw):
-        # The port of the "discard" service, at which nobody listens.
+        # The port of the "discard" service, at which no one listens.
         unreachable = {"type": "openai_compatible", "base_url": "http://127.0.0.1:9/v1"}
         await claw.store.set_setting("provider:gone", unreachable)
         return results(await turn(claw)), [agent.name for agent in await claw.agents.list()]

@@ -501,7 +501,7 @@ def test_half_a_surrogate_pair_cannot_be_written(context, workspace):
 
 @contextmanager
 def ordinary_user():
-    """As root nothing is read-only; such a test runs as nobody."""
+    """As root nothing is read-only; such a test runs as the user no one."""
     if os.geteuid() != 0:
         yield
         return

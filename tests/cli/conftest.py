@@ -18,9 +18,9 @@ def all_plugins(home, monkeypatch):
 
 @pytest.fixture
 def unused_port():
-    """A port of this machine at which nobody answers."""
+    """A port of this machine at which no one answers."""
     with socket.socket() as taken:
-        # Bound and not listening: refused, and nobody else can take it.
+        # Bound and not listening: refused, and no one else can take it.
         taken.bind(("127.0.0.1", 0))
         yield taken.getsockname()[1]
 

@@ -263,5 +263,5 @@ def test_progress_does_not_draw_over_an_open_question(home, serve, install_plugi
     assert "half" not in between
 
 
-def test_there_is_nobody_to_ask_without_a_terminal():
+def test_there_is_no_one_to_ask_without_a_terminal():
     assert terminal_asker() is None

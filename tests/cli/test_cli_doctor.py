@@ -238,15 +238,15 @@ FIXABLE = """
     from oneclaw_core import CheckResult, Health, OneClawError, hookimpl
     from oneclaw_core.plugins import CheckFix
 
-    def mend(context):
-        (context.folder / "mended").touch()
+    def fix(context):
+        (context.folder / "fixed").touch()
 
     def fail(context):
         raise OneClawError("the disk is gone: plug it in")
 
     def look(context):
-        if not (context.folder / "mended").exists():
-            yield CheckResult(Health.PROBLEM, "torn", "sew it", CheckFix("sew the seam", mend))
+        if not (context.folder / "fixed").exists():
+            yield CheckResult(Health.PROBLEM, "torn", "sew it", CheckFix("sew the seam", fix))
         yield CheckResult(Health.WARNING, "no disk", "buy one", CheckFix("look for a disk", fail))
 
     @hookimpl
@@ -274,7 +274,7 @@ def test_fixes_of_the_core_and_of_plugins_are_applied_and_checked_again(oneclaw,
     assert "torn" not in outcome.stdout.partition("checked again:")[2]
 
 
-def test_fixes_are_not_applied_where_nobody_can_agree(oneclaw):
+def test_fixes_are_not_applied_where_no_one_can_agree(oneclaw):
     outcome = oneclaw("doctor", "--fix")
 
     assert outcome.status == 2

@@ -41,7 +41,7 @@ def greet(how):
     if how == "interrupted":
         raise KeyboardInterrupt
     if how == "refused":
-        raise PluginError("nobody is there: come back later")
+        raise PluginError("no one is there: come back later")
     if how == "broken":
         raise ValueError("this is a surprise with sk-0123456789")
     click.echo("hello")
@@ -80,7 +80,7 @@ def start(*arguments, environ=None, **options):
 
 @pytest.fixture
 def install_greeting(install_plugin):
-    """Install a plugin with the command ``greet``, in a module of its own."""
+    """Install a plugin with the command ``greet``, in a separate module."""
 
     def install(command=GREETING_COMMAND):
         install_plugin("greeting", GREETING, files={"commands.py": command})
@@ -184,7 +184,7 @@ def test_an_expected_error_is_one_line(oneclaw, install_greeting):
     install_greeting()
     outcome = oneclaw("greet", "refused")
     assert (outcome.status, outcome.stdout) == (1, "")
-    assert outcome.stderr == "oneclaw: nobody is there: come back later\n"
+    assert outcome.stderr == "oneclaw: no one is there: come back later\n"
 
 
 def test_an_unexpected_error_is_one_line_and_its_traceback_is_in_the_log(oneclaw, home, install_greeting, monkeypatch):

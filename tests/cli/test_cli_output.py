@@ -59,7 +59,7 @@ def test_a_piped_table_steers_no_terminal(capsys):
     assert capsys.readouterr().out == "name\n\\x1b[2Ja\n"
 
 
-def test_a_table_is_aligned_text_when_nobody_looks(capsys):
+def test_a_table_is_aligned_text_when_no_one_looks(capsys):
     print_table(("name", "what"), [("a", "first\nline"), ("longer", None)])
     assert capsys.readouterr().out == "name    what\na       first line\nlonger\n"
 

@@ -31,7 +31,7 @@ class Terminal(io.StringIO):
 
 @pytest.fixture
 def streams():
-    """Stdout and stderr of a program that nobody watches."""
+    """Stdout and stderr of a program that no one watches."""
     return io.StringIO(), io.StringIO()
 
 

@@ -227,7 +227,7 @@ def test_what_a_tool_prints_never_gets_into_the_answer(oneclaw, serve, install_p
     assert "printed that" in as_json.stderr
 
 
-def test_nobody_is_asked_where_nobody_sits(oneclaw, serve, install_plugin):
+def test_no_one_is_asked_where_no_one_sits(oneclaw, serve, install_plugin):
     install_plugin("tools", TOOLS)
     serve(calls(("guarded", {})), text("Not allowed."), calls(("guarded", {})), text("Read."))
     denied = events_of(oneclaw("run", *MODEL, "--json", "read it"))

@@ -102,7 +102,7 @@ def test_what_is_no_request_to_a_proxy_is_refused(request_line):
     assert answer.startswith(b"HTTP/1.1 400 ")
 
 
-def test_nobody_uses_it_without_the_password():
+def test_no_one_uses_it_without_the_password():
     with WebServer(lambda _: response("secret")) as server:
         answer, _ = through_proxy(Gates(permits=True), server.url, password="guess")
 

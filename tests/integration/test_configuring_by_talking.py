@@ -50,7 +50,7 @@ def message(text):
 
 
 def turn_in_process(text, **environ):
-    """Let a process of its own run a turn."""
+    """Let a separate process run a turn."""
     done = subprocess.run(
         [sys.executable, "-m", "oneclaw_core", *message(text)],
         env=os.environ | environ,

@@ -28,7 +28,7 @@ MOST_TURNS = 100
 
 
 class AppendingModel:
-    """Calls write_file twice in each of some rounds, each time with a mark of its own; checks what it is sent."""
+    """Calls write_file twice in each of some rounds, each time with a separate mark; checks what it is sent."""
 
     def __init__(self):
         self.faults = []

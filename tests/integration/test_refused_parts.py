@@ -24,7 +24,7 @@ from wire_formats import SEAL, THOUGHT
 from oneclaw_core import Attachment, OneClaw, RetryEvent, ToolResultEvent, tool
 from oneclaw_core.providers import ProviderConfig
 
-# How each service says that it does not take an image, in the words of its own.
+# How each service says that it does not take an image, in its own words.
 IMAGE_REFUSALS = {
     "openai_compatible": "You uploaded an unsupported image. Please make sure your image is valid.",
     "openai": "The image data you provided does not represent a valid image. Please check your input and try again.",

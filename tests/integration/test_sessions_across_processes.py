@@ -42,7 +42,7 @@ def message(text, *options):
 
 
 def in_process(home, server_url, *arguments):
-    """Run the program in a process of its own."""
+    """Run the program in a separate process."""
     done = subprocess.run(
         [sys.executable, "-m", "oneclaw_core", *arguments],
         env=os.environ | environment(home, server_url),

@@ -25,7 +25,7 @@ def url(postgres, tmp_path):
 
 
 def run_turns(url, tmp_path, *names_of_processes):
-    """Let processes with homes of their own send messages at the same time, and give what each says."""
+    """Let processes with separate homes send messages at the same time, and give what each says."""
     processes = []
     for number, names in enumerate(names_of_processes):
         home = tmp_path / f"machine-{number}"

@@ -33,7 +33,7 @@ END_HOLDERS = """
 
 
 class Machine:
-    """A home of its own on the shared database, with a model that says what it is told to, and a tool to stop at."""
+    """A separate home on the shared database, with a model that says what it is told to, and a tool to stop at."""
 
     def __init__(self, claw, url):
         self.claw = claw
@@ -142,7 +142,7 @@ def shown(history):
     return said
 
 
-def test_the_turn_completes_when_nobody_else_comes(url, tmp_path):
+def test_the_turn_completes_when_no_one_else_comes(url, tmp_path):
     async def main():
         async with machines(url, tmp_path) as (first, other):
             turn = asyncio.create_task(first.turn("first", calls(0, 1), calls(2), says("done")))

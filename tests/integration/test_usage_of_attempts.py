@@ -1,4 +1,4 @@
-"""Answers that do not come to their end count in usage and limits, with every wire format."""
+"""Answers that do not end count in usage and limits, with every wire format."""
 
 import asyncio
 import json

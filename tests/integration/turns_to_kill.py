@@ -1,6 +1,6 @@
 """Runs turns of one session in child processes and kills each at a random time; a program for test_kill.py.
 
-Arguments: the home, how many turns to kill, how many to try at most. The program forks after a turn of its own, with
+Arguments: the home, how many turns to kill, how many to try at most. The program forks after a separate turn, with
 everything imported, so that the time of a turn's process is the turn's. It prints how each process ended.
 """
 

@@ -49,7 +49,7 @@ PDF = ["pdf_info", "pdf_extract_text", "pdf_render_page"]
 # The plugin of exec has a group too.
 COMMANDS = ["start_command", "read_command_output", "stop_command", "list_commands"]
 # What a model thinks: to be read, and sealed for the service to read again.
-THOUGHT = "a thought for nobody else"
+THOUGHT = "a thought for no one else"
 SEAL = base64.b64encode(b"a sealed thought").decode()
 _CALL_ID = "call_REQUEST_"  # the server puts the number of the request there
 
@@ -427,7 +427,7 @@ FORMATS: tuple[WireFormat, ...] = (ChatCompletions(), Responses(), Messages(), G
 
 
 def each_of(formats: Iterable[WireFormat]) -> list[Any]:
-    """Parameters for a test, one of which is tried on every Python: the formats themselves have tests of their own."""
+    """Parameters for a test, one of which is tried on every Python: the formats have separate tests."""
     everywhere = "anthropic"
     return [
         pytest.param(wire, id=wire.provider, marks=() if wire.provider == everywhere else pytest.mark.one_python)

@@ -44,7 +44,7 @@ def expire(server, client):
     client.accounts.save_access_token("default", AccessToken("expired", 0))
 
 
-def test_nobody_signed_in_names_the_command(client):
+def test_no_one_signed_in_names_the_command(client):
     with pytest.raises(SignInNeededError) as needed:
         token(client)
 

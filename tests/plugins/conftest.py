@@ -11,7 +11,7 @@ from oneclaw_core.plugins.catalogue import child_description
 
 @pytest.fixture
 def site(tmp_path, monkeypatch):
-    """A place to install plugins, with a cache of its own."""
+    """A place to install plugins, with a separate cache."""
     site = tmp_path / "site"
     site.mkdir()
     monkeypatch.syspath_prepend(site)

@@ -36,7 +36,7 @@ async def blocks() -> str:
 
 @tool(timeout_seconds=0.4)
 async def blocks_in_a_child() -> str:
-    "Block the event loop in a task of its own."
+    "Block the event loop in a separate task."
     async def child():
         RELEASE.wait(20)
     await asyncio.gather(child(), asyncio.sleep(0))

@@ -134,7 +134,7 @@ def test_a_route_answers_requests(run):
     assert (plain.status, plain.body, plain.headers) == (200, "Plugin: x", {"x-kind": "plain"})
 
 
-def test_a_route_that_fails_reaches_nobody_else(run):
+def test_a_route_that_fails_reaches_no_one_else(run):
     async def work(host, claw):
         with pytest.raises(ForeignError) as caught:
             await host.answer("hook/{name}", WebRequest(method="POST", body=b"no JSON"))

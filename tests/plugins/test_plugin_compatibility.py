@@ -126,7 +126,7 @@ def test_a_plugin_for_an_older_core_is_not_imported():
 
 
 @pytest.mark.parametrize("requirement", ["oneclaw-core>=banana", "oneclaw-core>=1,,<", "oneclaw-core>=1;nonsense"])
-def test_a_requirement_that_nobody_can_read_is_a_note(requirement):
+def test_a_requirement_that_no_one_can_read_is_a_note(requirement):
     with pytest.raises(UnreadableRequirementError):
         find_incompatibility([requirement])
     problems = record_of(Unloadable(requirement)).problems

@@ -82,7 +82,7 @@ def test_a_skill_that_is_registered_twice_counts_once(tmp_path):
     assert [problem.is_error for problem in record.problems] == [False]
 
 
-def test_a_hook_that_raises_harms_nobody_else(tmp_path):
+def test_a_hook_that_raises_harms_no_one_else(tmp_path):
     def register_skills(register):
         register(folder(tmp_path))
         raise RuntimeError("oh no")

@@ -69,7 +69,7 @@ def test_one_that_cannot_find_it_is_named_and_no_password_is_repeated(tmp_path, 
 
 
 class Shelf(SqliteBackend):
-    """A backend of a plugin, for a scheme of its own."""
+    """A backend of a plugin, for a separate scheme."""
 
     def __init__(self, url, path):
         super().__init__(path)

@@ -112,7 +112,7 @@ def test_a_turn_that_its_listener_leaves_is_interrupted(oneclaw_factory, journal
     drain(home)
     (outcome,) = journal.of("turn_finished")
     assert outcome.is_interrupted
-    # The half of an answer that had come counts, though nobody listened any more.
+    # The half of an answer that had come counts, though no one listened any more.
     assert outcome.usage.is_at_least == is_in_an_answer
     assert outcome.usage.input_tokens > 0
 

@@ -156,7 +156,7 @@ VENDORS = [
 @pytest.mark.parametrize(("service", "url"), VENDORS)
 def test_a_vendor_is_not_asked_without_a_key(service, url, key, monkeypatch):
     def connect(**_):
-        raise AssertionError("nobody is to be asked")
+        raise AssertionError("no one is to be asked")
 
     monkeypatch.setattr(http_provider, "create_client", connect)
     for base_url in (None, url):

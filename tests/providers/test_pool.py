@@ -42,7 +42,7 @@ def test_a_provider_is_made_once_and_anew_when_its_configuration_changes(provide
     assert providers.get(config("a", name="other")) is not first
 
 
-def test_a_type_that_nobody_brings_names_those_there_are(providers):
+def test_a_type_that_no_one_brings_names_those_there_are(providers):
     with pytest.raises(NotFoundError, match="no plugin brings the provider type 'strange'; there are: plain"):
         providers.get(config("a", type_name="strange"))
 
@@ -61,7 +61,7 @@ def test_a_replaced_provider_is_closed_when_its_last_turn_has_ended(providers, c
     assert closed == ["a", "b"]
 
 
-def test_a_replaced_provider_that_nobody_used_is_closed_by_the_next_turn(providers, closed):
+def test_a_replaced_provider_that_no_one_used_is_closed_by_the_next_turn(providers, closed):
     async def run():
         providers.get(config("a"))
         async with providers.acquired(providers.get(config("b"))):

@@ -1,4 +1,4 @@
-"""The usage of answers that do not come to their end, as each wire format tells it."""
+"""The usage of answers that do not end, as each wire format tells it."""
 
 import asyncio
 
@@ -33,7 +33,7 @@ CALLED = messages_stream.events(messages_stream.call("find", {"q": "a long quest
 
 
 def attempt(service, reply):
-    """The events of one attempt, whatever becomes of it."""
+    """The events of one attempt, whatever happens to it."""
 
     async def main(url):
         found = []

@@ -1,4 +1,4 @@
-"""What the tests of reliability share: how long they take, and a home of their own."""
+"""What the tests of reliability share: how long they take, and a separate home."""
 
 import os
 

@@ -2,7 +2,7 @@
 
 What a request is answered is chosen by the marks in it: a message that holds ``say:NAME;`` is answered by the steps of
 that name until its calls have results, and every other one by the steps called ``good``. So any number of sessions can
-be answered at once, each by a fault of its own.
+be answered at once, each by a separate fault.
 """
 
 from __future__ import annotations

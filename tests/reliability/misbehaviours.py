@@ -219,7 +219,7 @@ def huge(wire: WireFormat) -> list[Misbehaviour]:
 
 
 def endless(wire: WireFormat) -> list[Misbehaviour]:
-    """What never comes to an end by itself: limits of its size or the deadline of the turn have to end it."""
+    """What never ends by itself: limits of its size or the deadline of the turn have to end it."""
     begun = events_of(wire.says(TEXT))
     body = written(begun)
     half = len(body) // 2
@@ -262,7 +262,7 @@ def endless(wire: WireFormat) -> list[Misbehaviour]:
 
 
 def outlasting(wire: WireFormat) -> list[Misbehaviour]:
-    """What does not come to an end where it should: limits of its own end it, whatever the turn's deadline."""
+    """What does not end where it should: limits of its own end it, whatever the turn's deadline."""
     body = body_of(wire.says(TEXT))
     return [
         Misbehaviour("silent-after-the-end", lambda: [head() + body, Hold()], Ends.ANSWER),

@@ -157,7 +157,7 @@ def test_the_limit_of_a_day_holds_on_the_day_that_the_clock_says(tmp_path, clock
     assert isinstance(asyncio.run(main())[-1], TurnFinishedEvent)
 
 
-def test_what_was_used_while_the_clock_was_ahead_limits_nobody_until_that_day_comes(tmp_path, clock):
+def test_what_was_used_while_the_clock_was_ahead_limits_no_one_until_that_day_comes(tmp_path, clock):
     async def answer(request):
         yield ModelResponse(text="Done.", usage=TokenUsage(input_tokens=60, output_tokens=60))
 

@@ -66,9 +66,9 @@ def outage(database_environ, tmp_path, monkeypatch, request):
 
 
 @pytest.mark.parametrize("point", ["tool", "answer"])
-@pytest.mark.parametrize("lasts", ["for a while", "for good"])
+@pytest.mark.parametrize("lasts", ["for a while", "permanently"])
 def test_away_in_the_middle_of_a_turn(tmp_path, database_environ, outage, monkeypatch, point, lasts):
-    is_long = lasts == "for good"
+    is_long = lasts == "permanently"
     monkeypatch.setattr(store_retry, "STORE_RETRY_SECONDS", 0.2 if is_long else 30)
     timers, ran = [], []
 

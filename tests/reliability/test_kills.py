@@ -68,7 +68,7 @@ class Killing:
 
 
 class WorkingModel:
-    """Has commands, JavaScript and files worked on in each round, every call with a mark of its own."""
+    """Has commands, JavaScript and files worked on in each round, every call with a separate mark."""
 
     def __init__(self, home):
         self.home = home
@@ -174,7 +174,7 @@ def audit(home, model):
 
 
 class NotingModel:
-    """Has marks noted, written and looked up in each round, every call with a mark of its own."""
+    """Has marks noted, written and looked up in each round, every call with a separate mark."""
 
     def __call__(self, body):
         messages = body["messages"]

@@ -41,7 +41,7 @@ class Lock:
 
 @pytest.fixture
 def impatient(monkeypatch):
-    """Nobody waits ten seconds for the lock here."""
+    """No one waits ten seconds for the lock here."""
     monkeypatch.setattr(sqlite_backend, "BUSY_SECONDS", 0.05)
     monkeypatch.setattr(store_retry, "STORE_RETRY_SECONDS", 0.1)
 

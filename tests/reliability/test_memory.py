@@ -42,7 +42,7 @@ class ManyThings:
             yield TextDelta("half an answer")
             raise ProviderError("broke off; try again")
         if kind == 5:
-            yield TextDelta("one that nobody waits for")
+            yield TextDelta("one that no one waits for")
             await asyncio.Event().wait()
         names = ("mark", "no_such_tool", "broken") if kind == 6 else ("mark",)
         arguments = json.dumps({"text": "number " * 80})
@@ -77,7 +77,7 @@ async def one_turn(claw, number):
     try:
         async with aclosing(claw.send_message("message", session=session)) as events:
             async for event in events:
-                if number % 10 == 4 or getattr(event, "text", "") == "one that nobody waits for":
+                if number % 10 == 4 or getattr(event, "text", "") == "one that no one waits for":
                     break
     except ProviderError:
         pass

@@ -1,6 +1,6 @@
 """A service that does everything wrong that is on the list: a turn ends in time, and the session goes on.
 
-Every misbehaviour gets a session of its own: one turn that is answered so, which ends with an error of one line or an
+Every misbehaviour gets a separate session: one turn that is answered so, which ends with an error of one line or an
 answer, and one that is answered well. Many sessions are under way at a time, so that they cannot help each other.
 """
 
@@ -203,7 +203,7 @@ def test_every_status(trial, wire, share, is_long):
 
 
 @every_format
-def test_what_is_huge_holds_nobody_up(trial, wire, share):
+def test_what_is_huge_holds_no_one_up(trial, wire, share):
     stall = trial(wire, share(wire, misbehaviours.huge(wire))).longest_stall
     assert stall < MOST_STALL_SECONDS
 
@@ -215,7 +215,7 @@ def test_what_never_ends_is_ended(trial, wire, share):
 
 @every_format
 def test_what_goes_on_after_its_end_is_ended(trial, wire):
-    """By limits of its own, long before the deadline."""
+    """By its own limits, long before the deadline."""
     trial(wire, misbehaviours.outlasting(wire), max_tool_rounds=3)
 
 

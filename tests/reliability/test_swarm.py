@@ -100,7 +100,7 @@ def tools_of(faults):
 
     @tool(name="slow_mark", timeout_seconds=1)
     async def slow_mark(mark: str) -> ToolResult:
-        """Make a mark, and never come to an end.
+        """Make a mark, and never end.
 
         Args:
             mark: which one.

@@ -1,4 +1,4 @@
-"""The program on a terminal of its own, and what a terminal would make of what it writes."""
+"""The program on a separate terminal, and what a terminal would make of what it writes."""
 
 import json
 import os

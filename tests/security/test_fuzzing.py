@@ -1,4 +1,4 @@
-"""Bytes and texts that nobody meant: what reads foreign formats gives a value or its own error, and nothing else.
+"""Bytes and texts that no one meant: what reads foreign formats gives a value or its own error, and nothing else.
 
 Each property is tried with the number of examples that is named beside it, a hundred times as many with
 ``ONECLAW_TESTS_LONG=1``. In CI the examples are the same each time; elsewhere hypothesis draws them anew and prints how

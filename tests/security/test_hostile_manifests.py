@@ -1,7 +1,7 @@
 """Files as the attacker: manifests, the user's own tools, and skills that somebody else wrote.
 
 A plugin is code and can do all that its user can, so there is nothing to test there. A manifest or a ``SKILL.md`` by
-itself is data, and gets nobody anywhere.
+itself is data, and gets no one anywhere.
 """
 
 import json
@@ -136,7 +136,7 @@ def test_the_name_of_a_file_names_a_group_or_nothing(name):
         assert "\n" not in str(problem)
 
 
-def test_what_is_no_file_holds_nobody_up(tmp_path):
+def test_what_is_no_file_holds_no_one_up(tmp_path):
     os.mkfifo(tmp_path / "pipe.json")
     (tmp_path / "directory.json").mkdir()
     (tmp_path / "loop.json").symlink_to("loop.json")

@@ -142,7 +142,7 @@ CALLS = {
 }
 
 
-# In a process of its own each, the tools for PDFs and JavaScript take their time.
+# In a separate process each, the tools for PDFs and JavaScript take their time.
 SLOW = {"pdf_extract_text", "js_eval"}
 SOME = (
     "../secret.txt",

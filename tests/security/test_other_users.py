@@ -18,7 +18,7 @@ OTHERS = stat.S_IRWXG | stat.S_IRWXO
 
 
 def open_to_others(home):
-    """All that others could read or write if they can enter the home itself; links have no modes of their own."""
+    """All that others could read or write if they can enter the home itself; links have no modes."""
     found = []
     for path in [*home.iterdir(), *home.rglob("*")]:
         state = path.lstat()
@@ -163,8 +163,8 @@ def test_an_open_home_listens_nowhere(oneclaw_factory):
     assert listening() == before
 
 
-def test_the_browsers_proxy_serves_nobody_without_its_password():
-    async def nobody(host, address, port):
+def test_the_browsers_proxy_serves_no_one_without_its_password():
+    async def no_one(host, address, port):
         raise PermissionDeniedError("no", "network.private")
 
     async def ask(proxy, *headers):
@@ -177,7 +177,7 @@ def test_the_browsers_proxy_serves_nobody_without_its_password():
         return answer
 
     async def main():
-        async with guarded_proxy(nobody, nobody) as proxy:
+        async with guarded_proxy(no_one, no_one) as proxy:
             assert proxy.password not in proxy.url
             right = base64.b64encode(f"{USER_NAME}:{proxy.password}".encode()).decode()
             wrong = base64.b64encode(f"{USER_NAME}:wrong".encode()).decode()

@@ -11,7 +11,7 @@ def test_no_tool_grants_permissions_trusts_a_project_or_takes_a_key(oneclaw_fact
     assert len(names) > 100
     for name in names:
         definition = registry.get_definition(name)
-        # Drive has permissions of its own, which are those of files.
+        # Drive has its own permissions, which are those of files.
         assert not re.search(r"permission|trust|(?:^|_)keys?(?:_|$)", name) or name.startswith("drive_"), name
         parameters = set(definition.parameters.get("properties", {})) - _OF_OTHER_KINDS
         assert not any(re.search(r"api_?key|secret|token|password", each) for each in parameters) or name.startswith(

@@ -78,7 +78,7 @@ def test_an_order_from_outside_is_asked_for_like_any_other(oneclaw_factory, carr
     assert not (oneclaw_home.workspace / "pwned").exists()
 
 
-def test_where_nobody_can_be_asked_an_order_from_outside_does_nothing(oneclaw_home, oneclaw_project, page):
+def test_where_no_one_can_be_asked_an_order_from_outside_does_nothing(oneclaw_home, oneclaw_project, page):
     async def main():
         async with OneClaw.open(
             oneclaw_home.path, environ=ASKS, start_directory=oneclaw_project, allow=["network.private"]

@@ -1,4 +1,4 @@
-"""Agents in the database, and what becomes of their sessions."""
+"""Agents in the database, and what happens to their sessions."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ pytestmark = pytest.mark.only("sqlite")
 
 @contextmanager
 def ordinary_user() -> Iterator[None]:
-    """As root nothing is read-only; such a test runs as nobody."""
+    """As root nothing is read-only; such a test runs as the user no one."""
     if os.geteuid() != 0:
         yield
         return

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 pytestmark = [pytest.mark.only("sqlite"), pytest.mark.one_python]
 
 SESSIONS, ROUNDS = 6, 12
-# What belongs to one file alone, what salvaging sets, and bytes, of which nobody can tell that they are wrong.
+# What belongs to one file alone, what salvaging sets, and bytes, of which no one can tell that they are wrong.
 UNCOMPARED = ("search_number", "lock_token", "tool_status", "data")
 VERSION_1 = Path(__file__).with_name("version_1.sql").read_text(encoding="utf-8")
 
@@ -129,7 +129,7 @@ def test_a_page_costs_no_more_than_its_rows(healthy: Path, damaged: Path) -> Non
         overwrite(damaged, page, chance.choice((bytes(4096), chance.randbytes(4096))))
         report, rows = salvaged(damaged)
         if page == 1:
-            rows["notes__all"] = whole["notes__all"]  # without the schema, nobody knows what tables plugins had
+            rows["notes__all"] = whole["notes__all"]  # without the schema, no one knows what tables plugins had
         invented = {name: found - whole[name] for name, found in rows.items() if name != "sessions"}
         assert not any(invented.values()), page
         assert sum((whole[name] - found).total() for name, found in rows.items()) <= 80, (page, report)

@@ -232,7 +232,7 @@ def test_a_request_is_compared_with_the_one_before_of_its_session_that_has_a_fin
             await store.record_usage(first.id, record(model="summarizer"))
             await store.append(first.id, [], usage=record(prefix=changed))
             assert await breaks(store) == (1, 0, 0, 0, 1)
-            # Nobody knows any more what belongs together.
+            # No one knows any more what belongs together.
             await store.delete_session(first.id)
             assert await breaks(store) == (0, 0, 0, 0, 0)
 

@@ -2,7 +2,7 @@
 
 Usage: ``python -P fork_server.py DESCRIPTOR MODULE...``. It imports the modules and then waits at the descriptor, a
 socket. Each request there is a line of JSON, with the descriptors of the standard streams and of another socket, which
-is told the process id first and the exit status at the end. When nobody is left to make requests, it kills what it has
+is told the process id first and the exit status at the end. When no one is left to make requests, it kills what it has
 forked, and ends. Only the standard library is imported by itself, and the programs have nothing of it but its modules.
 """
 
@@ -63,7 +63,7 @@ def _serve(control: socket.socket) -> str:
 def _tell_endings(endings: dict[int, socket.socket]) -> None:
     with suppress(ChildProcessError):
         while (ended := os.waitpid(-1, os.WNOHANG))[0]:
-            with endings.pop(ended[0]) as ending, suppress(OSError):  # nobody waits for it
+            with endings.pop(ended[0]) as ending, suppress(OSError):  # no one waits for it
                 _send_number(ending, os.waitstatus_to_exitcode(ended[1]))
 
 
@@ -73,7 +73,7 @@ def _send_number(connection: socket.socket, number: int) -> None:
 
 def _end(processes: Mapping[int, socket.socket]) -> NoReturn:
     for pid in processes:
-        os.kill(pid, signal.SIGKILL)  # a child that nobody has waited for: the number is no other's
+        os.kill(pid, signal.SIGKILL)  # a child that no one has waited for: the number is no other's
     os._exit(0)
 
 

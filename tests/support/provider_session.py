@@ -23,7 +23,7 @@ class Exchange(NamedTuple):
 
     Attributes:
         answers: the events of each answer, without those that count its usage only.
-        waits: the seconds between attempts; nobody waits for them.
+        waits: the seconds between attempts; no one waits for them.
     """
 
     answers: list[list[Any]]

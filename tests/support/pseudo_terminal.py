@@ -1,4 +1,4 @@
-"""The program as a process of its own, with a pseudo-terminal for a user; most are forked, which is a lot faster."""
+"""The program as a separate process, with a pseudo-terminal for a user; most are forked, which is a lot faster."""
 
 import contextlib
 import os
@@ -45,7 +45,7 @@ class PseudoTerminal:
             stdout=terminal,
             stderr=terminal,
             start_new_session=True,
-            # Asking a terminal where its cursor is would wait for an answer that nobody gives here.
+            # Asking a terminal where its cursor is would wait for an answer that no one gives here.
             env={**environ, "TERM": "xterm", "PROMPT_TOOLKIT_NO_CPR": "1", "COLUMNS": "100", "LINES": "30"},
         )
         os.close(terminal)

@@ -12,7 +12,7 @@ async def greet(who: str, context: ToolContext, politely: bool = False) -> str |
         politely: with a title, which the user has to allow.
     """
     if who == "nobody":
-        return ToolResult.error("nobody_there", "There is nobody: ask the user for a name.")
+        return ToolResult.error("nobody_there", "There is no one: ask the user for a name.")
     if politely:
         await context.ask_permission("greetings.politeness", f"greet {who} politely")
     return f"Hello {who}"

@@ -126,7 +126,7 @@ def test_answers_that_were_not_asked_for_fail_the_test(oneclaw, model):
 
 
 def test_assertions_say_what_happened_instead(oneclaw, model):
-    model.calls("load_tool_group", group_name="greetings").calls("greet", who="nobody").then("Nobody.")
+    model.calls("load_tool_group", group_name="greetings").calls("greet", who="nobody").then("No one.")
     turn = oneclaw.send("Greet")
     good = oneclaw.call_tool("greet", who="Ada")
 
@@ -154,4 +154,4 @@ def test_assertions_say_what_happened_instead(oneclaw, model):
         assert_tool_offered(model.requests[0], "greet")
     with pytest.raises(AssertionError, match="was offered greet"):
         assert_tool_not_offered(model.requests[1], "greet")
-    assert "answer: Nobody." in str(turn)
+    assert "answer: No one." in str(turn)

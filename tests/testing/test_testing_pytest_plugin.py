@@ -36,7 +36,7 @@ def test_definitions(definitions_snapshot):
 
 @pytest.fixture
 def run(pytester, monkeypatch):
-    """Runs pytest in a process of its own, with no plugin but this one; gives its result."""
+    """Runs pytest in a separate process, with no plugin but this one; gives its result."""
     monkeypatch.delenv("CI", raising=False)
     monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
     monkeypatch.setenv("PYTHONDONTWRITEBYTECODE", "1")

@@ -20,7 +20,7 @@ def written():
 
 @pytest.fixture
 def snapshot(oneclaw, tmp_path, written):
-    """Makes a snapshot in a folder of its own."""
+    """Makes a snapshot in a separate folder."""
 
     def make(*, is_updating=False, ci=""):
         return DefinitionsSnapshot(oneclaw, tmp_path, is_updating=is_updating, note=written.append, environ={"CI": ci})

@@ -33,7 +33,7 @@ def test_a_tool_gets_a_fixed_answer(fetch, web_server):
     assert request.header("User-Agent").startswith("oneclaw/")
 
 
-def test_nobody_reaches_it_unasked(oneclaw, web_server):
+def test_no_one_reaches_it_unasked(oneclaw, web_server):
     result = oneclaw.call_tool("fetch_greeting", url=web_server.url_of("/"))
 
     assert_tool_error(result, "permission_denied", match="network.private")

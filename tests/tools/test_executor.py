@@ -310,7 +310,7 @@ def test_timeout_aborts_execution_and_returns_an_error(bench):
     assert time.monotonic() - started < 10
 
 
-def test_a_tool_that_ignores_being_cancelled_holds_nobody_up(bench, monkeypatch):
+def test_a_tool_that_ignores_being_cancelled_holds_no_one_up(bench, monkeypatch):
     monkeypatch.setattr("oneclaw_core.tools.call.CLEAN_UP_SECONDS", 0.05)
     released = asyncio.Event()
 

@@ -48,7 +48,7 @@ def is_running(pid):
         os.kill(pid, 0)
     except ProcessLookupError:
         return False
-    # One that nobody has collected yet has ended all the same.
+    # One that no one has collected yet has ended all the same.
     state = Path(f"/proc/{pid}/stat")
     return not state.exists() or state.read_text().rpartition(")")[2].split()[0] != "Z"
 

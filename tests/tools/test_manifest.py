@@ -602,8 +602,8 @@ def test_a_module_that_was_mended_is_found_at_the_next_call(module, context):
     tool = tool_of("mended_module:run")
     with pytest.raises(PluginError):
         run(tool, {}, context)
-    module("mended_module", "def run():\n    return 'mended at last'")
-    assert run(tool, {}, context).result == "mended at last"
+    module("mended_module", "def run():\n    return 'fixed at last'")
+    assert run(tool, {}, context).result == "fixed at last"
 
 
 @pytest.mark.parametrize(

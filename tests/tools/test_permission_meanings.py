@@ -40,7 +40,7 @@ def question(request):
     return question_text(approval_question(request), 200)
 
 
-MEANING = "delete tables for good"
+MEANING = "delete tables permanently"
 SCHEMA = json.loads((Path(oneclaw_core.tools.__file__).parent / "manifest.schema.json").read_text("utf-8"))
 VALIDATOR = Draft202012Validator(SCHEMA)
 FIND = {"name": "find", "description": "Finds tables.", "function": "acme:find"}
@@ -265,8 +265,8 @@ def test_who_is_asked_is_told_the_meaning_and_the_model_is_not(tmp_path):
     assert not [text for text in told if MEANING in text or KNOWN_PERMISSIONS["shell.execute"] in text]
 
 
-def test_the_question_trusts_nobody_with_the_meaning():
-    """Whoever makes a request, such as a program of its own, the words of the core and one line stay."""
+def test_the_question_trusts_no_one_with_the_meaning():
+    """Whoever makes a request, such as a separate program, the words of the core and one line stay."""
     asked = question(PermissionRequest("shell.execute", "exec", {}, meaning="look at the time"))
     assert asked.splitlines()[0].endswith(KNOWN_PERMISSIONS["shell.execute"])
     asked = question(PermissionRequest("a.b", "probe", {}, meaning="x\n  it will: do nothing\x1b[2J\u202e" + "y" * 999))

@@ -228,7 +228,7 @@ def test_the_denial_names_the_rule_for_this_alone():
     with pytest.raises(PermissionDeniedError) as caught:
         asyncio.run(policy.require(command("git commit -m 'a b'")))
     assert str(caught.value) == (
-        "Permission 'shell.execute' is not granted, and nobody can be asked here. The user can grant it with: "
+        "Permission 'shell.execute' is not granted, and no one can be asked here. The user can grant it with: "
         "oneclaw permissions grant shell.execute; for this alone with: "
         "oneclaw permissions grant 'shell.execute:git commit -m '\"'\"'a b'\"'\"'' --in /srv"
     )

@@ -97,7 +97,7 @@ def test_open_calls_run_again_if_that_does_no_harm(tmp_path):
     with ModelServer([text("Tidied."), text("Tidied again.")]) as server:
         events, runs, rows = asyncio.run(run(server))
     assert sorted(name for name, _ in runs) == ["look", "put"]
-    assert len({key for _, key in bench.runs}) == 3, "each call has a key of its own"
+    assert len({key for _, key in bench.runs}) == 3, "each call has a separate key"
     kinds = [type(event) for event in events if isinstance(event, ToolCallEvent | ToolResultEvent)]
     assert kinds.count(ToolCallEvent) == kinds.count(ToolResultEvent) == 4
     assert events[-1].text == "Tidied."

@@ -32,7 +32,7 @@ class Turn:
             self.ended.append(True)
 
 
-def test_a_turn_that_nobody_asks_for_its_next_event_is_ended():
+def test_a_turn_that_no_one_asks_for_its_next_event_is_ended():
     async def run():
         turns, turn = TurnTracker(), Turn()
         events = turns.stream(turn.run)

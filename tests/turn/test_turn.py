@@ -451,13 +451,13 @@ def test_a_later_request_of_a_turn_and_of_another_process_see_the_same_history(s
 
 
 async def until(condition):
-    """Wait for what happens while nobody asks for events."""
+    """Wait for what happens while no one asks for events."""
     async with asyncio.timeout(10):
         while not await condition():
             await asyncio.sleep(0.001)
 
 
-def test_an_outcome_is_stored_although_nobody_asks_for_the_next_event(stage):
+def test_an_outcome_is_stored_although_no_one_asks_for_the_next_event(stage):
     slow_started, quick_may_end = asyncio.Event(), asyncio.Event()
 
     async def slow(arguments):

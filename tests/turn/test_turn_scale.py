@@ -10,7 +10,7 @@ from oneclaw_core import ToolDefinition, ToolGroupDefinition, ToolRegistry, Tool
 
 
 class PassiveTool:
-    """A tool that nobody calls."""
+    """A tool that no one calls."""
 
     def __init__(self, name):
         self.definition = ToolDefinition(name, "Does something.")

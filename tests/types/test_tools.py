@@ -42,7 +42,7 @@ def test_narrowed_selections_allow_what_all_of_them_allow(one, two, three, tool)
 @given(selections, selections, groups)
 def test_a_whole_group_is_allowed_if_each_of_its_tools_would_be(one, two, group):
     both = one.narrowed_to(two)
-    assert both.allows_whole_group(group) == (both.allows("a tool of which nobody knows", group))
+    assert both.allows_whole_group(group) == (both.allows("a tool of which no one knows", group))
 
 
 @given(selections)

@@ -1,1 +1,1 @@
-"""What the reference says that only the program knows, as Markdown; a module for each part."""
+"""The parts of the reference that are generated from the program as Markdown, a module for each."""

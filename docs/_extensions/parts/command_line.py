@@ -25,7 +25,7 @@ def markdown(arguments: list[str], lines: list[str]) -> str:
 
 
 def _context(command: click.Command, name: str, parent: click.Context | None) -> click.Context:
-    # Of a fixed width, not that of whoever builds the site.
+    # A fixed width, independent of the terminal that builds the site.
     return click.Context(command, info_name=name, parent=parent, terminal_width=100, max_content_width=100)
 
 

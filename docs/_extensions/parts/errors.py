@@ -1,4 +1,4 @@
-"""What the program raises: the tree, and each error with its meaning and exit status."""
+"""The exceptions of the program: the tree, and each error with its meaning and exit status."""
 
 from __future__ import annotations
 

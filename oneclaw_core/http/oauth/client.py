@@ -233,7 +233,7 @@ class OAuthClient:
             refused: a token that the service has just refused.
 
         Raises:
-            SignInNeededError: nobody is signed in, or the sign-in has ended; the message names the command.
+            SignInNeededError: no one is signed in, or the sign-in has ended; the message names the command.
             OAuthUnavailableError: the service is not available for now.
             OAuthError: the service refuses for another reason.
             OneClawError: the sign-in cannot be read.

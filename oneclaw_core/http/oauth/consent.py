@@ -199,7 +199,7 @@ def _page(status: HTTPStatus, text: str) -> bytes:
 class OAuthConsent:
     """One question to the user: :meth:`redirect` asks it, :meth:`answer` waits for the answer.
 
-    Two calls, since libraries with a flow of their own, such as that of MCP, want two.
+    Two calls, since libraries with their own flow, such as that of MCP, want two.
 
     Args:
         listener: where the browser comes back to, open.

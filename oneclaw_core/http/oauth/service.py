@@ -40,7 +40,7 @@ class OAuthService:
         sign_in_command: the command that signs in, for messages; ``{account}`` stands for the account's name.
         authorization_endpoint: where the user agrees; ``https``, or ``http`` on this machine.
         token_endpoint: where tokens come from; ``https``, or ``http`` on this machine.
-        client_id: of the OAuth client. May be empty if nobody signs in: a stored sign-in knows its client.
+        client_id: of the OAuth client. May be empty if no one signs in: a stored sign-in knows its client.
         client_secret: of the client, ``None`` for a public one.
         client_authentication: how the client proves itself: in the form (``post``) or in a header (``basic``).
         scopes: what is asked for by default.

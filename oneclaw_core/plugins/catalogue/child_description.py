@@ -75,7 +75,7 @@ _TASK = "oneclaw_core.plugins.catalogue.child_description:describe_plugins"
 
 
 def describe_in_child(plugins: Sequence[InstalledPlugin]) -> list[PluginEntry]:
-    """Describe plugins in a child process with a home and an environment of its own.
+    """Describe plugins in a child process with a home and a separate environment.
 
     One process describes them all, unless a plugin ends it, hangs in it or changes it: then another one goes on behind
     that plugin.

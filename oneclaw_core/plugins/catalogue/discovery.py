@@ -130,7 +130,7 @@ def search_path_state(known: Mapping[str, Any]) -> dict[str, Any]:
     for entry in sys.path:
         path = os.path.abspath(entry or os.curdir)  # noqa: PTH100  # as text, of any form
         try:
-            changed_at = os.stat(path).st_mtime_ns  # noqa: PTH116  # likewise
+            changed_at = os.stat(path).st_mtime_ns  # noqa: PTH116  # the same
         except (OSError, ValueError):
             continue
         before = known.get(path)

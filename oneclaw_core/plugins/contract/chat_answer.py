@@ -1,4 +1,4 @@
-"""What plugins show in chats: answers of chat commands, and notices at the beginning."""
+"""The output of plugins in chats: answers of chat commands, and notices at the beginning."""
 
 from __future__ import annotations
 

@@ -402,7 +402,7 @@ class ChatCommandContext(PluginContext):
         self._confirm = confirm
 
     async def confirm(self, question: str) -> bool:
-        """Ask the person who typed the command; return False where nobody can be asked.
+        """Ask the person who typed the command; return False where no one can be asked.
 
         Args:
             question: to be answered with yes or no, such as what would be changed.

@@ -51,7 +51,7 @@ class OriginNews:
 
     @property
     def remedy(self) -> str:
-        """What to do about it."""
+        """The advice about the error."""
         return f"if you expected that: oneclaw plugins accept {self.package}; else uninstall it"
 
 

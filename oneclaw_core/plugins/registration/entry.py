@@ -37,7 +37,7 @@ MAX_TIMEOUT_SECONDS = 600.0
 
 @dataclass(frozen=True, slots=True)
 class PluginProblem:
-    """Something about a plugin that its author or user should mend.
+    """Something about a plugin that its author or user should fix.
 
     Attributes:
         where: the step or hook, such as ``import`` or ``register_tools``.
@@ -199,7 +199,7 @@ class ToolEntry:
         group: the tool group it belongs to, ``None`` for a core tool.
         target: the function of a manifest's tool, as ``module:attribute``; ``None`` if only the loaded plugin has it.
         origin: what names the target, for messages.
-        isolation: ``"process"`` if it runs in a process of its own.
+        isolation: ``"process"`` if it runs in a separate process.
         asks_itself: True if its function asks for the permissions that it requires.
         checks_own_arguments: True if the executor leaves the arguments to the tool.
         is_poll: True if it is called again and again until its outcome changes.

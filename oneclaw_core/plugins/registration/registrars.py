@@ -189,7 +189,7 @@ class ProviderRegistrar:
             type_name: of the wire format, such as ``openai_compatible``.
             factory: makes a provider from its configuration; an object, or its name ``module:attribute``.
             price_vendor: the name in ``genai-prices`` of the vendor at the type's own address, for costs.
-            is_local: True if the type has no service of its own, and so neither an address nor a key.
+            is_local: True if the type has no service, and so neither an address nor a key.
         """
         try:
             target = target_name(factory)

@@ -65,7 +65,7 @@ class ObserverQueue:
             self._drop(1)
         self._waiting.append((hook, arguments))
         if self._worker is None or self._worker.done():
-            # In a context of its own: the variables of the turn that caused the event are not the plugin's.
+            # In a separate context: the variables of the turn that caused the event are not the plugin's.
             self._worker = asyncio.get_running_loop().create_task(self._work(), context=contextvars.Context())
 
     async def drain(self, seconds: float) -> str:

@@ -1,4 +1,4 @@
-"""What tool sources published last, kept in files of the home, and what listings show of sources."""
+"""The last published tools of sources, kept in files of the home, and their listings."""
 
 from __future__ import annotations
 

@@ -366,6 +366,6 @@ def _group_of(each: SourceTool) -> str | None:
 def _definition_of(each: SourceTool) -> ToolDefinition | None:
     try:
         definition = each.tool.definition
-    except Exception:  # noqa: BLE001  # likewise
+    except Exception:  # noqa: BLE001  # the same
         return None
     return definition if isinstance(definition, ToolDefinition) else None

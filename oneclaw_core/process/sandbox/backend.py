@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Strength:
-    """What a backend enforces on this machine.
+    """The limits that a backend enforces on this machine.
 
     Attributes:
         is_available: True if programs can be run in it.

@@ -1,4 +1,4 @@
-"""Bubblewrap: a program of its own that runs others in new namespaces of Linux, with the mounts it is told.
+"""Bubblewrap: a separate program that runs others in new namespaces of Linux, with the mounts it is told.
 
 The order of mounts matters, since a later one covers an earlier one. https://github.com/containers/bubblewrap
 """
@@ -50,7 +50,7 @@ _INSTALL = "install bubblewrap, for example with: sudo apt install bubblewrap"
 
 
 class Bubblewrap:
-    """Runs programs in namespaces of their own, by ``bwrap``.
+    """Runs programs in separate namespaces, by ``bwrap``.
 
     Args:
         program: the path of ``bwrap``; by default the one of the system.

@@ -56,7 +56,7 @@ def confine(ruleset: int | None, program: bytes | None) -> None:
         number = _SECCOMP[os.uname().machine]
         unsynchronised = system_call(number, _SECCOMP_SET_MODE_FILTER, _SECCOMP_FOR_ALL_THREADS, filter_)
         if unsynchronised:
-            raise OSError(0, f"the thread {unsynchronised} has a filter of its own")
+            raise OSError(0, f"the thread {unsynchronised} has a separate filter")
 
 
 def drop_capabilities() -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 
 class Network(StrEnum):
-    """What a sandbox can connect to."""
+    """The network access of a sandbox."""
 
     NONE = "none"
     DOMAINS = "domains"
@@ -16,7 +16,7 @@ class Network(StrEnum):
 
 
 class Access(IntEnum):
-    """What a sandbox may do with a path and all below it."""
+    """The access of a sandbox to a path and all below it."""
 
     HIDDEN = 0
     READ = 1
@@ -25,7 +25,7 @@ class Access(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class SandboxLimits:
-    """What the programs of a sandbox may use, all together or each.
+    """The resources that the programs of a sandbox may use, all together or each.
 
     Attributes:
         processes: most processes and threads, all together.
@@ -42,7 +42,7 @@ class SandboxLimits:
 
 @dataclass(frozen=True, slots=True)
 class SandboxPolicy:
-    """What programs may do in a sandbox.
+    """The access of programs in a sandbox.
 
     Paths are absolute and without symbolic links. Of several that hold a file, the longest one decides; of two that
     are equal, the stricter one: hidden before protected and readable, and these before writable.

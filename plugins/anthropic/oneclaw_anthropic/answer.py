@@ -104,7 +104,7 @@ class MessagesAnswer:
 
     Args:
         server: the origin of the server, noted beside what goes back to this server only.
-        model: the model asked, likewise.
+        model: the model asked, the same.
         tools: what it was told it may call.
 
     Attributes:
@@ -128,7 +128,7 @@ class MessagesAnswer:
 
     @property
     def is_complete(self) -> bool:
-        """Whether the server has said that the model is done, and no call was left open."""
+        """True if the server has said that the model is done, and no call was left open."""
         if not self._is_stopped:
             return False
         is_cut = self._stop_reason is StopReason.LENGTH_LIMIT
@@ -282,7 +282,7 @@ def _refusal(details: object) -> str:
 
 
 def _is_plain(content: list[dict[str, Any]]) -> bool:
-    """Whether the content can be made anew from the text and the calls: one text at most, and before the calls."""
+    """Return True if the content can be rebuilt from the text and the calls: one text at most, before the calls."""
     texts = [place for place, block in enumerate(content) if block.keys() == {"type", "text"}]
     calls = [block for block in content if block.get("type") == "tool_use" and block.keys() == {"type", "name"}]
     return texts in ([], [0]) and len(texts) + len(calls) == len(content)

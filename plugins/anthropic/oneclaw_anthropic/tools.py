@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from oneclaw_core.providers import ModelRequest, ToolTexts
     from oneclaw_core.tools import LoadedGroup
 
-# Beyond, the groups that nobody has loaded yet are not declared: each request would carry them over the wire. The API
+# Beyond, the groups that no one has loaded yet are not declared: each request would carry them over the wire. The API
 # itself takes 10,000.
 MAX_DEFERRED_TOOLS = 1_000
 MAX_DEFERRED_CHARACTERS = 2_000_000
@@ -146,8 +146,8 @@ class DeclaredTools:
 
 
 def tells_inline(request: ModelRequest) -> bool:
-    """Whether loaded tools are, or would be, defined in the conversation."""
-    # The API wants at least one tool in the list, lest the first one that a message defines change the front.
+    """Return True if loaded tools are, or would be, defined in the conversation."""
+    # The API wants at least one tool in the list. Else the first one that a message defines changes the front.
     return request.tool_loading is ToolLoading.INLINE and bool(request.tools.core) and _can_load(request)
 
 

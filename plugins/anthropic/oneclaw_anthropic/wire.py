@@ -48,7 +48,7 @@ _MAX_TITLE_CHARACTERS = 200
 
 @dataclass(frozen=True, slots=True)
 class Concessions:
-    """What a service has made us change in requests.
+    """The changes to requests that a service has required.
 
     Attributes:
         max_tokens: the longest answer that the model gives, ``None`` if that has not come up.
@@ -101,7 +101,7 @@ class RequestEncoder:
 
 
 def is_block(value: object) -> TypeGuard[Block]:
-    """Whether something is a content block as far as it is looked into here: a service may send anything."""
+    """Return True if a value is a content block, as far as it is checked here; services may send anything."""
     return (
         isinstance(value, dict)
         and isinstance(value.get("type"), str)

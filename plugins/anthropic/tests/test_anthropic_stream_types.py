@@ -1,4 +1,4 @@
-"""What the scripted service streams is what Anthropic's own library takes for an answer of its own."""
+"""What the scripted service streams is what Anthropic's own library accepts as an answer."""
 
 import copy
 

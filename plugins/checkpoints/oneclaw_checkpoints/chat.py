@@ -56,7 +56,7 @@ async def retry(context: ChatCommandContext, rest: str) -> str | ChatAnswer:
 
 
 def _answer_in(words: list[str]) -> str | None:
-    """Take the answer out of what is typed behind a command, as where nobody can be asked."""
+    """Take the answer out of what is typed behind a command, as where no one can be asked."""
     found = [each for each in (_OVERWRITE, _YES) if each in words]
     words[:] = [each for each in words if each not in found]
     return found[0] if found else None

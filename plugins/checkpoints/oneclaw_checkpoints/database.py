@@ -101,7 +101,7 @@ class Change:
         call: the number of the call.
         path: absolute, without symbolic links in its directories.
         before: what stood there.
-        after: what the call left there; ``None`` if it did not come to its end.
+        after: what the call left there; ``None`` if it did not complete.
         is_certain: False if somebody else may have made the change, since the call was killed.
     """
 
@@ -134,7 +134,7 @@ class Undo:
 
 
 Known = dict[str, tuple[str, FileState]]
-"""What is known of a directory: by path, the stamp and the state of each file."""
+"""The stamp and state of each file of a directory, by path."""
 
 
 class CheckpointDatabase:

@@ -67,7 +67,7 @@ def test_files_with_a_conflict_are_asked_about_by_themselves(written, say, quest
     assert not written.exists()
 
 
-def test_where_nobody_can_be_asked_the_answer_is_typed_behind_the_command(written, say):
+def test_where_no_one_can_be_asked_the_answer_is_typed_behind_the_command(written, say):
     shown = say("/undo").text
     assert "1. write it" in shown
     assert "/undo yes does it" in shown

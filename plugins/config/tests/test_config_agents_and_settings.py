@@ -186,7 +186,7 @@ def test_a_tool_and_a_group_are_switched_and_hold_at_once(talk):
         ({"name": "", "enabled": False}, "validation_error"),
     ],
 )
-def test_nobody_is_locked_out(talk, arguments, error_type):
+def test_no_one_is_locked_out(talk, arguments, error_type):
     refused, states = talk(("set_tool_enabled", arguments), ("list_tool_states", {}))
 
     assert refused.error_type == error_type

@@ -8,7 +8,7 @@ import pytest
 
 @pytest.fixture
 def place(tmp_path, monkeypatch):
-    """An empty current directory, and a git that knows nobody."""
+    """An empty current directory, and a git that knows no one."""
     path = tmp_path / "place"
     path.mkdir()
     monkeypatch.chdir(path)

@@ -35,7 +35,7 @@ def test_every_check_says_what_it_finds_and_what_to_do():
 def test_whatever_the_loader_reports_is_a_finding():
     assert len(REPORTED) > 15
     for name in REPORTED:
-        problem = ProblemFacts("import", "something is wrong", "mend it", True, check=name)
+        problem = ProblemFacts("import", "something is wrong", "fix it", True, check=name)
         assert [each.check for each in problem_findings([problem])] == [name]
 
 

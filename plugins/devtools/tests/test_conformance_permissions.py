@@ -46,7 +46,7 @@ def found(findings, check):
     return [each for each in findings if each["check"] == check]
 
 
-def test_a_permission_that_nobody_explains_is_noted(oneclaw, install_shelf):
+def test_a_permission_that_no_one_explains_is_noted(oneclaw, install_shelf):
     install_shelf(required=("shelf.lend", "shelf.burn", "files.read"), permissions={"shelf.burn": "burn books"})
 
     report = oneclaw("plugins", "check", "shelf", "--no-calls", "--json").json
@@ -79,7 +79,7 @@ def test_permissions_are_compared_with_those_of_neighbours():
     assert (finding.check, finding.where) == ("permissions.meaning-taken", "permission shelf.lend")
 
 
-def test_many_permissions_that_nobody_explains_are_one_short_note():
+def test_many_permissions_that_no_one_explains_are_one_short_note():
     names = tuple(f"shelf.do{number}" for number in range(500))
     findings = list(permission_findings(PluginFacts("shelf", tools=(ToolFacts("x", "X.", {}, names),))))
     (finding,) = findings

@@ -125,7 +125,7 @@ def test_uv_installs_where_pip_is_not(prefix):
 
 
 def test_the_user_s_own_packages(no_virtual_environment, with_pip, monkeypatch):
-    assert find_environment().description == "a Python without an environment of its own"
+    assert find_environment().description == "a Python outside a virtual environment"
     monkeypatch.setattr(site, "getusersitepackages", lambda: str(Path(oneclaw_devtools.__file__).parents[1]))
     found = find_environment()
     assert (found.description, found.is_user_site) == ("the user's own packages", True)

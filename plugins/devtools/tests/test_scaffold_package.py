@@ -82,7 +82,7 @@ def test_the_longest_name_is_tried():
     assert len(LONGEST) == MAX_NAME_CHARACTERS
 
 
-# With a name as most are, what an author does after making one does it, in an environment of its own.
+# With a name as most are, what an author does after making one does it, in a separate environment.
 @pytest.mark.parametrize("name", [LONGEST], indirect=True)
 def test_its_tests_pass(run):
     done = run("pytest", "-q", "-p", "oneclaw", "-p", "no:cacheprovider")

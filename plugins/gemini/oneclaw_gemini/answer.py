@@ -86,7 +86,7 @@ class GeminiAnswer:
 
     @property
     def is_complete(self) -> bool:
-        """Whether the service has said that the model is done."""
+        """True if the service has said that the model is done."""
         # Some gateways that translate to this format say so before anything of the answer has come.
         if self._finish_reason == _GOOD_REASON:
             return bool(self._parts)
@@ -99,7 +99,7 @@ class GeminiAnswer:
 
     @property
     def is_final(self) -> bool:
-        """Whether the token counts have come with the end of the answer, or after it as from some gateways."""
+        """True if the token counts have come with the end of the answer, or after it as from some gateways."""
         return self.is_complete and self._has_counts_in_last_chunk
 
     def add(self, chunk: Mapping[str, Any]) -> list[ModelEvent]:

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 PROVIDER_TYPE = "gemini"
 CARRIED_MEDIA_TYPES = ("image/", "application/pdf")
-# Stands for the signature of a thought that another model had, or nobody noted (documented, for Gemini 3 and later).
+# Stands for the signature of a thought that another model had, or no one noted (documented, for Gemini 3 and later).
 NO_SIGNATURE = "skip_thought_signature_validator"
 # These want no signatures, and take no files within results. All that come after are taken to be like the newest.
 _BEFORE_GEMINI_3 = re.compile(r"(models/)?(gemini-[12]\.|gemini-pro|gemma|learnlm)")
@@ -68,7 +68,7 @@ def is_before_gemini_3(model: str) -> bool:
 
 
 def is_acceptable(part: object) -> bool:
-    """Whether Gemini will take back a part of an answer in every later request: it refuses some that it sends."""
+    """Return True if Gemini accepts a part of an answer in later requests; it refuses some that it sends."""
     if not isinstance(part, dict) or not _is_sendable(part):
         return False
     if "functionCall" not in part:
@@ -184,7 +184,7 @@ def _outcome(call: AnsweredCall) -> dict[str, Any]:
 
 
 def _is_sendable(value: object) -> bool:
-    """Whether Gemini can be sent a value: no infinite numbers, no half characters, no deep nesting."""
+    """Return True if Gemini accepts a value: no infinite numbers, no half characters, no deep nesting."""
     level = [value]
     for _ in range(_MAX_DEPTH):
         within: list[object] = []

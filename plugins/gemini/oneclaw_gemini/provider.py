@@ -74,7 +74,7 @@ class GeminiProvider(HttpProvider):
         return list(models.values())
 
     def _endpoint(self, request: ModelRequest) -> str:
-        # Tuned models have a folder of their own.
+        # Tuned models have a separate folder.
         folder, slash, name = request.model.rpartition("/")
         model = f"{quote(folder)}/{quote(name, safe='')}" if slash else f"models/{quote(name, safe='')}"
         return f"{self._version}{model}:streamGenerateContent?alt=sse"

@@ -278,7 +278,7 @@ def test_a_delay_that_says_nothing_is_passed_over(delay):
     assert 0 < waits[0] <= 0.5
 
 
-def test_nobody_waits_longer_than_two_minutes():
+def test_no_one_waits_longer_than_two_minutes():
     reply = fault(429, "no", "RESOURCE_EXHAUSTED", google("RetryInfo", retryDelay="3600s"))
     message, asked = refusal(reply, kind=ProviderRateLimitError)
     assert "come back in 60 minutes" in message

@@ -272,7 +272,7 @@ def test_what_another_service_said_or_does_not_fit_the_history_is_rebuilt(data):
     assert outcomes(found[2]) == [(None, {"output": {"status": "success", "result": "found"}})]
 
 
-def test_calls_that_nobody_signed_are_marked_for_models_that_want_it():
+def test_calls_that_no_one_signed_are_marked_for_models_that_want_it():
     history = [user("go"), assistant("", echo(call_part("find", "x"))), call("x"), result("x")]
     for model in (MODEL, "models/gemini-4-argon", "gemini-flash-latest", "brand-new"):
         assert contents(history, model, SERVER)[1]["parts"] == [call_part("find", "x", NO_SIGNATURE)]

@@ -70,7 +70,7 @@ class Account:
 
     @property
     def access(self) -> dict[str, Access | None]:
-        """What tools may do with each service: what was granted, within what the user signed in for."""
+        """The access of tools to each service: the grants, within what the user signed in for."""
         return {
             service: "read" if granted == "write" and service in self.read_only else granted
             for service in self.services
@@ -138,10 +138,10 @@ class AccountBook:
         """The account that tools use.
 
         Args:
-            login_options: of ``oneclaw google login``, for the message if nobody is signed in.
+            login_options: of ``oneclaw google login``, for the message if no one is signed in.
 
         Raises:
-            GoogleError: nobody is signed in.
+            GoogleError: no one is signed in.
         """
         name = self.default_name
         if name is None:

@@ -1,4 +1,4 @@
-"""What tools answer: errors as a model is told them, and results without what is empty."""
+"""The answers of tools: errors for the model, and results without empty values."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ class ApiRequest:
         method: what is called.
         target: path and query.
         body: what is sent as JSON, ``None`` for nothing.
-        is_repeatable: whether it can be sent again when nobody knows whether it was carried out.
+        is_repeatable: whether it can be sent again when no one knows whether it was carried out.
         unclear_hint: how to find out whether it was.
     """
 
@@ -39,12 +39,12 @@ class ApiRequest:
 
     @property
     def url(self) -> str:
-        """Where it goes."""
+        """The target."""
         return f"https://{self.method.api.host}{self.target}"
 
     @property
     def upload_url(self) -> str:
-        """Where it goes if it brings a file along."""
+        """The target folder when a file is uploaded."""
         return f"https://{self.method.api.host}/upload{self.target}"
 
     @property
@@ -68,7 +68,7 @@ def api_request(
         method_id: such as ``tasks.tasks.list``; see :data:`~oneclaw_google_workspace.methods.METHODS`.
         body: of the request, as JSON data.
         fields: the parts of the answer that are wanted, such as ``items(id,title),nextPageToken``; without it, all.
-        is_repeatable: whether it can be sent again when nobody knows whether it was carried out; by default what the
+        is_repeatable: whether it can be sent again when no one knows whether it was carried out; by default what the
             method says. Give ``True`` to a POST that carries an id or a revision of your own.
         unclear_hint: what a model should look at to find out whether it was carried out, such as ``Look for it with
             tasks_list``.
@@ -105,7 +105,7 @@ def api_request(
 
 
 def _segment(value: str) -> str:
-    # Dots alone would be taken for a step up by whoever tidies the path; Google has no ids of that kind.
+    # Dots alone would be taken for a step up when the path is normalised; Google has no ids of that kind.
     if value in (".", ".."):
         raise invalid(f"{value!r} is no id.")
     return quote(value, safe="", errors="replace")

@@ -53,7 +53,7 @@ APIS = {
 
 
 def address(url: str, environ: Mapping[str, str] = os.environ) -> str:
-    """Where to send what is meant for a URL of Google's.
+    """Return the address for requests to a Google URL.
 
     That is the URL itself, unless ``ONECLAW_GOOGLE_API_BASE`` names a stand-in: then everything goes there, with the
     host as the first part of the path.

@@ -1,4 +1,4 @@
-"""Whether a tool call has sent a change to Google, for what is said if it cannot go on."""
+"""True if a tool call has sent a change to Google, which the error message must mention."""
 
 from __future__ import annotations
 

@@ -117,7 +117,7 @@ class GoogleClient:
             body: of the request, as JSON data.
             fields: the parts of the answer that are wanted, such as ``items(id,title),nextPageToken``.
             is_repeatable: see :func:`~oneclaw_google_workspace.api_request.api_request`.
-            unclear_hint: likewise.
+            unclear_hint: the same.
             parameters: of path and query, by the names that Google gives them; ``None`` is left out.
 
         Returns:
@@ -191,7 +191,7 @@ class GoogleClient:
             token = following
 
     async def batch(self, requests: Sequence[ApiRequest]) -> list[dict[str, Any] | GoogleError]:
-        """Send many requests at once, all to one API; each has an outcome of its own.
+        """Send many requests at once, all to one API; each has a separate outcome.
 
         Args:
             requests: made by :func:`~oneclaw_google_workspace.api_request.api_request`, any number.
@@ -430,7 +430,7 @@ class GoogleClient:
 
 
 def timeouts() -> httpx.Timeout:
-    """How long Google may stay silent; the tool's own timeout is above it."""
+    """Return the time without an answer from Google that is allowed, in seconds; the tool's timeout is longer."""
     import httpx
 
     return httpx.Timeout(SILENCE_SECONDS, connect=CONNECT_SECONDS)
@@ -459,7 +459,7 @@ def answer_to(request: ApiRequest, content: bytes, status: int) -> dict[str, Any
     """Read the answer to a request that was carried out.
 
     Raises:
-        GoogleError: it is no JSON object; of a change, then, nobody knows what has come of it.
+        GoogleError: it is no JSON object; of a change, then, no one knows what has come of it.
     """
     try:
         return json_object(content, status)
@@ -487,7 +487,7 @@ def json_object(content: bytes, status: int) -> dict[str, Any]:
 
 
 def _given_up(request: ApiRequest, error: GoogleError, *, was_unclear: bool) -> GoogleError:
-    """What is said after the last try.
+    """Return the message after the last try.
 
     A request that can be repeated because of an id or a revision of our own can be so within this call only: a model
     that tried again would send another one.

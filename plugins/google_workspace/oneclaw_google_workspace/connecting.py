@@ -23,7 +23,7 @@ def connect(context: ToolContext) -> GoogleClient:
         context: of the call.
 
     Raises:
-        GoogleError: nobody is signed in, or not for what the tool needs; the message names the command to run.
+        GoogleError: no one is signed in, or not for what the tool needs; the message names the command to run.
         OneClawError: the sign-in cannot be read.
     """
     book = AccountBook(context.services.home)

@@ -84,7 +84,7 @@ async def _fill(client: GoogleClient, request: ApiRequest, url: str, file: IO[by
         tries += 1
         authorization = await client.authorization(request, refused) if _wants_token(url) else None
         start = file.tell()
-        # Of a compressed content nobody could tell how long it is, or ask for the rest.
+        # Of a compressed content no one could tell how long it is, or ask for the rest.
         headers = {"Accept-Encoding": "identity"}
         if authorization is not None:
             headers |= {**client.headers, "Authorization": authorization}
@@ -140,7 +140,7 @@ async def _write(client: GoogleClient, response: httpx.Response, file: IO[bytes]
 
 
 def _goes_on_at(response: httpx.Response, start: int) -> bool:
-    """Whether a part of the content is the part that was asked for.
+    """Return True if a part of the content is the part that was asked for.
 
     Raises:
         _BrokenOffError: it is another one.
@@ -151,7 +151,7 @@ def _goes_on_at(response: httpx.Response, start: int) -> bool:
 
 
 def _total(response: httpx.Response, start: int) -> int | None:
-    """How long the whole content is, ``None`` if nobody says; a compressed one is longer than its length."""
+    """Return the length of the whole content, ``None`` if unknown; compressed content is longer than its length."""
     length = response.headers.get("content-length", "")
     if not (length.isascii() and length.isdigit() and len(length) < 20) or response.headers.get("content-encoding"):
         return None

@@ -25,7 +25,7 @@ async def send_edits(
 ) -> dict[str, Any]:
     """Send a batch of edits.
 
-    One that holds for a certain revision only, or makes things of ids of our own, is sent again if nobody knows whether
+    One that holds for a certain revision only, or makes things of ids of our own, is sent again if no one knows whether
     it was carried out: after the first success there is another revision, or a thing of that id, and it is refused.
 
     Args:
@@ -58,10 +58,10 @@ async def send_edits(
 
 
 def is_outdated(error: GoogleError) -> bool:
-    """Whether edits were refused because they are meant for an older revision."""
+    """Return True if edits were refused because they refer to an older revision."""
     return error.status == 400 and "revision" in str(error).lower()
 
 
 def is_office_file(error: GoogleError) -> bool:
-    """Whether a file was refused because it is none of Google's own kinds, such as one of Word kept in Drive."""
+    """Return True if a file was refused because it is none of Google's own kinds, such as one of Word kept in Drive."""
     return error.status == 400 and "not supported for this document" in str(error).lower()

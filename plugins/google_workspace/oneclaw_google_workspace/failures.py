@@ -1,4 +1,4 @@
-"""What Google's refusals mean, and what can be done about them; pure, without any I/O."""
+"""The meanings of Google's refusals and what to do about them; without I/O."""
 
 from __future__ import annotations
 
@@ -67,17 +67,17 @@ class Failure:
 
     @property
     def is_rate_limit(self) -> bool:
-        """Whether there were too many requests: this one was not carried out."""
+        """True if there were too many requests: this one was not carried out."""
         return self.status == 429 or (self.status == 403 and bool(self.reasons & _RATE_LIMITS))
 
     @property
     def is_transient(self) -> bool:
-        """Whether Google failed; nobody knows whether the request was carried out."""
+        """True if Google failed; the request may have been carried out."""
         return self.status in _TRANSIENT
 
     @property
     def is_unauthorized(self) -> bool:
-        """Whether the access token was refused; the request was not carried out."""
+        """True if the access token was refused; the request was not carried out."""
         return self.status == 401
 
 
@@ -117,7 +117,7 @@ def error_for(failure: Failure, request: ApiRequest, account: Account, tool_name
 
 
 def unclear(request: ApiRequest, what_happened: str) -> GoogleError:
-    """Make the error for a request of which nobody knows whether it was carried out."""
+    """Make the error for a request of which no one knows whether it was carried out."""
     hint = request.unclear_hint or _how_to_look(request.method.id)
     error = GoogleError(
         "unknown_outcome",
@@ -154,7 +154,7 @@ def _described(failure: Failure, request: ApiRequest, account: Account, tool_nam
     if failure.status in (404, 410):
         return (
             "not_found",
-            f"There is nothing of that id that {account.label} can see: it may be deleted, misspelt, or not shared "
+            f"There is nothing of that id that {account.label} can see: it may be deleted, misspelled, or not shared "
             f"with this account. {said}",
         )
     if failure.status in (409, 412):

@@ -21,7 +21,7 @@ class Method:
         verb: of HTTP.
         path: below the host, with parameters in braces; the value of ``{+name}`` keeps its slashes.
         is_repeatable: whether doing it twice comes to the same as doing it once, so that it can be sent again when
-            nobody knows whether the first request was carried out.
+            no one knows whether the first request was carried out.
         is_reading: whether it changes nothing.
         takes_all_drives: whether it wants to be told that the caller knows of shared drives.
     """

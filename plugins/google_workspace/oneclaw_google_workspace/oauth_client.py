@@ -43,7 +43,7 @@ class ClientIdentity:
 
 
 class ClientStore:
-    """Where the client is: in the environment, else stored like a key.
+    """The source of the client: the environment, else stored like a key.
 
     Args:
         home: whose client.

@@ -1,4 +1,4 @@
-"""What can go wrong between a tool and Google, as a model is told it."""
+"""The errors between a tool and Google, as a model sees them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ class GoogleError(OneClawError):
     """A tool cannot do what it was asked; becomes the tool's result.
 
     Attributes:
-        error_type: ``not_available`` (nobody is signed in, or not for this), ``permission_denied``, ``not_found``,
+        error_type: ``not_available`` (no one is signed in, or not for this), ``permission_denied``, ``not_found``,
             ``validation_error``, ``conflict``, ``rate_limited``, ``quota_exceeded``, ``service_unavailable``,
             ``unknown_outcome`` (it may have been done or not) or ``execution_error``.
         status: of the HTTP response behind it, ``None`` if there was none.

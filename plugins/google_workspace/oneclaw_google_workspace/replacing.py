@@ -36,7 +36,7 @@ class Replacements:
 
     @property
     def described(self) -> str:
-        """How a question to the user calls them."""
+        """The name of the items in a question to the user."""
         shown = [
             f"{_kind(each)}{passage(each['containsText']['text'], 60)} by {passage(each['replaceText'], 150)}"
             for each in self.requests[:_SHOWN]

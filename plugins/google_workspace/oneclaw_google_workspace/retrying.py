@@ -1,4 +1,4 @@
-"""How long to wait before a request is sent again."""
+"""The pause before a request is sent again."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ MAX_PAUSE_SECONDS = 8.0
 
 
 class Patience:
-    """What is left of the time that one tool call may spend waiting for Google to recover."""
+    """The rest of the time that one tool call may wait for Google to recover."""
 
     def __init__(self) -> None:
         self._left_seconds = MAX_WAIT_SECONDS

@@ -1,4 +1,4 @@
-"""What a user consents to: the scopes of each service, and which of them a tool needs.
+"""The scopes of each service that a user consents to, and which of them a tool needs.
 
 Scopes are written without ``https://www.googleapis.com/auth/`` in front.
 """
@@ -14,12 +14,12 @@ if TYPE_CHECKING:
 SCOPE_PREFIX = "https://www.googleapis.com/auth/"
 
 Access = Literal["read", "write"]
-"""What tools may do with a service; writing includes reading."""
+"""The access levels of tools to a service; writing includes reading."""
 
 
 @dataclass(frozen=True, slots=True)
 class Service:
-    """What a user signs in for; has one tool group, ``google_`` and its name.
+    """A service to sign in for; its tool group is ``google_`` and its name.
 
     Attributes:
         title: for people.
@@ -123,7 +123,7 @@ TOOL_SCOPES: dict[str, tuple[str, ...]] = {
     "tasks_complete": ("tasks",),
     "tasks_delete": ("tasks",),
 }
-"""What each tool cannot do without; what only some of its arguments need is asked for by the tool."""
+"""The permissions that each tool always needs; those of single arguments are asked for by the tool."""
 
 # What a scope allows, a broader one allows too.
 _BROADER: dict[str, tuple[str, ...]] = {

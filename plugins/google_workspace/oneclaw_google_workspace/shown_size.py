@@ -18,12 +18,12 @@ _LEAST_CHARACTERS = 100
 
 
 def json_length(value: Any) -> int:
-    """How many characters a value takes in an answer."""
+    """Return the number of characters of a value in an answer."""
     return len(json.dumps(value, ensure_ascii=False))
 
 
 def room_beside(rest: Any, context: ToolContext) -> int | None:
-    """How many characters of JSON there is room for beside the rest of an answer.
+    """Return the number of characters of JSON that fit beside the rest of an answer.
 
     Args:
         rest: the answer without what is to be fitted into it.

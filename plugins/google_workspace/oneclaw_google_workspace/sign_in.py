@@ -1,4 +1,4 @@
-"""What a user signs in to Google for, and what comes of it."""
+"""The services and access of a Google sign-in, and its result."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class SignIn:
-    """What a user wants to sign in for.
+    """The services that a user wants to sign in for.
 
     Attributes:
         name: of the account.
@@ -61,7 +61,7 @@ class SignIn:
 
 @dataclass(frozen=True, slots=True)
 class SignedIn:
-    """What came of it.
+    """The outcome.
 
     Attributes:
         account: with what was granted.
@@ -88,8 +88,8 @@ async def sign_in(
         wanted: what for.
         oauth: with the OAuth client to sign in as.
         open_browser: see :meth:`OAuthClient.sign_in`.
-        show: likewise.
-        read_line: likewise.
+        show: the same.
+        read_line: the same.
 
     Raises:
         OneClawError: it did not work out.
@@ -111,7 +111,7 @@ async def sign_in(
 
 
 def _is_covered(scope: str, others: Mapping[str, None]) -> bool:
-    """Whether asking for a scope is pointless, since one for the same data is asked for that allows more."""
+    """Return True if a scope is redundant, since a requested one for the same data allows more."""
     if scope == "gmail.readonly":
         return "gmail.modify" in others
     return scope.endswith(".readonly") and scope.removesuffix(".readonly") in others

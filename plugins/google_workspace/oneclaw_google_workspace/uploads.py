@@ -34,7 +34,7 @@ _RANGE = re.compile(r"bytes=0-(\d+)")
 
 @dataclass(frozen=True, slots=True)
 class _Source:
-    """What is uploaded, read piece by piece."""
+    """The upload, read piece by piece."""
 
     content: Path | bytes
     size: int
@@ -101,7 +101,7 @@ async def _send(client: GoogleClient, request: ApiRequest, source: _Source, medi
         tries += 1
         if not await client.patience.wait(tries, failure.retry_after_seconds):
             raise unclear(request, f"The upload broke off ({reason})")
-        # Of a server that failed nobody knows either whether it took the last piece.
+        # Of a server that failed no one knows either whether it took the last piece.
         is_lost = is_lost or failure.is_transient
         done = await _ask_received(client, request, session, source.size)
         if isinstance(done, dict):
@@ -123,7 +123,7 @@ async def _open_session(client: GoogleClient, request: ApiRequest, size: int, me
         content=request.content or b"{}",
     )
     session: str = received.get("location", "")
-    # Whoever has this address can write the file, and what is in the file goes there.
+    # Anyone with this address can write the file, and what is in the file goes there.
     if _origin(session) != _origin(address(request.upload_url)):
         raise GoogleError("execution_error", "Google's answer to the beginning of the upload cannot be read.")
     return session
@@ -152,7 +152,7 @@ async def _slices(piece: bytes) -> AsyncIterator[bytes]:
 async def _ask_received(
     client: GoogleClient, request: ApiRequest, session: str, size: int
 ) -> int | dict[str, Any] | None:
-    """Ask how much of the file is there: a number of bytes, the answer if it is complete, ``None`` if nobody says."""
+    """Ask how much of the file is there: a number of bytes, the answer if it is complete, ``None`` if no one says."""
     try:
         status, headers, body = await _put(client, session, f"bytes */{size}", b"")
     except httpx.HTTPError:

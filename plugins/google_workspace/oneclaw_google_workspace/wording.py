@@ -1,6 +1,6 @@
 """Words for questions to the user and for messages; pure, without any I/O.
 
-Titles, subjects and names come from whoever made a file or sent a mail: in a question they must neither end their own
+Titles, subjects and names come from other people: in a question they must neither end their own
 quotes nor push what matters out of sight.
 """
 
@@ -20,7 +20,7 @@ PASSAGE_CHARACTERS = 300
 
 
 def one_line(text: str) -> str:
-    """Write a text on one line; characters that control a terminal or that nobody sees are written as escapes."""
+    """Write a text on one line; characters that control a terminal or that no one sees are written as escapes."""
     return "".join(map(_visible, " ".join(text.split())))
 
 

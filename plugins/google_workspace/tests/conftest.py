@@ -18,13 +18,13 @@ def google(monkeypatch):
 
 @pytest.fixture
 def empty_home(tmp_path, monkeypatch):
-    """A home in which nobody is signed in."""
+    """A home in which no one is signed in."""
     return make_home(tmp_path / "home", monkeypatch)
 
 
 @pytest.fixture(scope="session")
 def programs():
-    """Runs ``oneclaw`` in processes of its own."""
+    """Runs ``oneclaw`` in its own processes."""
     return Programs()
 
 

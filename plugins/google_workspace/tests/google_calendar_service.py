@@ -91,7 +91,7 @@ class Calendar(Service):
         Args:
             title: of it.
             begin: a day or a time, without an offset in the zone of the calendar.
-            end: likewise; of days, the day after the last.
+            end: the same; of days, the day after the last.
             calendar_id: where.
             organizer: by default the calendar.
             guests: answers by address.
@@ -408,7 +408,7 @@ class Calendar(Service):
                 self.mails.append((event["summary"], guest["email"]))
 
     def _writable(self, call: Call) -> tuple[Kept, dict[str, Any]]:
-        """The event of a writing call; an occurrence becomes one of its own."""
+        """The event of a writing call; an occurrence becomes one."""
         calendar = self._calendar(call, needs="writer")
         event = self._find(calendar, call["eventId"])
         if "if-match" in call.headers and call.headers["if-match"] != event["etag"]:

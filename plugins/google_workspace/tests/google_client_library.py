@@ -63,7 +63,7 @@ def _built(
     resource: Any = _library(method.api)
     for each in resources:
         resource = getattr(resource, each)()
-    # The library has methods and parameters of its own for these.
+    # The library has its own methods and parameters for these.
     if values.get("alt") == "media":
         name += "_media"
         del values["alt"]

@@ -1,4 +1,4 @@
-"""Talking to a model in processes of their own: the model follows a script, and its requests are kept.
+"""Talking to a model in separate processes: the model follows a script, and its requests are kept.
 
 The model speaks Chat Completions. What it says next may depend on what tools have answered so far, as with a real one.
 """
@@ -85,7 +85,7 @@ class Said:
 
 
 class Conversation:
-    """Runs ``oneclaw`` with the scripted model, each message in a process of its own.
+    """Runs ``oneclaw`` with the scripted model, each message in a separate process.
 
     Args:
         programs: runs ``oneclaw``.
@@ -113,7 +113,7 @@ class Conversation:
         web_server.answers("/v1/chat/completions", self._answer, method="POST")
 
     def say(self, message: str, *allowed: str, session: str = "today") -> Said:
-        """Send a message in a process of its own; gives what it printed."""
+        """Send a message in a separate process; gives what it printed."""
         options = [option for permission in ("network.private", *allowed) for option in ("--allow", permission)]
         return Said(self.run("run", "--session", session, "--json", *options, message))
 

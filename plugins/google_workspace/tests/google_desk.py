@@ -19,7 +19,7 @@ from oneclaw_core.plugins.loading.load_plugins import discover
 from oneclaw_core.plugins.registration import registrars
 from oneclaw_core.tools.manifest import load_manifest
 
-# What the tests of one process read but once, for it takes longer than most of them: manifests, which nobody changes.
+# What the tests of one process read but once, for it takes longer than most of them: manifests, which no one changes.
 _load_manifest_once = cache(load_manifest)
 
 
@@ -68,7 +68,7 @@ def give_database(home):
 
 
 def make_home(path, monkeypatch):
-    """Make a home in which nobody is signed in the current one."""
+    """Make a home in which no one is signed in the current one."""
     monkeypatch.setattr(registrars, "load_manifest", _load_manifest_once)
     for name in ("ONECLAW_MODEL", "ONECLAW_GOOGLE_ACCOUNT", "ONECLAW_GOOGLE_CLIENT_ID", "ONECLAW_GOOGLE_CLIENT_SECRET"):
         monkeypatch.delenv(name, raising=False)

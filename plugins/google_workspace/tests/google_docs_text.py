@@ -29,7 +29,7 @@ class Unit:
         value: the character; of an object, Google's element.
         style: of the text.
         paragraph: of a newline, of the paragraph that it ends.
-        bullet: likewise; ``None`` if it is in no list.
+        bullet: the same; ``None`` if it is in no list.
         inserted: id of the suggestion that brought it.
         deleted: id of the suggestion to take it away.
     """

@@ -87,7 +87,7 @@ class Drive(Service):
         mails: what people were sent: address, file name, message.
         operations: of big exports: by name, how often they are still "not done" and the answer.
         is_incomplete: whether searches leave something out.
-        export_outcome: what becomes of a big export instead of a link to it.
+        export_outcome: what happens to a big export instead of a link to it.
         denied_downloads: ids of files whose owner forbids downloads.
     """
 
@@ -581,7 +581,7 @@ class Drive(Service):
         if kind in ("domain", "anyone") and (
             "sendNotificationEmail" in call.parameters or "emailMessage" in call.parameters
         ):
-            raise bad_request("Nobody can be notified.")
+            raise bad_request("No one can be notified.")
         self._check_role(call, kept, role)
         permission = {"id": permission_id(kind, who), **call.body}
         kept.permissions[permission["id"]] = permission

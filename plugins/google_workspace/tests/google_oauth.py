@@ -1,4 +1,4 @@
-"""The stand-in's sign-in: asks nobody, issues tokens and lets them end."""
+"""The stand-in's sign-in: asks no one, issues tokens and lets them end."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Running ``oneclaw`` in processes of its own, as often as a story needs them, with everything imported already."""
+"""Running ``oneclaw`` in its own processes, as often as a story needs them, with everything imported already."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ class Programs:
         directory: Path | None = None,
         typed: str = "",
     ) -> list[subprocess.CompletedProcess[str]]:
-        """Run ``oneclaw`` several times at once, each with arguments of its own; otherwise like :meth:`run`."""
+        """Run ``oneclaw`` several times at once, each with its own arguments; otherwise like :meth:`run`."""
         with tempfile.TemporaryDirectory() as name:
             folders = [Path(name, str(number)) for number in range(len(programs))]
             running = []

@@ -141,7 +141,7 @@ def places_of(box: Box) -> list[tuple[int, int]]:
 
 
 def typed(value: Any, option: str) -> Cell:
-    """What becomes of a value: taken as it is, or as if somebody typed it."""
+    """What happens to a value: taken as it is, or as if somebody typed it."""
     if option == "RAW" or not isinstance(value, str):
         return Cell(value)
     if value.startswith("="):

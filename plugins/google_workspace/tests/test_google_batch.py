@@ -1,4 +1,4 @@
-"""Batches: each part has an outcome of its own, whatever becomes of the others."""
+"""Batches: each part has a separate outcome, whatever happens to the others."""
 
 import pytest
 from oneclaw_google_workspace.batch import read_parts

@@ -294,7 +294,7 @@ def test_whoever_says_no_keeps_everything_as_it_is(google, people, desk):
     assert len(desk.asked) == 3
 
 
-def test_a_creation_whose_outcome_nobody_knows_is_not_repeated(google, people, desk):
+def test_a_creation_whose_outcome_no_one_knows_is_not_repeated(google, people, desk):
     google.fail("people.people.createContact", is_after=True)
 
     error_type, message = desk.error("contacts_create", given_name="Bo")

@@ -103,7 +103,7 @@ def test_a_document_without_its_text_is_told(google, docs, desk):
     assert message.startswith(f"The document {document} was created, but its text could not be put in.")
 
 
-def test_a_creation_whose_outcome_nobody_knows_is_not_repeated(google, docs, desk):
+def test_a_creation_whose_outcome_no_one_knows_is_not_repeated(google, docs, desk):
     google.fail("docs.documents.create", status=0, is_after=True)
 
     error_type, message = desk.error("docs_create", title="Plan")

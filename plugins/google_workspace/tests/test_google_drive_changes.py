@@ -86,7 +86,7 @@ def test_a_right_is_changed_and_its_end_too_without_changing_the_right(drive, de
     assert question() == 'change the access of bo@example.com to "Budget" until 2027-01-31T00:00:00Z'
     answer = desk("drive_share_file", file_id=file, action="update", email=BO, role="reader", expires="never")
     assert (answer["permission"]["role"], answer["permission"].get("expires")) == ("reader", None)
-    assert question() == 'change the access of bo@example.com to "Budget" from writer to reader, for good'
+    assert question() == 'change the access of bo@example.com to "Budget" from writer to reader, permanently'
     desk("drive_share_file", file_id=file, action="update", permission_id=answer["permission"]["id"], role="owner")
     assert "to OWNER, who can then take away your own access" in question()
     assert desk.subjects == ["bo@example.com", "bo@example.com", "bo@example.com as owner"]
@@ -104,7 +104,7 @@ def test_access_is_taken_away_from_a_person_and_from_everybody(drive, desk, ques
     assert drive.access(file) == {ANA: "owner"}
 
 
-def test_access_that_nobody_has_cannot_be_changed(drive, desk):
+def test_access_that_no_one_has_cannot_be_changed(drive, desk):
     file = drive.add("Budget", shared_with={BO: "writer"})
 
     for arguments in ({"email": CY}, {"permission_id": "12345"}):
@@ -140,7 +140,7 @@ def test_changes_of_one_file_come_one_after_the_other(google, drive, desk):
     assert set(people) < set(drive.access(file))
 
 
-def test_sharing_of_which_nobody_knows_whether_it_happened_is_not_repeated(google, drive, desk):
+def test_sharing_of_which_no_one_knows_whether_it_happened_is_not_repeated(google, drive, desk):
     file = drive.add("Budget")
     google.fail("drive.permissions.create", status=500, is_after=True)
 
@@ -240,7 +240,7 @@ def test_files_are_moved_in_one_batch_into_a_folder_and_out_again(google, drive,
     assert drive.names_in(target) == ["Other", "a", "b", "c"]
     assert question() == (
         'move 4 files: "a", "b", "c", "Other", folders with all that is in them to the folder "Archive", to be seen by '
-        "whoever may see that folder"
+        "anyone who may see that folder"
     )
     assert google.called("batch") == ["batch", "batch"]
     desk("drive_manage_file", action="move", file_ids=files[:1], folder_id="root")

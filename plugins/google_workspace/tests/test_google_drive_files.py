@@ -132,7 +132,7 @@ def test_an_upload_that_did_not_arrive_says_so(google, drive, desk):
     assert drive.names_in(drive.root()) == []
 
 
-def test_a_converted_upload_of_which_nobody_knows_is_not_repeated(google, drive, desk):
+def test_a_converted_upload_of_which_no_one_knows_is_not_repeated(google, drive, desk):
     google.fail("upload", status=500, times=99)
 
     error_type, message = desk.error("drive_upload_file", content="x", name="x.md", convert_to="document")

@@ -68,7 +68,7 @@ def test_an_event_that_was_not_created_is_told_so(google, desk):
     )
 
 
-def test_an_event_of_which_nobody_knows_is_told_as_such(google, desk):
+def test_an_event_of_which_no_one_knows_is_told_as_such(google, desk):
     google.fail("calendar.events.insert", 503, times=9)
     google.fail("calendar.events.get", 403, "forbidden")
 

@@ -94,7 +94,7 @@ def test_a_form_is_shown_with_its_items_settings_and_links(google, forms, survey
     assert desk.asked == []
 
 
-def test_of_a_form_of_the_old_kind_nobody_knows_whether_it_is_published(forms, survey, desk):
+def test_of_a_form_of_the_old_kind_no_one_knows_whether_it_is_published(forms, survey, desk):
     del forms.forms[survey]["publishSettings"]
 
     assert desk("forms_get", form_id=survey)["published"].startswith("unknown")
@@ -134,8 +134,9 @@ def test_a_form_is_created_with_every_kind_of_item(google, forms, desk):
     assert desk.asked == [
         (
             "google.forms.write",
-            'create the form "Party" with 14 items, open for answers from whoever has its link, collecting addresses '
-            'of respondents: VERIFIED, description "Come!", items "Name", "Story: As long as you like", '
+            'create the form "Party" with 14 items, open for answers from anyone who has its link, '
+            'collecting addresses of respondents: VERIFIED, description "Come!", '
+            'items "Name", "Story: As long as you like", '
             '"Day: Mon, Tue", "Topping: Ham, Egg", "Size: S, L", "Mood", "Stars", "Birthday", "Length", '
             '"Grid: Food, Room, ok, not ok" '
             f"and 4 more{AS_ANA}",
@@ -189,7 +190,7 @@ def test_what_went_wrong_after_the_creation_is_told_with_the_new_id(google, form
     assert "injected" in made["failed"][0]["reason"]
 
 
-def test_a_creation_whose_outcome_nobody_knows_is_not_repeated(google, forms, desk):
+def test_a_creation_whose_outcome_no_one_knows_is_not_repeated(google, forms, desk):
     google.fail("forms.forms.create", status=500, is_after=True)
 
     error_type, message = desk.error("forms_create", title="Party")
@@ -299,7 +300,8 @@ def test_items_are_edited_deleted_and_moved_by_their_ids(forms, survey, desk):
     assert dish["questionItem"]["question"]["choiceQuestion"]["options"] == [{"value": "A"}, {"value": "Soup"}]
     assert answer["changed"] == ["edit_items", "delete_item_ids", "move_item_id"]
     assert desk.asked[0][1] == (
-        'change the form "Survey": delete for good "Name", "Why"; move "Food" to place 1; change "Food": title "Dish", '
+        'change the form "Survey": permanently delete "Name", "Why"; '
+        'move "Food" to place 1; change "Food": title "Dish", '
         f'description "One", required, options "A", "Soup"{AS_ANA}'
     )
 
@@ -558,7 +560,7 @@ def test_what_cannot_be_is_refused_before_anything_is_sent(google, desk, tool, a
         ({"delete_item_ids": ["nope"]}, "The form has no item 'nope'"),
         ({"edit_items": [{"item_id": 0, "options": ["a"]}]}, "'Name' is of the type short_text, which has no options"),
         ({"edit_items": [{"item_id": 1, "options": ["a", "a "]}]}, "must be different texts"),
-        ({"edit_items": [{"item_id": 3, "required": True}]}, "is of the type text, which nobody answers"),
+        ({"edit_items": [{"item_id": 3, "required": True}]}, "is of the type text, which no one answers"),
     ],
 )
 def test_what_does_not_fit_the_form_is_refused(forms, survey, desk, arguments, message):

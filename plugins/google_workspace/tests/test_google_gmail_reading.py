@@ -191,7 +191,7 @@ def test_a_mail_is_read_with_its_text_and_what_is_attached(gmail, desk):
     assert body(desk("gmail_read", message_ids=[mail], body_format="html")["messages"][0]) == "<p>Hello <b>Ana</b></p>"
 
 
-def test_html_becomes_text_and_what_nobody_sees_is_left_out(gmail, desk):
+def test_html_becomes_text_and_what_no_one_sees_is_left_out(gmail, desk):
     mail = gmail.deliver(
         "shop@example.net",
         "Sale",

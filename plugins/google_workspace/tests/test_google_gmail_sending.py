@@ -292,7 +292,7 @@ def test_a_sender_is_one_of_the_users_own_verified_addresses(gmail, desk):
 
 
 @pytest.mark.parametrize(("status", "is_after"), [(0, True), (503, True), (500, False)])
-def test_a_mail_of_which_nobody_knows_whether_it_went_is_not_sent_again(google, gmail, desk, status, is_after):
+def test_a_mail_of_which_no_one_knows_whether_it_went_is_not_sent_again(google, gmail, desk, status, is_after):
     google.fail(SEND, status=status, is_after=is_after)
 
     error_type, message = desk.error("gmail_send", to=["bo@example.net"], subject="x", body="x")
@@ -519,7 +519,7 @@ def test_a_draft_is_written_and_sends_nothing(google, gmail, desk):
     assert gmail.labels_of(answer["message_id"]) == {"DRAFT"}
     assert gmail.sent == []
     assert desk.asked == [
-        ("google.gmail.write", f'write a draft to nobody yet: "(no subject)", saying "Maybe"{AS_ANA}')
+        ("google.gmail.write", f'write a draft to no one yet: "(no subject)", saying "Maybe"{AS_ANA}')
     ]
 
 
@@ -616,7 +616,7 @@ def test_drafts_that_cannot_be_sent_are_refused(google, gmail, desk):
     draft = desk("gmail_draft_create", subject="Hi", body="x")["draft_id"]
 
     error_type, message = desk.error("gmail_draft_send", draft_id=draft)
-    assert (error_type, message.partition(".")[0]) == ("validation_error", "The draft names nobody to send it to")
+    assert (error_type, message.partition(".")[0]) == ("validation_error", "The draft names no one to send it to")
     assert desk.error("gmail_draft_send", draft_id="ffff") == (
         "not_found",
         "There is no draft 'ffff'; it may be sent or deleted. gmail_search in:drafts lists them.",
@@ -657,7 +657,7 @@ def test_answers_need_to_be_allowed_to_read(google, empty_home, tmp_path):
     assert "gmail.readonly" in message
 
 
-def test_nobody_whom_a_draft_goes_to_is_left_out_of_the_question(gmail, desk):
+def test_no_one_whom_a_draft_goes_to_is_left_out_of_the_question(gmail, desk):
     raw = b'From: ana@example.com\r\nTo: bo@example.net, "Cy D"@example.org\r\nSubject: Hi\r\n\r\nHi'
     draft = desk("gmail_draft_create", to=["bo@example.net"], subject="Hi", body="Hi")
     mail = gmail.mails[gmail.drafts[draft["draft_id"]]]

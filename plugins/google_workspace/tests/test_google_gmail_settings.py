@@ -214,7 +214,7 @@ def test_a_filter_is_deleted_after_the_user_has_seen_what_it_does(google, gmail,
     assert desk.error("gmail_filter_manage", action="delete", filter_id=found)[0] == "not_found"
 
 
-def test_a_filter_of_which_nobody_knows_whether_it_was_made_is_not_made_again(google, gmail, desk):
+def test_a_filter_of_which_no_one_knows_whether_it_was_made_is_not_made_again(google, gmail, desk):
     google.fail(FILTERS_CREATE, status=503, is_after=True)
 
     error_type, message = desk.error("gmail_filter_manage", action="create", sender="a@example.net", archive=True)
@@ -278,7 +278,7 @@ def test_a_label_is_renamed_recoloured_and_deleted_with_its_mail_kept(gmail, des
     assert gmail.labels_of(mail) == {"INBOX"}
     assert [detail for _, detail in desk.asked] == [
         f'change the label "Shop": name "Store", text #ffffff on #16a766{AS_ANA}',
-        f'delete the label "Store" for good, taking it off all its mail, which stays{AS_ANA}',
+        f'delete the label "Store" permanently, taking it off all its mail, which stays{AS_ANA}',
     ]
 
 
@@ -482,7 +482,7 @@ LONG_AGO = "2001-01-01"
         (FILTER, {"action": "create", "archive": True}, "would match all mail"),
         (FILTER, {"action": "create", "archive": True, "exclude_chats": True, "sender": " "}, "would match all mail"),
         (FILTER, {"action": "create", "archive": True, "has_attachment": False}, "would match all mail"),
-        (FILTER, {"action": "create", "sender": "x"}, "Say what becomes of the mail"),
+        (FILTER, {"action": "create", "sender": "x"}, "Say what happens to the mail"),
         (FILTER, {"action": "create", "sender": "x", "size_bytes": 5}, "size_bytes and size_comparison go together"),
         (FILTER, {"action": "create", "sender": "x", "add_labels": ["Nope"]}, "There is no label 'Nope'"),
         (

@@ -119,12 +119,12 @@ def test_a_tool_that_writes_asks_for_the_permission_of_its_service_and_no_other(
 
 @pytest.fixture(scope="module")
 def strangers(tmp_path_factory):
-    """What the tools answer in a home in which nobody is signed in, by what they are called with, and who was asked."""
+    """What the tools answer in a home in which no one is signed in, by what they are called with, and who was asked."""
     results, asked = {}, []
 
     async def ask(request):
         asked.append(request)
-        raise AssertionError("nobody is to be asked")
+        raise AssertionError("no one is to be asked")
 
     async def run(home):
         async with open_home(home, ask=ask) as claw:

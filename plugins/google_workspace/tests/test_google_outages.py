@@ -1,4 +1,4 @@
-"""What becomes of a call when Google fails: one reading and one writing tool of each group, each in every weather.
+"""What happens to a call when Google fails: one reading and one writing tool of each group, each in every weather.
 
 What Google has certainly not done is sent again. What it may have done is sent again only where that can do no harm;
 and whatever happens, it is done once at most, and no answer says that it was done when it was not, or the reverse.
@@ -30,7 +30,7 @@ class Case:
         method_id: what fails.
         prepare: makes what is read or written to, and gives the arguments.
         count: of a tool that writes, how many there are of what it makes.
-        is_sent_again: whether that can do no harm when nobody knows whether it was done.
+        is_sent_again: whether that can do no harm when no one knows whether it was done.
         is_seen: whether the tool then finds out that the first try has done it.
     """
 

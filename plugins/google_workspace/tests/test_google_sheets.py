@@ -314,7 +314,7 @@ def test_rows_go_into_the_first_tab_whatever_its_name_and_may_overwrite(google, 
     assert "in 'Sales' of the spreadsheet \"Budget\", over what is in the rows below" in desk.asked[0][1]
 
 
-def test_rows_whose_fate_nobody_knows_are_not_added_twice(google, sheets, budget, desk):
+def test_rows_whose_fate_no_one_knows_are_not_added_twice(google, sheets, budget, desk):
     google.fail("sheets.spreadsheets.values.append", status=0, is_after=True)
 
     error_type, message = desk.error("sheets_append_rows", spreadsheet_id=budget, values=[["a"]])
@@ -430,7 +430,7 @@ def test_what_went_wrong_after_the_creation_is_told_with_the_new_id(google, shee
     assert "written_range" not in made
 
 
-def test_a_creation_whose_outcome_nobody_knows_is_not_repeated(google, sheets, desk):
+def test_a_creation_whose_outcome_no_one_knows_is_not_repeated(google, sheets, desk):
     google.fail("sheets.spreadsheets.create", status=500, is_after=True)
 
     error_type, message = desk.error("sheets_create", title="Trip")

@@ -196,7 +196,7 @@ def test_a_refusal_is_no_success(google, sheets, budget, desk):
     assert sheets.titles(budget) == ["Sales", "Old", "Notes"]
 
 
-def test_insertions_whose_outcome_nobody_knows_are_not_repeated(google, sheets, budget, desk):
+def test_insertions_whose_outcome_no_one_knows_are_not_repeated(google, sheets, budget, desk):
     google.fail("sheets.spreadsheets.batchUpdate", status=503, is_after=True)
 
     error_type, message = desk.error(

@@ -84,7 +84,7 @@ def test_a_presentation_without_its_slides_is_told(google, slides, desk):
     assert message.startswith(f"The presentation {deck} was created, but its slides could not be filled.")
 
 
-def test_a_creation_whose_outcome_nobody_knows_is_not_repeated(google, slides, desk):
+def test_a_creation_whose_outcome_no_one_knows_is_not_repeated(google, slides, desk):
     google.fail("slides.presentations.create", status=0, is_after=True)
 
     error_type, message = desk.error("slides_create", title="Plan")
@@ -146,7 +146,7 @@ def test_a_slide_is_not_added_twice(google, slides, desk):
     assert len(ids(slides, deck)) == 2
 
 
-def test_when_nobody_can_find_out_the_outcome_stays_unknown(google, slides, desk):
+def test_when_no_one_can_find_out_the_outcome_stays_unknown(google, slides, desk):
     deck = slides.add("Deck")
     original = type(slides).get
 
@@ -316,9 +316,10 @@ def test_slides_are_deleted_after_the_user_has_seen_which(slides, desk):
     assert ids(slides, deck) == answer["order"] == [first]
     desk("slides_manage_slides", presentation_id=deck, action="delete", object_ids=[first])
     assert [detail for _, detail in desk.asked] == [
-        f'delete 2 objects of the presentation "Deck" for good: "group on slide 1", "text_box on slide 1: A"{AS_ANA}',
-        f'delete 2 slides of the presentation "Deck" for good: "slide 2: B", "slide 3"{AS_ANA}',
-        f'delete 1 slide of the presentation "Deck" for good: "slide 1"; these are all of its slides{AS_ANA}',
+        f'delete 2 objects of the presentation "Deck" permanently: "group on slide 1", '
+        f'"text_box on slide 1: A"{AS_ANA}',
+        f'delete 2 slides of the presentation "Deck" permanently: "slide 2: B", "slide 3"{AS_ANA}',
+        f'delete 1 slide of the presentation "Deck" permanently: "slide 1"; these are all of its slides{AS_ANA}',
     ]
 
 

@@ -1,4 +1,4 @@
-"""Sessions over several messages, each in a process of its own: groups are loaded once, and stay."""
+"""Sessions over several messages, each in a separate process: groups are loaded once, and stay."""
 
 import json
 from datetime import datetime, timedelta
@@ -38,7 +38,7 @@ def talk(home, programs, web_server, tmp_path):
 
 @pytest.fixture
 def inbox(google):
-    """Three mails, of which two are spam that nobody has recognised; their ids by subject."""
+    """Three mails, of which two are spam that no one has recognised; their ids by subject."""
     gmail = google.services["gmail"]
     senders = {"Roof": "Bo <bo@example.net>", "WIN A BOAT": "win@spam.example", "Cheap pills": "rx@spam.example"}
     return {subject: gmail.deliver(sender, subject, days_ago=0.1) for subject, sender in senders.items()}

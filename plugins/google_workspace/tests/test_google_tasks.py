@@ -124,7 +124,7 @@ def test_a_new_list_is_made_once(tasks, desk):
     assert desk.asked[0][1] == f'create the task "Milk" in the list "Shop"{AS_ANA}'
 
 
-def test_a_creation_whose_outcome_nobody_knows_is_not_repeated(google, tasks, desk):
+def test_a_creation_whose_outcome_no_one_knows_is_not_repeated(google, tasks, desk):
     google.fail("tasks.tasks.insert", status=0, is_after=True)
 
     error_type, message = desk.error("tasks_create", title="Milk")
@@ -220,7 +220,7 @@ def test_tasks_are_deleted_after_the_user_has_seen_their_titles(google, tasks, d
     assert answer["deleted"] == [{"id": milk, "title": "Milk"}, {"id": assigned, "title": "From a document"}]
     assert [each["id"] for each in answer["failed"]] == ["task999999"]
     assert desk.asked[0][1] == (
-        'delete 2 tasks for good: "Milk", "From a document", and with them what they were assigned from in Docs or '
+        'delete 2 tasks permanently: "Milk", "From a document", and with them what they were assigned from in Docs or '
         f"Chat{AS_ANA}"
     )
 
@@ -242,7 +242,7 @@ def test_ticked_tasks_are_cleared_and_a_whole_list_is_deleted(tasks, desk):
     assert home not in tasks.lists
     assert [detail for _, detail in desk.asked] == [
         f'clear the completed tasks of the list "Home"{AS_ANA}',
-        f'delete the whole task list "Home" with all its tasks, for good{AS_ANA}',
+        f'delete the whole task list "Home" with all its tasks, permanently{AS_ANA}',
     ]
 
 

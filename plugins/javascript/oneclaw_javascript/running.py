@@ -1,4 +1,4 @@
-"""Running JavaScript in a process of its own, which is killed when its time is up.
+"""Running JavaScript in a separate process, which is killed when its time is up.
 
 Each call gets a fresh engine in a fresh process: nothing of one program is left for the next. Nothing depends on the
 good will of the engine, which cannot break off a regular expression, nor of the program.
@@ -40,7 +40,7 @@ MAX_RESULT_CHARACTERS = 1_000_000
 CHECK_SECONDS = 5.0
 # A busy machine may take a while; the program's own time begins after that.
 _START_SECONDS = 30.0
-# The process ends by itself if nobody is left to end it.
+# The process ends by itself if no one is left to end it.
 _SPARE_CPU_SECONDS = 10
 _MIN_WAIT_SECONDS = 0.02
 _HERE = str(Path(__file__).parent)
@@ -65,7 +65,7 @@ async def run_javascript(
 ) -> JavaScriptResult:
     """Run JavaScript code, or a function that it defines.
 
-    Code may await and return at its top level. Promises are awaited, and so are requests that nobody waits for.
+    Code may await and return at its top level. Promises are awaited, and so are requests that no one waits for.
 
     Args:
         code: the program, also what is called a module's body; it cannot import.
@@ -117,7 +117,7 @@ async def check_javascript(code: str, function_name: str) -> bool:
 
     Raises:
         JavaScriptSyntaxError: the code cannot be parsed.
-        JavaScriptTimeoutError: what stands outside functions does not come to an end.
+        JavaScriptTimeoutError: what stands outside functions does not end.
         JavaScriptError: the process that ran the code died.
         UsageError: an argument is not acceptable.
     """

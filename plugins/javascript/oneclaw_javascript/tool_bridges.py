@@ -184,14 +184,14 @@ class _Bridges:
         return await run_in_thread(partial(_library_source, self._context.home / "tools" / "lib", name))
 
     def asked_seconds(self) -> float:
-        with suppress(OneClawError):  # the tool was executed by hand, and nobody is asked
+        with suppress(OneClawError):  # the tool was executed by hand, and no one is asked
             return self._context.asked_seconds()
         return 0.0
 
     def show(self, line: ConsoleLine) -> None:
         if self._lines_left > 0:
             self._lines_left -= 1
-            with suppress(OneClawError):  # the tool was executed by hand, and nobody looks
+            with suppress(OneClawError):  # the tool was executed by hand, and no one looks
                 self._context.progress(line.text[:_SHOWN_LINE_CHARACTERS])
 
 

@@ -96,7 +96,7 @@ def test_a_value_whose_getter_throws_is_told():
     assert "cannot be written as JSON: mine" in str(error_of("({ get x() { throw new Error('mine') } })"))
 
 
-def test_a_promise_that_nobody_settles_is_told_at_once():
+def test_a_promise_that_no_one_settles_is_told_at_once():
     assert "waits for a promise that nothing will ever settle" in str(error_of("await new Promise(() => {})"))
 
 

@@ -307,7 +307,7 @@ class TestFetch:
             """
             assert value(code) == "/1/2/319"
 
-    def test_a_request_that_nobody_waits_for_is_made(self, value):
+    def test_a_request_that_no_one_waits_for_is_made(self, value):
         with WebServer(lambda _: response("ok")) as server:
             assert value(f"fetch({server.url!r}, {{ method: 'POST', body: 'x' }}); 'sent'") == "sent"
         assert server.requests[0].body == b"x"

@@ -36,7 +36,7 @@ def test_a_tool_is_created_called_listed_changed_and_deleted(oneclaw, call_tool)
     assert changed.result == "Tool 'greet' is changed. The change counts from your next answer on."
     assert second.result == "Good day you"
     assert deleted.result == "Tool 'greet' is deleted."
-    assert empty.result == "The user has no tools of their own; create_js_tool makes one."
+    assert empty.result == "The user has no tools yet; create_js_tool makes one."
     assert names_in(oneclaw.home.tools) == []
     assert [request.permission for request in oneclaw.user.asked] == ["tools.write"] * 3
     assert [request.detail.partition(":")[0] for request in oneclaw.user.asked] == [
@@ -135,7 +135,7 @@ def test_what_is_wrong_with_files_is_listed_too(call_tool, folder):
     assert listed.splitlines()[:3] == [
         "- grouped: In a group. (more.json, tool group more)",
         "",
-        "Left out or to be mended:",
+        "Left out or to be fixed:",
     ]
     assert "read_file.json: there is a tool 'read_file' already, from oneclaw-core" in listed
 

@@ -138,7 +138,7 @@ REFUSED = {
     "code that cannot be parsed": {"code": "function execute( {"},
     "code without the function": {"code": "function main() {}"},
     "code with something else of its name": {"code": "const execute = 1"},
-    "code that does not come to an end": {"code": "while (true);\nfunction execute() {}"},
+    "code that does not end": {"code": "while (true);\nfunction execute() {}"},
     "too much code": {"code": "function execute() {}\n" + "//" * 500_000},
     "half a character in the code": {"code": "function execute() { return '\ud800' }"},
     "no time": {"timeout_seconds": 0},

@@ -164,7 +164,7 @@ def test_a_broken_file_is_reported_and_harms_no_other(own, file):
     assert [each for each in own.problems() if each.startswith(cause)], own.problems()
 
 
-def test_a_pipe_a_folder_and_a_link_to_nowhere_hold_nobody_up(own):
+def test_a_pipe_a_folder_and_a_link_to_nowhere_hold_no_one_up(own):
     for name in ("pipe", "folder", "link"):
         own.write(name)
         (own.folder / f"{name}.js").unlink()
@@ -211,7 +211,11 @@ def test_what_a_group_says_about_permissions_follows_its_file(own):
 
     async def work(claw):
         meanings = []
-        for file, meaning in (("mine", "delete texts"), ("mine", "delete texts for good"), ("other", "nothing much")):
+        for file, meaning in (
+            ("mine", "delete texts"),
+            ("mine", "delete texts permanently"),
+            ("other", "nothing much"),
+        ):
             write(file, meaning)
             await user_tools(claw)
             meanings.append(claw.catalog.registry.get_permission_meaning("texts.delete", "user").text)
@@ -223,7 +227,7 @@ def test_what_a_group_says_about_permissions_follows_its_file(own):
 
     meanings, problems = own.run(work)
 
-    assert meanings == ["delete texts", "delete texts for good", "delete texts for good", "nothing much"]
+    assert meanings == ["delete texts", "delete texts permanently", "delete texts permanently", "nothing much"]
     assert problems == ["other.json: 'texts.delete' is explained already, with other words; those stay"]
 
 

@@ -60,7 +60,7 @@ mcp.add_command(calls)
 @click.option("--env", "variables", multiple=True, metavar="NAME[=VALUE]", help="A variable; alone, as it is here.")
 @click.option("--cwd", "directory", type=click.Path(file_okay=False, exists=True), help="Where to start it.")
 @click.option("--description", default="", help="What it is for, in the list of tool groups.")
-@click.option("--group", "parts", multiple=True, metavar="PART=PATTERN", help="Tools of a group of their own.")
+@click.option("--group", "parts", multiple=True, metavar="PART=PATTERN", help="Put tools into a separate group.")
 @click.option("--read", "reads", multiple=True, metavar="PATH", help="What it reads beyond its program.")
 @click.option("--write", "writes", multiple=True, metavar="DIRECTORY", help="Where it writes.")
 @click.option("--network", type=click.Choice(("all", "none")), default="all", help="Whether it can connect.")
@@ -295,7 +295,7 @@ def logout(name: str) -> None:
 
     server = _book()[0].get(name)
     was_signed_in = run_async(_with_source(lambda source: SignIn(source, server).remove()))
-    print_text(f"signed out of {name}" if was_signed_in else f"nobody is signed in to {name}")
+    print_text(f"signed out of {name}" if was_signed_in else f"no one is signed in to {name}")
 
 
 @mcp.command("import")

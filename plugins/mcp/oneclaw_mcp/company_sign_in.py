@@ -32,7 +32,7 @@ _URN = "urn:ietf:params:oauth"
 
 @dataclass(frozen=True, slots=True)
 class CompanyIdentity:
-    """What an identity provider vouches by for a user.
+    """The identity that a provider confirms for a user.
 
     Attributes:
         id_token: a reference to that of the user.

@@ -264,7 +264,7 @@ class Connection:
         finally:
             self._client = None
             if ready.done() and not ready.cancelled():
-                ready.exception()  # seen, also where nobody waits any more
+                ready.exception()  # seen, also where no one waits any more
             if not self._ending.is_set() and not self.is_refused:
                 self._deaths.append(time.monotonic())
 

@@ -45,7 +45,7 @@ def elicitation_of(connection: Connection) -> Callable[[Any, Any], Awaitable[Eli
         from mcp_types import ElicitResult, ErrorData
 
         if not connection.calls:
-            return ErrorData(code=-32600, message="no call is under way, so there is nobody to ask")
+            return ErrorData(code=-32600, message="no call is under way, so there is no one to ask")
         context = connection.asking_call()
         if context is None:
             return ErrorData(code=-32600, message="calls of several conversations are under way; ask in one of them")

@@ -21,7 +21,7 @@ _OF_CONVERSATIONS = frozenset({"load_tool_group", "find_tool_groups", "ask_user"
 
 @dataclass(frozen=True, slots=True)
 class Offer:
-    """What clients may see and call.
+    """The tools that clients may see and call.
 
     Attributes:
         groups: the only groups, ``core`` for the tools in none; empty for all.

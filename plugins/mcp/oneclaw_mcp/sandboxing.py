@@ -59,7 +59,7 @@ class Sandbox:
         """Describe it for a person."""
         return [
             f"reads the system, programs{''.join(f', {each}' for each in self.reads)}",
-            f"writes {', '.join(self.writes) or 'in a directory of its own alone'}",
+            f"writes {', '.join(self.writes) or 'in a separate directory only'}",
             "connects to any place" if self.has_network else "has no network",
         ]
 

@@ -37,7 +37,7 @@ class Server:
         command: the program and its arguments, for ``stdio``.
         environment: environment variables beyond the few that each server gets; a value can hold ``${env:NAME}`` and
             ``${secret:NAME}``.
-        directory: where it is started, ``None`` for a folder of its own.
+        directory: where it is started, ``None`` for a separate folder.
         url: its address, for the others.
         headers: HTTP headers; with references like ``environment``.
         description: for the listing of groups; empty for that of the server.

@@ -2,7 +2,7 @@
 
 ``tools=FILE`` gives the definitions of its tools as JSON; ``mute`` answers nothing; ``flood`` fills standard error;
 ``long_line`` sends one line without an end; ``endless`` has pages without an end; ``child`` starts another process in
-a session of its own; ``exits`` ends before it answers; ``restless`` says after each listing that the list has changed;
+a separate session; ``exits`` ends before it answers; ``restless`` says after each listing that the list has changed;
 ``vast`` lists very long descriptions.
 """
 

@@ -162,7 +162,7 @@ def test_no_directory_of_a_new_home_is_open_to_others(tmp_path: Path) -> None:
     assert (tmp_path / "home").stat().st_mode & 0o077 == 0
 
 
-def test_difference_that_nobody_has_seen_is_not_accepted(oneclaw_factory: HomeFactory, tmp_path: Path) -> None:
+def test_difference_that_no_one_has_seen_is_not_accepted(oneclaw_factory: HomeFactory, tmp_path: Path) -> None:
     path = tmp_path / "tools.json"
 
     def say(text: str) -> None:

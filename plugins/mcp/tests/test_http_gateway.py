@@ -153,7 +153,7 @@ def test_form_of_a_server_goes_to_the_client_as_a_whole(mode: str, oneclaw_facto
 
 
 @ERAS
-def test_answer_says_how_to_grant_where_nobody_is_asked(mode: str, painting: HomeUnderTest) -> None:
+def test_answer_says_how_to_grant_where_no_one_is_asked(mode: str, painting: HomeUnderTest) -> None:
     answer, asked = answering()
 
     async def use() -> None:

@@ -101,7 +101,7 @@ def with_group(document: dict[str, Any], group: list[Any]) -> dict[str, Any]:
     return document
 
 
-def test_index_that_others_can_read_or_nobody_can_write_does_no_harm(folder: Path) -> None:
+def test_index_that_others_can_read_or_no_one_can_write_does_no_harm(folder: Path) -> None:
     (folder / "index.json").chmod(0o666)
     assert len(names(ServerIndex(folder))) == 100
     (folder / "index.json").unlink()

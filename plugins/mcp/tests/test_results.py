@@ -125,7 +125,7 @@ def test_questions_in_the_old_era_can_be_declined(servers: McpHome) -> None:
     long = {"message": "m" * 5_000, "requestedSchema": {"type": "object", "properties": names}}
     assert json.loads(str(servers.call("plain__ask", **long).result)) == {"action": "decline"}
     assert json.loads(str(servers.call("plain__ask", **address | {"url": "https://["}).result)) == {"action": "decline"}
-    # Nobody can be asked.
+    # No one can be asked.
     assert json.loads(str(servers.call("plain__ask", **form).result)) == {"action": "cancel"}
 
 

@@ -179,7 +179,7 @@ class MemoryFile:
             ) from None
 
     def _write(self, text: str, form: TextForm) -> None:
-        # Whoever keeps the file elsewhere has a link to it, which stays.
+        # A file that is kept elsewhere has a link to it, which stays.
         write_private(self.path.resolve(), encoded(text, form))
 
 

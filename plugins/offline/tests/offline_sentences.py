@@ -20,7 +20,7 @@ from oneclaw_core.tools.definition import ToolDefinition
 
 
 class Sentence(NamedTuple):
-    """A sentence with what becomes of it.
+    """A sentence with what happens to it.
 
     Attributes:
         text: of the user.

@@ -231,7 +231,7 @@ def _tool_calls(calls: list[_Call]) -> Iterator[ToolCall]:
 
 
 def _begins_another(call: _Call, call_id: str, name: str) -> bool:
-    """Whether a fragment for the place of a call begins another: some servers give every call the same index."""
+    """Return True if a fragment for the place of a call begins another: some servers give every call the same index."""
     if call_id:
         return bool(call.id) and call_id != call.id
     return bool(name) and bool(call.name) and call.is_whole

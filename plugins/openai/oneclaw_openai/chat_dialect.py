@@ -27,7 +27,7 @@ _MISTRAL_MODEL = re.compile(r"(?:mi|mini|dev|magi|code)stral|(?:mix|pix|vox)tral
 
 @dataclass(frozen=True, slots=True)
 class ChatDialect:
-    """What a server wants of a request.
+    """The requirements of a server for a request.
 
     Attributes:
         limit_parameter: what it calls the longest answer wanted. OpenAI's reasoning models refuse ``max_tokens``,

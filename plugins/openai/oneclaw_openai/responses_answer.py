@@ -50,7 +50,7 @@ _REFUSALS = re.compile(r"^invalid_|image|policy|mismatch")
 
 @dataclass(slots=True)
 class _ShownText(TextStream):
-    """What was shown of an item's text."""
+    """The part of an item's text that was shown."""
 
     def add_rest_of(self, text: str) -> str:
         """Take the whole text, and give what was not shown of it; nothing if something else was."""
@@ -85,14 +85,14 @@ class ResponsesAnswer:
 
     @property
     def is_complete(self) -> bool:
-        """Whether the service has said that the model is done, and no call is missing."""
+        """True if the service has said that the model is done, and no call is missing."""
         if self._ending is None:
             return False
         return self._is_cut or not self._has_unfinished_calls()
 
     @property
     def is_final(self) -> bool:
-        """Whether nothing more is expected: the event that ends an answer holds the token counts."""
+        """True if the answer is complete: the event that ends it holds the token counts."""
         return self.is_complete
 
     def add(self, chunk: Mapping[str, Any]) -> list[ModelEvent]:

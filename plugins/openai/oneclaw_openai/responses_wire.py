@@ -161,7 +161,7 @@ def _call_item(item: dict[str, Any], call: AnsweredCall, grouped: set[str]) -> d
     """
     name, called = call.name, item.get("name")
     item = item | {"call_id": valid_id(call.id, _KEY), "name": name, "arguments": call.arguments_text}
-    # Tools of ``additional_tools`` live in a namespace of their own name, all others in none. Calls of theirs are
+    # Tools of ``additional_tools`` live in a namespace of that name, all others in none. Calls of theirs are
     # refused without it, wherever they come from: "Missing namespace for function_call".
     if name in grouped:
         item["namespace"] = item.get("namespace") or name

@@ -62,5 +62,5 @@ class ThinkBlocks:
 
 
 def _length_of_begun(text: str, tag: str) -> int:
-    """How many characters at the end of a text may be the beginning of a tag."""
+    """Return the number of characters at the end of a text that may be the beginning of a tag."""
     return next((length for length in range(len(tag) - 1, 0, -1) if text.endswith(tag[:length])), 0)

@@ -394,7 +394,7 @@ def test_a_retry_after_date_counts_from_now():
 
 
 @pytest.mark.parametrize("value", ["3600", "1e300", "Fri, 31 Dec 9999 23:59:59 GMT"])
-def test_nobody_waits_longer_than_two_minutes(value):
+def test_no_one_waits_longer_than_two_minutes(value):
     message, asked = refusal(status(429, {"Retry-After": value}), kind=ProviderRateLimitError)
     assert "come back in" in message
     assert "UTC" in message

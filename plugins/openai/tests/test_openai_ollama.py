@@ -23,7 +23,7 @@ class OllamaServer(ModelServer):
 
     Args:
         script: answers of ``/v1/chat/completions``.
-        context: of models that are loaded without a context of their own.
+        context: of models that are loaded without a separate context.
         shown: what ``/api/show`` says of every model; ``None`` for a server without the native API.
         loaded: the contexts of the models that are loaded, by name.
     """

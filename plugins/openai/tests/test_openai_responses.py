@@ -44,7 +44,7 @@ config, refusal = service.config, service.refusal
 
 
 def says(*items, **ending):
-    """A reply with these items, each event in a piece of its own."""
+    """A reply with these items, each event in a separate piece."""
     return raw(*(named_events([event]) for event in stream(*items, **ending)))
 
 

@@ -48,12 +48,12 @@ class Document:
 
     @property
     def page_count(self) -> int:
-        """How many pages it says it has."""
+        """The number of pages that the file states."""
         return len(self.pdf)
 
     @property
     def is_encrypted(self) -> bool:
-        """Whether it is encrypted, be it with a password that opens it or one that only restricts its use."""
+        """True if the file is encrypted, by a password for opening or for its use."""
         return bool(raw.FPDF_GetSecurityHandlerRevision(self.pdf) != -1)
 
     def load_page(self, number: int) -> pypdfium2.PdfPage:

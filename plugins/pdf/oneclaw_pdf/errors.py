@@ -1,4 +1,4 @@
-"""What can be wrong with a PDF file or with what is asked of it."""
+"""The errors of PDF files and of requests about them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a PDF file says about itself."""
+"""The metadata of a PDF file."""
 
 from __future__ import annotations
 

@@ -135,7 +135,7 @@ def _save(image: Image.Image, document: Document, suffix: str, dpi: int, context
 
 
 def _claim(path: Path, source: str) -> bool:
-    """Whether a file name is free, in which case it is taken, or has a picture of the same document."""
+    """Return True if a file name is free, in which case it is taken, or has a picture of the same document."""
     try:
         path.open("xb").close()
     except FileExistsError:

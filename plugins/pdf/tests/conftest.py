@@ -10,7 +10,7 @@ def oneclaw_plugins():
 
 @pytest.fixture
 def context(tool_context):
-    """For calling the tools' functions directly: in a process of their own, nothing of a test would reach them."""
+    """For calling the tools' functions directly: in a separate process, nothing of a test would reach them."""
     return tool_context
 
 

@@ -19,7 +19,7 @@ from oneclaw_core.sessions import StoreDamagedError
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-# The database may hold tables of other programs; OneClaw's are in a schema of their own.
+# The database may hold tables of other programs; OneClaw's are in a separate schema.
 SCHEMA = "oneclaw"
 # A machine that disappears is noticed after about a minute, and its locks are released.
 KEEPALIVE = {"idle": 30, "interval": 10, "count": 3}

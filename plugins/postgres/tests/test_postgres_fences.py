@@ -78,7 +78,7 @@ async def turn(store: Store, session: Session, text: str = "second") -> None:
         await store.append(session.id, [assistant(f"answer to {text}")])
 
 
-def test_a_turn_goes_on_when_nobody_has_taken_its_lock(tmp_path: Path) -> None:
+def test_a_turn_goes_on_when_no_one_has_taken_its_lock(tmp_path: Path) -> None:
     async def main() -> None:
         async with begun(tmp_path) as (one, other, session):
             await one.finish_calls(session.id, [success("1")])
@@ -181,7 +181,7 @@ def test_what_is_still_being_stored_when_the_lock_is_taken_is_seen_by_the_new_tu
             assert token(tmp_path, session) == before
             await locks_are(tmp_path, 0)
             waiting = asyncio.create_task(turn(other, session))
-            # It keeps nobody else waiting.
+            # It keeps no one else waiting.
             elsewhere = await other.create_session(agent="default")
             async with other.session_lock(elsewhere.id, 5):
                 assert not waiting.done()
@@ -238,7 +238,7 @@ def test_locks_are_taken_again_with_the_next_one(tmp_path: Path) -> None:
                             pass
                 lose_locks(tmp_path)
                 async with one.session_lock(new_id(), 0):
-                    # Nobody knows of a session that has not begun.
+                    # No one knows of a session that has not begun.
                     await locks_are(tmp_path, 3)
             await locks_are(tmp_path, 1)
             await one.finish_calls(session.id, [success("1")])
@@ -258,7 +258,7 @@ def test_a_lock_that_another_turn_has_had_meanwhile_is_not_taken_again(tmp_path:
             signed = token(tmp_path, session)
             async with one.session_lock(new_id(), 0):
                 await locks_are(tmp_path, 1)
-            # The turn that is refused keeps nobody from beginning the next.
+            # The turn that is refused keeps no one from beginning the next.
             await turn(other, session, "third")
             assert token(tmp_path, session) != signed
             with pytest.raises(SessionBusyError, match=TAKEN):

@@ -43,7 +43,7 @@ _MOST_NOTES = 20
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """How an attempt ended.
+    """The outcome of an attempt.
 
     Attributes:
         answer: the final answer; ``None`` if there is none.
@@ -66,14 +66,14 @@ async def attempt(app: OneClaw, task: Task, run: Run, record: Callable[..., Awai
     """Have the agent do the task.
 
     Args:
-        app: a home in which nobody is asked for permissions.
+        app: a home in which no one is asked for permissions.
         task: what is to be done.
         run: as it was before this attempt.
         record: stores columns of the run.
 
     Raises:
         asyncio.CancelledError: the worker stops; the session can be taken up.
-        StoreError: the database is out of reach; likewise.
+        StoreError: the database is out of reach; the same.
     """
     notes: list[str] = []
     denied: list[str] = []
@@ -114,7 +114,7 @@ async def attempt(app: OneClaw, task: Task, run: Run, record: Callable[..., Awai
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """What has been done in a session.
+    """The history of a session.
 
     Attributes:
         is_begun: whether a call has come back, with success or not.

@@ -39,7 +39,7 @@ def schedule_options(command: Decorated) -> Decorated:
             click.option("--every", metavar="MINUTES", help="Every so many minutes, or seconds as in 90s."),
             click.option("--time-zone", metavar="ZONE", help="An IANA name; by default the machine's."),
             click.option("--until", "end_date", metavar="YYYY-MM-DD", help="The last day; '' for no end."),
-            click.option("--missed", type=click.Choice(MISSED), help="What to do about runs that nobody did in time."),
+            click.option("--missed", type=click.Choice(MISSED), help="What to do about runs that no one did in time."),
             click.option(
                 "--catch-up",
                 "catch_up_seconds",

@@ -36,7 +36,7 @@ class Doing:
     """The runs that a worker does.
 
     Args:
-        app: the home, in which nobody is asked for permissions.
+        app: the home, in which no one is asked for permissions.
         database: the tasks'.
         worker_id: the worker's.
         report: is told about each run that begins or ends, with its task.
@@ -195,7 +195,7 @@ class Doing:
     async def _deliver(self, task: Task, run: Run) -> None:
         try:
             problem = await deliver(task, run, self._app.services.channel)
-        except Exception as error:  # noqa: BLE001  # what was done stays done, whatever becomes of the message
+        except Exception as error:  # noqa: BLE001  # the run is complete even if its message fails
             _log.error("the result of the run %s was not delivered", run.id, exc_info=error)
             problem = f"the result was not delivered: unexpected {type(error).__name__}"
         await self._database.run(stored_runs.note_delivered, run.id, problem)

@@ -42,7 +42,7 @@ class Engine:
     """One worker's part of the queue. DBOS allows one a process.
 
     Args:
-        url: the tasks' database, which DBOS keeps tables of its own in.
+        url: the tasks' database, which DBOS keeps its own tables in.
         worker_id: its name, never used before.
         concurrency: how many runs it takes at a time.
         work: does a run, in a thread; gets its id and how often it had been put into the queue. What it raises other

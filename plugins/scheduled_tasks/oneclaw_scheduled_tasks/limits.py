@@ -1,4 +1,4 @@
-"""What a tool call may have a task do at most: no more than the turn that makes the call."""
+"""The limits of a task that a tool call makes: at most those of the turn that makes the call."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ async def _own_task(context: ToolContext, service: TaskService) -> Task | None:
 
 
 async def _own_selection(context: ToolContext) -> ToolSelection:
-    """What the agent has in a conversation of the user's."""
+    """Return the agent's state in a conversation of the user."""
     return (await context.services.agents.get(context.agent_name)).selection
 
 

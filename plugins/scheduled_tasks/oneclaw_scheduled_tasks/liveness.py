@@ -1,7 +1,7 @@
-"""Which workers have died. Pure: whoever asks brings the time, of a clock that is never set.
+"""The workers that have died; the caller passes the time of a monotonic clock.
 
 A worker that lives counts up. Each observer notes by its own clock when it last saw a worker's count change, so no
-clocks of different machines are compared, and setting a clock kills nobody.
+clocks of different machines are compared, and setting a clock kills no one.
 """
 
 from __future__ import annotations

@@ -114,7 +114,7 @@ def _connected(place: str) -> smtplib.SMTP:
 
 
 def is_local(host: str) -> bool:
-    """Return True for this machine, where nobody listens in between."""
+    """Return True for this machine, where no one listens in between."""
     try:
         return ip_address(host).is_loopback
     except ValueError:

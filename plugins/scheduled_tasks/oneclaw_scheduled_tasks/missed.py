@@ -1,4 +1,4 @@
-"""What becomes of the occurrences that have come due, on time or late. Pure: no clock is read here.
+"""The handling of occurrences that are due, on time or late; no clock is read here.
 
 A machine sleeps, workers are down, a clock is set: then several occurrences are due at once, all but the last of them
 late. The task's policy says which of them are run.
@@ -23,7 +23,7 @@ MOST_DUE = 100
 
 
 class MissedPolicy(StrEnum):
-    """What is done about occurrences that nobody ran in time."""
+    """The policy for occurrences that no worker ran in time."""
 
     RUN_ONCE = "run_once"
     SKIP = "skip"
@@ -36,7 +36,7 @@ class Due:
 
     Attributes:
         run: those to run, in their order.
-        missed: those that are not run any more, likewise.
+        missed: those that are not run any more, the same.
     """
 
     run: tuple[datetime, ...] = ()

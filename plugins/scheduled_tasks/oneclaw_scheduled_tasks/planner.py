@@ -32,7 +32,7 @@ class Planner:
     Args:
         database: the tasks'.
         clock: tells the time.
-        elapsed: seconds by a clock that nobody sets, and that goes on while the machine sleeps.
+        elapsed: seconds by a clock that no one sets, and that goes on while the machine sleeps.
     """
 
     def __init__(
@@ -90,7 +90,7 @@ class Planner:
 
 
 def seconds_since_boot() -> float:
-    """Read a clock that nobody sets; where the system has one, it counts the time that the machine sleeps."""
+    """Read a clock that no one sets; where the system has one, it counts the time that the machine sleeps."""
     if hasattr(time, "CLOCK_BOOTTIME"):
         return time.clock_gettime(time.CLOCK_BOOTTIME)
     return time.monotonic()

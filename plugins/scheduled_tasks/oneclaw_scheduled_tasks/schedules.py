@@ -98,7 +98,7 @@ class Interval:
 
     @property
     def step(self) -> timedelta:
-        """How long it is."""
+        """The length."""
         return timedelta(minutes=self.minutes, seconds=self.seconds)
 
     def __str__(self) -> str:
@@ -150,7 +150,7 @@ class ScheduleWords:
     Attributes:
         schedule_type: one of ``one_time``, ``daily``, ``weekly``, ``cron``, ``interval`` and ``trigger``.
         hour: for the first three.
-        minute: likewise; 0 where only the hour is given.
+        minute: the same; 0 where only the hour is given.
         day_of_week: its English name, in any case, for ``weekly``.
         date: ``YYYY-MM-DD``, for ``one_time``.
         cron: the expression.
@@ -175,7 +175,7 @@ class ScheduleWords:
 
     @property
     def is_empty(self) -> bool:
-        """Whether nothing is given."""
+        """True if nothing is given."""
         return self == ScheduleWords()
 
     def changing(self, schedule: Schedule) -> ScheduleWords:

@@ -39,7 +39,7 @@ class TaskRefusedError(UsageError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TaskWords:
-    """What somebody says of a task; ``None`` for what is not said, and an empty text takes an option away.
+    """The stated options of a task; ``None`` if absent, an empty text to remove an option.
 
     Attributes:
         name: for people.
@@ -50,7 +50,7 @@ class TaskWords:
         agent: the agent's name or id.
         model: ``PROVIDER/MODEL``.
         tool_groups: the only groups that runs have; ``*`` among them for all.
-        missed: the policy for occurrences that nobody ran in time.
+        missed: the policy for occurrences that no one ran in time.
         catch_up_seconds: how old a missed occurrence may be to be made up for.
         jitter_seconds: how long after it is due a run may begin.
         overlap: the policy for occurrences that come due while an earlier run has not ended.
@@ -175,7 +175,7 @@ class TaskService:
             return before, before
         now = self._now()
         if any(getattr(after, key) != getattr(before, key) for key in ("schedule", "time_zone", "end_date")):
-            # Whoever gives a task that was due once a new time means it to run; one that comes again and is paused was
+            # A task that was due once and gets a new time is meant to run; one that comes again and is paused was
             # paused by somebody.
             is_enabled = after.is_enabled or (before.is_one_time and words.is_enabled is None)
             return before, self._planned(replace(after, anchor=now, is_enabled=is_enabled), now)
@@ -309,7 +309,7 @@ class TaskService:
         return await self._database.run(read)
 
     async def count_unread(self) -> int:
-        """How many results the user has not seen."""
+        """Return the number of results that the user has not seen."""
         return sum((await self._database.run(stored_runs.count_unread)).values())
 
     async def get(self, task_id: str) -> Task:

@@ -153,7 +153,7 @@ def stop_runs(
 
 
 def still_running(connection: Connection, worker: str) -> set[str]:
-    """Return the ids of the runs that a worker has and that nobody has stopped."""
+    """Return the ids of the runs that a worker has and that no one has stopped."""
     query = select(runs.c.id).where(runs.c.worker == worker, runs.c.status == str(RunStatus.RUNNING))
     return set(connection.execute(query).scalars())
 

@@ -27,7 +27,7 @@ _CLOCK_TOLERANCE = timedelta(minutes=1)
 # Longer than any pause between attempts.
 _MOST_DELAY = timedelta(hours=25)
 _log = logging.getLogger("oneclaw.tasks")
-MISSED = "nobody ran it in time"
+MISSED = "no one ran it in time"
 SKIPPED = "the run before it had not ended; see --overlap of: oneclaw tasks edit"
 REPLACED = "it was stopped when the next one was due, as the task's overlap says"
 
@@ -98,7 +98,7 @@ def list_tasks(connection: Connection) -> list[tuple[Task, Run | None]]:
 
 
 def count_tasks(connection: Connection) -> int:
-    """How many tasks there are."""
+    """Return the number of tasks."""
     return int(connection.execute(select(func.count()).select_from(tasks)).scalar_one())
 
 
@@ -198,14 +198,14 @@ def _unplanned_after(connection: Connection, task: Task, now: datetime) -> datet
 
 
 def was_planned_later(connection: Connection, now: datetime) -> bool:
-    """Whether a plan was made at a time that has not come yet: the clock has been put back."""
+    """Return True if a plan was made at a future time: the clock has been put back."""
     tasks_ahead = select(tasks.c.id).where(tasks.c.is_enabled, tasks.c.planned_at > to_milliseconds(now)).limit(1)
     runs_ahead = select(runs.c.id).where(_lies_ahead(now)).limit(1)
     return any(connection.execute(query).first() is not None for query in (tasks_ahead, runs_ahead))
 
 
 def _lies_ahead(now: datetime) -> ColumnElement[bool]:
-    """What a clock that was ahead has noted of occurrences that are still to come, and nobody has begun."""
+    """Return the future occurrences that a clock running ahead has recorded and no run has begun."""
     return (
         (runs.c.scheduled_at > to_milliseconds(now + _CLOCK_TOLERANCE))
         & ~runs.c.is_manual

@@ -99,7 +99,7 @@ workers = Table(
     Column("version", Text, nullable=False),
     Column("concurrency", Integer, nullable=False),
     Column("started_at", BigInteger, nullable=False),
-    # Counts up as long as the worker lives. Others watch it by clocks of their own, so that no two machines' clocks
+    # Counts up as long as the worker lives. Others watch it by separate clocks, so that no two machines' clocks
     # need agree.
     Column("beats", BigInteger, nullable=False),
     Column("beat_at", BigInteger, nullable=False),

@@ -37,7 +37,7 @@ _WEBHOOK = re.compile(r"https?://[^\s/]+\S*", re.IGNORECASE)
 
 
 class OverlapPolicy(StrEnum):
-    """What becomes of an occurrence that comes due while an earlier run of its task has not ended."""
+    """The policy for an occurrence that is due while an earlier run of its task has not ended."""
 
     SKIP = "skip"
     QUEUE = "queue"
@@ -47,7 +47,7 @@ class OverlapPolicy(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Task:
-    """What is to be done, when, and within which limits.
+    """The task: its work, its times and its limits.
 
     Attributes:
         id: 12 hexadecimal digits.
@@ -59,14 +59,14 @@ class Task:
         agent: the agent's name.
         model: ``PROVIDER/MODEL``, ``None`` for the agent's.
         tool_groups: the only groups that a run is offered, and that it begins with; ``None`` for all, none loaded.
-        missed: what is done about occurrences that nobody ran in time.
+        missed: what is done about occurrences that no one ran in time.
         catch_up_seconds: how old a missed occurrence may be to be made up for, under ``run_once`` and ``all``.
         jitter_seconds: how long after it is due a run may begin; how long it is depends on the occurrence alone.
-        overlap: what becomes of an occurrence that comes due while an earlier run has not ended.
+        overlap: what happens to an occurrence that comes due while an earlier run has not ended.
         retries: how many times a run that failed is tried again.
         retry_delay_seconds: the pause before the first of them; it doubles each time.
         max_seconds: how long an attempt may take.
-        max_cost: how many US dollars an attempt may cost, ``None`` for no limit of its own.
+        max_cost: how many US dollars an attempt may cost, ``None`` for no limit.
         repeats_calls: whether a call that was cut off may be made again when its run is taken up.
         is_enabled: whether it is run when it is due.
         is_notified: whether its results are shown by the desktop.
@@ -157,7 +157,7 @@ class Task:
         return occurrence + timedelta(seconds=int.from_bytes(digest[:8]) % (self.jitter_seconds + 1))
 
     def retry_delay(self, attempt: int) -> timedelta:
-        """How long to wait after an attempt that failed.
+        """Return the pause after a failed attempt.
 
         Args:
             attempt: its number, from 1.
@@ -173,7 +173,7 @@ class Task:
 
     @property
     def is_one_time(self) -> bool:
-        """Whether it is due once."""
+        """True if it is due once."""
         return isinstance(self.schedule, OneTime)
 
     @property
@@ -183,7 +183,7 @@ class Task:
 
 
 class RunStatus(StrEnum):
-    """How a run stands."""
+    """The state of a run."""
 
     WAITING = "waiting"
     RUNNING = "running"
@@ -197,7 +197,7 @@ class RunStatus(StrEnum):
 
     @property
     def is_final(self) -> bool:
-        """Whether nothing more comes of it."""
+        """True if the run is final."""
         return self not in (RunStatus.WAITING, RunStatus.RUNNING, RunStatus.INTERRUPTED)
 
     @property
@@ -207,7 +207,7 @@ class RunStatus(StrEnum):
 
 
 WITH_RESULT = (RunStatus.SUCCESS, RunStatus.FAILED, RunStatus.NEEDS_PERMISSION)
-"""How runs end that have something to say."""
+"""The outcomes of runs that have something to report."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -273,7 +273,7 @@ class Run:
 
     @property
     def duration_seconds(self) -> float | None:
-        """How long it took, over all attempts and pauses; ``None`` unless it has begun and ended."""
+        """The time of all attempts and pauses; ``None`` unless the work has begun and ended."""
         if self.started_at is None or self.ended_at is None:
             return None
         return max(0.0, (self.ended_at - self.started_at).total_seconds())

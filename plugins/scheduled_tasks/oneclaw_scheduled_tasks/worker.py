@@ -51,7 +51,7 @@ _log = logging.getLogger("oneclaw.tasks")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WorkerOptions:
-    """How a worker works.
+    """The options of a worker.
 
     Attributes:
         concurrency: how many runs it does at a time.
@@ -70,7 +70,7 @@ class Worker:
     """A worker in this process, of which there can be one.
 
     Args:
-        app: the home, in which nobody is asked for permissions.
+        app: the home, in which no one is asked for permissions.
         database: the tasks'.
         options: how it works.
         report: is told about each run that begins or ends, with its task.

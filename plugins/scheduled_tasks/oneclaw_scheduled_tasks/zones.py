@@ -44,7 +44,7 @@ def user_zone_name() -> str:
     from tzlocal import get_localzone_name
 
     with warnings.catch_warnings():
-        # That two settings of the machine disagree is nothing that a task could mend.
+        # That two settings of the machine disagree is nothing that a task could fix.
         warnings.simplefilter("ignore")
         try:
             found = get_localzone_name()

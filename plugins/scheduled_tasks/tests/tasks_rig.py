@@ -131,7 +131,7 @@ class CountingServer:
                     self.end_headers()
                     self.wfile.write(b"counted")
                 except OSError:
-                    pass  # whoever asked is dead
+                    pass  # the client is dead
 
             def do_POST(self):
                 outer.bodies.append(self.rfile.read(int(self.headers["Content-Length"])))
@@ -155,7 +155,7 @@ class CountingServer:
 
     def wait_for(self, path):
         with self.changed:
-            assert self.changed.wait_for(lambda: path in self.hits, DEADLINE_SECONDS), f"nobody asked for {path}"
+            assert self.changed.wait_for(lambda: path in self.hits, DEADLINE_SECONDS), f"no one asked for {path}"
 
     def close(self):
         self.released.set()

@@ -136,7 +136,7 @@ def test_what_is_denied_is_noted(home, monkeypatch):
     (outcome,), *_ = attempts(home, (task("Run the command: echo hello"), run()))
 
     assert len(outcome.notes) == 1
-    assert outcome.notes[0].startswith("exec: Permission 'shell.execute' is not granted, and nobody can be asked")
+    assert outcome.notes[0].startswith("exec: Permission 'shell.execute' is not granted, and no one can be asked")
     assert outcome.notes[0].endswith(f" --task {task().id}")
 
 

@@ -19,7 +19,7 @@ from oneclaw_core.plugins import Channel
 
 @contextmanager
 def server_that_drips(head, drop):
-    """A server that begins to answer and goes on, a drop at a time, until nobody listens; gives its URL."""
+    """A server that begins to answer and goes on, a drop at a time, until no one listens; gives its URL."""
     left = threading.Event()
 
     class Connection(socketserver.StreamRequestHandler):

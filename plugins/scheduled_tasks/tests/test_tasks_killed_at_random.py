@@ -1,4 +1,4 @@
-"""Workers killed at moments that nobody chose: every due run is done, and no request is sent twice."""
+"""Workers killed at moments that no one chose: every due run is done, and no request is sent twice."""
 
 import asyncio
 import os
@@ -32,7 +32,7 @@ def due(url, number):
 @pytest.fixture
 def own_server(home, monkeypatch):
     """A PostgreSQL server that can be killed, with the store and the tasks of the home in it."""
-    pytest.importorskip("oneclaw_postgres", reason="the store in PostgreSQL is a plugin of its own")
+    pytest.importorskip("oneclaw_postgres", reason="the store in PostgreSQL is a separate plugin")
     server = PostgresServer()
     administer(server.uri("postgres"), "CREATE DATABASE killed TEMPLATE template0")
     url = server.uri("killed").replace("postgresql://", "postgresql+psycopg://")
@@ -74,7 +74,7 @@ def be_killed(tasks, counting_server, workers, also):
     runs = until(finished, "all runs", DEADLINE_SECONDS + 5 * RUNS)
     assert {run.status for run in runs} == {RunStatus.SUCCESS}, workers.output()
     assert max(counting_server.hits.values()) == 1
-    # A request that nobody got was in the making when its worker or the server was killed, and the log says so.
+    # A request that no one got was in the making when its worker or the server was killed, and the log says so.
     missing = RUNS - len(counting_server.hits)
     assert missing <= sum(run.notes == CUT_OFF for run in runs)
     asyncio.run(audit(run.session for run in runs))

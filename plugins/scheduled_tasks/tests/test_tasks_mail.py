@@ -15,7 +15,7 @@ from oneclaw_core.plugins import OutMessage
 
 
 class MailServer(socketserver.ThreadingTCPServer):
-    """Takes mail, but none for ``nobody``."""
+    """Takes mail, but none for ``no one``."""
 
     def __init__(self):
         self.mails = []

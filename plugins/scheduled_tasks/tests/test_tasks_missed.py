@@ -1,4 +1,4 @@
-"""What becomes of occurrences that were slept through."""
+"""What happens to occurrences that were slept through."""
 
 from datetime import UTC, datetime, timedelta
 from zoneinfo import ZoneInfo

@@ -94,7 +94,7 @@ def test_a_clock_that_is_put_back_repeats_nothing_and_loses_nothing(database):
     database.run_here(stored_tasks.add_task, task(Interval(60), overlap=OverlapPolicy.ALLOW))
     for hours in (1, 2, 3):
         plan(database, BEGIN + timedelta(hours=hours))
-    # Somebody had set the clock a year ahead, and has mended that.
+    # Somebody had set the clock a year ahead, and has fixed that.
     plan(database, BEGIN + timedelta(days=365))
     for hours in range(2, 6):
         now = BEGIN + timedelta(hours=hours, seconds=30)
@@ -282,7 +282,7 @@ def test_a_clock_that_was_ahead_for_a_moment_leaves_no_trace(database):
 
 
 class Clocks:
-    """The wall clock, and one that nobody sets."""
+    """The wall clock, and one that no one sets."""
 
     def __init__(self):
         self.now, self.elapsed = BEGIN, 0.0

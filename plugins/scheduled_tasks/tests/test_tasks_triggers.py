@@ -249,7 +249,7 @@ def test_a_mailbox_that_cannot_be_read_is_explained(run, mail_box, parameters, p
         (trigger,) = [each for each in claw.services.triggers() if each.name == "mail_received"]
         context = await claw.plugins.context_of("scheduled_tasks")
         async with Following(claw, "mail_received") as _:
-            if password == "right":  # likewise
+            if password == "right":  # the same
                 await until_stored(claw, "trigger mail")
         for key in await context.storage.list("trigger mail"):
             await context.storage.set(triggers._key_of("mail", parameters), await context.storage.get(key))
@@ -260,7 +260,7 @@ def test_a_mailbox_that_cannot_be_read_is_explained(run, mail_box, parameters, p
 
 
 class Bell:
-    """A plugin with a trigger of its own."""
+    """A plugin with a separate trigger."""
 
     name = "bell"
 

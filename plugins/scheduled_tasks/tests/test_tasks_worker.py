@@ -1,4 +1,4 @@
-"""Workers as processes: who runs what, and what becomes of the runs of those that are killed or stopped."""
+"""Workers as processes: who runs what, and what happens to the runs of those that are killed or stopped."""
 
 import asyncio
 import json
@@ -147,7 +147,7 @@ def test_the_log_says_what_was_denied_and_what_failed(tasks, counting_server, wo
 
     assert counting_server.hits == {}
     assert run.notes.startswith("http_request: 127.0.0.1 is at the private address 127.0.0.1.")
-    assert "Permission 'network.private' is not granted, and nobody can be asked here." in run.notes
+    assert "Permission 'network.private' is not granted, and no one can be asked here." in run.notes
 
 
 @pytest.mark.one_python  # needs other plugins

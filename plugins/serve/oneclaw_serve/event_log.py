@@ -107,7 +107,7 @@ class EventLog:
             await self._tables.write(
                 _add, [each.session for each in together], [row for each in together for row in each.rows]
             )
-        except Exception as error:  # noqa: BLE001  # whoever waits is told
+        except Exception as error:  # noqa: BLE001  # the waiting request gets the error
             if len(together) == 1 and not together[0].done.done():
                 together[0].done.set_exception(error)
             return False

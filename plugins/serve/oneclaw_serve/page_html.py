@@ -35,7 +35,7 @@ Part: TypeAlias = "WebTable | WebText | WebForm | WebLink | Drawing"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Frame:
-    """What is around the content of a page.
+    """The parts of a page around its content.
 
     Attributes:
         menu: address and title of each page.

@@ -1,6 +1,6 @@
 """Messages that came while a turn ran, in the inbox of the database until their turn has ended.
 
-Each process writes to a place of its own in the inbox, whose lock it holds. The lock of a process that ends is
+Each process writes to a separate place in the inbox, whose lock it holds. The lock of a process that ends is
 released, and another process takes its messages over.
 """
 

@@ -15,4 +15,4 @@ def register_commands(register: CommandRegistrar) -> None:
     """Register ``oneclaw setup``, ``oneclaw completion`` and ``oneclaw profiles``."""
     register("setup", "oneclaw_setup.commands:setup", help="Choose a model, test it, and store what it needs.")
     register("completion", "oneclaw_setup.completion:completion", help="Complete commands in bash, zsh or fish.")
-    register("profiles", "oneclaw_setup.profiles:profiles", help="List the profiles, each a home of its own.")
+    register("profiles", "oneclaw_setup.profiles:profiles", help="List the profiles, each a separate home.")

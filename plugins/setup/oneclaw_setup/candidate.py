@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 TEST_MESSAGE = "Say hello in one short sentence."
 TEST_SECONDS = 180
-# A trial is held in a home of its own, whatever the environment says.
+# A trial is held in a separate home, whatever the environment says.
 _HOME_VARIABLES = ("ONECLAW_HOME", "ONECLAW_PROFILE", "ONECLAW_DATABASE_URL", "ONECLAW_MODEL")
 
 

@@ -13,7 +13,7 @@ def profiles() -> None:
     """List the profiles.
 
     `oneclaw --profile NAME COMMAND`, or the environment variable ONECLAW_PROFILE, uses a profile: a home beside the
-    home, with sessions, keys, settings, memory and skills of its own. It is made when something is stored in it.
+    home, with sessions, keys, settings, memory and skills. It is made when something is stored in it.
     """
 
 

@@ -222,5 +222,5 @@ def _listed(names: tuple[str, ...], count: int) -> str:
 
 
 def _joined(parts: list[str]) -> str:
-    """Put parts one below the other, each beginning on a line of its own."""
+    """Put parts one below the other, each beginning on a separate line."""
     return "".join(part if part.endswith("\n") else part + "\n" for part in parts if part).removesuffix("\n")

@@ -39,7 +39,7 @@ def checked_host(host: str) -> str:
 
 
 class CommandNetwork:
-    """What one command may connect to.
+    """The hosts that one command may connect to.
 
     Args:
         context: of the call.
@@ -97,7 +97,7 @@ class CommandNetwork:
             self._allowed.add(f"{host} {address}")
 
     async def _allow_private(self, host: str, address: str, port: int) -> None:
-        # Whoever answers for a name can have it mean any address of the local network, so the name alone is not enough.
+        # The owner of a name can point it to any address of the local network, so the name alone is not enough.
         if not {host, f"{host}:{port}", f"[{host}]", f"[{host}]:{port}"} & self._named:
             raise PermissionDeniedError(
                 f"{host} is at the private address {address}: name {NEED}{host} in needs, and the user is asked",

@@ -1,4 +1,4 @@
-"""Where a command runs: in the sandbox, or outside of it where the user has granted that."""
+"""The place where a command runs: in the sandbox, or outside of it by the user's grant."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _FILES = {"read": "files.read", "write": "files.write"}
 
 @dataclass(frozen=True, slots=True)
 class Needs:
-    """What a command needs beyond its sandbox, as the model says.
+    """The access beyond its sandbox that a command needs, as the model states it.
 
     Attributes:
         paths: files and directories, each behind ``read`` or ``write``.
@@ -63,7 +63,7 @@ class Needs:
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where a command runs.
+    """The place where a command runs.
 
     Attributes:
         backend: the sandbox; ``None`` outside of it.
@@ -77,7 +77,7 @@ class Place:
 
     @property
     def sandbox(self) -> tuple[SandboxBackend, SandboxPolicy] | None:
-        """What :func:`oneclaw_core.process.run_program` takes."""
+        """The arguments of :func:`oneclaw_core.process.run_program`."""
         return None if self.backend is None or self.policy is None else (self.backend, self.policy)
 
     def without_network(self) -> Place:

@@ -30,7 +30,7 @@ class TruncatedOutput:
         self._add(self._decoder.decode(b"", final=True))
 
     def __len__(self) -> int:
-        """How many characters :meth:`text` gives without a smaller limit, not counting a note about a gap."""
+        """Return the length of :meth:`text` without a smaller limit, not counting a note about a gap."""
         return min(self._character_count, self._limit)
 
     def text(self, limit: int | None = None) -> str:

@@ -265,7 +265,7 @@ def test_the_time_is_at_least_a_second(run, seconds):
 
 STUBBORN = {
     "children of children": "sleep 61 & (sleep 62 & sleep 63 & wait) & wait",
-    "a session of its own": "setsid sleep 61 & sleep 62",
+    "a separate session": "setsid sleep 61 & sleep 62",
     "one that is deaf to SIGTERM": "trap '' TERM; sleep 61; sleep 62; sleep 63",
     "one that is stopped": "sh -c 'kill -STOP $$; sleep 61' & sleep 62",
     "orphans": "(sleep 61 &) ; (setsid sh -c 'sleep 62 & sleep 63' &) ; sleep 64",
@@ -334,7 +334,7 @@ def test_what_is_left_in_the_background_is_ended_with_the_command(run, mark):
     assert left_running(mark) == []
 
 
-def test_what_has_a_session_of_its_own_goes_on_and_holds_nobody_up(run, mark):
+def test_what_has_a_session_of_its_own_goes_on_and_holds_no_one_up(run, mark):
     started = time.monotonic()
     text = run("setsid sleep 61 & echo started")
     assert time.monotonic() - started < 30

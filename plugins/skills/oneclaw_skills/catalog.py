@@ -64,7 +64,7 @@ class SkillEntry:
         status: ``shadowed`` if another skill of the same name counts, ``untrusted`` if it is of a project that the
             user does not trust, ``changed`` if it is not as the user has seen it.
         skill: ``None`` if it is broken.
-        problems: what its author should mend.
+        problems: what its author should fix.
         record: the plugin that brought it, ``None`` if none did.
     """
 
@@ -258,7 +258,7 @@ def _read(folder: SkillFolder) -> tuple[SkillDocument | None, tuple[SkillProblem
     except SkillChangedError as error:
         return None, (SkillProblem(str(error), TRUST_AGAIN),)
     except SkillError as error:
-        return None, (SkillProblem(str(error), f"mend {SKILL_FILE}, or remove the folder"),)
+        return None, (SkillProblem(str(error), f"fix {SKILL_FILE}, or remove the folder"),)
 
 
 def _judged(found: Iterable[tuple[Place, _Reading]], *, is_project_trusted: bool) -> Iterator[SkillEntry]:

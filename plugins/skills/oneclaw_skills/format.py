@@ -62,7 +62,7 @@ def parse_document(text: str, folder_name: str) -> tuple[SkillDocument | None, t
     try:
         fields, repaired_line = read_fields(front_matter)
     except FrontMatterError as error:
-        return None, (SkillProblem(str(error), "mend the front matter", error.line + 1),)
+        return None, (SkillProblem(str(error), "fix the front matter", error.line + 1),)
     if repaired_line is not None:
         problems.append(
             SkillProblem("a value with a colon is not quoted", "put it into quotes", repaired_line + 1, is_error=False)

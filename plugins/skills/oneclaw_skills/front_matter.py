@@ -1,4 +1,4 @@
-"""Reading the YAML at the beginning of a ``SKILL.md``, whoever wrote it.
+"""Reading the YAML at the beginning of a ``SKILL.md`` of any author.
 
 Only texts, lists and mappings come out: a version ``1.10`` stays what it says. Aliases, by which a few lines unfold to
 gigabytes, and deep nesting are refused; no object is ever constructed.

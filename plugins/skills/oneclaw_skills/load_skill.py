@@ -41,7 +41,7 @@ def load_skill(
         return ToolResult.success(found_skills(name, skills.available()))
     try:
         skill = skills.load(name)
-        if skill.source is not SkillSource.PLUGIN:  # whoever wrote it
+        if skill.source is not SkillSource.PLUGIN:  # of any author
             context.mark_outside(f"the skill {skill.name}")
         if file is not None and file.strip():
             return ToolResult.success(skill.folder.read_file(file.strip()))

@@ -107,13 +107,13 @@ def add_skill(source: Path, directory: Path) -> Path:
     if os.path.lexists(target):
         raise UsageError(f"there is {target} already; remove it first, or name the new skill otherwise")
     if os.path.realpath(directory).startswith(os.path.join(os.path.realpath(source), "")):  # noqa: PTH118  # as a prefix
-        raise SkillError(f"{source} holds {directory}, where skills lie: copy the skill to a folder of its own first")
+        raise SkillError(f"{source} holds {directory}, where skills lie: copy the skill to a separate folder first")
     try:
         _check_tree(source)
         directory.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(prefix=".new-", dir=directory) as temporary:
             copied = shutil.copytree(source, os.path.join(temporary, "skill"), symlinks=True)  # noqa: PTH118  # copytree gives a text
-            os.rename(copied, target)  # noqa: PTH104  # likewise
+            os.rename(copied, target)  # noqa: PTH104  # the same
     except (OSError, shutil.Error) as error:
         reason = getattr(error, "strerror", None) or "not everything in it can be read"
         raise SkillError(f"{source} cannot be copied to {target}: {reason}") from None
@@ -135,8 +135,8 @@ def _check_tree(source: Path) -> None:
         for name in (*folders, *files):
             path = os.path.join(directory, name)  # noqa: PTH118  # a thousand of them
             found = os.lstat(path)
-            is_folder = name in folders and not os.path.islink(path)  # noqa: PTH114  # likewise
-            if (not is_folder and not os.path.isfile(path)) or os.path.islink(path):  # noqa: PTH113, PTH114  # likewise
+            is_folder = name in folders and not os.path.islink(path)  # noqa: PTH114  # the same
+            if (not is_folder and not os.path.isfile(path)) or os.path.islink(path):  # noqa: PTH113, PTH114  # the same
                 raise SkillError(f"{path} is no plain file: put a copy in its place")
             count += 1
             size_bytes += 0 if is_folder else found.st_size

@@ -35,7 +35,7 @@ class SkillSource(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class SkillProblem:
-    """Something about a skill that its author should mend.
+    """Something about a skill that its author should fix.
 
     Attributes:
         message: what is wrong, on one line.
@@ -62,7 +62,7 @@ class SkillDocument:
         description: what it does and when to use it, on one line.
         body: the instructions, in Markdown.
         license: as its author put it, ``None`` if nothing is said.
-        compatibility: what it needs of its surroundings, likewise.
+        compatibility: what it needs of its surroundings, the same.
         metadata: further properties.
         allowed_tools: the tools it uses, as written; tools of other programs may be among them.
         groups: the tool groups it needs, from the metadata ``oneclaw-groups``.
@@ -87,7 +87,7 @@ class Skill:
         folder: where it lies.
         source: whose it is.
         plugin: the name of the plugin that brought it, ``None`` if none did.
-        package: the distribution with its version, likewise.
+        package: the distribution with its version, the same.
     """
 
     document: SkillDocument

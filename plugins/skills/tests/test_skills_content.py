@@ -17,7 +17,7 @@ class PlainTool:
         self.definition = ToolDefinition(name, f"Does {name}.")
 
     async def execute(self, arguments, context):
-        raise AssertionError("nobody calls it here")
+        raise AssertionError("no one calls it here")
 
 
 @pytest.fixture

@@ -32,7 +32,7 @@ _SECRET_HEADER = "x-telegram-bot-api-secret-token"  # noqa: S105  # the name of 
 
 @dataclass
 class Listener:
-    """What updates are passed to, for the service and the webhook alike.
+    """The receiver of updates, for the service and the webhook.
 
     Attributes:
         api: of the bot.
@@ -104,7 +104,7 @@ async def serve_bot(context: ServiceContext) -> None:
         listener = holder.listener = Listener(api, bot, router, webhook_secret(token))
         await _set_commands(context, api)
         if not await router.pairing.people():
-            context.show(f"nobody is paired with @{bot.username} yet: oneclaw telegram pair")
+            context.show(f"no one is paired with @{bot.username} yet: oneclaw telegram pair")
         async with asyncio.TaskGroup() as tasks:
             tasks.create_task(router.run())
             if settings.webhook_url:

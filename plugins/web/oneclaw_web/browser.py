@@ -235,6 +235,6 @@ def _file_name(url: str) -> str:
 
 
 def _reason(error: BaseException) -> str:
-    """What went wrong, without the log of what the driver tried."""
+    """Return the error without the driver's log."""
     line = (str(error).strip().splitlines() or [type(error).__name__])[0]
     return re.sub(r"^(Page|Browser|Frame)\.\w+: ", "", line)[:300].rstrip(".")

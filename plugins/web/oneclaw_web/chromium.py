@@ -123,7 +123,7 @@ def _executable(playwright: Playwright) -> str | None:
 
 
 def _environment() -> dict[str, str | float | bool]:
-    """What a browser needs of the environment; keys are no part of that."""
+    """Return the environment variables that a browser needs; keys are not among them."""
     kept = ("PATH", "HOME", "LANG", "LC_ALL", "TZ", "TMPDIR", "XDG_RUNTIME_DIR", "FONTCONFIG_PATH", "LD_LIBRARY_PATH")
     return {name: os.environ[name] for name in kept if name in os.environ}
 

@@ -83,7 +83,7 @@ def _is_noise(element: HtmlElement, told: set[HtmlElement]) -> bool:
     hidden = element.get("hidden")
     if (hidden is not None and hidden.lower() != "until-found") or element.get("aria-hidden") == "true":
         return True
-    if element in told:  # a heading with the title often stands in a header of its own
+    if element in told:  # a heading with the title often stands in a separate header
         return False
     if element.tag in _NOISE_TAGS or element.get("role", "").lower() in _NOISE_ROLES:
         return element.tag != "form" or len(_text(element)) < _LONG_FORM_CHARACTERS

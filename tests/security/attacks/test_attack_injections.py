@@ -36,7 +36,7 @@ def test_an_injection_comes_to_nothing(attack, name):
 
 
 @everywhere(trusted=ONE_OF_EACH_CARRIER[::4], undecided=ONE_OF_EACH_CARRIER[2::4])
-def test_an_injection_comes_to_nothing_where_nobody_can_be_asked(attack, name):
+def test_an_injection_comes_to_nothing_where_no_one_can_be_asked(attack, name):
     injection = INJECTIONS[name]
     harm, _ = attack(CARRIERS[injection.carrier], injection.text, has_user=False)
     assert harm == Harm()

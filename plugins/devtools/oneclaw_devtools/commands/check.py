@@ -33,7 +33,7 @@ def check(
 ) -> None:
     """Check a plugin, for its author: an installed one, a project's directory, or a wheel.
 
-    Without an argument it is the project in the current directory. The plugin's code runs in processes of its own, its
+    Without an argument it is the project in the current directory. The plugin's code runs in its own processes, its
     tools are tried with odd arguments in a home that is thrown away. The exit status is 1 if there is an error.
     """
     from oneclaw_devtools.conformance.check import Options, check_plugin

@@ -26,7 +26,7 @@ HANGS = Check(
     "calls.hangs",
     _E,
     "a call that does not end",
-    "give every wait a limit of its own; run what can hang with isolation='process'",
+    "give every wait a separate limit; run what can hang with isolation='process'",
 )
 BLOCKS = Check(
     "calls.blocks",
@@ -42,7 +42,7 @@ KILLS = Check(
 )
 EXITS = Check("calls.exits", _E, "a call that raises `SystemExit`", "return ToolResult.error, or raise an exception")
 BROKEN = Check(
-    "calls.broken", _E, "a call that fails by a slip in the code, such as `NameError`", "mend the tool's code"
+    "calls.broken", _E, "a call that fails by a slip in the code, such as `NameError`", "fix the tool's code"
 )
 RAISES = Check(
     "calls.raises",

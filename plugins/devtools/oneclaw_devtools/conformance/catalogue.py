@@ -35,8 +35,8 @@ _DEFINING = ("manifest", "register_tools", "register_groups")
 _REMEDIES = {
     "ModuleNotFoundError": "install it, and name its package among the dependencies in pyproject.toml; or correct the "
     "module's name",
-    "SyntaxError": "mend the line that it names, or the one before",
-    "IndentationError": "mend the line that it names",
+    "SyntaxError": "fix the line that it names, or the one before",
+    "IndentationError": "fix the line that it names",
     "ToolDefinitionError": "correct what the tool is made of: its name, and what else is given to @tool",
 }
 

@@ -82,7 +82,7 @@ class Guard:
                 self._refuse("program", arguments[0] if arguments else event)
         elif event in _CONNECTIONS and not self._are_connections_allowed:
             address = arguments[1] if event.startswith(("socket.c", "socket.s")) else arguments[0]
-            if not (event == "socket.getaddrinfo" and _is_numeric(address)):  # nobody is asked then
+            if not (event == "socket.getaddrinfo" and _is_numeric(address)):  # no one is asked then
                 self._refuse("network", address)
         elif event in ("os.kill", "os.killpg") and arguments[1] != 0 and _is_foreign(arguments[0]):
             self._refuse("signal", f"process {arguments[0]}")

@@ -135,7 +135,7 @@ def cost_findings(costs: Sequence[ToolCost], *, is_builtin: bool) -> Iterator[Fi
 
     Args:
         costs: of all tools of a plugin.
-        is_builtin: whether they are the core's own, which have a budget of their own.
+        is_builtin: whether they are the core's own, which have a separate budget.
     """
     groups: Counter[str | None] = Counter()
     for cost in costs:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 _E, _W, _N = Severity.ERROR, Severity.WARNING, Severity.NOTE
 
-FAILS = Check("import.fails", _E, "the module cannot be imported", "mend the module that the entry point names")
+FAILS = Check("import.fails", _E, "the module cannot be imported", "fix the module that the entry point names")
 EXITS = Check(
     "import.exits", _E, "importing ends the program (`sys.exit`)", "raise no SystemExit; say what is missing in a tool"
 )
@@ -58,7 +58,7 @@ ARGUMENTS = Check(
     "hooks.arguments", _E, "a hook takes an argument that it is not given", "take only arguments that the hook has"
 )
 ASYNC = Check("hooks.async", _E, "a hook is an async function", "write it without async")
-RAISES = Check("hooks.raises", _E, "a hook raises an exception", "mend the hook")
+RAISES = Check("hooks.raises", _E, "a hook raises an exception", "fix the hook")
 HOOK_EXITS = Check("hooks.exits", _E, "a hook ends the program (`sys.exit`)", "raise no SystemExit in a hook")
 HOOK_HANGS = Check("hooks.hangs", _E, "a hook does not end", "only register in hooks; do what takes time in a tool")
 HOOK_KILLS = Check("hooks.kills", _E, "a hook ends the process at once", "only register in hooks")
@@ -92,7 +92,7 @@ NOT_A_TOOL = Check("hooks.not-a-tool", _E, "what is registered is no tool", "dec
 DEPRECATED = Check(
     "hooks.deprecated", _W, "a hook or an argument that is to go", "change it before the next contract version"
 )
-OTHER = Check("hooks.refused", _E, "something else that the loader refuses", "mend what is registered")
+OTHER = Check("hooks.refused", _E, "something else that the loader refuses", "fix what is registered")
 NOTED = Check("hooks.noted", _N, "something else that the loader notes", "see what it says")
 
 

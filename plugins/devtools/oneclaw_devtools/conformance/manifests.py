@@ -27,7 +27,7 @@ SCHEMA = Check(
     "schemas.invalid",
     _E,
     "parameters that cannot be described, or are no JSON Schema of an object",
-    "mend the schema, or the type hint that it is made of",
+    "fix the schema, or the type hint that it is made of",
 )
 PERMISSIONS = Check(
     "permissions.invalid", _E, "permissions that are no list of names", 'write a list of names, such as ["files.write"]'
@@ -48,7 +48,7 @@ META = Check(
     "a `_meta` entry with a fault, or in the wrong place",
     "put one _meta entry first in the array",
 )
-ENTRY = Check("manifests.entry", _E, "an entry that cannot be used for another reason", "mend the entry")
+ENTRY = Check("manifests.entry", _E, "an entry that cannot be used for another reason", "fix the entry")
 UNREADABLE = Check(
     "manifests.unreadable",
     _E,
@@ -62,7 +62,7 @@ ISOLATION = Check(
     'write "isolation": "process", or none',
 )
 MODULE = Check(
-    "manifests.module", _E, "a function in a module that cannot be imported", "correct the module's name, or mend it"
+    "manifests.module", _E, "a function in a module that cannot be imported", "correct the module's name, or fix it"
 )
 FUNCTION = Check("manifests.function", _E, "a function that its module does not have", "correct the function's name")
 NOT_CALLABLE = Check("manifests.not-callable", _E, "a `function` that is something else", "name a function")
@@ -75,15 +75,15 @@ SIGNATURE = Check(
 ISOLATED_ASYNC = Check(
     "manifests.isolated-async",
     _E,
-    "an async function that is to run in a process of its own",
+    "an async function that is to run in a separate process",
     'write it without async, or remove "isolation"',
 )
 SKILL_MISSING = Check(
     "skills.missing", _E, "a skill without a folder or `SKILL.md`", "write SKILL.md, and include it in the package"
 )
 SKILL_TWICE = Check("skills.twice", _W, "a skill that is registered twice", "register it once")
-SKILL_FORMAT = Check("skills.format", _E, "a `SKILL.md` that cannot be used", "mend SKILL.md")
-SKILL_ADVICE = Check("skills.advice", _W, "a `SKILL.md` that can be used but has a fault", "mend SKILL.md")
+SKILL_FORMAT = Check("skills.format", _E, "a `SKILL.md` that cannot be used", "fix SKILL.md")
+SKILL_ADVICE = Check("skills.advice", _W, "a `SKILL.md` that can be used but has a fault", "fix SKILL.md")
 SKILL_NEEDS = Check(
     "skills.needs", _W, "a skill that names groups or tools that are not there", "correct the names in its metadata"
 )

@@ -1,7 +1,7 @@
 """Checks: schemas of parameters, as models read them and every provider takes them.
 
-OneClaw sends schemas non-strict and mends for each wire format what it can. What is found here is what cannot be
-mended, what is lost on the way, and what leaves a model guessing.
+OneClaw sends schemas non-strict and fixes for each wire format what it can. What is found here is what cannot be
+fixed, what is lost on the way, and what leaves a model guessing.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ ROOT = Check(
 OPEN = Check(
     "schemas.open",
     _N,
-    "tools that take arguments they do not declare, so that misspelt ones pass",
+    "tools that take arguments they do not declare, so that misspelled ones pass",
     'add "additionalProperties": false',
 )
 LOST = Check(

@@ -112,7 +112,7 @@ def find_environment() -> Environment:
         return Environment("a virtual environment " + ("without pip, through uv" if uv else "with pip"), uv)
     if Path(__file__).resolve().is_relative_to(Path(site.getusersitepackages()).resolve()):
         return Environment("the user's own packages", uv, is_user_site=True)
-    return Environment("a Python without an environment of its own", uv)
+    return Environment("a Python outside a virtual environment", uv)
 
 
 def _find_uv() -> str | None:

@@ -98,7 +98,7 @@ def plugin_names(name: str) -> PluginNames:
             f"as acme-{distribution}"
         )
     if distribution in _RESERVED or names.plugin.replace("_", "-") in _RESERVED:
-        raise UsageError(f"{distribution!r} has a meaning of its own here: choose another name, such as acme-tables")
+        raise UsageError(f"{distribution!r} has another meaning here: choose another name, such as acme-tables")
     return names
 
 

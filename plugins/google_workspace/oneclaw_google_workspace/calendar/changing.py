@@ -47,13 +47,13 @@ _AFTER_FIELDS = (
 
 @dataclass(frozen=True, slots=True)
 class _Change:
-    """What is to become of an event, whatever it is like.
+    """The wanted fields of an event, of any kind.
 
     Attributes:
         fields: what Google is told as it is.
         start: of the arguments, like the next three.
-        end: likewise.
-        time_zone: likewise.
+        end: the same.
+        time_zone: the same.
         added: addresses of new guests.
         removed: addresses of guests.
         answer: ``responseStatus`` and ``comment`` of the user.
@@ -69,7 +69,7 @@ class _Change:
 
     @property
     def names(self) -> list[str]:
-        """What is changed, for people."""
+        """The change, in words for people."""
         words = {"summary": "title", "conferenceData": "meet link", "colorId": "color", "transparency": "show_as"}
         found = [words.get(key, key) for key in self.fields]
         found += [name for name, value in (("start", self.start), ("end", self.end)) if value]
@@ -78,7 +78,7 @@ class _Change:
 
     @property
     def is_answer_alone(self) -> bool:
-        """Whether nothing changes but the user's answer to an invitation."""
+        """True if nothing changes but the user's answer to an invitation."""
         return self.names == ["my_response"]
 
 

@@ -56,5 +56,5 @@ def _question(event: Mapping[str, Any], scope: str, guests: list[str], calendar_
 
 
 def _is_invitation(event: Mapping[str, Any]) -> bool:
-    """Whether somebody else has made it, so that only the user's own copy goes."""
+    """Return True if another person organises the event, so that only the user's copy is deleted."""
     return bool(event.get("organizer")) and not event["organizer"].get("self")

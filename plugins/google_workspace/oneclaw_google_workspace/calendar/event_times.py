@@ -41,7 +41,7 @@ class EventTimes:
     zone_name: str | None
 
     def body(self, *, was_all_day: bool | None = None) -> dict[str, Any]:
-        """What Google is told.
+        """Return the request body for Google.
 
         Args:
             was_all_day: of an event that there is already: what is of the other kind must be cleared.
@@ -72,7 +72,7 @@ async def read_times(
         google: the client, for the zone of the calendar.
         calendar_id: the calendar.
         start_text: a day or a date-time.
-        end_text: likewise, of days the last; ``None`` for a length.
+        end_text: the same, of days the last; ``None`` for a length.
         zone_name: for times without an offset, and to be kept; ``None`` for that of the calendar.
         length: without an end; ``None`` for an hour or a day.
         is_series: whether it happens again, so that a zone must be kept.

@@ -1,4 +1,4 @@
-"""What a question to the user says of the fields of an event; pure, without any I/O."""
+"""The description of event fields in a question; without I/O."""
 
 from __future__ import annotations
 

@@ -64,7 +64,7 @@ async def calendar_find_free_time(
     if not unreadable:
         return {**answer, "free": free}
     reasons = [compact({"calendar": calendar_id, "reason": reason}) for calendar_id, reason in unreadable.items()]
-    # Nobody whose calendar cannot be read may be taken for free.
+    # No one whose calendar cannot be read may be taken for free.
     return {**answer, "free_without_the_unreadable": free, "unreadable": reasons}
 
 

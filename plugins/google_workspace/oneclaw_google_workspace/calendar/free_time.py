@@ -33,7 +33,7 @@ class Span:
 
     @property
     def minutes(self) -> int:
-        """How long it is, whole minutes only."""
+        """The length in whole minutes."""
         return int((self.end - self.start).total_seconds() // 60)
 
 
@@ -43,7 +43,7 @@ class WorkingHours:
 
     Attributes:
         start: minutes after midnight, by the clock on the wall.
-        end: likewise; 1440 is the end of the day.
+        end: the same; 1440 is the end of the day.
         weekdays_only: whether Saturday and Sunday are left out.
         zone: where.
     """
@@ -89,7 +89,7 @@ class WorkingHours:
 
 
 def free_slots(span: Span, busy: Iterable[Span], hours: WorkingHours, min_minutes: int) -> list[Span]:
-    """Find when nobody is busy.
+    """Find when no one is busy.
 
     Args:
         span: where to look.

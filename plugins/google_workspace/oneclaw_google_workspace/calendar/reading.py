@@ -148,11 +148,11 @@ async def calendar_list_calendars(
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """Where in a list one is; Google's page tokens are good only for the very same range, which may begin now.
+    """The position in a list; Google's page tokens hold only for the same range, which may begin now.
 
     Attributes:
         time_min: RFC 3339.
-        time_max: likewise; empty for an open end.
+        time_max: the same; empty for an open end.
         token: Google's, empty at the beginning.
     """
 

@@ -102,12 +102,12 @@ def times(event: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def my_response(event: Mapping[str, Any]) -> str | None:
-    """What the user has answered to an invitation."""
+    """Return the user's answer to an invitation."""
     return next((each.get("responseStatus") for each in event.get("attendees", []) if each.get("self")), None)
 
 
 def meet_link(event: Mapping[str, Any]) -> str | None:
-    """Where the video call of an event is."""
+    """Return the address of an event's video call."""
     if event.get("hangoutLink"):
         return str(event["hangoutLink"])
     points: Iterable[Mapping[str, Any]] = event.get("conferenceData", {}).get("entryPoints", [])

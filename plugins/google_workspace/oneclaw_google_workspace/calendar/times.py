@@ -60,12 +60,12 @@ def read_when(what: str, text: str) -> When:
 
 
 def is_day(when: When) -> bool:
-    """Whether it is a whole day rather than a moment."""
+    """Return True if it is a whole day rather than a moment."""
     return not isinstance(when, datetime)
 
 
 def needs_zone(when: When | None) -> bool:
-    """Whether it says nothing without a zone."""
+    """Return True if it says nothing without a zone."""
     return when is not None and (not isinstance(when, datetime) or when.tzinfo is None)
 
 
@@ -132,7 +132,7 @@ def from_google(value: Mapping[str, Any] | None) -> When | None:
 
 
 def span_text(start: When | None, end: When | None, zone_name: str | None = None) -> str:
-    """Say when an event is, for a question; empty if nobody knows.
+    """Say when an event is, for a question; empty if no one knows.
 
     Args:
         start: when it begins.

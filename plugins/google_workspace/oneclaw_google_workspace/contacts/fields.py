@@ -50,7 +50,7 @@ _BIRTHDAY = re.compile(r"(\d{4}|-)-(\d{2})-(\d{2})")
 
 @dataclass(frozen=True, slots=True)
 class ContactChange:
-    """What a tool was called with; ``None`` for what is not given, an empty text for what is to be cleared."""
+    """The arguments of a tool; ``None`` if absent, an empty text to clear a field."""
 
     given_name: str | None = None
     family_name: str | None = None
@@ -66,7 +66,7 @@ class ContactChange:
     urls: Sequence[Mapping[str, str]] | None = None
 
     def changed_fields(self, person: Mapping[str, Any], *, is_replacing: bool = False) -> dict[str, list[Any]]:
-        """What the fields of a contact are to be; only those that something is given for.
+        """Return the given fields of a contact.
 
         Args:
             person: as it is now; empty for a new contact.
@@ -169,7 +169,7 @@ def _merged(field: str, entries: list[dict[str, Any]], wanted: Sequence[Mapping[
 
 
 def _keys() -> dict[str, Callable[[Mapping[str, Any]], str]]:
-    """What makes two entries of a field the same."""
+    """Return the key by which two entries of a field are equal."""
     return {
         "emailAddresses": lambda each: str(each.get("value", "")).casefold(),
         "phoneNumbers": lambda each: re.sub(r"[^\d+]", "", str(each.get("value", ""))),

@@ -26,7 +26,7 @@ FULL_MASK = (
 
 
 def name_of(person: Mapping[str, Any]) -> str:
-    """What to call a contact: the name, else the first address or number, else the resource name."""
+    """Return the name of a contact, else the first address or number, else the resource name."""
     for field, key in (
         ("names", "displayName"),
         ("organizations", "name"),

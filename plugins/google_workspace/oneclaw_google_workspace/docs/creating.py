@@ -95,5 +95,5 @@ async def _create(google: GoogleClient, title: str, text: str) -> dict[str, Any]
 
 
 def document_link(document_id: str) -> str:
-    """Where the user can open a document."""
+    """Return the address of a document."""
     return f"https://docs.google.com/document/d/{document_id}/edit"

@@ -17,7 +17,7 @@ DELETED = ("{--", "--}")
 
 @dataclass(frozen=True, slots=True)
 class _Style:
-    """What sets one run of text apart from the next."""
+    """The properties that separate one run of text from the next."""
 
     is_bold: bool = False
     is_italic: bool = False
@@ -116,7 +116,7 @@ _WRITERS = {
     "dateElement": _date,
     "dropdown": _dropdown,
 }
-# What has no text of its own.
+# What has no text.
 _SIGNS = {
     "horizontalRule": "---",
     "pageBreak": "[page break]",
@@ -127,7 +127,7 @@ _SIGNS = {
 
 
 def _target(link: Mapping[str, Any]) -> str:
-    """Where a link leads; to a heading or a bookmark of the document itself with its id."""
+    """Return the target of a link; for a heading or bookmark of the document, with its id."""
     if link.get("url"):
         return str(link["url"])
     for kind in ("heading", "bookmark"):

@@ -1,4 +1,4 @@
-"""Where in a document something goes: from what a model says to an index."""
+"""The conversion of a place stated by a model into an index of a document."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class OpenDocument:
 
     @property
     def named(self) -> str:
-        """How a question to the user calls it."""
+        """The name of the item in a question to the user."""
         return f"the document {listing([self.title or self.id])}"
 
     def tab(self, tab_id: str | None) -> DocumentTab:
@@ -50,7 +50,7 @@ class OpenDocument:
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """What a model says about where to put something.
+    """The place in a document, as the model states it.
 
     Attributes:
         position: ``end``, ``start``, ``index``, ``before_text`` or ``after_text``.
@@ -78,7 +78,7 @@ class Place:
 
     @property
     def described(self) -> str:
-        """How a question to the user calls it."""
+        """The name of the item in a question to the user."""
         if self.position in ("before_text", "after_text"):
             return f"{self.position.removesuffix('_text')} {quoted(self.anchor_text or '', 40)} in"
         return f"at index {self.index} of" if self.position == "index" else f"at the {self.position} of"

@@ -1,4 +1,4 @@
-"""What a document's text can look like, as Google wants it; pure, without any I/O."""
+"""The text styles of a document, as Google wants them; without I/O."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _PRESETS = {
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """What is to be set, ``None`` for what stays as it is.
+    """The new values; ``None`` for those that stay.
 
     Raises:
         GoogleError: nothing is, or a value is none.
@@ -53,12 +53,12 @@ class Look:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """What is to be set, by the names of the arguments."""
+        """The new values, by argument name."""
         return tuple(name for name in self.__slots__ if getattr(self, name) is not None)
 
     @property
     def described(self) -> str:
-        """What is to be set, for a question."""
+        """The new values, in words for a question."""
         return ", ".join(setting_words(name, getattr(self, name)) for name in self.names)
 
     def requests(self, spans: Iterable[Span], tab_id: str | None) -> tuple[dict[str, Any], ...]:

@@ -35,7 +35,7 @@ class Updated:
 
     @property
     def state(self) -> dict[str, Any]:
-        """What every answer says at its end."""
+        """The closing line of every answer."""
         if not self.is_suggestion:
             return {"revision_id": self.revision_id, "suggested": False}
         note = None if self.suggestion_ids else "Google did not confirm that this became a suggestion: see docs_read."

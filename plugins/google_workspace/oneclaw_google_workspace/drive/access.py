@@ -1,4 +1,4 @@
-"""Who is to get, keep or lose access, as the arguments of ``drive_share_file`` say; pure, without any I/O."""
+"""The people to get, keep or lose access, by the arguments of ``drive_share_file``; without I/O."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ class Access:
         if self.expires == NEVER:
             raise invalid("expires never goes with action update.")
         if self.role == "owner" and (self.type != "user" or not self.notify or self.expires):
-            raise invalid("Only a user can become the owner, who is always notified, and for good.")
+            raise invalid("Only a user can become the owner, who is always notified, and permanently.")
         if self.type not in PEOPLE and self.role in _SHARED_DRIVE_ROLES:
             raise invalid(f"The role {self.role} is for users and groups.")
 
@@ -106,7 +106,7 @@ class Access:
             raise invalid("What is in a shared drive has no owner.")
 
     def permission(self) -> dict[str, Any]:
-        """What Google is to be told of a new permission."""
+        """Return the fields of a new permission, as Google wants them."""
         return compact(
             {
                 "type": self.type,
@@ -118,7 +118,7 @@ class Access:
         )
 
     def is_for(self, permission: Mapping[str, Any]) -> bool:
-        """Whether a permission is the one of whom this is about."""
+        """Return True if a permission belongs to the given grantee."""
         wanted = {"anyone": "anyone", "domain": self.domain}.get(self.type, self.email)
         return bool(wanted) and who(permission).casefold() == str(wanted).casefold()
 
@@ -128,7 +128,7 @@ class Access:
         return share_subject(self.email or self.domain or "anyone", self.role)
 
     def grant_question(self, title: str) -> str:
-        """What the user is asked before access is given."""
+        """Return the question before access is given."""
         role = self.role or "reader"
         if role == "owner":
             return f"make {self.whom} the OWNER of {title}, who can then take away your own access"

@@ -1,4 +1,4 @@
-"""Making something in Drive once, even where nobody says whether it worked."""
+"""Making something in Drive once, even where no one says whether it worked."""
 
 from __future__ import annotations
 

@@ -41,7 +41,7 @@ _FIELDS = "id,name,mimeType,size,md5Checksum,capabilities/canDownload,shortcutDe
 _AUTO = "auto"
 # No character takes more bytes in UTF-8 or UTF-16.
 _BYTES_PER_CHARACTER = 4
-# What comes before it is fetched as well, for nobody knows which byte a character begins with.
+# What comes before it is fetched as well, for no one knows which byte a character begins with.
 MAX_OFFSET = 2_000_000
 _REST = "The rest is too far from the beginning to be given as text: save the file with save_path."
 
@@ -60,7 +60,7 @@ class _Part:
 
     @property
     def end_byte(self) -> int:
-        """How many bytes are sure to hold it."""
+        """An upper bound of the number of bytes."""
         return _BYTES_PER_CHARACTER * (self.offset + self.max_characters)
 
 

@@ -1,4 +1,4 @@
-"""What Google makes of its own files: documents as Word files, spreadsheets as CSV, and so on."""
+"""The export formats of Google's document types, such as Word for documents and CSV for spreadsheets."""
 
 from __future__ import annotations
 

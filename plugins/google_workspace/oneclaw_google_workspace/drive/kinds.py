@@ -35,7 +35,7 @@ EXPORT_TYPES = {
 """Media types by the words of ``export_format``."""
 
 ZIPPED_PAGE_TYPE = "application/zip"
-"""What Google makes of a document instead of a single HTML page."""
+"""The formats that Google exports a document to instead of a single HTML page."""
 
 DEFAULT_EXPORTS = {
     f"{GOOGLE}document": "md",
@@ -45,7 +45,7 @@ DEFAULT_EXPORTS = {
     f"{GOOGLE}script": "json",
     VIDEO_TYPE: "mp4",
 }
-"""What ``auto`` is for Google's own files; others of Google's, such as forms, cannot be downloaded."""
+"""The format that ``auto`` stands for, by Google document type; other types cannot be downloaded."""
 
 _WORDS = {
     **dict.fromkeys((EXPORT_TYPES["docx"], EXPORT_TYPES["odt"], "application/msword", "application/rtf"), "word"),
@@ -92,7 +92,7 @@ def kind_of(mime_type: str) -> str:
 
 
 def is_text(mime_type: str) -> bool:
-    """Whether content of a media type can be shown to a model."""
+    """Return True if content of a media type can be shown to a model."""
     return mime_type.startswith("text/") or mime_type in _TEXT_TYPES or mime_type.endswith(("+xml", "+json"))
 
 

@@ -140,7 +140,7 @@ def _question(action: str, files: list[dict[str, Any]], name: str | None, place:
         case "rename":
             return f"rename {titles} to {listing([name or ''])}"
         case "move":
-            shared = "" if place == folder_name(None) else ", to be seen by whoever may see that folder"
+            shared = "" if place == folder_name(None) else ", to be seen by anyone who may see that folder"
             return f"move {count}{titles}{inside} to {place}{shared}"
         case "copy":
             return f"copy {titles}{called} to {place}"

@@ -30,7 +30,7 @@ def media_type_of(name: str, default: str = _UNKNOWN) -> str:
 
     Args:
         name: of a file.
-        default: for endings that nobody knows.
+        default: for endings that no one knows.
     """
     ending = name.rpartition(".")[2].lower() if "." in name else ""
     # A compressed file is not of the type of what is in it.

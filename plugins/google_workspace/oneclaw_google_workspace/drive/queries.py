@@ -30,7 +30,7 @@ def moment(name: str, text: str, *, days_later: int = 0) -> str:
     Args:
         name: of the argument, for messages.
         text: see :func:`~oneclaw_google_workspace.moments.read_moment`.
-        days_later: likewise.
+        days_later: the same.
 
     Raises:
         GoogleError: it is neither.

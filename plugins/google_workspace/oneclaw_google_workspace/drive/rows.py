@@ -51,7 +51,7 @@ def row(file: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def size_of(file: Mapping[str, Any]) -> int | None:
-    """How long a stored file is, in bytes; ``None`` for Google's own files and folders."""
+    """Return the length of a stored file in bytes; ``None`` for Google's document formats and folders."""
     return int(file["size"]) if file.get("size") else None
 
 
@@ -93,6 +93,6 @@ def who(permission: Mapping[str, Any]) -> str:
 
 
 def is_inherited(permission: Mapping[str, Any]) -> bool:
-    """Whether a permission comes from a folder alone, so that it cannot be taken away from the file."""
+    """Return True if a permission comes from a folder alone, so that it cannot be taken away from the file."""
     details = permission.get("permissionDetails", [])
     return bool(details) and all(each.get("inherited") for each in details)

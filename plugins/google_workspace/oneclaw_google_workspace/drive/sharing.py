@@ -108,7 +108,7 @@ async def _update(google: GoogleClient, file: dict[str, Any], access: Access, be
     if role == "owner":
         words = ["to OWNER, who can then take away your own access"]
     if access.expires:
-        words.append("for good" if access.expires == NEVER else f"until {access.expires}")
+        words.append("permanently" if access.expires == NEVER else f"until {access.expires}")
     change = ", ".join(word for word in words if word) or f"to {role}"
     subject = share_subject(who(before), role)
     await google.ask(f"change the access of {_named(before)} to {_title(file)} {change}", "share", subject)

@@ -38,7 +38,7 @@ _COLOR = re.compile(r"#[0-9a-fA-F]{6}")
 
 @dataclass(frozen=True, slots=True)
 class _Source:
-    """What is uploaded.
+    """The upload.
 
     Attributes:
         content: a file, or its content.

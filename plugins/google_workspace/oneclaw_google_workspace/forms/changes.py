@@ -1,4 +1,4 @@
-"""What ``forms_update`` makes of a form; pure, without any I/O."""
+"""The changes that ``forms_update`` makes to a form; without I/O."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class FormChange:
-    """What the tool was called with; ``None`` for what stays as it is."""
+    """The arguments of the tool; ``None`` for fields that stay."""
 
     title: str | None = None
     description: str | None = None
@@ -107,7 +107,7 @@ def plan_change(form: Mapping[str, Any], change: FormChange) -> Plan:
         names = listing(_name(items[index]) for index in reversed(deleted))
         # From the back, so that none of them shifts those that are yet to go.
         requests = [{"deleteItem": {"location": {"index": index}}} for index in deleted]
-        plan.add("delete_item_ids", f"delete for good {names}", *requests)
+        plan.add("delete_item_ids", f"permanently delete {names}", *requests)
     if change.move_item_id is not None and change.move_to_index is not None:
         start = places[change.move_item_id]
         now = start - sum(index < start for index in deleted)
@@ -165,7 +165,7 @@ def _publishing(plan: Plan, form: Mapping[str, Any], change: FormChange) -> None
     is_published = state[0] if change.published is None else change.published
     is_accepting = change.accepting_responses
     if is_accepting is None:
-        # Whoever publishes a form wants answers; one that was closed on purpose stays closed.
+        # A form is published to get answers; one that was closed on purpose stays closed.
         is_accepting = is_published and (state[1] or not state[0])
     if is_accepting and not is_published:
         raise invalid("The form is not published, so it cannot take answers. Give published, too.")
@@ -224,7 +224,7 @@ def _set_required(item: dict[str, Any], is_required: bool) -> str:
         item["questionGroupItem"] = {**group, "questions": questions}
         return "questionGroupItem.questions"
     if "questionItem" not in item:
-        raise invalid(f"{_name(item)!r} is of the type {kind_of(item)}, which nobody answers.")
+        raise invalid(f"{_name(item)!r} is of the type {kind_of(item)}, which no one answers.")
     question = item["questionItem"]["question"]
     item["questionItem"] = {**item["questionItem"], "question": {**question, "required": is_required}}
     return "questionItem.question.required"

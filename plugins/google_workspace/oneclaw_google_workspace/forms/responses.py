@@ -42,7 +42,7 @@ class Question:
 
 
 def questions_of(form: Mapping[str, Any]) -> list[Question]:
-    """List the questions of a form, each with a title of its own.
+    """List the questions of a form, each with a separate title.
 
     Args:
         form: as Google answers it.
@@ -169,7 +169,7 @@ def _question_tally(question: Question, answered: list[list[str]]) -> dict[str, 
     values = [value for each in answered for value in each]
     counts = Counter(values)
     if question.kind in _COUNTED:
-        # Choices that nobody took are part of the result.
+        # Choices that no one took are part of the result.
         ordered = {option: counts.pop(option, 0) for option in question.options}
         rest = sorted(counts.items(), key=_by_number) if not question.options else counts.most_common()
         shown = [*ordered.items(), *((_cut(value, _SAMPLE_CHARACTERS), count) for value, count in rest)]

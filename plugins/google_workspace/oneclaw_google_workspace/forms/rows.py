@@ -61,17 +61,17 @@ def form_row(form: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def edit_link(form_id: str) -> str:
-    """Where people edit a form; Google's answers do not say."""
+    """Return the address of a form's editor, which Google's answers lack."""
     return f"https://docs.google.com/forms/d/{form_id}/edit"
 
 
 def is_quiz(form: Mapping[str, Any]) -> bool:
-    """Whether there can be grading."""
+    """Return True if there can be grading."""
     return bool(form.get("settings", {}).get("quizSettings", {}).get("isQuiz"))
 
 
 def publish_state(form: Mapping[str, Any]) -> tuple[bool, bool] | None:
-    """Whether a form is published and takes answers; ``None`` for a form of the old kind, which does not say."""
+    """Return True if a form is published and takes answers; ``None`` for a form of the old kind, which does not say."""
     if "publishSettings" not in form:
         return None
     state = form["publishSettings"].get("publishState", {})

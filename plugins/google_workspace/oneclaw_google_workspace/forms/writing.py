@@ -52,7 +52,7 @@ async def forms_create(
     more += [f"collecting addresses of respondents: {email_collection}"] if email_collection else []
     more += [f"description {passage(description)}"] if description else []
     more += [f"items {_titles(questions)}"] if questions else []
-    state = "open for answers from whoever has its link" if publish else "not published yet"
+    state = "open for answers from anyone who has its link" if publish else "not published yet"
     told = "".join(f", {words}" for words in (state, *more))
     await google.ask(f"create the {kind} {passage(title)}{items}{in_folder(folder)}{told}")
     made = await google.call(
@@ -70,7 +70,7 @@ async def forms_create(
         "responder_link": made.get("responderUri"),
         **publish_row(made),
     }
-    # From here on there is a form: what goes wrong is told beside its id, so that nobody makes another one.
+    # From here on there is a form: what goes wrong is told beside its id, so that no one makes another one.
     failures: list[dict[str, str]] = []
     requests = _first_requests(description, is_quiz, email_collection)
     if requests or questions:

@@ -35,7 +35,7 @@ class MailAddress:
 
     @property
     def key(self) -> str:
-        """What two spellings of one address have in common."""
+        """The common form of all spellings of an address."""
         return self.email.casefold()
 
     def __str__(self) -> str:
@@ -111,7 +111,7 @@ def shown_addresses(value: str) -> str:
 
 
 def everybody_in(value: str) -> str:
-    """Name whoever a mail with this header goes to, for a question: nobody may be left out.
+    """Name everyone a mail with this header goes to, for a question: no one may be left out.
 
     Args:
         value: of To, Cc or Bcc, as it was sent.

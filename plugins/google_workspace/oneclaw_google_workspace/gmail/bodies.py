@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Body:
-    """What a message says.
+    """The content of a message.
 
     Attributes:
         text: all of it.

@@ -113,7 +113,7 @@ class AttachedFile:
 
 @dataclass(frozen=True, slots=True)
 class Thread:
-    """Where a mail belongs, if it is an answer.
+    """The thread of a mail that is an answer.
 
     Attributes:
         thread_id: Gmail's.
@@ -128,7 +128,7 @@ class Thread:
 
 @dataclass(frozen=True, slots=True)
 class OutgoingMail:
-    """What is to be sent, or kept as a draft."""
+    """The message to send or to keep as a draft."""
 
     to: Sequence[MailAddress]
     subject: str
@@ -143,7 +143,7 @@ class OutgoingMail:
 
     @property
     def recipients(self) -> list[MailAddress]:
-        """Whoever gets it."""
+        """The recipient."""
         return [*self.to, *self.cc, *self.bcc]
 
 
@@ -255,8 +255,8 @@ def thread_of(thread_id: str, message_id: str, references: str, in_reply_to: str
     Args:
         thread_id: Gmail's.
         message_id: the header of the mail that is answered.
-        references: likewise.
-        in_reply_to: likewise, which stands in for the references of a mail without.
+        references: the same.
+        in_reply_to: the same, which stands in for the references of a mail without.
     """
     own = _ids_in(message_id)[:1]
     if not own:

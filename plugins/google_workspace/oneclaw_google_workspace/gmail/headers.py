@@ -47,7 +47,7 @@ def preview(snippet: str) -> str:
 
 
 def without_filling(text: str) -> str:
-    """A text without runs of characters that nobody sees."""
+    """A text without runs of characters that no one sees."""
     return _FILLING.sub(" ", text)
 
 
@@ -70,6 +70,6 @@ def local_time(seconds: float) -> str:
         seconds: since 1970.
 
     Raises:
-        ValueError: no calendar reaches that far; likewise ``OverflowError`` and ``OSError``.
+        ValueError: no calendar reaches that far; the same ``OverflowError`` and ``OSError``.
     """
     return datetime.fromtimestamp(seconds, UTC).astimezone().isoformat(timespec="seconds")

@@ -1,6 +1,6 @@
 """The text of an HTML mail, as Markdown; pure, without any I/O.
 
-Mails lay out their text in tables, which are none to read; what nobody sees is left out, since it is written for
+Mails lay out their text in tables, which are none to read; what no one sees is left out, since it is written for
 programs: for filters, and for models.
 """
 
@@ -58,7 +58,7 @@ def html_to_text(html: str) -> str:
 
 
 def html_said(html: str) -> str:
-    """Show in a question the text of an HTML mail, and how long it is with what nobody sees; run it in a thread.
+    """Show in a question the text of an HTML mail, and how long it is with what no one sees; run it in a thread.
 
     Args:
         html: what is going to be sent.
@@ -89,7 +89,7 @@ def _is_hidden(element: HtmlElement) -> bool:
 
 
 def _is_layout(table: HtmlElement) -> bool:
-    """Whether a table is there for the looks: it says so, holds more than words, or has but one cell in each row."""
+    """Return True if a table is only for layout: it says so, holds more than words, or has one cell a row."""
     if table.get("role") in ("presentation", "none"):
         return True
     if next(table.iterdescendants("th"), None) is not None:
@@ -100,7 +100,7 @@ def _is_layout(table: HtmlElement) -> bool:
 
 
 def _is_in_table(element: HtmlElement) -> bool:
-    """Whether the nearest element around it that is not part of a table's inside is a table."""
+    """Return True if the nearest enclosing element outside a table's inside is a table."""
     parent = element.getparent()
     while parent is not None and parent.tag in _TABLE_PARTS and parent.tag != "table":
         parent = parent.getparent()

@@ -62,7 +62,7 @@ class Text:
 
 @dataclass(frozen=True, slots=True)
 class AttachedPart:
-    """What is attached to a message.
+    """The attachments of a message.
 
     Attributes:
         part_id: stays the same from one read to the next.

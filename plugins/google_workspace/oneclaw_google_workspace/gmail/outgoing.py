@@ -46,7 +46,7 @@ _READING = "gmail.readonly"
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """What a tool was called with; ``None`` for what is not given."""
+    """The arguments of a tool; ``None`` if absent."""
 
     body: str
     to: list[str] | None = None
@@ -149,7 +149,7 @@ def _write(mail: OutgoingMail, path: Path) -> int:
 async def described(mail: OutgoingMail) -> str:
     """Say for a question whom a mail goes to and what is in it."""
     said = await asyncio.to_thread(html_said, mail.body) if mail.is_html else passage(mail.body)
-    words = [", ".join(each.email for each in mail.to) or "nobody yet"]
+    words = [", ".join(each.email for each in mail.to) or "no one yet"]
     words += [f"cc {', '.join(each.email for each in mail.cc)}"] if mail.cc else []
     words += [f"bcc {', '.join(each.email for each in mail.bcc)}"] if mail.bcc else []
     count = len(mail.recipients)
@@ -182,7 +182,7 @@ class _Original:
     cc: list[MailAddress]
 
     def recipients(self, own: set[str], *, to_all: bool) -> tuple[list[MailAddress], list[MailAddress]]:
-        """Whom an answer goes to, and whom in copy; one to a mail of the user's own goes where that went."""
+        """Whom an answer goes to, and whom in copy; one to a separate mail goes where that went."""
         if any(each.key in own for each in self.sender):
             to = unique(self.to, without=own) or self.to
             return to, unique(self.cc, without=own) if to_all else []

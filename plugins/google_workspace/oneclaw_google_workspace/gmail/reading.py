@@ -149,7 +149,7 @@ async def _messages(
 
 
 def _told(row: Mapping[str, Any], body: Body, part: str, offset: int) -> dict[str, Any]:
-    """What is said of a body of which a part is shown."""
+    """Return the note about a body of which a part is shown."""
     said: dict[str, Any] = {
         "body": untrusted(part, f"the mail {row['id']}") if body.text else "",
         "body_problem": body.problem or None,

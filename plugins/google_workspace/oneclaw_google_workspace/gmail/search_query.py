@@ -1,4 +1,4 @@
-"""What a search means to the user, said so that Gmail's API understands the same; pure, without any I/O."""
+"""The translation of a user's search into Gmail's query language; without I/O."""
 
 from __future__ import annotations
 

@@ -56,7 +56,7 @@ async def gmail_send(
         ),
     )
     if not mail.recipients:
-        raise invalid("The mail that is answered names nobody to write to. Give to.")
+        raise invalid("The mail that is answered names no one to write to. Give to.")
     what = "an answer" if reply_to_message_id else "a mail"
     await google.ask(f"send {what} to {await described(mail)}", "send", _whom(each.email for each in mail.recipients))
     sent = await hand_over(
@@ -122,7 +122,7 @@ async def gmail_draft_send(draft_id: str, *, context: ToolContext) -> dict[str, 
     people = {name: addresses_in(header(payload, name)) for name in ("To", "Cc", "Bcc")}
     named = {name: everybody_in(header(payload, name)) for name in people}
     if not any(people.values()) and not any("@" in text for text in named.values()):
-        raise invalid("The draft names nobody to send it to. Write it again with gmail_draft_create, draft_id and to.")
+        raise invalid("The draft names no one to send it to. Write it again with gmail_draft_create, draft_id and to.")
     shown = ", ".join(
         f"{'' if name == 'To' else f'{name.lower()} '}{text}" for name, text in named.items() if "@" in text
     )
@@ -193,7 +193,7 @@ async def _read_draft(google: GoogleClient, draft_id: str) -> dict[str, Any]:
 
 
 def _kept(google: GoogleClient, draft: dict[str, Any], wanted: Wanted) -> tuple[Wanted, Thread | None]:
-    """What an overwritten draft keeps if nothing else is given.
+    """Return the fields that an overwritten draft keeps if no others are given.
 
     Always the address that it is from, and where answers go; if it does not become an answer to another mail, its
     recipients, subject and place in a thread, too.
@@ -239,7 +239,7 @@ def _from_whom(google: GoogleClient, payload: dict[str, Any]) -> str:
 
 
 async def _said(google: GoogleClient, draft: dict[str, Any]) -> str:
-    """What a draft says, for a question: of its alternatives the HTML one, which people see."""
+    """Return the text of a draft for a question; of alternatives, the HTML part, which people see."""
     message = draft["message"]
     texts = take_apart(message.get("payload", {}), wants_html=True).texts
     body = await read_body(google, str(message.get("id", "")), texts, as_html=False)

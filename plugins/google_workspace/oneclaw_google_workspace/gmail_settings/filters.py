@@ -89,7 +89,7 @@ class NewFilter:
             }
         )
         if not action:
-            raise invalid("Say what becomes of the mail: add_labels, archive, mark_read, star, never_spam, forward_to.")
+            raise invalid("Say what happens to the mail: add_labels, archive, mark_read, star, never_spam, forward_to.")
         both = set(added) & set(removed)
         if both:
             raise invalid(f"The label {labels.name(both.pop())} cannot be put on and taken off at once.")
@@ -141,7 +141,7 @@ def described(found: Mapping[str, Any], labels: MailLabels) -> str:
 
 
 def same(found: Mapping[str, Any], body: Mapping[str, Any]) -> bool:
-    """Whether a filter that there is matches and does the same as a new one."""
+    """Return True if a filter matches and does the same as a new one."""
     return _comparable(found) == _comparable(body)
 
 

@@ -111,7 +111,9 @@ async def _create(google: GoogleClient, body: dict[str, Any]) -> dict[str, Any]:
 
 async def _delete(google: GoogleClient, labels: MailLabels, label_id: str) -> dict[str, Any]:
     name = labels.name(label_id)
-    await google.ask(f"delete the label {listing([name])} for good, taking it off all its mail, which stays", "delete")
+    await google.ask(
+        f"delete the label {listing([name])} permanently, taking it off all its mail, which stays", "delete"
+    )
     await google.delete("gmail.users.labels.delete", id=label_id)
     return {"status": "deleted", "id": label_id, "name": name}
 

@@ -79,7 +79,7 @@ def forwarding_row(settings: Mapping[str, Any]) -> dict[str, Any]:
 
 
 async def addresses(google: GoogleClient) -> dict[str, str]:
-    """Where mail may be forwarded to: the status of each address, ``accepted`` if it is verified.
+    """Return the forwarding addresses with their status, ``accepted`` if verified.
 
     Raises:
         GoogleError: it did not work out.

@@ -24,7 +24,7 @@ VACATION_FIELDS = (
 
 @dataclass(frozen=True, slots=True)
 class VacationChange:
-    """What a tool was called with; ``None`` for what is not given, an empty text for what is to be cleared."""
+    """The arguments of a tool; ``None`` if absent, an empty text to clear a field."""
 
     enabled: bool | None = None
     subject: str | None = None
@@ -37,7 +37,7 @@ class VacationChange:
 
     @property
     def is_empty(self) -> bool:
-        """Whether nothing is to change."""
+        """True if nothing is to change."""
         values = (self.enabled, self.subject, self.body, self.start, self.end)
         return all(value is None for value in (*values, self.restrict_to_contacts, self.restrict_to_domain))
 

@@ -45,12 +45,12 @@ class Area:
 
     @property
     def is_everything(self) -> bool:
-        """Whether it is a whole tab."""
+        """True if it is a whole tab."""
         return self == Area()
 
     @property
     def is_cell(self) -> bool:
-        """Whether it is a single cell."""
+        """True if it is a single cell."""
         return self.end_row == self.start_row + 1 and self.end_column == self.start_column + 1
 
     @classmethod
@@ -192,7 +192,7 @@ def format_area(area: Area) -> str:
 
 
 def _is_plain(tab: str) -> bool:
-    """Whether a title can do without quotes: it cannot be taken for cells, in either notation."""
+    """Return True if a title needs no quotes: it cannot be read as cells, in either notation."""
     return _PLAIN_TAB.fullmatch(tab) is not None and _LIKE_CELLS.fullmatch(tab) is None
 
 

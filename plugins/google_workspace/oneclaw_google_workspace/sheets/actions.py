@@ -1,4 +1,4 @@
-"""What ``sheets_manage_structure`` can do with the tabs of a spreadsheet; pure, without any I/O."""
+"""The actions of ``sheets_manage_structure`` on the tabs of a spreadsheet; without I/O."""
 
 from __future__ import annotations
 

@@ -29,10 +29,10 @@ class Tab:
         title: as people see it.
         index: its place, from 0.
         rows: how many there are, filled or not; 0 if it is no grid, but a chart.
-        columns: likewise.
+        columns: the same.
         is_hidden: whether people do not see it.
         frozen_rows: how many stay in view.
-        frozen_columns: likewise.
+        frozen_columns: the same.
     """
 
     sheet_id: int

@@ -60,7 +60,7 @@ def written_cells(rows: Rows) -> int:
 
 
 def has_formulas(rows: Rows, value_input_option: str) -> bool:
-    """Whether some cells become formulas."""
+    """Return True if some cells become formulas."""
     return next(_formulas(rows, value_input_option), None) is not None
 
 

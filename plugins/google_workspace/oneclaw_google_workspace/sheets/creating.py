@@ -58,7 +58,7 @@ async def sheets_create(
         "link": made.get("spreadsheetUrl"),
         "tabs": [{"sheet_id": each.get("sheetId", 0), "title": each.get("title", "")} for each in made_tabs],
     }
-    # From here on there is a spreadsheet: what goes wrong is told beside its id, so that nobody makes another one.
+    # From here on there is a spreadsheet: what goes wrong is told beside its id, so that no one makes another one.
     failures: list[dict[str, str]] = []
     if values:
         try:

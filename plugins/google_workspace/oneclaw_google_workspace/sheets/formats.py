@@ -28,7 +28,7 @@ _VALUES = {"NUMBER_BETWEEN": 2, "BLANK": 0, "NOT_BLANK": 0}
 
 @dataclass(frozen=True, slots=True)
 class Format:
-    """What the tool was called with; see the manifest. What is ``None`` stays as it is."""
+    """The arguments of the tool; see the manifest. ``None`` leaves a field as it is."""
 
     bold: bool | None = None
     italic: bool | None = None
@@ -63,7 +63,7 @@ class Format:
 
     @property
     def described(self) -> str:
-        """What is changed, for a question."""
+        """The change, in words for a question."""
         words = [setting_words(name, getattr(self, name)) for name in self.applied if name != "conditional_rule"]
         if self.borders not in (None, "none"):
             words += [setting_words(name, getattr(self, name)) for name in ("border_style", "border_color")]

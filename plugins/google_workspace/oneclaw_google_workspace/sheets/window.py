@@ -1,4 +1,4 @@
-"""How much of a range a model is shown, and how it goes on; pure, without any I/O."""
+"""The part of a range that a model is shown, and its continuation; without I/O."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _LEAST_CHARACTERS = 200
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """What is shown of a range.
+    """The part of a range that is shown.
 
     Attributes:
         area: the cells that are shown.
@@ -113,7 +113,7 @@ def _size(cell: Any) -> int:
 
 
 def _fitting(sizes: Sequence[int], characters: int) -> int:
-    """How many of the first fit; one always does."""
+    """Return the number of leading items that fit, at least one."""
     total = 0
     for number, size in enumerate(sizes):
         total += size

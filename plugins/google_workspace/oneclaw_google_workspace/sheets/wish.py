@@ -1,4 +1,4 @@
-"""What ``sheets_manage_structure`` was called with, and the change that it comes to; pure, without any I/O."""
+"""The arguments of ``sheets_manage_structure`` and the resulting change; without I/O."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Wish:
-    """What the tool was called with; see the manifest for the parameters.
+    """The arguments of the tool; see the manifest for the parameters.
 
     Attributes:
         action: what to do.

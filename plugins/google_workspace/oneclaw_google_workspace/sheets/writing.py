@@ -189,7 +189,7 @@ def _target(book: Book, text: str, size: tuple[int, int]) -> Place:
 def _results(
     places: Iterable[Place], parts: Iterable[tuple[str, Rows]], updates: Iterable[Mapping[str, Any]]
 ) -> dict[str, Any]:
-    """What formulas came to, by cell; the first of them."""
+    """Return the first results of formulas, by cell."""
     found: dict[str, Any] = {}
     for place, (_, rows), update in zip(places, parts, updates, strict=False):
         answered = update.get("updatedData", {}).get("values", [])

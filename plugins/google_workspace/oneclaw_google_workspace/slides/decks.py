@@ -37,7 +37,7 @@ class Deck:
 
     @property
     def named(self) -> str:
-        """How a question to the user calls it."""
+        """The name of the item in a question to the user."""
         return f"the presentation {listing([self.title or self.id])}"
 
     @property
@@ -67,7 +67,7 @@ class Edited:
 
     Attributes:
         replies: one for each request; none if the outcome was found out by looking.
-        revision_id: of it now; empty likewise.
+        revision_id: of it now; empty in the same case.
     """
 
     replies: list[dict[str, Any]]
@@ -161,6 +161,6 @@ def new_id() -> str:
 
 
 def deck_link(presentation_id: str, slide_id: str | None = None) -> str:
-    """Where the user can open a presentation."""
+    """Return the address of a presentation."""
     place = f"#slide=id.{slide_id}" if slide_id else ""
     return f"https://docs.google.com/presentation/d/{presentation_id}/edit{place}"

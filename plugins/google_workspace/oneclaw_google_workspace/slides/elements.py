@@ -1,4 +1,4 @@
-"""What is on a slide: its elements, those in groups included, with texts and places; pure, without any I/O."""
+"""The elements of a slide, including those in groups, with texts and places; without I/O."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _KINDS = {
 
 @dataclass(frozen=True, slots=True)
 class Transform:
-    """Where Google puts a point of an element on the page, in EMU."""
+    """The position of a point of the element on the page, in EMU."""
 
     scale_x: float = 1
     shear_x: float = 0
@@ -69,7 +69,7 @@ class Transform:
         )
 
     def point(self, x: float, y: float) -> tuple[float, float]:
-        """Where a point of the element is."""
+        """Return the position of a point of the element."""
         return (
             self.scale_x * x + self.shear_x * y + self.translate_x,
             self.shear_y * x + self.scale_y * y + self.translate_y,
@@ -97,7 +97,7 @@ class Element:
 
     @property
     def kind(self) -> str:
-        """What it is, such as ``text_box``, ``table`` or a shape's form."""
+        """The kind of element, such as ``text_box``, ``table`` or the form of a shape."""
         if "shape" in self.raw:
             form = str(self.raw["shape"].get("shapeType", "shape")).lower()
             return "text_box" if form == "text_box" else f"shape {form}"
@@ -105,7 +105,7 @@ class Element:
 
     @property
     def placeholder(self) -> str:
-        """Which placeholder of the layout it is; empty for none."""
+        """The placeholder of the layout; empty for none."""
         return str(self.raw.get("shape", {}).get("placeholder", {}).get("type", ""))
 
     @property
@@ -118,12 +118,12 @@ class Element:
 
     @property
     def alt_text(self) -> str:
-        """What it shows, for whoever cannot see it."""
+        """The alternative text of the element."""
         return " ".join(f"{self.raw.get('title', '')} {self.raw.get('description', '')}".split())
 
     @property
     def text(self) -> str:
-        """What can be read on it."""
+        """The text of the slide."""
         if "table" in self.raw:
             return "\n".join(" | ".join(cell.replace("\n", " ") for cell in row) for row in self.cells)
         if "wordArt" in self.raw:
@@ -132,7 +132,7 @@ class Element:
 
     @property
     def line(self) -> str:
-        """What a slide's text says of it; for an image, what it shows."""
+        """The text of a slide element; for an image, its description."""
         if self.kind in ("image", "chart", "video") and self.alt_text:
             return f"[{self.kind}: {self.alt_text}]"
         return self.text

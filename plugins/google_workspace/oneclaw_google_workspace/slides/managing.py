@@ -84,7 +84,7 @@ def moved(order: Sequence[str], ids: Sequence[str], to_index: int) -> list[str]:
 
 
 def _names(deck: Deck) -> dict[str, str]:
-    """What to call every slide and element in a question, by id."""
+    """Return the names of all slides and elements in a question, by id."""
     found: dict[str, str] = {}
     for number, slide in enumerate(deck.slides, 1):
         title = title_of(slide)
@@ -123,7 +123,7 @@ def _described(action: str, ids: Sequence[str], named: dict[str, str], deck: Dec
     """Say what is about to be done, for the question to the user."""
     slides = [object_id for object_id in ids if object_id in deck.slide_ids]
     verb = {"skip": "hide", "unskip": "show"}.get(action, action)
-    how = " for good" if action == "delete" else ""
+    how = " permanently" if action == "delete" else ""
     if to_index is not None:
         how = f" before slide {to_index + 1}" if to_index < len(deck.slides) else " to the end"
     warning = "; these are all of its slides" if action == "delete" and set(slides) == set(deck.slide_ids) else ""

@@ -23,7 +23,7 @@ _DEFAULT_SIZE = (720.0, 405.0)
 
 @dataclass(frozen=True, slots=True)
 class Wish:
-    """What a slide is to be like.
+    """The wanted properties of a slide.
 
     Attributes:
         layout: one of Google's predefined ones.
@@ -56,7 +56,7 @@ class Wish:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """How a slide is made.
+    """The properties of a new slide.
 
     Attributes:
         slide_id: an id of our own.
@@ -173,14 +173,14 @@ def _first(placeholders: Sequence[tuple[str, Mapping[str, Any]]], types: Sequenc
 def text_place(
     object_id: str | None, slide_id: str, deck: Mapping[str, Any], top: float, share: float
 ) -> tuple[str, list[dict[str, Any]]]:
-    """The placeholder for a text, or else a box of its own with the request that makes it.
+    """The placeholder for a text, or else a separate box with the request that makes it.
 
     Args:
         object_id: the placeholder, if the layout has one.
         slide_id: the slide.
         deck: for its size.
         top: where the box begins, as a part of the slide's height.
-        share: how high it is, likewise.
+        share: how high it is, the same.
     """
     if object_id is not None:
         return object_id, []

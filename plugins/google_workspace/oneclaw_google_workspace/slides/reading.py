@@ -172,7 +172,7 @@ def _layout_row(layout: Mapping[str, Any]) -> dict[str, Any]:
 async def _thumbnail(
     google: GoogleClient, presentation_id: str, slide_id: str, size: str, target: Path | None
 ) -> tuple[bytes, dict[str, int]]:
-    """Have a slide drawn. Whoever has the link opens it as the user, so it goes nowhere."""
+    """Have a slide drawn. The link opens it as the user, so it is not shown."""
     drawing: dict[str, Any] = {
         "thumbnailProperties.thumbnailSize": size,
         "thumbnailProperties.mimeType": "PNG",

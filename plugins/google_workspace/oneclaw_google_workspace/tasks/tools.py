@@ -192,7 +192,7 @@ async def tasks_delete(
         await google.ask(f"clear the completed tasks of the list {named}", "delete")
         await google.call("tasks.tasks.clear", tasklist=tasklist_id)
         return {"cleared": tasklist}
-    await google.ask(f"delete the whole task list {named} with all its tasks, for good", "delete")
+    await google.ask(f"delete the whole task list {named} with all its tasks, permanently", "delete")
     await google.call("tasks.tasklists.delete", tasklist=tasklist_id)
     return {"deleted_tasklist": tasklist}
 
@@ -267,7 +267,7 @@ async def _look(
 
 
 async def _called(google: GoogleClient, tasklist_id: str) -> str:
-    """What a question calls a list."""
+    """Return the name of a list in a question."""
     if tasklist_id == DEFAULT_LIST:
         return "the default list"
     found = await google.call("tasks.tasklists.get", tasklist=tasklist_id, fields="title")
@@ -279,7 +279,7 @@ async def _delete_tasks(google: GoogleClient, tasklist_id: str, task_ids: list[s
     assigned = [task for task in known.values() if task.get("assignmentInfo")]
     warning = ", and with them what they were assigned from in Docs or Chat" if assigned else ""
     named = listing(task.get("title", "") for task in known.values())
-    await google.ask(f"delete {counted(len(known), 'task')} for good: {named}{warning}", "delete")
+    await google.ask(f"delete {counted(len(known), 'task')} permanently: {named}{warning}", "delete")
     outcomes = await google.batch(
         [api_request("tasks.tasks.delete", tasklist=tasklist_id, task=task_id) for task_id in known]
     )

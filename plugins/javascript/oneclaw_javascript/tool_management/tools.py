@@ -92,11 +92,11 @@ async def list_user_tools(*, context: ToolContext) -> str:
     tools = await RegisteredTools.of(context.services)
     lines = [_line(tool) for tool in sorted(tools.tools, key=lambda tool: tool.name)]
     if not lines:
-        lines = ["The user has no tools of their own; create_js_tool makes one."]
+        lines = ["The user has no tools yet; create_js_tool makes one."]
     if tools.is_disabled:
         lines.append("The user's own tools are disabled. The user can enable them with: oneclaw plugins enable user")
     if tools.problems:
-        lines += ["", "Left out or to be mended:"]
+        lines += ["", "Left out or to be fixed:"]
         lines += [f"- {problem.cause} (what to do: {problem.remedy})" for problem in tools.problems]
     return "\n".join(lines)
 

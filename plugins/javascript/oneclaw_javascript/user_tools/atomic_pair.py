@@ -1,8 +1,8 @@
 """Writing the two files of a tool, manifest and code, so that no crash leaves one of each.
 
-Both are written into a directory of their own first. Renaming it to ``.NAME.commit`` is what makes the change: from
-then on, whoever looks at the folder puts the files into their places, if the process that wrote them is not there any
-more to do it.
+Both are written into a separate directory first. Renaming it to ``.NAME.commit`` is what makes the change: from
+then on, the next process that reads the folder puts the files into their places, if the process that wrote them has
+ended before it could.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 MAX_PAIR_FILE_BYTES = 4 * 1024 * 1024
 _LOCK_SECONDS = 3.0
-# Whoever only looks at the folder does not wait long for a process that hangs.
+# A process that only reads the folder does not wait long for a process that hangs.
 _GLANCE_SECONDS = 1.0
 
 
@@ -55,7 +55,7 @@ class ToolFiles:
             timeout_seconds: how long to wait for others.
 
         Raises:
-            OneClawError: another process does not come to an end, or the folder cannot be written.
+            OneClawError: another process does not end, or the folder cannot be written.
         """
         from filelock import FileLock, Timeout
 
@@ -134,4 +134,4 @@ class ToolFiles:
         except FileNotFoundError:
             return None
         except UnreadableFileError as fault:
-            raise OneClawError(f"{file_name} {fault}: remove it, or mend it") from None
+            raise OneClawError(f"{file_name} {fault}: remove it, or fix it") from None

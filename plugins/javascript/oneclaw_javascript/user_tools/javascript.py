@@ -114,7 +114,7 @@ def read_javascript(name: str, manifest: bytes, code: bytes) -> FileTools:
             problems.append(_problem(f"{file}: tool {each.name!r}: {fault}"))
             continue
         if each.isolation is not None:
-            text_of_note = f"{file}: tool {each.name!r}: 'isolation' is ignored: JavaScript has a process of its own"
+            text_of_note = f"{file}: tool {each.name!r}: 'isolation' is ignored: JavaScript has a separate process"
             problems.append(_problem(text_of_note, is_error=False))
         group = parsed.group.name if parsed.group is not None else None
         tool = JavaScriptTool(each.definition, each.target.attribute, text)
@@ -141,4 +141,4 @@ def _with_console(text: str, error: JavaScriptError) -> str:
 
 
 def _problem(cause: str, *, is_error: bool = True) -> PluginProblem:
-    return PluginProblem(_WHERE, cause, "mend the file: the change counts from the next request on", is_error)
+    return PluginProblem(_WHERE, cause, "fix the file: the change counts from the next request on", is_error)

@@ -126,5 +126,5 @@ def _tools_in(module: ModuleType) -> Iterator[FunctionTool[..., object]]:
 
 
 def _problem(cause: str, *, is_error: bool = True) -> PluginProblem:
-    remedy = "mend the file: the change counts from the next request on"
+    remedy = "fix the file: the change counts from the next request on"
     return PluginProblem(_WHERE, " ".join(cause.split()), remedy, is_error)

@@ -95,7 +95,7 @@ def _made_safely(folder: Path, name: str, contents: Mapping[str, bytes | str], *
         return _made(folder, name, contents, is_python_enabled=is_python_enabled)
     except Exception as error:  # noqa: BLE001  # no file, whatever is in it, may keep a turn from going on
         _log.exception("reading the tools %s failed", name)
-        return _nothing(f"{name}: {type(error).__name__}: {error}"[:500], "see the log, and mend the file")
+        return _nothing(f"{name}: {type(error).__name__}: {error}"[:500], "see the log, and fix the file")
 
 
 def _made(folder: Path, name: str, contents: Mapping[str, bytes | str], *, is_python_enabled: bool) -> FileTools:

@@ -98,7 +98,7 @@ class State:
 
     Attributes:
         is_enabled: True if the system starts it; ``None`` if that cannot be known.
-        is_running: True if it runs; ``None`` likewise.
+        is_running: True if it runs; ``None`` in the same case.
         note: for the user; empty if there is nothing to say.
     """
 

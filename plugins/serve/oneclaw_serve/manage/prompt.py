@@ -1,4 +1,4 @@
-"""What a model is sent next, in tokens."""
+"""The next request to a model, in tokens."""
 
 from __future__ import annotations
 

@@ -1,3 +1,3 @@
-"""It imports a module that nobody has."""
+"""It imports a module that no one has."""
 
 import a_module_that_is_nowhere

@@ -1,4 +1,4 @@
-"""The type of a parameter is misspelt."""
+"""The type of a parameter is misspelled."""
 
 from importlib.resources import files
 

@@ -1,4 +1,4 @@
-"""An async function is to run in a process of its own."""
+"""An async function is to run in a separate process."""
 
 from importlib.resources import files
 

@@ -1,4 +1,4 @@
-"""A permission is misspelt, so that it is never granted."""
+"""A permission is misspelled, so that it is never granted."""
 
 from importlib.resources import files
 

@@ -1,4 +1,4 @@
-"""Its skill needs a group that nobody has."""
+"""Its skill needs a group that no one has."""
 
 from importlib.resources import files
 

@@ -1,4 +1,4 @@
-"""Its group has no words of its own."""
+"""Its group has no words."""
 
 from importlib.resources import files
 

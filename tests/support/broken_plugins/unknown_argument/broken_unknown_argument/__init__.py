@@ -1,4 +1,4 @@
-"""Its hook wants something that nobody gives it."""
+"""Its hook wants something that no one gives it."""
 
 from oneclaw_core import hookimpl
 

@@ -1,4 +1,4 @@
-"""One of its hooks is misspelt."""
+"""One of its hooks is misspelled."""
 
 from oneclaw_core import ToolGroupDefinition, hookimpl, tool
 

@@ -1,4 +1,4 @@
-"""A key of its manifest is misspelt."""
+"""A key of its manifest is misspelled."""
 
 from importlib.resources import files
 
