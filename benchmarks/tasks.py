@@ -77,7 +77,7 @@ def start_worker(number: int, log: Path) -> subprocess.Popen[bytes]:
 
 async def make_tasks(url: str, server: str, count: int, begin: datetime, spread: float, *, repeats_calls: bool) -> None:
     async with OneClaw.open() as claw, await TaskDatabase.open(url) as database:
-        service = TaskService(claw, database)
+        service = TaskService(claw.services, database)
         words = TaskWords(
             name="Ping",
             prompt="x",

@@ -48,7 +48,7 @@ if TYPE_CHECKING:
 
     from oneclaw_core.config.core_settings import Settings
     from oneclaw_core.plugins.catalogue.merging import Catalog
-    from oneclaw_core.plugins.contract.contact_points import Channel
+    from oneclaw_core.plugins.contract.contact_points import Channel, Trigger
     from oneclaw_core.plugins.contract.tool_source import ToolSource
     from oneclaw_core.process.sandbox.choice import ChosenSandbox
     from oneclaw_core.providers.base import ModelRequest
@@ -114,6 +114,7 @@ class OneClaw:
             send_message=self.send_message,
             task_permissions=TaskPermissions(store),
             channel=self._channel,
+            triggers=self._triggers,
             background=self.background,
             sandbox=self._choose_sandbox,
             loop=asyncio.get_running_loop(),
@@ -176,6 +177,9 @@ class OneClaw:
 
     async def _channel(self, name: str) -> Channel:
         return await self.plugins.channel(name)
+
+    def _triggers(self) -> list[Trigger]:
+        return self.plugins.triggers()
 
     @classmethod
     @asynccontextmanager

@@ -216,7 +216,8 @@ def register_triggers(register: TriggerRegistrar) -> None:
     """Register what can start a scheduled task beside time: ``register("name", target, help="...")``.
 
     The target is an async function of a ``PluginContext``, the trigger's parameters and a function ``fire``, which is
-    awaited with a text; it works until it is cancelled.
+    awaited with a text and a key of the event; it works until it is cancelled. ``parameters={"path": "the file"}`` says
+    which parameters there are, and ``required`` which must be given.
     """
 
 

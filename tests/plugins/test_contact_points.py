@@ -48,7 +48,7 @@ class Plugin:
 
     @hookimpl
     def register_triggers(self, register):
-        register("counted", three_times, help="fires three times")
+        register("counted", three_times, help="fires three times", parameters={"what": "a word"}, required=["what"])
 
 
 class Host:
@@ -167,3 +167,26 @@ def test_requests_and_responses_cannot_be_changed():
     with pytest.raises(dataclasses.FrozenInstanceError):
         WebResponse().status = 500
     assert WebRequest(body="ä".encode()).text() == "ä"
+
+
+def test_other_plugins_work_with_a_trigger(run):
+    async def work(host, claw):
+        (trigger,) = claw.services.triggers()
+        (across,) = claw.services.for_other_loop().triggers()
+        texts = []
+
+        async def fire(text, *, key=None):
+            texts.append(text)
+            return True
+
+        working = [asyncio.create_task(each.run({"what": "bell"}, fire)) for each in (trigger, across)]
+        while len(texts) < 6:
+            await asyncio.sleep(0)
+        for each in working:
+            each.cancel()
+        return trigger, texts
+
+    trigger, texts = run(work)
+    assert (trigger.name, trigger.plugin, trigger.help) == ("counted", "Plugin", "fires three times")
+    assert (trigger.parameters, trigger.required) == ({"what": "a word"}, ("what",))
+    assert sorted(texts) == sorted([f"bell {number}" for number in range(3)] * 2)

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import json
 from abc import ABC, abstractmethod
-from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 from urllib.parse import parse_qsl
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterable, Mapping
+    from collections.abc import AsyncIterable, Awaitable, Callable, Mapping
 
     from oneclaw_core.types.messages import Attachment
 
@@ -64,6 +63,44 @@ class Channel(ABC):
         Raises:
             Exception: it was not sent.
         """
+
+
+class Fire(Protocol):
+    """Starts the task that a trigger works for."""
+
+    async def __call__(self, text: str, *, key: str | None = None) -> bool:
+        """Start the task.
+
+        Args:
+            text: what happened, for the agent; it counts as text from outside.
+            key: names the event. Several events of one key start the task once, also when several processes see them
+                or one sees them again; ``None`` for an event that nothing else can report.
+
+        Returns:
+            False if the task is not started, such as for an event that is known.
+        """
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Trigger:
+    """A trigger that a plugin has registered.
+
+    Attributes:
+        name: such as ``file_changed``.
+        plugin: the name of its plugin.
+        help: one line for users.
+        parameters: one line for users about each parameter, by name.
+        required: the parameters that must be given.
+        run: works until it is cancelled, given the parameters and a :class:`Fire`.
+    """
+
+    name: str
+    plugin: str
+    help: str
+    parameters: Mapping[str, str]
+    required: tuple[str, ...]
+    run: Callable[[Mapping[str, str], Fire], Awaitable[None]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -138,7 +175,3 @@ class WebResponse:
             status: HTTP status.
         """
         return cls(status=status, body=json.dumps(value, ensure_ascii=False), media_type="application/json")
-
-
-Fire = Callable[[str], Awaitable[None]]
-"""Starts a run of the task that a trigger works for. The text says why; the agent gets it with the task's prompt."""

@@ -172,6 +172,7 @@ class HomeServices:
         task_permissions: what a scheduled task lacked, and the decisions that hold for it alone. The plugin that runs
             tasks has them forgotten when one is deleted.
         channel: make a channel that a plugin has registered, given its name, to send messages through.
+        triggers: list what can start a scheduled task beside time, as plugins have registered it.
         background: note work that goes on after a call, so that it is listed, can be stopped and its end is told.
         sandbox: choose the sandbox for commands, by the settings and by what works on this machine.
         loop: the event loop of the program, which opened the home.
@@ -189,6 +190,7 @@ class HomeServices:
     send_message: Callable[..., AsyncGenerator[TurnEvent, None]]
     task_permissions: TaskPermissions
     channel: Callable[[str], Awaitable[contact_points.Channel]]
+    triggers: Callable[[], Sequence[contact_points.Trigger]]
     background: Background
     sandbox: Callable[[], Awaitable[ChosenSandbox]]
     loop: asyncio.AbstractEventLoop
@@ -218,6 +220,7 @@ class HomeServices:
             tool_source=across(self.tool_source),
             task_permissions=across(self.task_permissions),
             channel=across(self.channel),
+            triggers=lambda: [replace(each, run=across(each.run)) for each in self.triggers()],
             background=across(self.background),
             sandbox=across(self.sandbox),
             send_message=partial(_events_across, self.loop, self.send_message),

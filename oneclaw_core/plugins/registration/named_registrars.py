@@ -232,16 +232,30 @@ class TriggerRegistrar(_NamedRegistrar):
 
     hook: ClassVar = "register_triggers"
 
-    def __call__(self, name: str, target: Target, *, help: str = "") -> None:  # noqa: A002  # as click has it
+    def __call__(
+        self,
+        name: str,
+        target: Target,
+        *,
+        help: str = "",  # noqa: A002  # as click has it
+        parameters: Mapping[str, str] | None = None,
+        required: Collection[str] = (),
+    ) -> None:
         """Register what can start a scheduled task.
 
         Args:
             name: such as ``file_changed``.
-            target: async function of a ``PluginContext``, the trigger's parameters and ``fire(text)``; works until it
-                is cancelled.
+            target: async function of a ``PluginContext``, the trigger's parameters (texts by name) and a ``Fire``; it
+                works until it is cancelled.
             help: one line for users.
+            parameters: one line for users about each parameter, by name; others are refused.
+            required: the parameters that must be given.
         """
-        self._add(name, target, help=help)
+        known = dict(parameters or {})
+        if isinstance(required, str) or not set(required) <= set(known):
+            self._report(f"required of {name!r} must be names of its parameters", "correct them", "hooks.options")
+            return
+        self._add(name, target, help=help, parameters=known, required=sorted(required))
 
 
 class CommandRegistrar(_NamedRegistrar):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from oneclaw_core.errors import NotFoundError, OneClawError, PluginError, describe_error
@@ -19,7 +20,7 @@ from oneclaw_core.plugins.contract.arguments import (
 )
 from oneclaw_core.plugins.contract.chat_answer import ChatNotice
 from oneclaw_core.plugins.contract.checks import PluginCheck, failed_check, run_check, run_fix
-from oneclaw_core.plugins.contract.contact_points import Channel
+from oneclaw_core.plugins.contract.contact_points import Channel, Trigger
 from oneclaw_core.plugins.hookspecs import HOOK_KINDS, HookKind
 from oneclaw_core.plugins.isolation import HookError
 from oneclaw_core.plugins.registration.entry import CHECK_HOOK
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
 
     from oneclaw_core.plugins.contract.arguments import CommandUse, SessionInfo, TurnInfo, Work
     from oneclaw_core.plugins.contract.checks import CheckFix
+    from oneclaw_core.plugins.contract.contact_points import Fire
     from oneclaw_core.plugins.contract.context import PluginContext
     from oneclaw_core.plugins.registration.entry import HookOptions, Registration
     from oneclaw_core.plugins.registration.record import PluginRecord
@@ -213,6 +215,26 @@ class Plugins:
         if not isinstance(channel, Channel):
             raise HookError(registration.plugin, f"channel {name}", f"is a {type(channel).__name__}, not a Channel")
         return channel
+
+    def triggers(self) -> list[Trigger]:
+        """Return what plugins have registered that can start a task; of two of one name the first counts."""
+        found = {each.name: each for each in reversed(self.registrations("register_triggers"))}
+        return [
+            Trigger(
+                name=each.name,
+                plugin=each.plugin,
+                help=each.options["help"],
+                parameters=each.options.get("parameters", {}),
+                required=tuple(each.options.get("required", ())),
+                run=partial(self._run_trigger, each),
+            )
+            for each in found.values()
+        ]
+
+    async def _run_trigger(self, registration: Registration, parameters: Mapping[str, str], fire: Fire) -> None:
+        context = await self.context_of(registration.plugin)
+        target = await self.object_of(registration)
+        await target(context, parameters, fire)
 
     async def before_turn(self, turn: TurnInfo) -> Verdict | None:
         """Ask the gates whether a turn may begin; ``None`` if it may."""

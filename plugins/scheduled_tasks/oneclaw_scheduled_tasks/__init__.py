@@ -16,7 +16,7 @@ if TYPE_CHECKING:
         SettingsRegistrar,
         ToolRegistrar,
     )
-    from oneclaw_core.plugins import ChannelRegistrar, ChatNotice, RouteRegistrar
+    from oneclaw_core.plugins import ChannelRegistrar, ChatNotice, RouteRegistrar, TriggerRegistrar
 
 
 @hookimpl
@@ -38,6 +38,45 @@ def register_channels(register: ChannelRegistrar) -> None:
 
 
 @hookimpl
+def register_triggers(register: TriggerRegistrar) -> None:
+    """Register what starts tasks beside time."""
+    register(
+        "file_changed",
+        "oneclaw_scheduled_tasks.triggers:file_changed",
+        help="a file changes, or a file comes into a folder, changes or goes",
+        parameters={"path": "the file or folder, seen from the workspace"},
+        required=("path",),
+    )
+    register(
+        "task_ended",
+        "oneclaw_scheduled_tasks.triggers:task_ended",
+        help="a run of another task ends",
+        parameters={
+            "task": "its id or name",
+            "status": "success (by default), failed, needs_permission or any",
+        },
+        required=("task",),
+    )
+    register(
+        "mail_received",
+        "oneclaw_scheduled_tasks.triggers:mail_received",
+        help="mail comes to a mailbox, looked for once a minute",
+        parameters={
+            "from": "a part of the sender",
+            "subject": "a part of the subject",
+            "folder": "the folder; by default INBOX",
+        },
+    )
+    register(
+        "webhook",
+        "oneclaw_scheduled_tasks.triggers:webhook",
+        help="a request with the task's token comes to oneclaw serve",
+        parameters={"token_sha256": "made with the task"},
+        required=("token_sha256",),
+    )
+
+
+@hookimpl
 def register_commands(register: CommandRegistrar) -> None:
     """Add ``oneclaw tasks``."""
     register(
@@ -52,6 +91,13 @@ def register_routes(register: RouteRegistrar) -> None:
     """Add the page ``Scheduled tasks`` to ``oneclaw serve``."""
     register("", "oneclaw_scheduled_tasks.page:show_tasks", methods=("GET", "POST"), title="Scheduled tasks")
     register("inbox", "oneclaw_scheduled_tasks.page:show_inbox", methods=("GET", "POST"))
+    register(
+        "hook/{id}",
+        "oneclaw_scheduled_tasks.webhook:take_event",
+        methods=("POST",),
+        is_public=True,
+        max_body_bytes=64 * 1024,
+    )
     register("task/{id}", "oneclaw_scheduled_tasks.page:show_task", methods=("GET", "POST"))
 
 

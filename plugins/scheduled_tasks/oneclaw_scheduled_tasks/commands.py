@@ -11,6 +11,13 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from oneclaw_core.cli import is_terminal, json_option, print_json, print_table, print_text
+from oneclaw_scheduled_tasks.command_options import (
+    add_token,
+    read_words,
+    refuse_no_schedule,
+    run_options,
+    schedule_options,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -19,9 +26,6 @@ if TYPE_CHECKING:
 
 Value = TypeVar("Value")
 Decorated = TypeVar("Decorated", bound="Callable[..., Any]")
-
-MISSED = ("run_once", "skip", "all")
-OVERLAP = ("skip", "queue", "allow", "cancel_previous")
 
 
 @click.group()
@@ -43,77 +47,11 @@ def _dead_after_option(help_text: str) -> Callable[[Decorated], Decorated]:
     )
 
 
-def _schedule_options(command: Decorated) -> Decorated:
-    for option in reversed(
-        (
-            click.option("--at", metavar="HH:MM", help="The time of day, for one_time, daily and weekly."),
-            click.option("--date", metavar="YYYY-MM-DD", help="Once, on this day."),
-            click.option("--day", metavar="WEEKDAY", help="Every week, on this day."),
-            click.option(
-                "--cron", metavar="'M H D M W'", help="By a cron expression; a sixth field before is the second."
-            ),
-            click.option("--every", metavar="MINUTES", help="Every so many minutes, or seconds as in 90s."),
-            click.option("--time-zone", metavar="ZONE", help="An IANA name; by default the machine's."),
-            click.option("--until", metavar="YYYY-MM-DD", help="The last day; '' for no end."),
-            click.option("--missed", type=click.Choice(MISSED), help="What to do about runs that no one did in time."),
-            click.option(
-                "--catch-up", metavar="SECONDS", type=int, help="How old a missed run may be to be made up for."
-            ),
-            click.option("--jitter", metavar="SECONDS", type=int, help="Begin up to so much later, to spread load."),
-            click.option(
-                "--overlap",
-                type=click.Choice(OVERLAP),
-                help="What to do when a run is due and the one before has not ended; by default skip it.",
-            ),
-        )
-    ):
-        command = option(command)
-    return command
-
-
-def _run_options(command: Decorated) -> Decorated:
-    for option in reversed(
-        (
-            click.option("--agent", metavar="NAME", help="The agent; by default the General Assistant."),
-            click.option("--model", metavar="PROVIDER/MODEL", help="The model; '' for the agent's."),
-            click.option(
-                "--group",
-                "groups",
-                metavar="NAME",
-                multiple=True,
-                help="A tool group that runs begin with, and no other; may be repeated; '*' for all, '' for none.",
-            ),
-            click.option("--retries", metavar="NUMBER", type=int, help="How often a run that failed is tried again."),
-            click.option("--retry-delay", metavar="SECONDS", type=int, help="Before the first of them; it doubles."),
-            click.option("--max-seconds", metavar="NUMBER", type=int, help="How long an attempt may take."),
-            click.option("--max-cost", metavar="DOLLARS", type=float, help="How much it may cost; 0 for no limit."),
-            click.option(
-                "--repeat-calls/--no-repeat-calls",
-                "repeats_calls",
-                default=None,
-                help="Whether a call that was cut off may be made again when its run is taken up; by default not.",
-            ),
-            click.option("--webhook", metavar="URL", help="Send results there by POST; '' for nowhere."),
-            click.option("--command", metavar="COMMAND", help="Give results to a shell command, as JSON; '' for none."),
-            click.option(
-                "--send",
-                "channels",
-                metavar="CHANNEL[:TO]",
-                multiple=True,
-                help="Send results through a channel, such as telegram:CHAT; may be repeated; '' for none.",
-            ),
-            click.option("--notify/--no-notify", "is_notified", default=None, help="Show results on the desktop."),
-        )
-    ):
-        command = option(command)
-    return command
-
-
 @tasks.command("add")
 @click.argument("name")
 @click.argument("prompt")
-@_schedule_options
-@_run_options
+@schedule_options
+@run_options
 @json_option
 def add(name: str, prompt: str, as_json: bool, **options: Any) -> None:
     """Schedule the task NAME.
@@ -123,8 +61,9 @@ def add(name: str, prompt: str, as_json: bool, **options: Any) -> None:
     """
     from dataclasses import replace
 
-    _refuse_no_schedule(options)
-    words = _words(options, name=name, prompt=prompt)
+    refuse_no_schedule(options)
+    token = add_token(options)
+    words = read_words(options, name=name, prompt=prompt)
     if words.when.schedule_type is None and words.when.hour is not None:
         words = replace(words, when=replace(words.when, schedule_type="daily"))
 
@@ -137,9 +76,49 @@ def add(name: str, prompt: str, as_json: bool, **options: Any) -> None:
     if as_json:
         from oneclaw_scheduled_tasks.documents import task_document
 
-        print_json(task_document(task))
-    else:
+        print_json(task_document(task) | ({"token": token} if token else {}))
+    elif not task.is_triggered:
         print_text(f"task {task.id} is scheduled {task.schedule_text}; next run: {task.local_text(task.next_at)}")
+    else:
+        print_text(f"task {task.id} is started {task.schedule_text}")
+        _print_token(task.id, token)
+
+
+@tasks.command("triggers")
+@json_option
+def triggers(as_json: bool) -> None:
+    """List what can start a task beside time, for --on.
+
+    Plugins can bring more of them.
+    """
+    from oneclaw_scheduled_tasks.schedules import SECRET
+
+    async def read(service: TaskService) -> Any:
+        return service.services.triggers()
+
+    found = sorted(_with_service(read), key=lambda each: each.name)
+    shown = {each.name: {key: of for key, of in each.parameters.items() if not key.endswith(SECRET)} for each in found}
+    if as_json:
+        print_json(
+            [
+                {
+                    "name": each.name,
+                    "plugin": each.plugin,
+                    "help": each.help,
+                    "parameters": shown[each.name],
+                    "required": [key for key in each.required if key in shown[each.name]],
+                }
+                for each in found
+            ]
+        )
+        return
+    rows = []
+    for each in found:
+        parameters = [
+            f"{key}{'' if key in each.required else ' (optional)'}: {of}" for key, of in shown[each.name].items()
+        ]
+        rows.append((each.name, each.help, "; ".join(parameters)))
+    print_table(("trigger", "starts a task when", "parameters"), rows)
 
 
 @tasks.command("list")
@@ -187,11 +166,13 @@ def show(task_id: str, as_json: bool) -> None:
 @click.argument("task_id")
 @click.option("--name", help="Another name.")
 @click.option("--prompt", help="Something else to do.")
-@_schedule_options
-@_run_options
+@schedule_options
+@run_options
 def edit(task_id: str, name: str | None, prompt: str | None, **options: Any) -> None:
     """Change what the options give of the task TASK_ID."""
-    _change(task_id, _words(options, name=name, prompt=prompt))
+    token = add_token(options)
+    _change(task_id, read_words(options, name=name, prompt=prompt))
+    _print_token(task_id, token)
 
 
 @tasks.command("pause")
@@ -448,88 +429,13 @@ def _change(task_id: str, words: TaskWords) -> None:
         print_text(f"task {after.id} is as it was")
 
 
-def _words(options: dict[str, Any], *, name: str | None, prompt: str | None) -> TaskWords:
-    from oneclaw_scheduled_tasks.service import TaskWords
+def _print_token(task_id: str, token: str) -> None:
+    from oneclaw_scheduled_tasks import webhook
 
-    groups: tuple[str, ...] = options["groups"]
-    return TaskWords(
-        name=name,
-        prompt=prompt,
-        when=_when(options),
-        time_zone=options["time_zone"],
-        end_date=options["until"],
-        missed=options["missed"],
-        catch_up_seconds=options["catch_up"],
-        jitter_seconds=options["jitter"],
-        overlap=options["overlap"],
-        agent=options["agent"],
-        model=options["model"],
-        tool_groups=groups or None,
-        retries=options["retries"],
-        retry_delay_seconds=options["retry_delay"],
-        max_seconds=options["max_seconds"],
-        max_cost=options["max_cost"],
-        repeats_calls=options["repeats_calls"],
-        webhook=options["webhook"],
-        command=options["command"],
-        channels=options["channels"] or None,
-        is_notified=options["is_notified"],
-    )
-
-
-def _when(options: dict[str, Any]) -> Any:
-    from oneclaw_core import UsageError
-    from oneclaw_scheduled_tasks.schedules import ScheduleWords
-
-    at, date, day = options["at"], options["date"], options["day"]
-    cron, every = options["cron"], options["every"]
-    given = [
-        name
-        for name, value in (("--date", date), ("--day", day), ("--cron", cron), ("--every", every))
-        if value is not None
-    ]
-    if len(given) > 1:
-        raise UsageError(f"{' and '.join(given)} do not go together: give one of them")
-    if at is not None and (cron is not None or every is not None):
-        raise UsageError(f"--at and {given[0]} do not go together: give one of them")
-    hour, minute = _time_of_day(at) if at is not None else (None, None)
-    if cron is not None:
-        return ScheduleWords(schedule_type="cron", cron=cron)
-    if every is not None:
-        return _interval(every)
-    if date is not None:
-        return ScheduleWords(schedule_type="one_time", date=date, hour=hour, minute=minute)
-    if day is not None:
-        return ScheduleWords(schedule_type="weekly", day_of_week=day, hour=hour, minute=minute)
-    return ScheduleWords(hour=hour, minute=minute)
-
-
-def _interval(text: str) -> Any:
-    from oneclaw_core import UsageError
-    from oneclaw_scheduled_tasks.schedules import ScheduleWords
-
-    number = text.strip().removesuffix("s")
-    if not (number.isascii() and number.isdigit() and len(number) <= 9):
-        raise UsageError(f"--every must be a number of minutes, or of seconds as in 90s, not {text[:50]!r}")
-    if text.strip() != number:
-        return ScheduleWords(schedule_type="interval", interval_seconds=int(number))
-    return ScheduleWords(schedule_type="interval", interval_minutes=int(number))
-
-
-def _refuse_no_schedule(options: dict[str, Any]) -> None:
-    from oneclaw_core import UsageError
-
-    if all(options[name] is None for name in ("at", "date", "day", "cron", "every")):
-        raise UsageError("say when: --at HH:MM (alone, every day; with --date or --day), --every MINUTES, or --cron")
-
-
-def _time_of_day(text: str) -> tuple[int, int]:
-    from oneclaw_core import UsageError
-
-    hour, colon, minute = text.strip().partition(":")
-    if not (colon and hour.isascii() and hour.isdigit() and minute.isascii() and minute.isdigit() and len(minute) == 2):
-        raise UsageError(f"--at must be a time of day as HH:MM, not {text[:50]!r}")
-    return int(hour[:9]), int(minute)
+    if token:
+        print_text(f"it waits at oneclaw serve for POST requests to {webhook.path_of(task_id)} with the header")
+        print_text(f"Authorization: Bearer {token}")
+        print_text("the token is shown this once")
 
 
 def _with_service(work: Callable[[TaskService], Awaitable[Value]]) -> Value:

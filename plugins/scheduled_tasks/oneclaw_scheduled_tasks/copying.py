@@ -10,7 +10,7 @@ from sqlalchemy import func, insert, select
 from oneclaw_core import StoreError, UsageError
 from oneclaw_scheduled_tasks.database import TaskDatabase, tasks_database_url
 from oneclaw_scheduled_tasks.liveness import DEAD_SECONDS
-from oneclaw_scheduled_tasks.stored_runs import note_interrupted, queue_again, unfinished
+from oneclaw_scheduled_tasks.stored_runs import take_up
 from oneclaw_scheduled_tasks.stored_workers import list_workers
 from oneclaw_scheduled_tasks.tables import runs, tasks
 
@@ -75,10 +75,7 @@ def _copy(old: Connection, new: Connection) -> dict[str, int]:
         raise UsageError(f"the other database has tasks already ({', '.join(filled)}): choose one that has none")
     copied = {table.name: _copy_table(old, new, table) for table in _TABLES}
     # The queue is not copied, and workers of the source that were killed do not come here.
-    gone = {run.worker for run in unfinished(new)} - {None}
-    note_interrupted(new, [worker for worker in gone if worker is not None])
-    while lost := unfinished(new):
-        queue_again(new, lost)
+    take_up(new, None)
     return copied
 
 

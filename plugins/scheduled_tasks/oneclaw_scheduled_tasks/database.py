@@ -8,6 +8,8 @@ from __future__ import annotations
 import asyncio
 import os
 import re
+import sqlite3
+import time
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Concatenate, ParamSpec, TypeVar
@@ -154,6 +156,7 @@ def _engine(url: str) -> Engine:
         # It stays with the file, for DBOS' connections, too: readers and the writer do not wait for one another.
         connection.execute("PRAGMA journal_mode = WAL")
         connection.execute("PRAGMA synchronous = NORMAL")
+        suit_old_sqlite(connection)
 
     @event.listens_for(engine, "begin")
     def begin(connection: Connection) -> None:
@@ -161,6 +164,15 @@ def _engine(url: str) -> Engine:
         connection.exec_driver_sql("BEGIN IMMEDIATE")
 
     return engine
+
+
+def suit_old_sqlite(connection: Any) -> None:
+    """Give an SQLite before 3.42 what DBOS asks of it: ``unixepoch('subsec')``, the time with fractions of a second.
+
+    From Python 3.12 on DBOS takes a newer SQLite for granted; many systems have none, and it answers with NULL.
+    """
+    if sqlite3.sqlite_version_info < (3, 42):
+        connection.create_function("unixepoch", -1, lambda *_: time.time())
 
 
 def _bring_up_to_date(engine: Engine) -> None:
@@ -207,6 +219,10 @@ _STEPS = (
         "UPDATE {schema}task_definitions SET catch_up_seconds = 31622400 WHERE missed = 'all'",
     ),
     ("ALTER TABLE {schema}task_definitions ADD COLUMN channels TEXT NOT NULL DEFAULT '[]'",),
+    (
+        "CREATE INDEX task_runs_open ON {schema}task_runs (status) WHERE ended_at IS NULL",
+        "ALTER TABLE {schema}task_runs ADD COLUMN event TEXT",
+    ),
 )
 
 

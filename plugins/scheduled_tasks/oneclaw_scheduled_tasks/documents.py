@@ -71,6 +71,7 @@ def run_document(run: Run) -> dict[str, Any]:
         "error": run.error,
         "notes": run.notes,
         "is_read": run.is_read,
+        "event": run.event,
     }
 
 

@@ -1,8 +1,8 @@
-"""The durable queue: DBOS, with what it lacks.
+"""The durable queue: DBOS, which hands each entry to one worker, on SQLite and on PostgreSQL.
 
-DBOS keeps the queue in a database, hands each entry to one worker, and keeps what a worker has taken as its own until
-the outcome is there. What it does without a paid service is to recover a worker's entries when a worker of the same
-name starts again. Here workers have a new name each time, and any of them recovers what belongs to one that is gone.
+It is imported and launched when there is work, and stopped after it: while it is launched it polls its database. An
+entry is put into the queue in the transaction that notes so, and a run that is taken up gets a new entry in the same
+way; the entry of a worker that is gone stays behind and means nothing any more.
 """
 
 from __future__ import annotations
@@ -10,12 +10,18 @@ from __future__ import annotations
 import logging
 import math
 import re
-import time
 from typing import TYPE_CHECKING, Any
 
+from oneclaw_scheduled_tasks.database import suit_old_sqlite
+
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable
+    from collections.abc import Callable, Iterable
     from datetime import datetime
+
+    from dbos import DBOSClient
+    from sqlalchemy import Connection
+
+    from oneclaw_scheduled_tasks.task import Run
 
 APPLICATION = "oneclaw-tasks"
 QUEUE = "oneclaw_tasks"
@@ -23,13 +29,13 @@ WORKFLOW = "oneclaw_run_task"
 POSTGRESQL_SCHEMA = "oneclaw_dbos"
 # Entries are taken by workers of the same version only: to be changed when an entry of old cannot be read any more.
 APPLICATION_VERSION = "1"
-POLLING_SECONDS = 0.5
+POLLING_SECONDS = 0.25
 _REMOVED_AT_ONCE = 500
 _log = logging.getLogger("oneclaw.tasks.dbos")
 
 
 class HandedBack(BaseException):  # no error: it must pass what catches errors
-    """A run was left before its end: its entry stays with this worker until another one takes it up."""
+    """A run was left before its end: its entry stays as it is."""
 
 
 class Engine:
@@ -41,6 +47,9 @@ class Engine:
         concurrency: how many runs it takes at a time.
         work: does a run, in a thread; gets its id and how often it had been put into the queue. What it raises other
             than :class:`HandedBack` ends the entry.
+
+    Attributes:
+        is_running: True while it takes runs from the queue.
     """
 
     def __init__(self, url: str, worker_id: str, concurrency: int, work: Callable[[str, int], None]) -> None:
@@ -48,13 +57,17 @@ class Engine:
         self._worker_id = worker_id
         self._concurrency = concurrency
         self._work = work
+        self._client: DBOSClient | None = None
+        self.is_running = False
 
     def start(self) -> None:
-        """Begin to take runs from the queue."""
-        from dbos import DBOS, WorkflowSerializationFormat
+        """Begin to take runs from the queue; entries that this worker had not ended are in it again."""
+        from dbos import DBOS, DBOSClient, WorkflowSerializationFormat
+        from sqlalchemy import Engine as SqlEngine
+        from sqlalchemy import event
 
         _redirect_log()
-        _suit_old_sqlite()
+        event.listen(SqlEngine, "connect", _suit)
         work = self._work
 
         # As JSON: who can write to the database is not to be able to have code unpickled.
@@ -66,7 +79,6 @@ class Engine:
         def run_task(run_id: str, dispatch: int) -> None:
             work(run_id, dispatch)
 
-        self._workflow = run_task
         DBOS(
             config={
                 "name": APPLICATION,
@@ -80,61 +92,63 @@ class Engine:
                 "use_listen_notify": False,
             }
         )
-        DBOS.launch()
-        DBOS.register_queue(
-            QUEUE,
-            worker_concurrency=self._concurrency,
-            polling_interval_sec=POLLING_SECONDS,
-            on_conflict="always_update",
-        )
+        self.is_running = True
+        try:
+            DBOS.launch()
+            DBOS.register_queue(
+                QUEUE,
+                worker_concurrency=self._concurrency,
+                polling_interval_sec=POLLING_SECONDS,
+                on_conflict="always_update",
+            )
+            self._client = self._client or DBOSClient(
+                system_database_url=self._url,
+                dbos_system_schema=POSTGRESQL_SCHEMA,
+                application_name=APPLICATION,
+                retry_connection_errors=False,
+            )
+        except BaseException:
+            self.stop()
+            raise
 
-    def enqueue(self, entries: Iterable[tuple[str, int]]) -> None:
-        """Put runs into the queue; one that is there, or was, is not put there again.
-
-        Args:
-            entries: ids of runs, and how often each has been put there before.
-        """
-        from dbos import DBOS, SetWorkflowID
-
-        for run_id, dispatch in entries:
-            with SetWorkflowID(f"{run_id}.{dispatch}"):
-                DBOS.enqueue_workflow(QUEUE, self._workflow, run_id, dispatch)
-
-    def holders(self) -> frozenset[str]:
-        """The workers that have taken runs and not ended them."""
-        from dbos import DBOS
-
-        pending = DBOS.list_workflows(status="PENDING", queue_name=QUEUE, load_input=False, load_output=False)
-        return frozenset(each.executor_id for each in pending if each.executor_id)
-
-    def take_up(self, gone: Collection[str]) -> None:
-        """Put the runs of workers that are gone back into the queue.
-
-        However many workers do so, an entry that another one has taken meanwhile stays with that one.
-        """
-        from dbos import DBOS
-
-        if gone:
-            DBOS._recover_pending_workflows(sorted(gone))
-
-    def living(self, entries: Iterable[tuple[str, int]]) -> frozenset[tuple[str, int]]:
-        """Those of some entries that wait in the queue or are under way.
+    def enqueue(self, connection: Connection, run: Run) -> None:
+        """Put a run into the queue, in a transaction of the tasks' database.
 
         Args:
-            entries: as for :meth:`enqueue`.
+            connection: of the transaction.
+            run: which; what is there of its earlier dispatches does not count any more.
         """
-        from dbos import DBOS
+        from dbos import WorkflowSerializationFormat
 
-        ids = {f"{run_id}.{dispatch}": (run_id, dispatch) for run_id, dispatch in entries}
-        if not ids:
-            return frozenset()
-        found = DBOS.list_workflows(
-            workflow_ids=list(ids),
-            status=["ENQUEUED", "DELAYED", "PENDING"],
-            load_input=False,
-            load_output=False,
+        assert self._client is not None
+        self._client.enqueue_in_transaction(
+            connection,
+            {
+                "queue_name": QUEUE,
+                "workflow_name": WORKFLOW,
+                "workflow_id": f"{run.id}.{run.dispatches}",
+                "app_version": APPLICATION_VERSION,
+                "serialization_type": WorkflowSerializationFormat.PORTABLE,
+            },
+            run.id,
+            run.dispatches,
         )
-        return frozenset(ids[each.workflow_id] for each in found)
+
+    def taken(self) -> list[tuple[str, int, str]]:
+        """List what has been taken from the queue and not ended: runs, their dispatches, and the workers.
+
+        Nothing is known as long as this worker has not used the queue.
+        """
+        if self._client is None:
+            return []
+        pending = self._client.list_workflows(status="PENDING", queue_name=QUEUE, load_input=False, load_output=False)
+        parts = [(*each.workflow_id.rpartition(".")[::2], each.executor_id or "") for each in pending]
+        return [(run_id, int(dispatch), worker) for run_id, dispatch, worker in parts]
+
+    def remove(self, entries: Iterable[tuple[str, int]]) -> None:
+        """Delete entries that mean nothing any more, given by runs and their dispatches."""
+        assert self._client is not None
+        self._client.delete_workflows([f"{run_id}.{dispatch}" for run_id, dispatch in entries])
 
     def remove_old(self, before: datetime) -> int:
         """Delete the entries of runs that ended before a time.
@@ -142,32 +156,37 @@ class Engine:
         Returns:
             How many.
         """
-        from dbos import DBOS
-
+        assert self._client is not None
         removed = 0
-        while True:
-            old = DBOS.list_workflows(
-                status=["SUCCESS", "ERROR", "CANCELLED", "MAX_RECOVERY_ATTEMPTS_EXCEEDED"],
-                queue_name=QUEUE,
-                end_time=before.isoformat(),
-                limit=_REMOVED_AT_ONCE,
-                load_input=False,
-                load_output=False,
-            )
-            if not old:
-                return removed
-            DBOS.delete_workflows([each.workflow_id for each in old])
+        while old := self._client.list_workflows(
+            status=["SUCCESS", "ERROR", "CANCELLED", "MAX_RECOVERY_ATTEMPTS_EXCEEDED"],
+            queue_name=QUEUE,
+            end_time=before.isoformat(),
+            limit=_REMOVED_AT_ONCE,
+            load_input=False,
+            load_output=False,
+        ):
+            self._client.delete_workflows([each.workflow_id for each in old])
             removed += len(old)
+        return removed
 
-    def stop(self, grace_seconds: float) -> None:
+    def stop(self, grace_seconds: float = 0.0) -> None:
         """Take no more runs, and wait for those under way.
 
         Args:
             grace_seconds: how long.
         """
-        from dbos import DBOS
+        if self.is_running:
+            from dbos import DBOS
 
-        DBOS.destroy(destroy_registry=True, workflow_completion_timeout_sec=math.ceil(grace_seconds))
+            self.is_running = False
+            DBOS.destroy(destroy_registry=True, workflow_completion_timeout_sec=math.ceil(grace_seconds))
+
+    def close(self) -> None:
+        """Close its connections."""
+        if self._client is not None:
+            self._client.destroy()
+            self._client = None
 
 
 class _ToHomeLog(logging.Handler):
@@ -182,23 +201,10 @@ class _ToHomeLog(logging.Handler):
 _PASSWORD = re.compile(r"://[^\s/@]+@")
 
 
-def _suit_old_sqlite() -> None:
-    """Give an SQLite before 3.42 what DBOS asks of it: ``unixepoch('subsec')``, the time with fractions of a second.
-
-    From Python 3.12 on DBOS takes a newer SQLite for granted; many systems have none, and it answers with NULL.
-    """
-    import sqlite3
-
-    from sqlalchemy import Engine, event
-
-    if sqlite3.sqlite_version_info >= (3, 42):
-        return
-
-    def teach(connection: Any, _: object) -> None:
-        if hasattr(connection, "create_function"):  # PostgreSQL's has none
-            connection.create_function("unixepoch", -1, lambda *_: time.time())
-
-    event.listen(Engine, "connect", teach)
+def _suit(connection: Any, _: object) -> None:
+    """Have the connections of DBOS, too, answer as it expects."""
+    if hasattr(connection, "create_function"):  # PostgreSQL's has none
+        suit_old_sqlite(connection)
 
 
 def _redirect_log() -> None:

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from oneclaw_scheduled_tasks.service import TaskService, TaskWords
     from oneclaw_scheduled_tasks.task import Task
 
-# As in attempt: scheduled-TASK-TIME, or scheduled-TASK-manual-NUMBER.
-_SESSION_OF_A_RUN = re.compile(r"scheduled-([0-9a-f]{12}-(?:manual-[0-9a-f]{12}|[0-9]{8}T[0-9]{6}Z))")
+# As in attempt: scheduled-TASK-TIME, or scheduled-TASK-manual-NUMBER or scheduled-TASK-event-NUMBER.
+_SESSION_OF_A_RUN = re.compile(r"scheduled-([0-9a-f]{12}-(?:(?:manual|event)-[0-9a-f]{12}|[0-9]{8}T[0-9]{6}Z))")
 
 
 async def limited(words: TaskWords, context: ToolContext, service: TaskService) -> TaskWords:

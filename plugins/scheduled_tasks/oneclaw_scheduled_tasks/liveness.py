@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-BEAT_SECONDS = 2.0
+BEAT_SECONDS = 3.0
 DEAD_SECONDS = 15.0
 
 

@@ -93,14 +93,19 @@ def make_channel(context: PluginContext) -> MailChannel:
     return MailChannel(context.settings)
 
 
-def _connected(place: str) -> smtplib.SMTP:
+def split_place(place: str, usual_port: int) -> tuple[str, int]:
+    """Split ``HOST`` or ``HOST:PORT``."""
     host, _, port = place.rpartition(":") if place.rpartition(":")[2].isdecimal() else (place, "", "")
-    host, number = host.strip("[]"), int(port or 587)
+    return host.strip("[]"), int(port or usual_port)
+
+
+def _connected(place: str) -> smtplib.SMTP:
+    host, number = split_place(place, 587)
     if number == _TLS_PORT:
         return smtplib.SMTP_SSL(host, number, timeout=_SECONDS, context=ssl.create_default_context())
     server = smtplib.SMTP(host, number, timeout=_SECONDS)
     try:
-        if not _is_local(host):
+        if not is_local(host):
             server.starttls(context=ssl.create_default_context())
     except BaseException:
         server.close()
@@ -108,7 +113,7 @@ def _connected(place: str) -> smtplib.SMTP:
     return server
 
 
-def _is_local(host: str) -> bool:
+def is_local(host: str) -> bool:
     """Return True for this machine, where no one listens in between."""
     try:
         return ip_address(host).is_loopback

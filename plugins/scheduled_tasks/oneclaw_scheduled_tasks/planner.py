@@ -45,16 +45,21 @@ class Planner:
         self._jump = timedelta()
         self._steady_at: float | None = None
 
+    def is_steady(self) -> bool:
+        """Look at the clocks; False if the one that can be set was set a moment ago."""
+        elapsed = self._elapsed()
+        self._note(self._clock(), elapsed)
+        return self._steady_at is None or elapsed >= self._steady_at
+
     async def tick(self) -> bool:
         """Make the runs of what is due.
 
         Returns:
             False if the clock was set a moment ago, so that nothing was planned.
         """
-        now, elapsed = self._clock(), self._elapsed()
-        self._note(now, elapsed)
-        if self._steady_at is not None and elapsed < self._steady_at:
+        if not self.is_steady():
             return False
+        now = self._clock()
         has_jumped = self._jump >= _JUMP
         if self._steady_at is not None:
             _log.warning("the clock is steady again, %s; tasks are planned", _described(self._jump))

@@ -20,6 +20,10 @@ WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", 
 MAX_INTERVAL_MINUTES = 366 * 24 * 60
 # An agent's answer takes about as long.
 LEAST_INTERVAL_SECONDS = 10
+USUAL_PER_DAY = 24
+_MOST_PER_DAY = 1000
+# Parameters of triggers whose names end so are not shown.
+SECRET = "_sha256"  # noqa: S105  # of a digest
 _CRON_FIELDS = 5
 _CRON_CHARACTERS = 200
 _DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
@@ -107,7 +111,26 @@ class Interval:
         return "every minute" if self.minutes == 1 else f"every {self.minutes} minutes"
 
 
-Schedule = OneTime | Daily | Weekly | Cron | Interval
+@dataclass(frozen=True, slots=True)
+class Triggered:
+    """Not by the clock, but whenever a trigger of a plugin reports an event.
+
+    Attributes:
+        trigger: its name.
+        parameters: of the trigger, by name.
+        per_day: how many runs a day there are at most.
+    """
+
+    trigger: str
+    parameters: tuple[tuple[str, str], ...]
+    per_day: int
+
+    def __str__(self) -> str:
+        shown = ", ".join(f"{key}={value}" for key, value in self.parameters if not key.endswith(SECRET))
+        return f"on {self.trigger}{f' ({shown})' if shown else ''}, {self.per_day} times a day at most"
+
+
+Schedule = OneTime | Daily | Weekly | Cron | Interval | Triggered
 
 _TYPES: dict[str, type[Schedule]] = {
     "one_time": OneTime,
@@ -115,6 +138,7 @@ _TYPES: dict[str, type[Schedule]] = {
     "weekly": Weekly,
     "cron": Cron,
     "interval": Interval,
+    "trigger": Triggered,
 }
 SCHEDULE_TYPES = tuple(_TYPES)
 
@@ -124,7 +148,7 @@ class ScheduleWords:
     """A schedule as somebody gives it, in the words of the tools and the command line; nothing is checked yet.
 
     Attributes:
-        schedule_type: one of ``one_time``, ``daily``, ``weekly``, ``cron`` and ``interval``.
+        schedule_type: one of ``one_time``, ``daily``, ``weekly``, ``cron``, ``interval`` and ``trigger``.
         hour: for the first three.
         minute: the same; 0 where only the hour is given.
         day_of_week: its English name, in any case, for ``weekly``.
@@ -132,6 +156,9 @@ class ScheduleWords:
         cron: the expression.
         interval_minutes: the interval.
         interval_seconds: the interval, if it is no whole number of minutes.
+        trigger: what starts it instead of the clock, for ``trigger``.
+        parameters: of the trigger.
+        per_day: how many runs a trigger may start a day.
     """
 
     schedule_type: str | None = None
@@ -142,6 +169,9 @@ class ScheduleWords:
     cron: str | None = None
     interval_minutes: int | None = None
     interval_seconds: int | None = None
+    trigger: str | None = None
+    parameters: tuple[tuple[str, str], ...] | None = None
+    per_day: int | None = None
 
     @property
     def is_empty(self) -> bool:
@@ -184,6 +214,11 @@ def read_schedule(words: ScheduleWords) -> Schedule:
         return Interval(*divmod(_whole("interval_seconds", words.interval_seconds, LEAST_INTERVAL_SECONDS, most), 60))
     if kind == "interval":
         return Interval(_whole("interval_minutes", words.interval_minutes, 1, MAX_INTERVAL_MINUTES))
+    if kind == "trigger":
+        if not words.trigger:
+            raise UsageError("trigger must be the name of one; list them with: oneclaw tasks triggers")
+        per_day = USUAL_PER_DAY if words.per_day is None else _whole("per_day", words.per_day, 1, _MOST_PER_DAY)
+        return Triggered(words.trigger, tuple((key, value) for key, value in words.parameters or ()), per_day)
     if words.hour is None:
         raise UsageError(f"hour is needed for a {kind} schedule: a whole number from 0 to 23")
     hour = _whole("hour", words.hour, 0, 23)
@@ -211,6 +246,8 @@ def words_of(schedule: Schedule) -> ScheduleWords:
             return ScheduleWords(schedule_type=kind, interval_seconds=minutes * 60 + seconds)
         case Interval(minutes):
             return ScheduleWords(schedule_type=kind, interval_minutes=minutes)
+        case Triggered(trigger, parameters, per_day):
+            return ScheduleWords(schedule_type=kind, trigger=trigger, parameters=parameters, per_day=per_day)
 
 
 def type_of(schedule: Schedule) -> str:
@@ -327,6 +364,7 @@ _BELONGS = {
     "weekly": {"hour", "minute", "day_of_week"},
     "cron": {"cron"},
     "interval": {"interval_minutes", "interval_seconds"},
+    "trigger": {"trigger", "parameters", "per_day"},
 }
 
 

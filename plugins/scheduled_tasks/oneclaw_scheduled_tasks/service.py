@@ -10,10 +10,10 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from oneclaw_core import NotFoundError, OneClawError, UsageError
-from oneclaw_scheduled_tasks import backfill, stored_runs, stored_tasks
+from oneclaw_scheduled_tasks import backfill, stored_events, stored_runs, stored_tasks
 from oneclaw_scheduled_tasks.database import TaskDatabase, tasks_database_url
 from oneclaw_scheduled_tasks.missed import MissedPolicy
-from oneclaw_scheduled_tasks.schedules import ScheduleWords, read_date, read_schedule
+from oneclaw_scheduled_tasks.schedules import SECRET, ScheduleWords, Triggered, read_date, read_schedule
 from oneclaw_scheduled_tasks.task import CATCH_UP_SECONDS, OverlapPolicy, Run, Task
 from oneclaw_scheduled_tasks.zones import find_zone, user_zone_name
 
@@ -130,6 +130,10 @@ class TaskService:
             if not values.get(key):
                 raise TaskRefusedError(f"{key} must not be empty")
         schedule = read_schedule(words.when)
+        if isinstance(schedule, Triggered):
+            self._check_trigger(schedule)
+            # Every event counts, also one that comes during a run.
+            values.setdefault("overlap", OverlapPolicy.QUEUE)
         values.setdefault("catch_up_seconds", CATCH_UP_SECONDS[values.get("missed", MissedPolicy.RUN_ONCE)])
         task = Task(
             id=uuid.uuid4().hex[:12],
@@ -161,7 +165,9 @@ class TaskService:
             if key in values and not values[key]:
                 raise TaskRefusedError(f"{key} must not be empty")
         if not words.when.is_empty:
-            values["schedule"] = read_schedule(words.when.changing(before.schedule))
+            values["schedule"] = schedule = read_schedule(words.when.changing(before.schedule))
+            if isinstance(schedule, Triggered):
+                self._check_trigger(schedule)
         if before.catch_up_seconds == CATCH_UP_SECONDS[before.missed] and "missed" in values:
             values = {"catch_up_seconds": CATCH_UP_SECONDS[values["missed"]], **values}
         after = replace(before, **values)
@@ -348,6 +354,23 @@ class TaskService:
 
         return await self._database.run(store)
 
+    async def fire(self, task_id: str, text: str, key: str | None) -> bool:
+        """Start a task by an event.
+
+        Args:
+            task_id: the task's id.
+            text: what happened.
+            key: names the event; two of one key start the task once.
+
+        Returns:
+            False if it is not started: it is paused or has ended, the event is known, or it has run often enough today.
+        """
+        return await self._database.run(stored_events.add_event, task_id, self._now(), text, key)
+
+    async def ended_since(self, since: datetime) -> list[tuple[Run, str]]:
+        """List the runs that ended with a result at a time or after, with the names of their tasks."""
+        return await self._database.run(stored_runs.finished_since, since)
+
     async def missing_runs(self, task: Task, first: str, last: str) -> list[datetime]:
         """List the occurrences in a time that has passed that there is no run of, or one that was missed or skipped.
 
@@ -413,7 +436,7 @@ class TaskService:
 
     def _planned(self, task: Task, now: datetime) -> Task:
         next_at = task.next_after(now)
-        if next_at is None and task.is_enabled:
+        if next_at is None and task.is_enabled and not task.is_triggered:
             raise TaskRefusedError(
                 f"{task.schedule_text} lies in the past: give a time to come; it is {task.local_text(now)} now"
                 if task.is_one_time
@@ -454,6 +477,19 @@ class TaskService:
         if "tool_groups" in values:
             values["tool_groups"] = self._groups(values["tool_groups"])
         return values
+
+    def _check_trigger(self, schedule: Triggered) -> None:
+        known = {each.name: each for each in self.services.triggers()}
+        trigger, given = known.get(schedule.trigger), dict(schedule.parameters)
+        if trigger is None:
+            names = ", ".join(sorted(known)) or "none"
+            raise NotFoundError(f"there is no trigger {schedule.trigger[:100]!r}; plugins have registered: {names}")
+        names = ", ".join(each for each in trigger.parameters if not each.endswith(SECRET)) or "none"
+        for name in given.keys() - trigger.parameters.keys():
+            raise UsageError(f"the trigger {trigger.name} has no parameter {name[:100]!r}; it has: {names}")
+        for name in trigger.required:
+            if not given.get(name):
+                raise UsageError(f"the trigger {trigger.name} needs {name}: {trigger.parameters[name]}")
 
     def _groups(self, names: tuple[str, ...]) -> tuple[str, ...] | None:
         if EVERY_GROUP in names:

@@ -5,24 +5,32 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import case, delete, func, select, update
+from sqlalchemy import case, delete, func, select, tuple_, update
 
-from oneclaw_scheduled_tasks.rows import run_from_row, to_milliseconds
+from oneclaw_scheduled_tasks.rows import run_from_row, to_milliseconds, to_moment
 from oneclaw_scheduled_tasks.tables import runs, tasks, workers
 from oneclaw_scheduled_tasks.task import WITH_RESULT, OverlapPolicy, Run, RunStatus
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence
 
     from sqlalchemy import Connection, Select
 
 KEPT_DAYS = 90
 SHOWN_RUNS = 50
-_MOST_QUEUED = 200
+_MOST_QUEUED = 50
 _WITH_RESULT = tuple(map(str, WITH_RESULT))
 _HAS_RESULT = runs.c.ended_at.is_not(None) & runs.c.status.in_(_WITH_RESULT)
 _IS_UNREAD = ~runs.c.is_read & _HAS_RESULT
 _UNFINISHED = (str(RunStatus.WAITING), str(RunStatus.RUNNING), str(RunStatus.INTERRUPTED))
+_TO_BEGIN = (str(RunStatus.WAITING), str(RunStatus.INTERRUPTED))
+# Asked for once a second by every worker, so it is one statement that is made once.
+_NEXT_MOMENTS = select(
+    select(func.min(tasks.c.next_at)).where(tasks.c.is_enabled).scalar_subquery(),
+    select(func.min(case((runs.c.is_queued, 0), else_=runs.c.not_before)))
+    .where(runs.c.ended_at.is_(None), runs.c.status.in_(_TO_BEGIN))
+    .scalar_subquery(),
+)
 
 
 def find_run(connection: Connection, run_id: str) -> Run | None:
@@ -66,6 +74,12 @@ def _named(connection: Connection, query: Select[Any]) -> list[tuple[Run, str]]:
     return found
 
 
+def next_moments(connection: Connection) -> tuple[datetime | None, datetime | None]:
+    """When a task is due next, and when a run may begin; long ago for one that is in the queue."""
+    due, begin = connection.execute(_NEXT_MOMENTS).one()
+    return to_moment(due), to_moment(begin)
+
+
 def to_queue(connection: Connection, now: datetime) -> list[Run]:
     """The runs that may begin and are not in the queue; unless runs of a task may overlap, one of each task."""
     earlier = runs.alias()
@@ -92,6 +106,8 @@ def to_queue(connection: Connection, now: datetime) -> list[Run]:
         )
         .order_by(runs.c.not_before, runs.c.id)
         .limit(_MOST_QUEUED)
+        # Of two workers, each takes the runs that the other has not.
+        .with_for_update(skip_locked=True, of=runs)
     )
     return [run_from_row(row) for row in connection.execute(query).mappings()]
 
@@ -185,11 +201,8 @@ def mark_read(connection: Connection, ids: Collection[str]) -> None:
 
 
 def note_queued(connection: Connection, queued: Sequence[Run]) -> None:
-    """Note that runs are in the queue, each as often as it was when it was read."""
-    for run in queued:
-        connection.execute(
-            update(runs).where(runs.c.id == run.id, runs.c.dispatches == run.dispatches).values(is_queued=True)
-        )
+    """Note that runs are in the queue."""
+    connection.execute(update(runs).where(runs.c.id.in_([run.id for run in queued])).values(is_queued=True))
 
 
 def begin_run(connection: Connection, run_id: str, dispatch: int, worker: str, now: datetime) -> Run | None:
@@ -291,43 +304,35 @@ def note_delivered(connection: Connection, run_id: str, problem: str | None) -> 
     connection.execute(update(runs).where(runs.c.id == run_id).values(values))
 
 
-def note_interrupted(connection: Connection, workers_gone: Collection[str]) -> int:
-    """Note that the runs of workers that are gone were interrupted; others will take them up.
+def take_up(connection: Connection, taken: Iterable[tuple[str, int, str]] | None = ()) -> list[tuple[str, int]]:
+    """Have runs go on whose workers are gone: each is put into the queue once more, with a number that counts up.
+
+    However many workers do so, each run is taken up once.
+
+    Args:
+        connection: of the transaction.
+        taken: what has been taken from the queue and not ended, as runs, their dispatches and the workers that took
+            them; ``None`` if there is no such queue any more.
 
     Returns:
-        How many.
+        The entries of the queue that mean nothing any more, as runs and their dispatches.
     """
-    statement = (
+    known = set(connection.execute(select(workers.c.id)).scalars())
+    is_begun = runs.c.status == str(RunStatus.RUNNING)
+    is_waiting = runs.c.is_queued & runs.c.status.in_(_TO_BEGIN)
+    stale = [(run_id, dispatch) for run_id, dispatch, worker in taken or () if worker not in known]
+    is_lost = is_waiting if taken is None else is_waiting & tuple_(runs.c.id, runs.c.dispatches).in_(stale)
+    connection.execute(
         update(runs)
-        .where(runs.c.worker.in_(list(workers_gone)), runs.c.status == str(RunStatus.RUNNING))
-        .values(status=str(RunStatus.INTERRUPTED), error="the worker stopped in the middle; another one takes it up")
-    )
-    return connection.execute(statement).rowcount
-
-
-def unfinished(connection: Connection) -> list[Run]:
-    """The runs that should be in the queue and that no worker has in its hands."""
-    known = select(workers.c.id)
-    query = select(runs).where(
-        runs.c.is_queued,
-        runs.c.status.in_(_UNFINISHED),
-        (runs.c.status != str(RunStatus.RUNNING)) | runs.c.worker.not_in(known),
-    )
-    return [run_from_row(row) for row in connection.execute(query.limit(_MOST_QUEUED)).mappings()]
-
-
-def queue_again(connection: Connection, lost: Sequence[Run]) -> None:
-    """Have runs queued whose entries are lost, such as with the queue's own tables."""
-    for run in lost:
-        connection.execute(
-            update(runs)
-            .where(runs.c.id == run.id, runs.c.dispatches == run.dispatches, runs.c.status == str(run.status))
-            .values(
-                status=str(RunStatus.WAITING if run.started_at is None else RunStatus.INTERRUPTED),
-                is_queued=False,
-                dispatches=run.dispatches + 1,
-            )
+        .where((is_begun & runs.c.worker.not_in(known)) | is_lost)
+        .values(
+            status=case((runs.c.started_at.is_(None), str(RunStatus.WAITING)), else_=str(RunStatus.INTERRUPTED)),
+            error=case((is_begun, "the worker stopped in the middle; another one takes it up"), else_=runs.c.error),
+            is_queued=False,
+            dispatches=runs.c.dispatches + 1,
         )
+    )
+    return stale
 
 
 def drop_waiting(connection: Connection, task_id: str) -> None:

@@ -251,20 +251,20 @@ def _plan(connection: Connection, task: Task, now: datetime, *, has_jumped: bool
         if task.overlap is OverlapPolicy.SKIP:
             to_run = ()
             for at in found.run:
-                _add_ended(connection, task, at, now, RunStatus.SKIPPED, SKIPPED)
+                add_ended(connection, task, at, now, RunStatus.SKIPPED, SKIPPED)
         elif task.overlap is OverlapPolicy.CANCEL_PREVIOUS:
             stop_runs(connection, now, REPLACED, task_id=task.id)
     for at in to_run:
         begin = max(now, task.begin_of(at))
         add_run(connection, Run(id=run_id(task.id, at), task_id=task.id, scheduled_at=at, not_before=begin))
     for at in found.missed:
-        _add_ended(connection, task, at, now, RunStatus.MISSED, MISSED)
+        add_ended(connection, task, at, now, RunStatus.MISSED, MISSED)
     _set_plan(connection, task.id, task.next_after(now), now)
     if task.is_one_time:
         connection.execute(update(tasks).where(tasks.c.id == task.id).values(is_enabled=False))
 
 
-def _add_ended(connection: Connection, task: Task, at: datetime, now: datetime, status: RunStatus, reason: str) -> None:
+def add_ended(connection: Connection, task: Task, at: datetime, now: datetime, status: RunStatus, reason: str) -> None:
     """Note an occurrence that is not run."""
     add_run(
         connection,

@@ -9,7 +9,7 @@ from sqlalchemy import BigInteger, Boolean, Column, Float, Index, Integer, MetaD
 
 METADATA = MetaData()
 
-SCHEMA_VERSION = 4
+SCHEMA_VERSION = 5
 
 schema_version = Table("task_schema_version", METADATA, Column("version", Integer, nullable=False))
 
@@ -72,6 +72,7 @@ runs = Table(
     Column("answer", Text),
     Column("is_delivered", Boolean, nullable=False),
     Column("is_read", Boolean, nullable=False, server_default=true()),
+    Column("event", Text),
     Index("task_runs_by_task", "task_id", "scheduled_at"),
     Index("task_runs_by_end", "ended_at"),
     # What the workers look for again and again is a handful of a table that grows.
@@ -80,6 +81,12 @@ runs = Table(
         "not_before",
         sqlite_where=text("is_queued = 0"),
         postgresql_where=text("NOT is_queued"),
+    ),
+    Index(
+        "task_runs_open",
+        "status",
+        sqlite_where=text("ended_at IS NULL"),
+        postgresql_where=text("ended_at IS NULL"),
     ),
 )
 

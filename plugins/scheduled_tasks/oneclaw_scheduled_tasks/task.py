@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from oneclaw_core import UsageError
 from oneclaw_scheduled_tasks.missed import MissedPolicy
 from oneclaw_scheduled_tasks.occurrences import Occurrences
-from oneclaw_scheduled_tasks.schedules import WEEKDAYS, OneTime, Schedule
+from oneclaw_scheduled_tasks.schedules import WEEKDAYS, OneTime, Schedule, Triggered
 from oneclaw_scheduled_tasks.zones import find_zone
 
 if TYPE_CHECKING:
@@ -176,6 +176,11 @@ class Task:
         """True if it is due once."""
         return isinstance(self.schedule, OneTime)
 
+    @property
+    def is_triggered(self) -> bool:
+        """True if events start it, and not the clock."""
+        return isinstance(self.schedule, Triggered)
+
 
 class RunStatus(StrEnum):
     """The state of a run."""
@@ -233,6 +238,7 @@ class Run:
         answer: the final answer.
         is_delivered: whether its result has been sent where the task says.
         is_read: whether the user has seen its result.
+        event: what a trigger reported that started it.
     """
 
     id: str
@@ -258,6 +264,7 @@ class Run:
     answer: str | None = None
     is_delivered: bool = False
     is_read: bool = False
+    event: str | None = None
 
     @property
     def makes_up(self) -> bool:

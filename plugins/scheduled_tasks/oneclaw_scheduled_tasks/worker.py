@@ -1,44 +1,49 @@
-"""A worker: finds what is due, takes runs from the queue and does them, and takes up what dead workers have left."""
+"""A worker: finds what is due, takes runs from the queue and does them, and takes up what dead workers have left.
+
+While there is nothing to do, it asks the database once a second when there will be, and the queue is not even imported.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import logging
+import math
 import os
 import socket
 import time
 import uuid
 from concurrent.futures import CancelledError as FutureCancelledError
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from importlib import import_module
 from typing import TYPE_CHECKING
 
 from oneclaw_core import OneClaw, StoreError
 from oneclaw_scheduled_tasks import stored_runs, stored_tasks, stored_workers
-from oneclaw_scheduled_tasks.attempt import Outcome, attempt
 from oneclaw_scheduled_tasks.database import TaskDatabase, tasks_database_url
-from oneclaw_scheduled_tasks.delivery import deliver
+from oneclaw_scheduled_tasks.doing import Doing
 from oneclaw_scheduled_tasks.engine import Engine, HandedBack
 from oneclaw_scheduled_tasks.liveness import BEAT_SECONDS, DEAD_SECONDS, Watch
 from oneclaw_scheduled_tasks.planner import Planner
 from oneclaw_scheduled_tasks.stored_workers import WorkerState
-from oneclaw_scheduled_tasks.task import RunStatus
+from oneclaw_scheduled_tasks.watchers import Watchers
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
     from typing import Any
 
+    from oneclaw_core import Home
     from oneclaw_scheduled_tasks.task import Run, Task
 
 TICK_SECONDS = 1.0
 STOP_SECONDS = 0.4
-SEARCH_SECONDS = 60.0
+# What clocks that are wrong have planned, also on other machines, is looked for so often.
+PLAN_SECONDS = 10.0
+# The queue is got ready so long before something is due, and is stopped so long after all is done.
+READY = timedelta(seconds=10)
+LINGER_SECONDS = 15.0
 HOUSEKEEPING_SECONDS = 3600.0
-# A run in the middle of which so many workers died is likely to be what killed them.
-MOST_INTERRUPTIONS = 5
-_BUSY_PAUSE = timedelta(seconds=15)
 _RESTART_SECONDS = 5.0
 
 _log = logging.getLogger("oneclaw.tasks")
@@ -81,18 +86,19 @@ class Worker:
         clock: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
         self.id = uuid.uuid4().hex
-        self._app = app
         self._database = database
         self._options = options
-        self._report = report
         self._clock = clock
         self._planner = Planner(database, clock)
+        self._watchers = Watchers(app.services, database, clock)
+        self._doing = Doing(app, database, self.id, report, clock)
         self._stop = asyncio.Event()
         self._lost = asyncio.Event()
         self._is_stopping = False
+        self._planned_at = -math.inf
+        self._busy_at = -math.inf
+        self._cleaned_at = -math.inf
         self._running: set[asyncio.Task[Any]] = set()
-        # The attempts under way, by the ids of their runs.
-        self._attempts: dict[str, asyncio.Task[Any]] = {}
         self._watch = Watch(options.dead_seconds)
         self._engine = Engine(database.url, self.id, options.concurrency, self._work)
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -116,15 +122,12 @@ class Worker:
         await self._database.run(stored_workers.add_worker, self._state())
         loops: list[asyncio.Task[Any]] = []
         try:
-            await asyncio.to_thread(_import_what_runs_need)
-            await asyncio.to_thread(self._engine.start)
             await self._database.run(stored_tasks.replan, self._clock())
+            await self._database.run(stored_runs.take_up)
             loops = [
                 asyncio.create_task(self._repeat(self._options.beat_seconds, self._beat)),
                 asyncio.create_task(self._repeat(TICK_SECONDS, self._tick)),
-                asyncio.create_task(self._repeat(STOP_SECONDS, self._look_for_stopped)),
-                asyncio.create_task(self._repeat(SEARCH_SECONDS, self._look_for_lost)),
-                asyncio.create_task(self._repeat(HOUSEKEEPING_SECONDS, self._keep_house)),
+                asyncio.create_task(self._repeat(STOP_SECONDS, self._doing.let_go_of_stopped)),
             ]
             waits = [asyncio.create_task(self._stop.wait()), asyncio.create_task(self._lost.wait())]
             try:
@@ -141,6 +144,7 @@ class Worker:
         # Others must not take this worker for dead while its runs finish: it goes on beating.
         beating, others = loops[:1], loops[1:]
         await _cancel(others)
+        await self._watchers.close()
         ending = asyncio.create_task(asyncio.to_thread(self._engine.stop, grace))
         try:
             deadline = time.monotonic() + grace
@@ -150,12 +154,12 @@ class Worker:
             await _cancel(list(self._running))
             await _cancel(beating)
             await ending
-            with suppress(StoreError):
-                await self._database.run(self._leave)
-
-    def _leave(self, connection: Any) -> None:
-        stored_runs.note_interrupted(connection, [self.id])
-        stored_workers.remove_workers(connection, [self.id])
+            try:
+                await self._database.run(stored_workers.remove_workers, [self.id])
+                await self._take_up()
+            except Exception as error:  # noqa: BLE001  # others find out by themselves that this worker is gone
+                _log.warning("this worker's runs were not handed back: %s", error)
+            await asyncio.to_thread(self._engine.close)
 
     def _state(self) -> WorkerState:
         from importlib.metadata import PackageNotFoundError, version
@@ -176,37 +180,60 @@ class Worker:
             beat_at=now,
         )
 
-    async def _repeat(self, seconds: float, step: Callable[[], Coroutine[Any, Any, None]]) -> None:
+    async def _repeat(self, seconds: float, step: Callable[[], Coroutine[Any, Any, float | None]]) -> None:
         while True:
+            pause: float | None = None
             try:
-                await step()
+                pause = await step()
             except asyncio.CancelledError:
                 raise
             except Exception as error:  # noqa: BLE001  # a database that is away for a while must not end the worker
                 _log.error("a worker's step failed: %s", error, exc_info=error)
-            await asyncio.sleep(seconds)
+            await asyncio.sleep(seconds if pause is None else min(seconds, pause))
 
-    async def _tick(self) -> None:
-        """Make runs of what is due, and queue what may begin."""
-        if not await self._planner.tick():
-            return
+    async def _tick(self) -> float | None:
+        """Make runs of what is due, and queue what may begin.
+
+        Returns:
+            In how many seconds something is due, if that is known.
+        """
+        if not self._planner.is_steady():
+            return None
         now = self._clock()
-        while waiting := await self._database.run(stored_runs.to_queue, now):
-            await asyncio.to_thread(self._engine.enqueue, [(run.id, run.dispatches) for run in waiting])
-            await self._database.run(stored_runs.note_queued, waiting)
+        due, begin = await self._database.run(stored_runs.next_moments)
+        if (due is not None and due <= now) or time.monotonic() - self._planned_at >= PLAN_SECONDS:
+            await self._planner.tick()
+            self._planned_at = time.monotonic()
+            due, begin = await self._database.run(stored_runs.next_moments)
+            now = self._clock()  # or the run that was just made would wait for the next look
+        upcoming = due if due is not None and due > now else None
+        if self._running or any(each is not None and each <= now + READY for each in (upcoming, begin)):
+            self._busy_at = time.monotonic()
+            await self._wake_queue()
+        elif self._engine.is_running and time.monotonic() - self._busy_at >= LINGER_SECONDS:
+            await asyncio.to_thread(self._engine.stop)
+        while begin is not None and begin <= now and await self._database.run(self._queue_ready, now):
+            pass
+        if self._engine.is_running and time.monotonic() - self._cleaned_at >= HOUSEKEEPING_SECONDS:
+            self._cleaned_at = time.monotonic()
+            await self._keep_house()
+        return max(0.0, (upcoming - self._clock()).total_seconds()) if upcoming is not None else None
 
-    async def _look_for_stopped(self) -> None:
-        """Let go of runs that somebody has stopped, or whose task is deleted."""
-        if not self._attempts:
-            return
-        attempts = dict(self._attempts)
-        running = await self._database.run(stored_runs.still_running, self.id)
-        for run_id in attempts.keys() - running:
-            attempts[run_id].cancel()
+    async def _wake_queue(self) -> None:
+        if not self._engine.is_running:
+            await asyncio.to_thread(_import_what_runs_need)
+            await asyncio.to_thread(self._engine.start)
+            await self._take_up()
+
+    def _queue_ready(self, connection: Any, now: datetime) -> bool:
+        ready = stored_runs.to_queue(connection, now)
+        for run in ready:
+            self._engine.enqueue(connection, run)
+        stored_runs.note_queued(connection, ready)
+        return bool(ready)
 
     async def _beat(self) -> None:
         """Say that this worker lives, and take up what others have left that do not."""
-        holders = frozenset[str]() if self._is_stopping else await asyncio.to_thread(self._engine.holders)
 
         def beat(connection: Any) -> tuple[bool, list[WorkerState]]:
             is_known = stored_workers.beat(connection, self.id, self._clock(), is_stopping=self._is_stopping)
@@ -218,181 +245,58 @@ class Worker:
             self._lost.set()
             return
         dead = self._watch.dead({each.id: each.beats for each in workers if each.id != self.id}, time.monotonic())
-        # Read before the list of workers: a worker that has taken a run by then has announced itself before.
-        gone = holders - {each.id for each in workers} | dead
-        if not gone or self._is_stopping:
+        if self._is_stopping:
             return
+        if dead:
+            await self._database.run(stored_workers.remove_workers, dead)
+            await self._take_up()
+        # The one that has worked for longest; all list them in the same order.
+        first = next(each.id for each in workers if not each.is_stopping)
+        await self._watchers.refresh(is_first=first == self.id)
 
-        def bury(connection: Any) -> None:
-            stored_runs.note_interrupted(connection, gone)
-            stored_workers.remove_workers(connection, dead)
-
-        await self._database.run(bury)
-        await asyncio.to_thread(self._engine.take_up, gone)
-
-    async def _look_for_lost(self) -> None:
-        """Queue again what should be in the queue and is not."""
-        unfinished = await self._database.run(stored_runs.unfinished)
-        living = await asyncio.to_thread(self._engine.living, [(each.id, each.dispatches) for each in unfinished])
-        lost = [each for each in unfinished if (each.id, each.dispatches) not in living]
-        if lost:
-            await self._database.run(stored_runs.queue_again, lost)
+    async def _take_up(self) -> None:
+        """Have the runs of workers that are gone go on."""
+        # Read before the list of workers: one that has taken a run by then has announced itself before.
+        taken = await asyncio.to_thread(self._engine.taken)
+        if stale := await self._database.run(stored_runs.take_up, taken):
+            await asyncio.to_thread(self._engine.remove, stale)
 
     async def _keep_house(self) -> None:
         now = self._clock()
         await self._database.run(stored_runs.remove_old, now)
         await asyncio.to_thread(self._engine.remove_old, now - timedelta(days=stored_runs.KEPT_DAYS))
 
+    @property
+    def _takes_runs(self) -> bool:
+        return self._engine.is_running and not self._is_stopping and not self._lost.is_set()
+
     def _work(self, run_id: str, dispatch: int) -> None:
         """Do a run: called in a thread of the engine's, done in the event loop."""
         loop = self._loop
-        if loop is None or self._is_stopping or self._lost.is_set():
+        if loop is None or not self._takes_runs:
             raise HandedBack
         coroutine = self._do(run_id, dispatch)
         try:
-            is_done = asyncio.run_coroutine_threadsafe(coroutine, loop).result()
+            asyncio.run_coroutine_threadsafe(coroutine, loop).result()
         except (FutureCancelledError, RuntimeError):
             coroutine.close()
             raise HandedBack from None
-        if not is_done:
-            raise HandedBack
 
-    async def _do(self, run_id: str, dispatch: int) -> bool:
-        """Do a run.
-
-        Returns:
-            Whether its entry can leave the queue.
-        """
+    async def _do(self, run_id: str, dispatch: int) -> None:
         this = asyncio.current_task()
         assert this is not None
         self._running.add(this)
         try:
-            if self._is_stopping or self._lost.is_set():
-                return False
-            return await self._do_known(run_id, dispatch)
-        except Exception as error:  # noqa: BLE001  # nothing can be noted, so nothing is sure
+            if not self._takes_runs:
+                raise HandedBack
+            await self._doing.do(run_id, dispatch)
+        except Exception as error:
             # A worker that begins anew, this one or another, takes it up.
             _log.error("the run %s is let go: %s", run_id, error, exc_info=error)
             self._lost.set()
-            return False
+            raise HandedBack from error
         finally:
             self._running.discard(this)
-
-    async def _do_known(self, run_id: str, dispatch: int) -> bool:
-        now = self._clock()
-
-        def begin(connection: Any) -> tuple[Run | None, Task | None]:
-            run = stored_runs.begin_run(connection, run_id, dispatch, self.id, now)
-            return run, stored_tasks.find_task(connection, run.task_id) if run is not None else None
-
-        run, task = await self._database.run(begin)
-        if run is None or task is None:
-            return True
-        if run.status.is_final:
-            await self._deliver(task, run)
-            return True
-        self._report(task, replace(run, status=RunStatus.RUNNING))
-        try:
-            if run.interruptions >= MOST_INTERRUPTIONS:
-                error = f"workers died in the middle of it {run.interruptions} times; it is not tried again"
-                outcome = Outcome(error=error, may_retry=False)
-            else:
-                attempting = asyncio.create_task(self._attempt(task, run))
-                self._attempts[run_id] = attempting
-                try:
-                    await asyncio.wait([attempting])
-                finally:
-                    del self._attempts[run_id]
-                    await _cancel([attempting])
-                if attempting.cancelled():
-                    return await self._let_go(task, run)
-                outcome = attempting.result()
-        except asyncio.CancelledError:
-            await self._hand_back(run_id)
-            raise
-        return await self._finish(task, run, outcome)
-
-    async def _attempt(self, task: Task, run: Run) -> Outcome:
-        async def record(**columns: Any) -> None:
-            await self._database.run(stored_runs.change_run, run.id, self.id, columns)
-
-        try:
-            return await attempt(self._app, task, run, record)
-        except (asyncio.CancelledError, StoreError):
-            raise
-        except Exception as error:  # noqa: BLE001  # a run that broke is a run that failed, and no reason to stop
-            _log.error("unexpected %s in the run %s", type(error).__name__, run.id, exc_info=error)
-            return Outcome(error=f"unexpected {type(error).__name__}; the traceback is in the log")
-
-    async def _let_go(self, task: Task, run: Run) -> bool:
-        """Note what a run has used that was stopped; of a deleted task there is nothing to note it in."""
-        await self._database.run(stored_runs.note_used, run.id, await self._used(run.id))
-        stopped = await self._database.run(stored_runs.find_run, run.id)
-        if stopped is not None:
-            self._report(task, stopped)
-        return True
-
-    async def _hand_back(self, run_id: str) -> None:
-        with suppress(StoreError):
-            await self._database.run(
-                stored_runs.change_run,
-                run_id,
-                self.id,
-                {
-                    "status": RunStatus.INTERRUPTED,
-                    "is_cut_off": True,
-                    "error": "the worker was stopped in the middle; another one takes it up",
-                },
-            )
-
-    async def _finish(self, task: Task, run: Run, outcome: Outcome) -> bool:
-        now = self._clock()
-        columns: dict[str, Any] = {"error": outcome.error}
-        notes = [run.notes or "", *outcome.notes]
-        columns["notes"] = "; ".join(dict.fromkeys(each for each in notes if each)) or None
-        if outcome.is_busy:
-            columns |= {"status": RunStatus.WAITING, "not_before": now + _BUSY_PAUSE}
-        elif outcome.answer is not None:
-            status = RunStatus.NEEDS_PERMISSION if outcome.is_denied else RunStatus.SUCCESS
-            columns |= {"status": status, "answer": outcome.answer, "ended_at": now}
-        elif outcome.may_retry and run.attempt <= task.retries:
-            later = now + task.retry_delay(run.attempt)
-            columns |= {"status": RunStatus.WAITING, "not_before": later, "attempt": run.attempt + 1}
-            columns["is_cut_off"] = True
-        else:
-            columns |= {"status": RunStatus.FAILED, "ended_at": now}
-        if columns["status"] == RunStatus.WAITING:
-            columns |= {"is_queued": False, "dispatches": run.dispatches + 1}
-        columns |= await self._used(run.id)
-        is_mine = await self._database.run(stored_runs.change_run, run.id, self.id, columns)
-        finished = await self._database.run(stored_runs.find_run, run.id)
-        if not is_mine or finished is None:
-            await self._database.run(stored_runs.note_used, run.id, await self._used(run.id))
-            # Somebody has taken it up, or stopped it, or deleted the task.
-            return finished is None or finished.status.is_final
-        self._report(task, finished)
-        if finished.status.is_final:
-            await self._deliver(task, finished)
-        return True
-
-    async def _used(self, run_id: str) -> dict[str, Any]:
-        session = await self._app.store.find_session(f"scheduled-{run_id}")
-        if session is None:
-            return {}
-        totals = await self._app.store.usage_totals(session.id)
-        return {
-            "input_tokens": totals.input_tokens or 0,
-            "output_tokens": totals.output_tokens or 0,
-            "cost": totals.cost,
-        }
-
-    async def _deliver(self, task: Task, run: Run) -> None:
-        try:
-            problem = await deliver(task, run, self._app.services.channel)
-        except Exception as error:  # noqa: BLE001  # the run is complete even if its message fails
-            _log.error("the result of the run %s was not delivered", run.id, exc_info=error)
-            problem = f"the result was not delivered: unexpected {type(error).__name__}"
-        await self._database.run(stored_runs.note_delivered, run.id, problem)
 
 
 async def work(
@@ -416,22 +320,44 @@ async def work(
 
     home = find_home()
     home.create()
+    has_begun = False
+
+    def note_begun(worker: Worker) -> None:
+        nonlocal has_begun
+        has_begun = True
+        began(worker)
+
     while not stop.is_set():
-        # Tools may read in the workspace alone: where a worker happens to be started means nothing.
-        async with (
-            OneClaw.open(start_directory=home.workspace) as app,
-            await TaskDatabase.open(tasks_database_url(app.home.database_url)) as database,
-        ):
-            worker = Worker(app, database, options, report)
-            began(worker)
-            stopping = asyncio.create_task(_pass_on(stop, worker))
-            try:
-                await worker.run()
-            finally:
-                await _cancel([stopping])
+        try:
+            await _work_once(home, options, stop, report, note_begun)
+        except StoreError as error:
+            if not has_begun:
+                raise
+            _log.warning("the database is out of reach, and is tried again: %s", error)
         if not stop.is_set():
             with suppress(TimeoutError):
                 await asyncio.wait_for(stop.wait(), _RESTART_SECONDS)
+
+
+async def _work_once(
+    home: Home,
+    options: WorkerOptions,
+    stop: asyncio.Event,
+    report: Callable[[Task, Run], None],
+    began: Callable[[Worker], None],
+) -> None:
+    # Tools may read in the workspace alone: where a worker happens to be started means nothing.
+    async with (
+        OneClaw.open(start_directory=home.workspace) as app,
+        await TaskDatabase.open(tasks_database_url(app.home.database_url)) as database,
+    ):
+        worker = Worker(app, database, options, report)
+        began(worker)
+        stopping = asyncio.create_task(_pass_on(stop, worker))
+        try:
+            await worker.run()
+        finally:
+            await _cancel([stopping])
 
 
 def _import_what_runs_need() -> None:

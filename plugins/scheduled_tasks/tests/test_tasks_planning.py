@@ -178,21 +178,52 @@ def test_the_log_is_kept_for_ninety_days_and_goes_with_the_task(database):
     assert log(database) == {}
 
 
-def test_runs_whose_entry_is_lost_are_queued_again(database):
+def test_runs_of_workers_that_are_gone_are_queued_again_once(database):
     database.run_here(stored_tasks.add_task, task())
     plan(database, datetime(2026, 1, 1, 14, 0, 5, tzinfo=UTC))
     (run,) = database.run_here(stored_runs.to_queue, BEGIN + timedelta(days=1))
     database.run_here(stored_runs.note_queued, [run])
     worker = WorkerState(id="w", host="h", pid=1, version="1", concurrency=1, started_at=BEGIN, beats=0, beat_at=BEGIN)
     database.run_here(stored_workers.add_worker, worker)
+    # Taken from the queue by a worker that lives, and not begun.
+    assert database.run_here(stored_runs.take_up, [(run.id, 0, "w")]) == []
     database.run_here(stored_runs.begin_run, run.id, 0, "w", BEGIN)
-    assert database.run_here(stored_runs.unfinished) == []
+    assert database.run_here(stored_runs.take_up, [(run.id, 0, "w")]) == []
+    assert database.run_here(stored_runs.to_queue, BEGIN + timedelta(days=1)) == []
 
     database.run_here(stored_workers.remove_workers, ["w"])
-    lost = database.run_here(stored_runs.unfinished)
-    database.run_here(stored_runs.queue_again, lost)
+    for _ in range(2):
+        assert database.run_here(stored_runs.take_up, [(run.id, 0, "w")]) == [(run.id, 0)]
     (again,) = database.run_here(stored_runs.to_queue, BEGIN + timedelta(days=1))
     assert (again.dispatches, again.status) == (1, RunStatus.INTERRUPTED)
+
+
+def test_a_run_that_a_worker_took_and_did_not_begin_is_queued_again(database):
+    database.run_here(stored_tasks.add_task, task())
+    plan(database, datetime(2026, 1, 1, 14, 0, 5, tzinfo=UTC))
+    (run,) = database.run_here(stored_runs.to_queue, BEGIN + timedelta(days=1))
+    database.run_here(stored_runs.note_queued, [run])
+
+    for _ in range(2):
+        assert database.run_here(stored_runs.take_up, [(run.id, 0, "gone")]) == [(run.id, 0)]
+    (again,) = database.run_here(stored_runs.to_queue, BEGIN + timedelta(days=1))
+    assert (again.dispatches, again.status, again.error) == (1, RunStatus.WAITING, None)
+
+
+def test_workers_know_when_there_is_something_to_do(database):
+    assert database.run_here(stored_runs.next_moments) == (None, None)
+    database.run_here(stored_tasks.add_task, task(jitter_seconds=60))
+    due = datetime(2026, 1, 1, 14, tzinfo=UTC)
+    assert database.run_here(stored_runs.next_moments) == (due, None)
+    plan(database, due)
+    (run,) = database.run_here(stored_runs.runs_of, "0123456789ab")
+    tomorrow = due + timedelta(days=1)
+    assert database.run_here(stored_runs.next_moments) == (tomorrow, run.not_before)
+    database.run_here(stored_runs.note_queued, [run])
+    _, begin = database.run_here(stored_runs.next_moments)
+    assert begin < BEGIN
+    database.run_here(stored_runs.begin_run, run.id, 0, "w", due)
+    assert database.run_here(stored_runs.next_moments) == (tomorrow, None)
 
 
 def test_a_newer_database_is_left_alone(database):
@@ -364,7 +395,8 @@ def test_a_database_of_the_first_version_opens(database):
     prefix = "oneclaw_tasks." if database.url.startswith("postgresql") else ""
 
     def go_back(connection):
-        for table, column in (("task_definitions", "overlap"), ("task_runs", "is_read")):
+        connection.execute(text(f"DROP INDEX {prefix}task_runs_open"))
+        for table, column in (("task_definitions", "overlap"), ("task_runs", "is_read"), ("task_runs", "event")):
             connection.execute(text(f"ALTER TABLE {prefix}{table} DROP COLUMN {column}"))
         tasks = f"{prefix}task_definitions"
         for column in ("jitter_seconds", "channels"):

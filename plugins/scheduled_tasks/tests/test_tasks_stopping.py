@@ -1,0 +1,137 @@
+"""Runs that are stopped in the middle of a call, of an answer and of a question, by a worker in this process.
+
+A model that is asked once more than its script says is a fault.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from contextlib import asynccontextmanager
+
+import pytest
+from oneclaw_scheduled_tasks.database import TaskDatabase, tasks_database_url
+from oneclaw_scheduled_tasks.schedules import ScheduleWords
+from oneclaw_scheduled_tasks.service import TaskService, TaskWords
+from oneclaw_scheduled_tasks.stored_runs import stop_runs
+from oneclaw_scheduled_tasks.task import RunStatus
+from oneclaw_scheduled_tasks.worker import Worker, WorkerOptions
+
+from oneclaw_core import hookimpl, tool
+from oneclaw_core.providers import TextDelta
+from oneclaw_core.testing.scripted import ScriptedProvider
+
+pytestmark = pytest.mark.one_python
+
+SECONDS = 90
+
+
+class Held:
+    """Something that is under way, and does not end by itself."""
+
+    def __init__(self):
+        self.begun = asyncio.Event()
+        self.ended_at = None
+
+    async def forever(self):
+        self.begun.set()
+        try:
+            await asyncio.Event().wait()
+        finally:
+            self.ended_at = time.monotonic()
+
+
+class Tools:
+    """A plugin with a tool that is held, and one that asks first."""
+
+    def __init__(self):
+        self.held = Held()
+        self.calls = []
+
+    @hookimpl
+    def register_tools(self, register):
+        @tool
+        async def hold() -> str:
+            """Hold on."""
+            await self.held.forever()
+
+        @tool(required_permissions=("network.private",))
+        async def ask_first() -> str:
+            """Ask first."""
+            self.calls.append("ask_first")
+            return "done"
+
+        for each in (hold, ask_first):
+            register(each)
+
+
+@asynccontextmanager
+async def worker_of(claw, database):
+    worker = Worker(claw, database, WorkerOptions(grace_seconds=0))
+    working = asyncio.create_task(worker.run())
+    try:
+        yield worker
+    finally:
+        worker.stop()
+        await working
+
+
+async def stopped_in_the_middle(under, plugin, in_the_middle, by):
+    """Have a run begin, stop it, and give how long that took, the run, its messages and what is left of it."""
+    async with under.opened() as claw:
+        url = tasks_database_url(claw.home.database_url)
+        async with TaskService.open(claw.services) as service, await TaskDatabase.open(url) as database:
+            daily = ScheduleWords(schedule_type="daily", hour=9)
+            words = TaskWords(name="x", prompt="x", when=daily, model="scripted/model", is_notified=False)
+            task = await service.new(words)
+            await service.add(task)
+            async with worker_of(claw, database) as worker, asyncio.timeout(SECONDS):
+                run = await service.run(task.id)
+                await in_the_middle.begun.wait()
+                begun = time.monotonic()
+                if by == "a command":
+                    await service.stop_run(run.id)
+                else:  # as another machine does
+                    await database.run(stop_runs, service._now(), "it was stopped", run_id=run.id)
+                while in_the_middle.ended_at is None or worker._running:
+                    await asyncio.sleep(0.01)
+                seconds = in_the_middle.ended_at - begun
+                await asyncio.sleep(0.5)
+                found = await service.find_run(run.id)
+                messages = await claw.store.messages(found.session)
+    return seconds, found, [(str(each.type), each.error_type or "") for each in messages]
+
+
+@pytest.mark.parametrize("by", ["a command", "another machine"])
+@pytest.mark.parametrize("middle", ["call", "answer", "question"])
+def test_a_stop_takes_effect_within_a_second_in_the_middle(oneclaw_factory, monkeypatch, tmp_path, middle, by):
+    times = []
+    for attempt in range(4):  # a machine that has much to do is slow sometimes
+        plugin = Tools()
+        under = oneclaw_factory(["scheduled_tasks", plugin], home=tmp_path / f"{attempt}")
+        if middle == "call":
+            under.model.calls("hold")
+        elif middle == "question":
+            under.model.calls("ask_first")
+
+            async def hang(request, held=plugin.held):
+                await held.forever()
+
+            monkeypatch.setattr(under.user, "answer", hang)
+        else:
+
+            async def stream(provider, request, held=plugin.held):
+                yield TextDelta("The beginning of")
+                await held.forever()
+
+            monkeypatch.setattr(ScriptedProvider, "stream", stream)
+        seconds, run, messages = asyncio.run(stopped_in_the_middle(under, plugin, plugin.held, by))
+
+        assert run.status is RunStatus.STOPPED
+        assert plugin.calls == []
+        if middle != "answer":
+            assert messages[-1] == ("tool_result", "interrupted")
+        times.append(seconds)
+        if seconds < 1:
+            break
+    assert min(times) < 1, times
