@@ -232,7 +232,7 @@ async def _by_drive(google: GoogleClient, method_id: str, **arguments: Any) -> d
     except GoogleError as error:
         if error.status not in (403, 404) or not missing_scopes(("drive",), google.account.scopes):
             raise
-        needed = lacking_scopes(google.account, google.context.tool_name, ("drive",))
+        needed = lacking_scopes(google.account, google.need, ("drive",))
         message = f"Comments on a file that was not made by OneClaw are out of sight. {needed}"
         raise GoogleError("not_available", message, status=error.status) from None
 

@@ -31,7 +31,7 @@ from oneclaw_google_workspace.gmail_settings.reading import (
     vacation_row,
 )
 from oneclaw_google_workspace.problems import GoogleError, invalid
-from oneclaw_google_workspace.scopes import TOOL_SCOPES, missing_scopes, service_of
+from oneclaw_google_workspace.scopes import Need, missing_scopes
 from oneclaw_google_workspace.wording import counted
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ _MOST_AT_ONCE = 1_000
 _MOST_APPLIED = 10_000
 _PAGE = 500
 # The tool that does the same to mail, whose access is needed.
-_CHANGING_MAIL = "gmail_label_add"
+_CHANGING_MAIL = Need.of_tool("gmail_label_add")
 # Which arguments each setting has.
 _ARGUMENTS = {
     "signature": {"send_as_email", "signature_html"},
@@ -265,11 +265,10 @@ class _Matches:
 
 def _require_changes_of_mail(google: GoogleClient) -> None:
     """Go on only if the user has signed in for changes of mail, too."""
-    if service_of(_CHANGING_MAIL) in google.account.read_only:
+    if _CHANGING_MAIL.service in google.account.read_only:
         raise GoogleError("not_available", reading_only(google.account, _CHANGING_MAIL))
-    needed = TOOL_SCOPES[_CHANGING_MAIL]
-    if missing_scopes(needed, google.account.writing_scopes):
-        raise GoogleError("not_available", lacking_scopes(google.account, _CHANGING_MAIL, needed))
+    if missing_scopes(_CHANGING_MAIL.scopes, google.account.writing_scopes):
+        raise GoogleError("not_available", lacking_scopes(google.account, _CHANGING_MAIL, _CHANGING_MAIL.scopes))
 
 
 async def _delete_filter(google: GoogleClient, filter_id: str) -> dict[str, Any]:
