@@ -1,4 +1,4 @@
-"""What the arguments of a running tool call say to every tool: the account, and the files that it is about."""
+"""The arguments that every tool takes: the account, and the files that a call is about."""
 
 from __future__ import annotations
 

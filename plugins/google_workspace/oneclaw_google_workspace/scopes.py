@@ -206,7 +206,7 @@ _BROADER: dict[str, tuple[str, ...]] = {
 
 @dataclass(frozen=True, slots=True)
 class Need:
-    """What a call needs of a sign-in.
+    """The sign-in that a call needs.
 
     Attributes:
         caller: what is called, for messages.

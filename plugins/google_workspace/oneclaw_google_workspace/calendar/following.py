@@ -219,7 +219,7 @@ def _written(rule: Mapping[str, str]) -> str:
 
 
 def _wall(when: When, zone: ZoneInfo) -> datetime:
-    """What clocks on the wall show."""
+    """Return the wall-clock time."""
     if isinstance(when, datetime):
         return when.astimezone(zone).replace(tzinfo=None)
     return datetime(when.year, when.month, when.day)

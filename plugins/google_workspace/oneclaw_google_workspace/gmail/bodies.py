@@ -57,7 +57,7 @@ class ForwardedFile:
 
     @property
     def size(self) -> int:
-        """How many bytes it has."""
+        """The size in bytes."""
         return self.part.size
 
 
@@ -108,7 +108,7 @@ def forwarded_files(message: Mapping[str, Any]) -> list[ForwardedFile]:
 
 
 async def _content(google: GoogleClient, message: Mapping[str, Any]) -> tuple[str, str, str]:
-    """What a mail says as text, as HTML if it has some, and what of it is missing."""
+    """Return the content of a mail as text, as HTML if it has some, and the parts that are missing."""
     payload, message_id = message.get("payload", {}), str(message.get("id", ""))
     body = await read_body(google, message_id, take_apart(payload).texts, as_html=False)
     pieces: list[str] = []

@@ -27,7 +27,7 @@ _SILENT_TAGS = frozenset((
     "script", "style", "title", "template", "svg", "iframe", "object", "embed", "noscript", "head", "audio",
     "video", "canvas", "datalist",
 ))  # fmt: skip
-# Elements with a colour of their own, or an attribute for one.
+# Elements with a separate colour, or an attribute for one.
 _COLORED_TAGS = frozenset({"a", "font", "body"})
 _CUTTING = frozenset({"hidden", "clip", "scroll", "auto"})
 # Below this contrast, by WCAG 2, letters and background are one to the eye; that of black on white is 21.
@@ -53,7 +53,7 @@ _UNSEEN_RUN = re.compile("[\u200c\u200d\ufe00-\ufe0f\U000e0100-\U000e01ef]{2,}|[
 
 @dataclass(frozen=True, slots=True)
 class _Look:
-    """What an element hands down; a colour is ``None`` where it is not known."""
+    """The inherited style of an element; a colour is ``None`` where it is not known."""
 
     color: Color | None = (0.0, 0.0, 0.0)
     ground: Color | None = (255.0, 255.0, 255.0)
@@ -143,7 +143,7 @@ def _is_outside(style: Style) -> bool:
 
 
 def _look(element: HtmlElement, style: Style, inherited: _Look) -> _Look:
-    """What an element looks like."""
+    """Return the style of an element."""
     if not style and element.tag not in _COLORED_TAGS and not element.get("bgcolor") and not element.get("background"):
         return inherited
     look = inherited

@@ -36,7 +36,7 @@ _NOT_JUDGED = "Its HTML is too intricate to tell which text readers see; there m
 
 @dataclass(frozen=True, slots=True)
 class ShownText:
-    """What readers see of an HTML mail.
+    """The visible content of an HTML mail.
 
     Attributes:
         text: Markdown or HTML.

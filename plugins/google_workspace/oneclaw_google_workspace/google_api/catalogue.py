@@ -1,4 +1,4 @@
-"""What OneClaw knows of the methods of Google's APIs; ``make_catalogue.py`` makes the data."""
+"""The catalogue of the methods of Google's APIs; ``make_catalogue.py`` makes the data."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class ApiMethod:
 
     @property
     def service(self) -> str:
-        """What the user signs in for to use it; a key of ``SERVICES``."""
+        """The service to sign in for; a key of ``SERVICES``."""
         if self.id.startswith(_SETTINGS) or (self.id.startswith(_LABELS) and self.verb != "GET"):
             return "gmail_settings"
         return _SERVICES.get(self.api, self.api)
