@@ -20,8 +20,7 @@ from messages_stream import text as messages_text
 from model_server import chunk
 from oneclaw_anthropic.answer import MessagesAnswer
 from oneclaw_gemini.answer import GeminiAnswer
-from oneclaw_google_workspace.gmail.addresses import addresses_in
-from oneclaw_google_workspace.gmail.headers import moment, preview, readable
+from oneclaw_google_workspace.gmail.headers import addresses_in, moment, preview, readable
 from oneclaw_google_workspace.gmail.html_text import html_to_text
 from oneclaw_google_workspace.gmail.mail_parts import decoded, decoded_text, file_name, take_apart
 from oneclaw_google_workspace.problems import GoogleError

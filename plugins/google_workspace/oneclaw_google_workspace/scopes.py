@@ -298,8 +298,8 @@ def login_options(name: str, missing: Iterable[str]) -> str:
             words.append(options)
             rest = left
             break
-    extra = [scope for scope in rest if scope in EXTRA_SCOPES]
-    others = _services_with([scope for scope in rest if scope not in EXTRA_SCOPES], besides=name)
+    extra = [scope for scope in rest if scope in EXTRA_SCOPES or scope in service.more]
+    others = _services_with([scope for scope in rest if scope not in extra], besides=name)
     if others:
         # One call of the command signs in for reading, or for writing too.
         needs_writing = any(is_writing for _, is_writing in others) or (words and "--read-only" not in words[0])

@@ -261,7 +261,8 @@ class Calendar(Service):
     def patch_calendar(self, call: Call) -> dict[str, Any]:
         calendar = self._calendar(call, needs="owner")
         calendar.entry |= call.body
-        return {"kind": "calendar#calendar", **calendar.entry}
+        described = ("id", "summary", "description", "location", "timeZone")
+        return {"kind": "calendar#calendar", **{key: calendar.entry[key] for key in described if key in calendar.entry}}
 
     @handles("calendar.calendars.delete")
     def delete_calendar(self, call: Call) -> None:

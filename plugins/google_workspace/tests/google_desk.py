@@ -116,7 +116,7 @@ def _permissions():
         for entry in json.loads(each.read_text(encoding="utf-8"))
         if "_meta" not in entry
     )
-    return {entry["name"]: entry["required_permissions"] for entry in entries}
+    return {entry["name"]: entry.get("required_permissions", ()) for entry in entries}
 
 
 class Desk:

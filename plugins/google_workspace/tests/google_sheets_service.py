@@ -422,7 +422,7 @@ def _duplicate_sheet(book: Spreadsheet, values: dict[str, Any]) -> dict[str, Any
     sheet.title = values.get("newSheetName") or f"Copy of {source.title}"
     _check_new(book, sheet.id, sheet.title)
     book.sheets.insert(values.get("insertSheetIndex", 0), sheet)
-    return {"duplicateSheet": _sheet_resource(sheet, book.sheets.index(sheet))}
+    return {"duplicateSheet": {"properties": _sheet_resource(sheet, book.sheets.index(sheet))["properties"]}}
 
 
 def _delete_sheet(book: Spreadsheet, values: dict[str, Any]) -> None:

@@ -32,7 +32,7 @@ def use(*arguments):
 def test_every_tool_takes_an_account(group):
     for tool in load_manifest(MANIFESTS / f"{group}.json").tools:
         account = tool.definition.parameters["properties"]["account"]
-        assert account == {"type": "string", "description": "Name of an account, if not the usual one."}
+        assert account == {"type": "string", "description": "If not the usual account."}
         assert "account" not in tool.definition.parameters.get("required", ())
 
 

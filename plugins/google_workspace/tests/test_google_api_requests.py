@@ -63,7 +63,7 @@ def test_what_does_not_fit_is_refused(method_id):
         ("people.people.createContact", {"names": {}}, "body.names must be an array of Name, not {}."),
         (
             "tasks.tasks.insert",
-            {"selfLink": "x", "webViewLink": "x"},
+            {"title": "x", "webViewLink": "x"},
             "body.webViewLink cannot be set: Google alone does that.",
         ),
         ("chat.spaces.create", {"spaceType": "PARTY"}, "body.spaceType must be one of SPACE_TYPE_UNSPECIFIED, SPACE"),

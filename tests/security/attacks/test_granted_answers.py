@@ -70,12 +70,12 @@ HARMLESS_THEN_HARMFUL = {
     "label, then send": lambda m: (
         _load("google_gmail") + order("gmail_label_add", message_ids=[m.mail_id], labels=["STARRED"]),
         order("gmail_send", to=[ADDRESS], subject="Hi", body="x"),
-        ["google.gmail.organize", f"google.gmail.send:{ADDRESS}"],
+        ["google.gmail.organize:as work", f"google.gmail.send:{ADDRESS}"],
     ),
     "star, then share": lambda m: (
         _load("google_drive") + order("drive_manage_file", action="star", file_ids=[m.file_id]),
         order("drive_share_file", file_id=m.file_id, type="anyone", role="reader"),
-        ["google.drive.organize", "google.drive.share:anyone"],
+        [f"google.drive.organize:{m.file_id}", "google.drive.share:anyone"],
     ),
     "model, then provider": lambda m: (
         _load("config") + order("set_default_model", provider_id="offline", model_id="rules"),
@@ -90,7 +90,7 @@ HARMLESS_THEN_HARMFUL = {
             system_prompt="You help.",
             task=later(_load("google_gmail") + order("gmail_label_add", message_ids=[m.mail_id], labels=["IMPORTANT"])),
         ),
-        ["google.gmail.organize", "agents.create:Helper", "google.gmail.organize"],
+        ["google.gmail.organize:as work", "agents.create:Helper", "google.gmail.organize:as work"],
     ),
 }
 
