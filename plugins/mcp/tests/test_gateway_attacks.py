@@ -45,11 +45,11 @@ def painting(oneclaw_factory: HomeFactory) -> HomeUnderTest:
 
 
 def test_long_query_holds_up_no_other_client(painting: HomeUnderTest, monkeypatch: pytest.MonkeyPatch) -> None:
-    from oneclaw_core.tools import tool_search
+    from oneclaw_core.search import names
 
     query = " ".join(f"word{number}" for number in range(300_000))
     looked_at: list[str] = []
-    term = tool_search._term
+    term = names._term
 
     def noted(word: str) -> str:
         looked_at.append(word)
@@ -58,7 +58,7 @@ def test_long_query_holds_up_no_other_client(painting: HomeUnderTest, monkeypatc
     async def use() -> None:
         async with served(painting.app) as server, server.client(await server.token()) as client:
             await client.call_tool("find_tools", {"query": "look"})  # makes the index
-            monkeypatch.setattr(tool_search, "_term", noted)
+            monkeypatch.setattr(names, "_term", noted)
             found = await client.call_tool("find_tools", {"query": f"look {query}"})
             assert "- look (art)" in found.content[0].text
 
