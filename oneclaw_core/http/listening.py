@@ -8,6 +8,7 @@ import socket
 from oneclaw_core.errors import PortError
 
 _BACKLOG = 128
+_LAST_PORT = 65_535
 
 
 def listen(host: str, port: int, *, advice: str) -> socket.socket:
@@ -21,6 +22,8 @@ def listen(host: str, port: int, *, advice: str) -> socket.socket:
     Raises:
         PortError: that is not possible, such as because another program listens there.
     """
+    if not 0 <= port <= _LAST_PORT:  # the system would take the lower 16 bits
+        raise PortError(f"port {port} cannot be used: a port is a number from 0 to {_LAST_PORT}")
     made = None
     try:
         family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]

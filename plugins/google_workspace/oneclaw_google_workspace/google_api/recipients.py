@@ -137,7 +137,7 @@ def mail_said(mail: EmailMessage) -> str:
     files = [each.get_filename() or each.get_content_type() for each in mail.iter_attachments()]
     attached = f", with {', '.join(map(quoted, files))}" if files else ""
     return (
-        f"a mail {named or 'to nobody'}: {quoted(str(mail.get('Subject', '')), 200)}{attached}, saying {passage(text)}"
+        f"a mail {named or 'to no one'}: {quoted(str(mail.get('Subject', '')), 200)}{attached}, saying {passage(text)}"
     )
 
 

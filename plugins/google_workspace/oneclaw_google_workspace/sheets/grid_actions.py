@@ -67,7 +67,7 @@ def move_tab(book: Book, wish: Wish) -> Action:
     """Move a tab to another place."""
     tab = book.tab(wish.tab or "")
     place = min(wish.index or 0, len(book.tabs) - 1)
-    # Google counts the places before the tab is taken out of its own.
+    # Google counts the places before the tab leaves its place.
     sent = place + 1 if place > tab.index else place
     return Action(
         f"move the tab {listing([tab.title])} from place {tab.index} to {place} in",
