@@ -20,9 +20,17 @@ from messages_stream import text as messages_text
 from model_server import chunk
 from oneclaw_anthropic.answer import MessagesAnswer
 from oneclaw_gemini.answer import GeminiAnswer
-from oneclaw_google_workspace.gmail.headers import addresses_in, moment, preview, readable
-from oneclaw_google_workspace.gmail.html_text import html_to_text
-from oneclaw_google_workspace.gmail.mail_parts import decoded, decoded_text, file_name, take_apart
+from oneclaw_google_workspace.gmail.bodies import html_to_text
+from oneclaw_google_workspace.gmail.mime import (
+    addresses_in,
+    decoded,
+    decoded_text,
+    file_name,
+    moment,
+    preview,
+    readable,
+    take_apart,
+)
 from oneclaw_google_workspace.problems import GoogleError
 from oneclaw_google_workspace.sheets.a1 import format_reference, parse_reference
 from oneclaw_openai.chat_answer import ChatAnswer

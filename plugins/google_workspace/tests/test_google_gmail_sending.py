@@ -12,9 +12,9 @@ import pytest
 from google_desk import Desk, sign_in
 from how_long import some
 from oneclaw_google_workspace.accounts import AccountBook
-from oneclaw_google_workspace.gmail import outgoing, sending
-from oneclaw_google_workspace.gmail.composing import AttachedFile, OutgoingMail, written
-from oneclaw_google_workspace.gmail.outgoing import MAX_FILES_BYTES, MAX_MESSAGE_BYTES
+from oneclaw_google_workspace.gmail import sending
+from oneclaw_google_workspace.gmail.outgoing import MAX_FILES_BYTES, AttachedFile, OutgoingMail, written
+from oneclaw_google_workspace.gmail.sending import MAX_MESSAGE_BYTES
 
 from oneclaw_core import PermissionAnswer
 
@@ -562,7 +562,7 @@ def test_whoever_overwrites_a_draft_is_told_of_the_attachments_that_go(gmail, de
 
 
 def test_a_large_draft_goes_in_pieces(google, gmail, desk, monkeypatch):
-    monkeypatch.setattr(outgoing, "LARGEST_IN_JSON_BYTES", 400_000)
+    monkeypatch.setattr(sending, "LARGEST_IN_JSON_BYTES", 400_000)
     (desk.start_directory / "film.bin").write_bytes(bytes(390_000))
 
     draft = desk("gmail_draft_create", to=[BO], subject="Film", body="x", attachments=["film.bin"])

@@ -9,10 +9,9 @@ from google_desk import Desk, sign_in, sign_in_service_account
 from google_gmail_settings import palette
 from google_oauth import CLIENT_ID, CLIENT_SECRET
 from oneclaw_google_workspace.accounts import USER, Account, AccountBook
-from oneclaw_google_workspace.gmail.labels import MailLabels
-from oneclaw_google_workspace.gmail_settings import writing
-from oneclaw_google_workspace.gmail_settings.filters import described
-from oneclaw_google_workspace.gmail_settings.label_tool import _palette
+from oneclaw_google_workspace.gmail import filters
+from oneclaw_google_workspace.gmail.filters import described
+from oneclaw_google_workspace.gmail.labels import MailLabels, _palette
 
 from oneclaw_core import PermissionAnswer
 
@@ -609,9 +608,9 @@ def test_a_filter_that_is_there_is_applied(gmail, desk):
 
 
 def test_many_messages_are_changed_in_parts_and_failures_named(google, gmail, desk, monkeypatch):
-    monkeypatch.setattr(writing, "_MOST_AT_ONCE", 2)
-    monkeypatch.setattr(writing, "_MOST_APPLIED", 5)
-    monkeypatch.setattr(writing, "_PAGE", 4)
+    monkeypatch.setattr(filters, "_MOST_AT_ONCE", 2)
+    monkeypatch.setattr(filters, "_MOST_APPLIED", 5)
+    monkeypatch.setattr(filters, "_PAGE", 4)
     filter_id = gmail.add_filter({"from": "bo@example.net"}, {"removeLabelIds": ["INBOX"]})
     for number in range(7):
         gmail.mails[gmail.deliver("bo@example.net", "x", days_ago=number)].labels = ["INBOX"]

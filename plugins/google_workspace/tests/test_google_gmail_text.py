@@ -11,19 +11,22 @@ import pytest
 from google_gmail_mime import payload, written_mail
 from hypothesis import given
 from hypothesis import strategies as st
-from oneclaw_google_workspace.gmail.composing import AttachedFile, OutgoingMail, Thread, thread_of, written
-from oneclaw_google_workspace.gmail.headers import (
+from oneclaw_google_workspace.gmail.bodies import html_to_text
+from oneclaw_google_workspace.gmail.messages import with_exact_dates
+from oneclaw_google_workspace.gmail.mime import (
     MailAddress,
     addresses_in,
+    decoded,
+    decoded_text,
+    file_name,
     mail_address,
     moment,
     preview,
     readable,
     shown_addresses,
+    take_apart,
 )
-from oneclaw_google_workspace.gmail.html_text import html_to_text
-from oneclaw_google_workspace.gmail.mail_parts import decoded, decoded_text, file_name, take_apart
-from oneclaw_google_workspace.gmail.reading import with_exact_dates
+from oneclaw_google_workspace.gmail.outgoing import AttachedFile, OutgoingMail, Thread, thread_of, written
 from oneclaw_google_workspace.problems import GoogleError
 
 TEXTS = st.text(st.characters(exclude_categories=("Cs",)), max_size=60)

@@ -1,190 +1,425 @@
-"""From the arguments of a tool to a mail: recipients of an answer, aliases, files."""
+"""Mails to send: from what is to be said to the bytes that are sent; attached files are read piece by piece.
+
+Sources: RFC 5322 (mails), RFC 2822 section 3.6.4 (References), and Gmail's rules for threads,
+https://developers.google.com/workspace/gmail/api/guides/threads
+"""
 
 from __future__ import annotations
 
 import asyncio
+import base64
+import hashlib
+import mimetypes
 import re
-from base64 import urlsafe_b64encode
+import secrets
 from dataclasses import dataclass, replace
-from pathlib import Path
-from tempfile import TemporaryDirectory
+from email.headerregistry import Address
+from email.message import EmailMessage
+from email.policy import EmailPolicy
+from html import escape
 from typing import TYPE_CHECKING, Any
 
-from oneclaw_google_workspace.api_request import api_request
-from oneclaw_google_workspace.gmail.bodies import content_of, forwarded_files, forwarded_original, quoted_original
-from oneclaw_google_workspace.gmail.composing import (
-    AttachedFile,
-    OutgoingMail,
-    Thread,
-    checked_subject,
-    forward_subject,
-    reply_subject,
-    thread_of,
-    written,
-)
-from oneclaw_google_workspace.gmail.headers import (
-    MailAddress,
-    addresses_in,
-    header,
-    mail_address,
-    mail_addresses,
-    readable,
-    unique,
-)
-from oneclaw_google_workspace.gmail.html_text import html_said
+from oneclaw_google_workspace.gmail.bodies import content_of, html_said, html_to_text
+from oneclaw_google_workspace.gmail.mime import FORBIDDEN, readable
 from oneclaw_google_workspace.problems import GoogleError, invalid
 from oneclaw_google_workspace.wording import PASSAGE_CHARACTERS, passage, quoted, size_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator, Sequence
+    from pathlib import Path
 
     from oneclaw_core.tools import PathGuard
     from oneclaw_google_workspace.client import GoogleClient
     from oneclaw_google_workspace.gmail.bodies import ForwardedFile, Original
+    from oneclaw_google_workspace.gmail.mime import MailAddress
 
-# By Google's description of the API; other mail servers take 25 MB at most, and base64 makes a third more of a file.
-MAX_MESSAGE_BYTES = 36_700_160
-MAX_FILES_BYTES = 25 * 1024 * 1024
-# Gmail refuses more in one mail.
-MAX_RECIPIENTS = 500
-# What is larger is sent in pieces, each of which can be repeated.
-LARGEST_IN_JSON_BYTES = 5 * 1024 * 1024
-_REPLY_HEADERS = ["Message-ID", "References", "In-Reply-To", "Subject", "From", "Reply-To", "To", "Cc"]
+_MESSAGE_ID = re.compile(r"<[!-;=?-~]{1,900}>")
+# RFC 5322 lets a long list of references be shortened in the middle.
+_MAX_REFERENCES = 30
+_MAX_HEADER_CHARACTERS = 100_000
+_MAX_SUBJECT_CHARACTERS = 900
+_FORWARDED = re.compile(r"(?:fwd?|wg|tr|rv)\s*:", re.IGNORECASE)
+_MEDIA_TYPE = re.compile(r"[a-z]+/[a-z0-9][a-z0-9.+-]{0,100}")
+_ANSWER = re.compile(r"re\s*:", re.IGNORECASE)
+_REPLY_PREFIX = re.compile(r"\A\s*(?:(?:re|aw|sv|vs|antw|odp|fwd?|wg|tr|rv)(?:\[\d+\])?\s*:\s*)+", re.IGNORECASE)
+_IDS = frozenset({"references", "in-reply-to"})
+# What makes whole lines of base64.
+_PIECE_BYTES = 57 * 4096
 _CONTENT_ID = re.compile(r"<[!-;=?-~]{1,200}>")
-_READING = "gmail.readonly"
+MAX_FILES_BYTES = 25 * 1024 * 1024
+
+
+class _MailPolicy(EmailPolicy):
+    """As SMTP wants it; ids of messages stay whole, where the standard library would encode long ones."""
+
+    def fold(self, name: str, value: Any) -> str:
+        if name.lower() in _IDS:
+            return f"{name}: {f'{self.linesep} '.join(str(value).split())}{self.linesep}"
+        folded: str = super().fold(name, value)
+        return folded
+
+    def fold_binary(self, name: str, value: Any) -> bytes:
+        if name.lower() in _IDS:
+            return self.fold(name, value).encode("ascii")
+        return super().fold_binary(name, value)
+
+
+_POLICY = _MailPolicy(linesep="\r\n", cte_type="7bit")
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
-    """The arguments of a tool; ``None`` if absent."""
+class AttachedFile:
+    """A file that goes along.
 
+    Attributes:
+        name: that the recipient sees.
+        path: where it is.
+        size: in bytes.
+        digest: SHA-256 of what the user is asked about; nothing else is sent.
+        media_type: empty for what the name says.
+        content_id: by which the HTML shows it, empty for none.
+    """
+
+    name: str
+    path: Path
+    size: int
+    digest: bytes
+    media_type: str = ""
+    content_id: str = ""
+
+    @classmethod
+    def read(cls, name: str, path: Path, limit: int) -> AttachedFile:
+        """Look through a file without keeping it.
+
+        Args:
+            name: that the recipient sees.
+            path: where it is.
+            limit: stop after so many bytes and one more.
+
+        Raises:
+            OSError: it cannot be read.
+        """
+        digest, size = hashlib.sha256(), 0
+        with path.open("rb") as file:
+            while size <= limit and (piece := file.read(_PIECE_BYTES)):
+                digest.update(piece)
+                size += len(piece)
+        return cls(name, path, size, digest.digest())
+
+    def pieces(self) -> Iterator[bytes]:
+        """Read its content.
+
+        Raises:
+            GoogleError: it is not what the user was asked about.
+            OSError: it cannot be read.
+        """
+        digest = hashlib.sha256()
+        with self.path.open("rb") as file:
+            while piece := file.read(_PIECE_BYTES):
+                digest.update(piece)
+                yield piece
+        if digest.digest() != self.digest:
+            raise invalid(
+                f"The file {self.name!r} has changed since the user was asked, so nothing was sent. Try again."
+            )
+
+
+@dataclass(frozen=True, slots=True)
+class Thread:
+    """The thread of a mail that is an answer.
+
+    Attributes:
+        thread_id: Gmail's.
+        in_reply_to: the id, by RFC 5322, of the mail that is answered; empty if that has none.
+        references: those of the thread so far, the answered one last.
+    """
+
+    thread_id: str
+    in_reply_to: str = ""
+    references: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class OutgoingMail:
+    """The message to send or to keep as a draft.
+
+    Attributes:
+        body: what is said, without the next two.
+        signature: HTML that stands below the body.
+        original: the mail that is answered or forwarded, below everything.
+        is_forwarding: True if it is forwarded.
+        forwarded: files of the forwarded mail, which are not fetched yet.
+    """
+
+    to: Sequence[MailAddress]
+    subject: str
     body: str
-    to: list[str] | None = None
-    subject: str | None = None
-    body_format: str = "text"
-    cc: list[str] | None = None
-    bcc: list[str] | None = None
-    attachments: list[str] | None = None
-    reply_to_message_id: str | None = None
-    reply_all: bool = False
-    from_address: str | None = None
-    reply_to: str | None = None
-    quote_original: bool = False
-    add_signature: bool = False
-    forward_message_id: str | None = None
-    forward_attachments: bool = True
+    is_html: bool = False
+    cc: Sequence[MailAddress] = ()
+    bcc: Sequence[MailAddress] = ()
+    sender: MailAddress | None = None
+    reply_to: MailAddress | None = None
+    thread: Thread | None = None
+    attachments: Sequence[AttachedFile] = ()
+    signature: str = ""
+    original: Original | None = None
+    is_forwarding: bool = False
+    forwarded: Sequence[ForwardedFile] = ()
+
+    @property
+    def files(self) -> list[AttachedFile | ForwardedFile]:
+        """All that is attached."""
+        return [*self.attachments, *self.forwarded]
+
+    @property
+    def recipients(self) -> list[MailAddress]:
+        """The recipient."""
+        return [*self.to, *self.cc, *self.bcc]
 
 
-async def compose(google: GoogleClient, wanted: Wanted, *, thread: Thread | None = None) -> OutgoingMail:
-    """Make the mail that is asked for; nothing is changed yet.
+def written(mail: OutgoingMail) -> Iterator[bytes]:
+    """Write a mail as it is sent, piece by piece.
 
     Args:
-        google: the client.
-        wanted: the arguments.
-        thread: where a draft that is overwritten belongs.
+        mail: its addresses and subject have been checked.
 
     Raises:
-        GoogleError: arguments do not go together, or the mail that is answered is not there.
-        PermissionDeniedError: a file must not be read.
+        GoogleError: an attached file has changed.
+        OSError: an attached file cannot be read.
     """
-    if wanted.reply_all and not wanted.reply_to_message_id:
-        raise invalid("reply_all goes with reply_to_message_id.")
-    if wanted.quote_original and not wanted.reply_to_message_id:
-        raise invalid("quote_original goes with reply_to_message_id.")
-    if wanted.forward_message_id and wanted.reply_to_message_id:
-        raise invalid("Give reply_to_message_id to answer a mail, or forward_message_id to forward it, not both.")
-    to, cc, bcc = (mail_addresses(name, getattr(wanted, name)) for name in ("to", "cc", "bcc"))
-    subject = None if wanted.subject is None else checked_subject(wanted.subject)
-    reply_to = mail_address("reply_to", wanted.reply_to) if wanted.reply_to else None
-    from_address = mail_address("from_address", wanted.from_address) if wanted.from_address else None
-    files = await asyncio.to_thread(_read_files, google.context.paths, wanted.attachments or [])
-    if wanted.reply_to_message_id or from_address or wanted.forward_message_id or wanted.add_signature:
-        google.require_scopes(_READING)
-    aliases = await _aliases(google) if from_address or wanted.reply_all or wanted.add_signature else []
-    sender = _sender(from_address, [(each.address, each.is_usable) for each in aliases]) if from_address else None
-    quote: Original | None = None
-    forwarded: list[ForwardedFile] = []
-    if wanted.forward_message_id:
-        message = await _whole_message(google, wanted.forward_message_id)
-        subject = forward_subject(readable(header(message.get("payload", {}), "Subject")), subject)
-        quote = await forwarded_original(google, message)
-        forwarded = forwarded_files(message) if wanted.forward_attachments else []
-        _check_size(sum(file.size for file in files) + sum(file.size for file in forwarded))
-    if wanted.reply_to_message_id:
-        original = await _original(google, wanted.reply_to_message_id)
-        if wanted.quote_original:
-            quote = await quoted_original(google, await _whole_message(google, wanted.reply_to_message_id))
-        subject = reply_subject(original.subject, subject)
-        own = {each.address.key for each in aliases} | (
-            {google.account.email.casefold()} if google.account.email else set()
+    message = _headed(mail)
+    if not mail.attachments:
+        _set_body(message, mail)
+        yield message.as_bytes()
+        return
+    boundary = f"=={secrets.token_hex(16)}=="
+    message["MIME-Version"] = "1.0"
+    message["Content-Type"] = f'multipart/mixed; boundary="{boundary}"'
+    yield _head(message)
+    body = EmailMessage(policy=_POLICY)
+    _set_body(body, mail)
+    yield f"--{boundary}\r\n".encode() + body.as_bytes()
+    for file in mail.attachments:
+        yield f"\r\n--{boundary}\r\n".encode() + _head(_part_for(file))
+        for piece in file.pieces():
+            yield base64.encodebytes(piece).replace(b"\n", b"\r\n")
+    yield f"\r\n--{boundary}--\r\n".encode()
+
+
+def _headed(mail: OutgoingMail) -> EmailMessage:
+    message = EmailMessage(policy=_POLICY)
+    for name, addresses in (
+        ("From", [mail.sender] if mail.sender else []),
+        ("To", mail.to),
+        ("Cc", mail.cc),
+        ("Bcc", mail.bcc),
+        ("Reply-To", [mail.reply_to] if mail.reply_to else []),
+    ):
+        if addresses:
+            message[name] = [Address(each.name, addr_spec=each.email) for each in addresses]
+    message["Subject"] = mail.subject
+    if mail.thread is not None and mail.thread.in_reply_to:
+        message["In-Reply-To"] = mail.thread.in_reply_to
+        message["References"] = " ".join(mail.thread.references)
+    return message
+
+
+def _set_body(message: EmailMessage, mail: OutgoingMail) -> None:
+    text, html = _texts_of(mail)
+    message.set_content(text or " " if html else text)
+    if html:
+        message.add_alternative(html, subtype="html")
+
+
+def _texts_of(mail: OutgoingMail) -> tuple[str, str]:
+    """Write a mail's body, signature and original as text, and as HTML if it is to have some.
+
+    A mail that is forwarded keeps its look. An answer is as it was written: to one in plain text, the original is text.
+    """
+    body = mail.body.encode("utf-8", "replace").decode()
+    texts = [html_to_text(body) if mail.is_html else body]
+    htmls = [body if mail.is_html else f'<div dir="ltr">{_as_html(body)}</div>']
+    if mail.signature:
+        texts.append(f"-- \n{html_to_text(mail.signature)}")
+        htmls.append(f'<div dir="ltr" class="gmail_signature">{mail.signature}</div>')
+    has_html = mail.is_html
+    if mail.original is not None:
+        original = mail.original
+        has_html = has_html or (mail.is_forwarding and bool(original.html))
+        texts.append(original.text)
+        htmls.append(original.html or f'<div dir="ltr">{_as_html(original.text)}</div>')
+    text = "\n\n".join(each for each in texts if each) if len(texts) > 1 else texts[0]
+    html = "<br>".join(htmls) if has_html else ""
+    return text.encode("utf-8", "replace").decode(), html.encode("utf-8", "replace").decode()
+
+
+def _as_html(text: str) -> str:
+    return escape(text, quote=False).replace("\n", "<br>")
+
+
+def _part_for(file: AttachedFile) -> EmailMessage:
+    """The headers of an attached file."""
+    maintype, subtype = _media_type(file.name, file.media_type)
+    part = EmailMessage(policy=_POLICY)
+    disposition = "inline" if file.content_id else "attachment"
+    part.set_content(b"", maintype, subtype, disposition=disposition, filename=file.name)
+    if file.content_id:
+        part["Content-ID"] = file.content_id
+    return part
+
+
+def _head(message: EmailMessage) -> bytes:
+    """The headers alone, and the empty line behind them."""
+    return b"".join(_POLICY.fold_binary(name, value) for name, value in message.raw_items()) + b"\r\n"
+
+
+def checked_subject(text: str) -> str:
+    """Make sure that a subject is nothing but a subject.
+
+    Raises:
+        GoogleError: it has a line end in it, or is too long.
+    """
+    subject = text.strip()
+    if FORBIDDEN.search(subject):
+        raise invalid("The subject has a line end or another control character in it.")
+    if len(subject) > _MAX_SUBJECT_CHARACTERS:
+        raise invalid(f"The subject is longer than {_MAX_SUBJECT_CHARACTERS} characters.")
+    return subject
+
+
+def reply_subject(original: str, wanted: str | None) -> str:
+    """The subject of an answer: Gmail keeps it in the thread only if it is the same but for ``Re:``.
+
+    Args:
+        original: of the mail that is answered, readable.
+        wanted: what was asked for, if anything was.
+
+    Raises:
+        GoogleError: it is another one.
+    """
+    known = FORBIDDEN.sub("", original).strip()[:_MAX_SUBJECT_CHARACTERS]
+    if wanted is not None and wanted.strip() and _folded(checked_subject(wanted)) != _folded(known):
+        raise invalid(
+            f"An answer keeps the subject of its thread, {known[:100]!r}: leave subject out, or write a new mail "
+            "without reply_to_message_id."
         )
-        answered_to, answered_cc = original.recipients(own, to_all=wanted.reply_all)
-        if not to or wanted.reply_all:
-            to = unique([*to, *answered_to])
-        cc = unique([*cc, *answered_cc])
-        thread = original.thread
-    cc = unique(cc, without=(each.key for each in to))
-    bcc = unique(bcc, without=(each.key for each in (*to, *cc)))
-    if quote is not None and quote.problem:
-        raise GoogleError("execution_error", f"{quote.problem} Nothing was sent.")
-    mail = OutgoingMail(
-        to,
-        subject or "",
-        wanted.body,
-        is_html=wanted.body_format == "html",
-        cc=cc,
-        bcc=bcc,
-        sender=sender,
-        reply_to=reply_to,
-        thread=thread,
-        attachments=files,
-        signature=_signature(sender, aliases) if wanted.add_signature else "",
-        original=quote,
-        is_forwarding=bool(wanted.forward_message_id),
-        forwarded=forwarded,
-    )
-    if len(mail.recipients) > MAX_RECIPIENTS:
-        raise invalid(f"A mail may go to {MAX_RECIPIENTS} addresses at most, not to {len(mail.recipients)}.")
-    return mail
+    return known if _ANSWER.match(known) else f"Re: {known}"
 
 
-async def hand_over(
-    google: GoogleClient, method_id: str, mail: OutgoingMail, *, unclear_hint: str, **parameters: Any
-) -> dict[str, Any]:
-    """Give a mail to Gmail, to be sent or kept as a draft; a large one in pieces.
+def thread_of(thread_id: str, message_id: str, references: str, in_reply_to: str) -> Thread:
+    """Say where the answer to a mail belongs.
 
     Args:
-        google: the client; the user has been asked.
-        method_id: of ``messages.send``, ``drafts.create`` or ``drafts.update``.
-        mail: the mail.
-        unclear_hint: how to find out whether it worked.
-        parameters: of the path.
+        thread_id: Gmail's.
+        message_id: the header of the mail that is answered.
+        references: the same.
+        in_reply_to: the same, which stands in for the references of a mail without.
+    """
+    own = _ids_in(message_id)[:1]
+    if not own:
+        return Thread(thread_id)
+    before = _ids_in(references) or _ids_in(in_reply_to)[:1]
+    known = list(dict.fromkeys(each for each in before if each != own[0]))
+    if len(known) >= _MAX_REFERENCES:
+        known = known[:1] + known[-(_MAX_REFERENCES - 2) :]
+    return Thread(thread_id, own[0], (*known, own[0]))
+
+
+def _ids_in(value: str) -> list[str]:
+    """The ids of messages in a header; some programs encode long ones, which they should not."""
+    text = value[:_MAX_HEADER_CHARACTERS]
+    found: list[str] = _MESSAGE_ID.findall(text)
+    return found or _MESSAGE_ID.findall(readable(text))
+
+
+def _folded(subject: str) -> str:
+    return " ".join(_REPLY_PREFIX.sub("", subject).split()).casefold()
+
+
+def forward_subject(original: str, wanted: str | None) -> str:
+    """The subject of a forwarded mail.
+
+    Args:
+        original: of the mail that is forwarded, readable.
+        wanted: what was asked for, if anything was.
 
     Raises:
-        GoogleError: it is too large, or it did not work out.
+        GoogleError: it is none.
     """
-    with TemporaryDirectory(prefix="oneclaw-google-") as folder:
-        path = Path(folder) / "mail.eml"
-        fetched = [
-            await _fetched(google, file, Path(folder) / str(number)) for number, file in enumerate(mail.forwarded)
-        ]
-        mail = replace(mail, attachments=[*mail.attachments, *fetched], forwarded=())
-        size = await asyncio.to_thread(_write, mail, path)
-        if size > MAX_MESSAGE_BYTES:
-            raise invalid(f"Gmail takes mails of {MAX_MESSAGE_BYTES:,} bytes at most. Share files by Drive instead.")
-        is_sent = method_id == "gmail.users.messages.send"
-        message: dict[str, Any] = {"threadId": mail.thread.thread_id} if mail.thread else {}
-        fields = "id,threadId" if is_sent else "id,message(id,threadId)"
-        is_large = size > LARGEST_IN_JSON_BYTES
-        if not is_large:
-            content = await asyncio.to_thread(path.read_bytes)
-            message["raw"] = (await asyncio.to_thread(urlsafe_b64encode, content)).decode("ascii")
-        body = message if is_sent else {"message": message}
-        request = api_request(method_id, body=body, fields=fields, unclear_hint=unclear_hint, **parameters)
-        return await google.upload(request, path, "message/rfc822") if is_large else await google.send(request)
+    if wanted is not None and wanted.strip():
+        return checked_subject(wanted)
+    known = FORBIDDEN.sub("", original).strip()[:_MAX_SUBJECT_CHARACTERS]
+    return known if _FORWARDED.match(known) else f"Fwd: {known}"
 
 
-def _write(mail: OutgoingMail, path: Path) -> int:
+def _media_type(name: str, known: str = "") -> tuple[str, str]:
+    kind, encoding = (known, None) if _MEDIA_TYPE.fullmatch(known) else mimetypes.guess_type(name)
+    maintype, _, subtype = (kind or "").partition("/")
+    # What holds mails or parts cannot be sent as mere bytes under its own name.
+    if not subtype or encoding or maintype in ("message", "multipart"):
+        return "application", "octet-stream"
+    return maintype, subtype
+
+
+async def fetched_file(google: GoogleClient, file: ForwardedFile, path: Path) -> AttachedFile:
+    """Fetch a file of a mail that is forwarded."""
+    content = await content_of(google, file.message_id, file.part.data, file.part.attachment_id)
+    await asyncio.to_thread(path.write_bytes, content)
+    found = await asyncio.to_thread(AttachedFile.read, file.name, path, MAX_FILES_BYTES)
+    return replace(found, media_type=file.part.media_type, content_id=_content_id(file.part.content_id))
+
+
+def _content_id(value: str) -> str:
+    return value if _CONTENT_ID.fullmatch(value) else ""
+
+
+def read_files(paths: PathGuard, names: list[str]) -> list[AttachedFile]:
+    """Look through files before the user is asked, so that what is sent is what was asked about."""
+    found = [paths.readable(name) for name in names]
+    total = 0
+    for name, path in zip(names, found, strict=True):
+        try:
+            if not path.is_file():
+                raise invalid(f"There is no file {name[:200]!r} to attach.")
+            total += path.stat().st_size
+        except OSError as error:
+            raise _unreadable(name, error) from None
+    check_size(total)
+    return [_attached(path, name) for path, name in zip(found, names, strict=True)]
+
+
+def check_size(total: int) -> None:
+    """Make sure that the attachments are no more than mails take.
+
+    Raises:
+        GoogleError: they are.
+    """
+    if total > MAX_FILES_BYTES:
+        raise invalid(
+            f"The attachments have {size_text(total)}; mails take {size_text(MAX_FILES_BYTES)}. Upload them to Drive "
+            "with drive_upload_file and send the links."
+        )
+
+
+def _attached(path: Path, name: str) -> AttachedFile:
+    try:
+        file = AttachedFile.read(_sent_name(path), path, MAX_FILES_BYTES)
+    except OSError as error:
+        raise _unreadable(name, error) from None
+    if file.size > MAX_FILES_BYTES:
+        raise invalid(f"The file {name[:200]!r} has become larger meanwhile than mails take.")
+    return file
+
+
+def _sent_name(path: Path) -> str:
+    return re.sub(r"[\x00-\x1f\x7f\u2028\u2029\ud800-\udfff]", "_", path.name)
+
+
+def _unreadable(name: str, error: OSError) -> GoogleError:
+    return invalid(f"The file {name[:200]!r} cannot be read: {error.strerror or error}.")
+
+
+def write_mail(mail: OutgoingMail, path: Path) -> int:
     """Write a mail to a file, for none of it need be in memory as a whole; gives its size in bytes."""
     try:
         with path.open("xb") as file:
@@ -220,152 +455,3 @@ def files_described(files: Iterable[tuple[str, int]]) -> str:
     """
     named = ", ".join(f"{quoted(name)} ({size_text(size)})" for name, size in files)
     return f", with {named}" if named else ""
-
-
-@dataclass(frozen=True, slots=True)
-class _Original:
-    """The mail that is answered."""
-
-    subject: str
-    thread: Thread
-    sender: list[MailAddress]
-    reply_to: list[MailAddress]
-    to: list[MailAddress]
-    cc: list[MailAddress]
-
-    def recipients(self, own: set[str], *, to_all: bool) -> tuple[list[MailAddress], list[MailAddress]]:
-        """Whom an answer goes to, and whom in copy; one to a separate mail goes where that went."""
-        if any(each.key in own for each in self.sender):
-            to = unique(self.to, without=own) or self.to
-            return to, unique(self.cc, without=own) if to_all else []
-        answered = self.reply_to or self.sender
-        if not to_all:
-            return answered, []
-        return unique([*answered, *unique(self.to, without=own)]), unique(self.cc, without=own)
-
-
-async def _original(google: GoogleClient, message_id: str) -> _Original:
-    message = await google.call(
-        "gmail.users.messages.get",
-        id=message_id,
-        format="metadata",
-        metadataHeaders=_REPLY_HEADERS,
-        fields="threadId,payload/headers",
-    )
-    payload = message.get("payload", {})
-    values = {name: header(payload, name) for name in _REPLY_HEADERS}
-    thread = thread_of(
-        str(message.get("threadId", "")), values["Message-ID"], values["References"], values["In-Reply-To"]
-    )
-    people = (addresses_in(values[name]) for name in ("From", "Reply-To", "To", "Cc"))
-    return _Original(readable(values["Subject"]), thread, *people)
-
-
-async def _whole_message(google: GoogleClient, message_id: str) -> dict[str, Any]:
-    message = await google.call("gmail.users.messages.get", id=message_id, format="full", fields="id,payload")
-    return {"id": message_id, **message}
-
-
-async def _fetched(google: GoogleClient, file: ForwardedFile, path: Path) -> AttachedFile:
-    """Fetch a file of a mail that is forwarded."""
-    content = await content_of(google, file.message_id, file.part.data, file.part.attachment_id)
-    await asyncio.to_thread(path.write_bytes, content)
-    found = await asyncio.to_thread(AttachedFile.read, file.name, path, MAX_FILES_BYTES)
-    return replace(found, media_type=file.part.media_type, content_id=_content_id(file.part.content_id))
-
-
-def _content_id(value: str) -> str:
-    return value if _CONTENT_ID.fullmatch(value) else ""
-
-
-@dataclass(frozen=True, slots=True)
-class _Alias:
-    """An address that the user sends from."""
-
-    address: MailAddress
-    is_usable: bool
-    is_default: bool
-    signature: str
-
-
-async def _aliases(google: GoogleClient) -> list[_Alias]:
-    answer = await google.call(
-        "gmail.users.settings.sendAs.list",
-        fields="sendAs(sendAsEmail,displayName,isPrimary,isDefault,verificationStatus,signature)",
-    )
-    return [
-        _Alias(
-            MailAddress(each["sendAsEmail"], readable(each.get("displayName", ""))),
-            bool(each.get("isPrimary")) or each.get("verificationStatus") == "accepted",
-            bool(each.get("isDefault")),
-            str(each.get("signature") or ""),
-        )
-        for each in answer.get("sendAs", [])
-        if each.get("sendAsEmail")
-    ]
-
-
-def _signature(sender: MailAddress | None, aliases: list[_Alias]) -> str:
-    """The signature of the address that a mail is sent from; the default one unless another is given.
-
-    Raises:
-        GoogleError: there is none.
-    """
-    for alias in aliases:
-        if alias.address.key == sender.key if sender else alias.is_default:
-            if not alias.signature.strip():
-                raise invalid(f"{alias.address.email} has no signature. Leave add_signature out.")
-            return alias.signature
-    raise invalid("No address to send from has a signature. Leave add_signature out.")
-
-
-def _sender(wanted: MailAddress, aliases: list[tuple[MailAddress, bool]]) -> MailAddress:
-    """Find a send-as address; Gmail would quietly put the primary one in the place of any other."""
-    for alias, is_usable in aliases:
-        if alias.key == wanted.key:
-            if is_usable:
-                return MailAddress(alias.email, wanted.name or alias.name)
-            raise invalid(f"{alias.email} is not verified yet. The mail that Gmail sent there confirms it.")
-    usable = ", ".join(alias.email for alias, is_usable in aliases if is_usable)
-    raise invalid(f"{wanted.email} is none of the user's send-as addresses. There are: {usable or 'none'}.")
-
-
-def _read_files(paths: PathGuard, names: list[str]) -> list[AttachedFile]:
-    """Look through files before the user is asked, so that what is sent is what was asked about."""
-    found = [paths.readable(name) for name in names]
-    total = 0
-    for name, path in zip(names, found, strict=True):
-        try:
-            if not path.is_file():
-                raise invalid(f"There is no file {name[:200]!r} to attach.")
-            total += path.stat().st_size
-        except OSError as error:
-            raise _unreadable(name, error) from None
-    _check_size(total)
-    return [_attached(path, name) for path, name in zip(found, names, strict=True)]
-
-
-def _check_size(total: int) -> None:
-    if total > MAX_FILES_BYTES:
-        raise invalid(
-            f"The attachments have {size_text(total)}; mails take {size_text(MAX_FILES_BYTES)}. Upload them to Drive "
-            "with drive_upload_file and send the links."
-        )
-
-
-def _attached(path: Path, name: str) -> AttachedFile:
-    try:
-        file = AttachedFile.read(_sent_name(path), path, MAX_FILES_BYTES)
-    except OSError as error:
-        raise _unreadable(name, error) from None
-    if file.size > MAX_FILES_BYTES:
-        raise invalid(f"The file {name[:200]!r} has become larger meanwhile than mails take.")
-    return file
-
-
-def _sent_name(path: Path) -> str:
-    return re.sub(r"[\x00-\x1f\x7f\u2028\u2029\ud800-\udfff]", "_", path.name)
-
-
-def _unreadable(name: str, error: OSError) -> GoogleError:
-    return invalid(f"The file {name[:200]!r} cannot be read: {error.strerror or error}.")

@@ -1,17 +1,43 @@
-"""The tools of the group ``google_gmail`` that send mails and write drafts."""
+"""Sending mails and writing drafts: ``gmail_send``, ``gmail_draft_create``, ``gmail_draft_send``."""
 
 from __future__ import annotations
 
-from dataclasses import replace
+import asyncio
+from base64 import urlsafe_b64encode
+from dataclasses import dataclass, replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 from oneclaw_google_workspace.answers import compact, google_tool
+from oneclaw_google_workspace.api_request import api_request
 from oneclaw_google_workspace.connecting import connect
-from oneclaw_google_workspace.gmail.bodies import read_body
-from oneclaw_google_workspace.gmail.composing import thread_of
-from oneclaw_google_workspace.gmail.headers import addresses_in, everybody_in, header, readable
-from oneclaw_google_workspace.gmail.mail_parts import take_apart
-from oneclaw_google_workspace.gmail.outgoing import Wanted, compose, described, files_described, hand_over
+from oneclaw_google_workspace.gmail.bodies import forwarded_files, forwarded_original, quoted_original, read_body
+from oneclaw_google_workspace.gmail.mime import (
+    MailAddress,
+    addresses_in,
+    everybody_in,
+    header,
+    mail_address,
+    mail_addresses,
+    readable,
+    take_apart,
+    unique,
+)
+from oneclaw_google_workspace.gmail.outgoing import (
+    OutgoingMail,
+    Thread,
+    check_size,
+    checked_subject,
+    described,
+    fetched_file,
+    files_described,
+    forward_subject,
+    read_files,
+    reply_subject,
+    thread_of,
+    write_mail,
+)
 from oneclaw_google_workspace.problems import GoogleError, invalid
 from oneclaw_google_workspace.wording import PASSAGE_CHARACTERS, listing, passage, quoted
 
@@ -20,12 +46,246 @@ if TYPE_CHECKING:
 
     from oneclaw_core import ToolContext
     from oneclaw_google_workspace.client import GoogleClient
-    from oneclaw_google_workspace.gmail.composing import OutgoingMail, Thread
-    from oneclaw_google_workspace.gmail.headers import MailAddress
-    from oneclaw_google_workspace.gmail.mail_parts import AttachedPart
+    from oneclaw_google_workspace.gmail.bodies import ForwardedFile, Original
+    from oneclaw_google_workspace.gmail.mime import AttachedPart
 
+
+# By Google's description of the API; other mail servers take 25 MB at most, and base64 makes a third more of a file.
+MAX_MESSAGE_BYTES = 36_700_160
+# Gmail refuses more in one mail.
+MAX_RECIPIENTS = 500
+# What is larger is sent in pieces, each of which can be repeated.
+LARGEST_IN_JSON_BYTES = 5 * 1024 * 1024
+_REPLY_HEADERS = ["Message-ID", "References", "In-Reply-To", "Subject", "From", "Reply-To", "To", "Cc"]
+_READING = "gmail.readonly"
 _DRAFT_FIELDS = "id,message(id,threadId,payload)"
 _MAX_DRAFTS = 2_000
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """The arguments of a tool; ``None`` if absent."""
+
+    body: str
+    to: list[str] | None = None
+    subject: str | None = None
+    body_format: str = "text"
+    cc: list[str] | None = None
+    bcc: list[str] | None = None
+    attachments: list[str] | None = None
+    reply_to_message_id: str | None = None
+    reply_all: bool = False
+    from_address: str | None = None
+    reply_to: str | None = None
+    quote_original: bool = False
+    add_signature: bool = False
+    forward_message_id: str | None = None
+    forward_attachments: bool = True
+
+
+async def compose(google: GoogleClient, wanted: Wanted, *, thread: Thread | None = None) -> OutgoingMail:
+    """Make the mail that is asked for; nothing is changed yet.
+
+    Args:
+        google: the client.
+        wanted: the arguments.
+        thread: where a draft that is overwritten belongs.
+
+    Raises:
+        GoogleError: arguments do not go together, or the mail that is answered is not there.
+        PermissionDeniedError: a file must not be read.
+    """
+    if wanted.reply_all and not wanted.reply_to_message_id:
+        raise invalid("reply_all goes with reply_to_message_id.")
+    if wanted.quote_original and not wanted.reply_to_message_id:
+        raise invalid("quote_original goes with reply_to_message_id.")
+    if wanted.forward_message_id and wanted.reply_to_message_id:
+        raise invalid("Give reply_to_message_id to answer a mail, or forward_message_id to forward it, not both.")
+    to, cc, bcc = (mail_addresses(name, getattr(wanted, name)) for name in ("to", "cc", "bcc"))
+    subject = None if wanted.subject is None else checked_subject(wanted.subject)
+    reply_to = mail_address("reply_to", wanted.reply_to) if wanted.reply_to else None
+    from_address = mail_address("from_address", wanted.from_address) if wanted.from_address else None
+    files = await asyncio.to_thread(read_files, google.context.paths, wanted.attachments or [])
+    if wanted.reply_to_message_id or from_address or wanted.forward_message_id or wanted.add_signature:
+        google.require_scopes(_READING)
+    aliases = await _aliases(google) if from_address or wanted.reply_all or wanted.add_signature else []
+    sender = _sender(from_address, [(each.address, each.is_usable) for each in aliases]) if from_address else None
+    quote: Original | None = None
+    forwarded: list[ForwardedFile] = []
+    if wanted.forward_message_id:
+        message = await _whole_message(google, wanted.forward_message_id)
+        subject = forward_subject(readable(header(message.get("payload", {}), "Subject")), subject)
+        quote = await forwarded_original(google, message)
+        forwarded = forwarded_files(message) if wanted.forward_attachments else []
+        check_size(sum(file.size for file in files) + sum(file.size for file in forwarded))
+    if wanted.reply_to_message_id:
+        original = await _original(google, wanted.reply_to_message_id)
+        if wanted.quote_original:
+            quote = await quoted_original(google, await _whole_message(google, wanted.reply_to_message_id))
+        subject = reply_subject(original.subject, subject)
+        own = {each.address.key for each in aliases} | (
+            {google.account.email.casefold()} if google.account.email else set()
+        )
+        answered_to, answered_cc = original.recipients(own, to_all=wanted.reply_all)
+        if not to or wanted.reply_all:
+            to = unique([*to, *answered_to])
+        cc = unique([*cc, *answered_cc])
+        thread = original.thread
+    cc = unique(cc, without=(each.key for each in to))
+    bcc = unique(bcc, without=(each.key for each in (*to, *cc)))
+    if quote is not None and quote.problem:
+        raise GoogleError("execution_error", f"{quote.problem} Nothing was sent.")
+    mail = OutgoingMail(
+        to,
+        subject or "",
+        wanted.body,
+        is_html=wanted.body_format == "html",
+        cc=cc,
+        bcc=bcc,
+        sender=sender,
+        reply_to=reply_to,
+        thread=thread,
+        attachments=files,
+        signature=_signature(sender, aliases) if wanted.add_signature else "",
+        original=quote,
+        is_forwarding=bool(wanted.forward_message_id),
+        forwarded=forwarded,
+    )
+    if len(mail.recipients) > MAX_RECIPIENTS:
+        raise invalid(f"A mail may go to {MAX_RECIPIENTS} addresses at most, not to {len(mail.recipients)}.")
+    return mail
+
+
+async def hand_over(
+    google: GoogleClient, method_id: str, mail: OutgoingMail, *, unclear_hint: str, **parameters: Any
+) -> dict[str, Any]:
+    """Give a mail to Gmail, to be sent or kept as a draft; a large one in pieces.
+
+    Args:
+        google: the client; the user has been asked.
+        method_id: of ``messages.send``, ``drafts.create`` or ``drafts.update``.
+        mail: the mail.
+        unclear_hint: how to find out whether it worked.
+        parameters: of the path.
+
+    Raises:
+        GoogleError: it is too large, or it did not work out.
+    """
+    with TemporaryDirectory(prefix="oneclaw-google-") as folder:
+        path = Path(folder) / "mail.eml"
+        fetched = [
+            await fetched_file(google, file, Path(folder) / str(number)) for number, file in enumerate(mail.forwarded)
+        ]
+        mail = replace(mail, attachments=[*mail.attachments, *fetched], forwarded=())
+        size = await asyncio.to_thread(write_mail, mail, path)
+        if size > MAX_MESSAGE_BYTES:
+            raise invalid(f"Gmail takes mails of {MAX_MESSAGE_BYTES:,} bytes at most. Share files by Drive instead.")
+        is_sent = method_id == "gmail.users.messages.send"
+        message: dict[str, Any] = {"threadId": mail.thread.thread_id} if mail.thread else {}
+        fields = "id,threadId" if is_sent else "id,message(id,threadId)"
+        is_large = size > LARGEST_IN_JSON_BYTES
+        if not is_large:
+            content = await asyncio.to_thread(path.read_bytes)
+            message["raw"] = (await asyncio.to_thread(urlsafe_b64encode, content)).decode("ascii")
+        body = message if is_sent else {"message": message}
+        request = api_request(method_id, body=body, fields=fields, unclear_hint=unclear_hint, **parameters)
+        return await google.upload(request, path, "message/rfc822") if is_large else await google.send(request)
+
+
+@dataclass(frozen=True, slots=True)
+class _Original:
+    """The mail that is answered."""
+
+    subject: str
+    thread: Thread
+    sender: list[MailAddress]
+    reply_to: list[MailAddress]
+    to: list[MailAddress]
+    cc: list[MailAddress]
+
+    def recipients(self, own: set[str], *, to_all: bool) -> tuple[list[MailAddress], list[MailAddress]]:
+        """Whom an answer goes to, and whom in copy; one to a separate mail goes where that went."""
+        if any(each.key in own for each in self.sender):
+            to = unique(self.to, without=own) or self.to
+            return to, unique(self.cc, without=own) if to_all else []
+        answered = self.reply_to or self.sender
+        if not to_all:
+            return answered, []
+        return unique([*answered, *unique(self.to, without=own)]), unique(self.cc, without=own)
+
+
+async def _original(google: GoogleClient, message_id: str) -> _Original:
+    message = await google.call(
+        "gmail.users.messages.get",
+        id=message_id,
+        format="metadata",
+        metadataHeaders=_REPLY_HEADERS,
+        fields="threadId,payload/headers",
+    )
+    payload = message.get("payload", {})
+    values = {name: header(payload, name) for name in _REPLY_HEADERS}
+    thread = thread_of(
+        str(message.get("threadId", "")), values["Message-ID"], values["References"], values["In-Reply-To"]
+    )
+    people = (addresses_in(values[name]) for name in ("From", "Reply-To", "To", "Cc"))
+    return _Original(readable(values["Subject"]), thread, *people)
+
+
+async def _whole_message(google: GoogleClient, message_id: str) -> dict[str, Any]:
+    message = await google.call("gmail.users.messages.get", id=message_id, format="full", fields="id,payload")
+    return {"id": message_id, **message}
+
+
+@dataclass(frozen=True, slots=True)
+class _Alias:
+    """An address that the user sends from."""
+
+    address: MailAddress
+    is_usable: bool
+    is_default: bool
+    signature: str
+
+
+async def _aliases(google: GoogleClient) -> list[_Alias]:
+    answer = await google.call(
+        "gmail.users.settings.sendAs.list",
+        fields="sendAs(sendAsEmail,displayName,isPrimary,isDefault,verificationStatus,signature)",
+    )
+    return [
+        _Alias(
+            MailAddress(each["sendAsEmail"], readable(each.get("displayName", ""))),
+            bool(each.get("isPrimary")) or each.get("verificationStatus") == "accepted",
+            bool(each.get("isDefault")),
+            str(each.get("signature") or ""),
+        )
+        for each in answer.get("sendAs", [])
+        if each.get("sendAsEmail")
+    ]
+
+
+def _signature(sender: MailAddress | None, aliases: list[_Alias]) -> str:
+    """The signature of the address that a mail is sent from; the default one unless another is given.
+
+    Raises:
+        GoogleError: there is none.
+    """
+    for alias in aliases:
+        if alias.address.key == sender.key if sender else alias.is_default:
+            if not alias.signature.strip():
+                raise invalid(f"{alias.address.email} has no signature. Leave add_signature out.")
+            return alias.signature
+    raise invalid("No address to send from has a signature. Leave add_signature out.")
+
+
+def _sender(wanted: MailAddress, aliases: list[tuple[MailAddress, bool]]) -> MailAddress:
+    """Find a send-as address; Gmail would quietly put the primary one in the place of any other."""
+    for alias, is_usable in aliases:
+        if alias.key == wanted.key:
+            if is_usable:
+                return MailAddress(alias.email, wanted.name or alias.name)
+            raise invalid(f"{alias.email} is not verified yet. The mail that Gmail sent there confirms it.")
+    usable = ", ".join(alias.email for alias, is_usable in aliases if is_usable)
+    raise invalid(f"{wanted.email} is none of the user's send-as addresses. There are: {usable or 'none'}.")
 
 
 @google_tool

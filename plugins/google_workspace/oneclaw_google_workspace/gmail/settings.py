@@ -1,17 +1,25 @@
-"""The tool of the group ``google_gmail_settings`` that reads, and the vacation responder in words."""
+"""The settings of Gmail: reading them all, and changing signature, vacation responder and forwarding."""
 
 from __future__ import annotations
 
 import asyncio
+import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from oneclaw_google_workspace.accounts import SERVICE_ACCOUNT
 from oneclaw_google_workspace.answers import compact, google_tool
 from oneclaw_google_workspace.connecting import connect
-from oneclaw_google_workspace.gmail.headers import FORBIDDEN, moment
-from oneclaw_google_workspace.gmail.html_text import html_to_text
-from oneclaw_google_workspace.gmail.labels import MailLabels
-from oneclaw_google_workspace.gmail_settings.filters import FILTER_FIELDS, filter_row
+from oneclaw_google_workspace.gmail.bodies import html_said, html_to_text
+from oneclaw_google_workspace.gmail.filters import (
+    FILTER_FIELDS,
+    SETTINGS_PAGE,
+    filter_row,
+    forwarding_addresses,
+    require_verified,
+)
+from oneclaw_google_workspace.gmail.labels import LABEL_FIELDS, MailLabels, label_row
+from oneclaw_google_workspace.gmail.mime import FORBIDDEN, mail_address, moment
 from oneclaw_google_workspace.moments import read_moment
 from oneclaw_google_workspace.problems import GoogleError, invalid
 from oneclaw_google_workspace.wording import passage
@@ -26,6 +34,21 @@ VACATION_FIELDS = (
     "enableAutoReply,responseSubject,responseBodyPlainText,responseBodyHtml,restrictToContacts,restrictToDomain,"
     "startTime,endTime"
 )
+_FORWARDING_FIELDS = "enabled,emailAddress,disposition"
+_DISPOSITIONS = {
+    "leaveInInbox": "keeping it in the inbox",
+    "archive": "archiving it",
+    "trash": "moving it to Trash",
+    "markRead": "marking it as read",
+}
+# Which arguments each setting has.
+_ARGUMENTS = {
+    "signature": {"send_as_email", "signature_html"},
+    "vacation": {
+        *("enabled", "subject", "body", "start", "end", "restrict_to_contacts", "restrict_to_domain"),
+    },
+    "forwarding": {"enabled", "forward_to", "disposition"},
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,7 +181,6 @@ def _milliseconds(settings: Mapping[str, Any], key: str) -> int:
 
 
 SECTIONS = ("labels", "filters", "forwarding", "signatures", "vacation")
-LABEL_FIELDS = "id,name,type,labelListVisibility,messageListVisibility,color"
 
 
 @google_tool
@@ -185,25 +207,6 @@ async def gmail_settings_get(sections: list[str] | None = None, *, context: Tool
     }
 
 
-def label_row(label: Mapping[str, Any]) -> dict[str, Any]:
-    """Make the row of a label that the user made.
-
-    Args:
-        label: as Google answers it.
-    """
-    color = label.get("color", {})
-    return compact(
-        {
-            "id": label.get("id"),
-            "name": label.get("name"),
-            "label_list_visibility": label.get("labelListVisibility"),
-            "message_list_visibility": label.get("messageListVisibility"),
-            "background_color": color.get("backgroundColor"),
-            "text_color": color.get("textColor"),
-        }
-    )
-
-
 def forwarding_row(settings: Mapping[str, Any]) -> dict[str, Any]:
     """Make the row of automatic forwarding.
 
@@ -216,22 +219,6 @@ def forwarding_row(settings: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-async def addresses(google: GoogleClient) -> dict[str, str]:
-    """Return the forwarding addresses with their status, ``accepted`` if verified.
-
-    Raises:
-        GoogleError: it did not work out.
-    """
-    answer = await google.call(
-        "gmail.users.settings.forwardingAddresses.list",
-        fields="forwardingAddresses(forwardingEmail,verificationStatus)",
-    )
-    return {
-        each.get("forwardingEmail", ""): each.get("verificationStatus", "pending")
-        for each in answer.get("forwardingAddresses", [])
-    }
-
-
 async def forwarding(google: GoogleClient) -> dict[str, Any]:
     """Automatic forwarding, and where mail may be forwarded to.
 
@@ -240,7 +227,7 @@ async def forwarding(google: GoogleClient) -> dict[str, Any]:
     """
     settings, known = await asyncio.gather(
         google.call("gmail.users.settings.getAutoForwarding", fields="enabled,emailAddress,disposition"),
-        addresses(google),
+        forwarding_addresses(google),
     )
     rows = [{"email": email, "status": status} for email, status in known.items()]
     return {**forwarding_row(settings), "addresses": rows}
@@ -287,3 +274,125 @@ async def _signatures(google: GoogleClient) -> list[dict[str, Any]]:
 
 async def _vacation(google: GoogleClient) -> dict[str, Any]:
     return vacation_row(await google.call("gmail.users.settings.getVacation", fields=VACATION_FIELDS))
+
+
+@google_tool
+async def gmail_settings_update(
+    setting: str,
+    send_as_email: str | None = None,
+    signature_html: str | None = None,
+    enabled: bool | None = None,
+    subject: str | None = None,
+    body: str | None = None,
+    body_format: str = "text",
+    start: str | None = None,
+    end: str | None = None,
+    restrict_to_contacts: bool | None = None,
+    restrict_to_domain: bool | None = None,
+    forward_to: str | None = None,
+    disposition: str | None = None,
+    *,
+    context: ToolContext,
+) -> dict[str, Any]:
+    """Change the signature, the vacation responder or automatic forwarding."""
+    google = connect(context)
+    given = {
+        "send_as_email": send_as_email,
+        "signature_html": signature_html,
+        "enabled": enabled,
+        "subject": subject,
+        "body": body,
+        "start": start,
+        "end": end,
+        "restrict_to_contacts": restrict_to_contacts,
+        "restrict_to_domain": restrict_to_domain,
+        "forward_to": forward_to,
+        "disposition": disposition,
+    }
+    foreign = [name for name, value in given.items() if value is not None and name not in _ARGUMENTS[setting]]
+    if foreign:
+        raise invalid(f"{foreign[0]} does not go with the setting {setting}.")
+    if setting == "signature":
+        if signature_html is None:
+            raise invalid("Give signature_html; an empty text removes the signature.")
+        return await _change_signature(google, send_as_email, signature_html)
+    if setting == "vacation":
+        change = VacationChange(
+            enabled, subject, body, body_format, start, end, restrict_to_contacts, restrict_to_domain
+        )
+        return await _change_vacation(google, change)
+    return await _change_forwarding(google, enabled, forward_to, disposition)
+
+
+async def _change_signature(google: GoogleClient, send_as_email: str | None, html: str) -> dict[str, Any]:
+    answer = await google.call("gmail.users.settings.sendAs.list", fields="sendAs(sendAsEmail,signature,isPrimary)")
+    aliases = answer.get("sendAs", [])
+    if send_as_email:
+        wanted = send_as_email.strip().casefold()
+        found = next((each for each in aliases if each.get("sendAsEmail", "").casefold() == wanted), None)
+    else:
+        found = next((each for each in aliases if each.get("isPrimary")), None)
+    if found is None:
+        known = ", ".join(each.get("sendAsEmail", "") for each in aliases)
+        raise invalid(f"{(send_as_email or 'The primary address')[:100]!r} is no send-as address. There are: {known}.")
+    address = found["sendAsEmail"]
+    said = await asyncio.to_thread(html_said, html)
+    await google.ask(f"set the signature of {address} to {said}" if html else f"remove the signature of {address}")
+    after = await google.call(
+        "gmail.users.settings.sendAs.patch",
+        sendAsEmail=address,
+        body={"signature": html},
+        fields="sendAsEmail,signature",
+    )
+    return {
+        "setting": "signature",
+        "send_as_email": address,
+        "before": await asyncio.to_thread(html_to_text, found.get("signature", "")),
+        "after": await asyncio.to_thread(html_to_text, after.get("signature", "")),
+    }
+
+
+async def _change_vacation(google: GoogleClient, change: VacationChange) -> dict[str, Any]:
+    if change.is_empty:
+        raise invalid("Give what to change about the vacation responder: enabled, subject, body, start, end.")
+    before = await google.call("gmail.users.settings.getVacation", fields=VACATION_FIELDS)
+    body = change.applied_to(before, time.time())
+    await google.ask(vacation_described(before, body))
+    after = await google.call("gmail.users.settings.updateVacation", body=body, fields=VACATION_FIELDS)
+    return {"setting": "vacation", "before": vacation_row(before), "after": vacation_row(after)}
+
+
+async def _change_forwarding(
+    google: GoogleClient, enabled: bool | None, forward_to: str | None, disposition: str | None
+) -> dict[str, Any]:
+    if google.account.kind != SERVICE_ACCOUNT:
+        raise GoogleError(
+            "not_available",
+            "Google lets programs change automatic forwarding only through a service account of the organisation. The "
+            f"user can change it at {SETTINGS_PAGE}; a filter with forward_to, by gmail_filter_manage, works, too.",
+        )
+    google.require_scopes("gmail.settings.sharing")
+    if enabled is None and forward_to is None and disposition is None:
+        raise invalid("Give what to change about forwarding: enabled, forward_to, disposition.")
+    before = await google.call("gmail.users.settings.getAutoForwarding", fields=_FORWARDING_FIELDS)
+    wanted = {
+        "enabled": enabled,
+        "emailAddress": mail_address("forward_to", forward_to).email if forward_to else None,
+        "disposition": disposition,
+    }
+    body = {
+        "enabled": False,
+        **{key: value for key, value in before.items() if value not in ("", "dispositionUnspecified")},
+        **{key: value for key, value in wanted.items() if value is not None},
+    }
+    if body["enabled"]:
+        if not body.get("emailAddress"):
+            raise invalid("Give forward_to, one of the verified addresses that gmail_settings_get lists.")
+        await require_verified(google, body["emailAddress"])
+        body.setdefault("disposition", "leaveInInbox")
+        done = f"forward all new mail to {body['emailAddress']}, {_DISPOSITIONS[body['disposition']]}"
+    else:
+        done = "forward no mail automatically"
+    await google.ask(done, "forward", body.get("emailAddress") if body["enabled"] else None)
+    after = await google.call("gmail.users.settings.updateAutoForwarding", body=body, fields=_FORWARDING_FIELDS)
+    return {"setting": "forwarding", "before": forwarding_row(before), "after": forwarding_row(after)}

@@ -1,4 +1,4 @@
-"""The tools of the group ``google_gmail`` that read: searches, rows, and saving what is attached."""
+"""Messages of Gmail: searching and reading them, and saving what is attached."""
 
 from __future__ import annotations
 
@@ -13,9 +13,17 @@ from oneclaw_google_workspace.answers import compact, failed, from_outside, goog
 from oneclaw_google_workspace.api_request import api_request
 from oneclaw_google_workspace.connecting import connect
 from oneclaw_google_workspace.gmail.bodies import Body, content_of, read_body
-from oneclaw_google_workspace.gmail.headers import addresses_in, header, moment, preview, readable, shown_addresses
 from oneclaw_google_workspace.gmail.labels import MailLabels
-from oneclaw_google_workspace.gmail.mail_parts import AttachedPart, take_apart
+from oneclaw_google_workspace.gmail.mime import (
+    AttachedPart,
+    addresses_in,
+    header,
+    moment,
+    preview,
+    readable,
+    shown_addresses,
+    take_apart,
+)
 from oneclaw_google_workspace.problems import GoogleError, invalid
 from oneclaw_google_workspace.shown_size import beginning_within, json_length, room_beside
 
@@ -25,7 +33,6 @@ if TYPE_CHECKING:
 
     from oneclaw_core import ToolContext
     from oneclaw_google_workspace.client import GoogleClient
-    from oneclaw_google_workspace.gmail.mail_parts import AttachedPart
 
 _QUOTED_OR_DATE = re.compile(
     r'"[^"]*"?|(?P<operator>\b(?:after|before|newer|older)):(?P<year>\d{4})[/-](?P<month>\d{1,2})[/-](?P<day>\d{1,2})\b',
@@ -113,14 +120,6 @@ def full_row(message: Mapping[str, Any], labels: MailLabels) -> dict[str, Any]:
             "labels": [labels.name(each) for each in message.get("labelIds", [])],
         }
     )
-
-
-def called(message: Mapping[str, Any]) -> str:
-    """Name a message for a question: its subject, and who sent it."""
-    payload = message.get("payload", {})
-    subject = readable(header(payload, "Subject"))[:50] or "(no subject)"
-    senders = addresses_in(header(payload, "From"))
-    return f"{subject} from {senders[0].email[:50]}" if senders else subject
 
 
 _MOST_OF_A_NAME = 1_000

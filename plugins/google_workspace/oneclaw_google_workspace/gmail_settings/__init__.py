@@ -1,1 +1,0 @@
-"""The settings of Gmail: the tool group ``google_gmail_settings``."""
