@@ -7,8 +7,8 @@ from zoneinfo import ZoneInfo
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from oneclaw_google_workspace.calendar.event_bodies import description_text
-from oneclaw_google_workspace.calendar.finding_time import Span, WorkingHours, free_slots
+from oneclaw_google_workspace.calendar.calendars import Span, WorkingHours, free_slots
+from oneclaw_google_workspace.calendar.events import description_text
 from oneclaw_google_workspace.calendar.times import first_moment, span_text
 
 pytestmark = pytest.mark.one_python

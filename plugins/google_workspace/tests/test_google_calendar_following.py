@@ -6,7 +6,7 @@ from zoneinfo import ZoneInfo
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from oneclaw_google_workspace.calendar.following import parted, shifted
+from oneclaw_google_workspace.calendar.times import parted, shifted
 from oneclaw_google_workspace.problems import GoogleError
 
 pytestmark = pytest.mark.one_python
