@@ -5,8 +5,7 @@ from google_desk import Desk, sign_in
 from google_people_service import MY_CONTACTS
 from hypothesis import given
 from hypothesis import strategies as st
-from oneclaw_google_workspace.contacts.fields import ContactChange, birthday_date
-from oneclaw_google_workspace.contacts.reading import birthday_text
+from oneclaw_google_workspace.contacts.people import ContactChange, birthday_date, birthday_text
 
 from oneclaw_core import PermissionAnswer
 
