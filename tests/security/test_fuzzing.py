@@ -32,7 +32,7 @@ from oneclaw_google_workspace.gmail.mime import (
     take_apart,
 )
 from oneclaw_google_workspace.problems import GoogleError
-from oneclaw_google_workspace.sheets.a1 import format_reference, parse_reference
+from oneclaw_google_workspace.sheets.book import format_reference, parse_reference
 from oneclaw_openai.chat_answer import ChatAnswer
 from oneclaw_openai.responses_answer import ResponsesAnswer
 from oneclaw_pdf.errors import PdfProblem

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from google_desk import open_home, sign_in, sign_in_service_account
 from google_slides_pages import Element, Text
-from oneclaw_google_workspace.drive import downloading
+from oneclaw_google_workspace.drive import transfers
 from oneclaw_google_workspace.gmail import sending
 
 from oneclaw_core import PermissionAnswer
@@ -39,7 +39,7 @@ def take_the_tour(
     sign_in_service_account(
         google, home, service_key, "gmail.settings.basic", "gmail.settings.sharing", "gmail.labels", name="robot"
     )
-    monkeypatch.setattr(downloading, "_FIRST_PAUSE_SECONDS", 0.01)
+    monkeypatch.setattr(transfers, "_FIRST_PAUSE_SECONDS", 0.01)
     monkeypatch.setattr(sending, "LARGEST_IN_JSON_BYTES", 400_000)
     called: list[str] = []
 

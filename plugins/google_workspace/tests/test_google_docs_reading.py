@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from oneclaw_google_workspace.docs.document import DocumentTab, find_text, tabs_of, text_between
-from oneclaw_google_workspace.docs.rendering import render
+from oneclaw_google_workspace.docs.reading import render
 
 pytestmark = pytest.mark.one_python
 

@@ -4,7 +4,7 @@ import pytest
 from google_desk import sign_in
 from hypothesis import given
 from hypothesis import strategies as st
-from oneclaw_google_workspace.docs.elements import fill_requests
+from oneclaw_google_workspace.docs.writing import fill_requests
 from oneclaw_google_workspace.editors import insertable, utf16_length
 
 from oneclaw_core import PermissionAnswer

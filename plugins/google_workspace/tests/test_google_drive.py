@@ -5,8 +5,7 @@ from google_drive_queries import QueryReader
 from google_drive_service import FOLDER, SHORTCUT
 from hypothesis import given
 from hypothesis import strategies as st
-from oneclaw_google_workspace.drive.kinds import kind_of
-from oneclaw_google_workspace.drive.queries import quoted
+from oneclaw_google_workspace.drive.files import kind_of, quoted
 
 pytestmark = pytest.mark.one_python
 

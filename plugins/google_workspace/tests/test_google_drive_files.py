@@ -7,9 +7,8 @@ from google_desk import sign_in
 from google_drive_service import EXCEL, GOOGLE, WORD
 from hypothesis import given
 from hypothesis import strategies as st
-from oneclaw_google_workspace.drive import downloading
-from oneclaw_google_workspace.drive.downloading import decoded
-from oneclaw_google_workspace.drive.kinds import media_type_of, safe_name
+from oneclaw_google_workspace.drive import transfers
+from oneclaw_google_workspace.drive.files import decoded, media_type_of, safe_name
 from oneclaw_google_workspace.wording import size_text
 
 from oneclaw_core import PermissionAnswer
@@ -171,7 +170,7 @@ def test_two_hundred_megabytes_go_up_and_come_down_with_flat_memory(drive, desk,
     with export.open("wb") as file:
         file.truncate(size)
     doc = drive.add_google_file("Long", "document", exports={WORD: export})
-    monkeypatch.setattr(downloading, "_FIRST_PAUSE_SECONDS", 0.01)
+    monkeypatch.setattr(transfers, "_FIRST_PAUSE_SECONDS", 0.01)
     desk("drive_list_files")  # loads what is loaded once
 
     tracemalloc.start()
@@ -326,7 +325,7 @@ def test_a_format_that_google_does_not_offer_is_answered_with_those_it_does(driv
 
 
 def test_a_big_export_is_prepared_and_fetched(google, drive, desk, monkeypatch):
-    monkeypatch.setattr(downloading, "_FIRST_PAUSE_SECONDS", 0.01)
+    monkeypatch.setattr(transfers, "_FIRST_PAUSE_SECONDS", 0.01)
     big = b"x" * (11 * MEGABYTE)
     file = drive.add_google_file("Long", "document", exports={"text/markdown": big, EXCEL: b""})
 
@@ -347,7 +346,7 @@ def test_a_big_export_is_prepared_and_fetched(google, drive, desk, monkeypatch):
     ],
 )
 def test_an_export_that_fails_says_why(drive, desk, monkeypatch, outcome, message):
-    monkeypatch.setattr(downloading, "_FIRST_PAUSE_SECONDS", 0.01)
+    monkeypatch.setattr(transfers, "_FIRST_PAUSE_SECONDS", 0.01)
     file = drive.add_google_file("Clip", "vid", exports={"video/mp4": b"m"})
     drive.export_outcome = outcome
 

@@ -4,7 +4,7 @@ import json
 
 import pytest
 from how_long import some
-from oneclaw_google_workspace.drive import downloading
+from oneclaw_google_workspace.drive import transfers
 
 from oneclaw_core import ToolCall
 from oneclaw_core.providers import ModelResponse
@@ -109,7 +109,7 @@ def test_a_file(google, reader, is_google_file):
 
 
 def test_what_is_too_far_from_the_beginning_of_a_file_is_left_to_saving_it(google, desk, monkeypatch):
-    monkeypatch.setattr(downloading, "MAX_OFFSET", 1_500)
+    monkeypatch.setattr(transfers, "MAX_OFFSET", 1_500)
     file = google.services["drive"].add("long.txt", LONG.encode(), mime_type="text/plain")
 
     first = desk("drive_download_file", file_id=file, max_chars=1_000)

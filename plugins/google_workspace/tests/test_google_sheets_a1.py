@@ -5,17 +5,20 @@ from google_sheets_cells import letters, number_of
 from hypothesis import given
 from hypothesis import strategies as st
 from oneclaw_google_workspace.problems import GoogleError
-from oneclaw_google_workspace.sheets.a1 import (
+from oneclaw_google_workspace.sheets.book import (
     MAX_COLUMNS,
     MAX_ROWS,
     Area,
+    Book,
+    NamedRange,
+    Place,
     Reference,
+    Tab,
     column_letters,
     column_number,
     format_reference,
     parse_reference,
 )
-from oneclaw_google_workspace.sheets.book import Book, NamedRange, Place, Tab
 
 ENDS = st.integers(0, 500)
 

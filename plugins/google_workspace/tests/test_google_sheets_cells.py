@@ -1,7 +1,7 @@
 """What a question says of what is written into cells."""
 
 import pytest
-from oneclaw_google_workspace.sheets.writing import USER_ENTERED, formula_note
+from oneclaw_google_workspace.sheets.values import USER_ENTERED, formula_note
 
 
 @pytest.mark.parametrize(

@@ -4,8 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from oneclaw_google_workspace.problems import GoogleError
-from oneclaw_google_workspace.sheets.a1 import Area
-from oneclaw_google_workspace.sheets.book import Place, Tab
+from oneclaw_google_workspace.sheets.book import Area, Place, Tab
 from oneclaw_google_workspace.sheets.formatting import Format, color_style, requests_for
 
 pytestmark = pytest.mark.one_python

@@ -2,8 +2,8 @@
 
 from hypothesis import given
 from hypothesis import strategies as st
-from oneclaw_google_workspace.sheets.a1 import Area
-from oneclaw_google_workspace.sheets.reading import CELL_CHARACTERS, records, window
+from oneclaw_google_workspace.sheets.book import Area
+from oneclaw_google_workspace.sheets.values import CELL_CHARACTERS, records, window
 
 CELLS = st.text(max_size=30) | st.integers() | st.booleans()
 

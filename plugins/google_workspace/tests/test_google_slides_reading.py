@@ -5,7 +5,7 @@ from google_slides_pages import Element, Text
 from google_slides_service import PNG
 from hypothesis import given
 from hypothesis import strategies as st
-from oneclaw_google_workspace.slides.elements import Transform, elements_of, shown_text, text_end, title_of
+from oneclaw_google_workspace.slides.deck import Transform, elements_of, shown_text, text_end, title_of
 
 pytestmark = pytest.mark.one_python
 

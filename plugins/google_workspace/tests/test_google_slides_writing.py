@@ -5,7 +5,7 @@ from google_desk import sign_in
 from google_slides_pages import Element, Text
 from hypothesis import given
 from hypothesis import strategies as st
-from oneclaw_google_workspace.slides.managing import moved
+from oneclaw_google_workspace.slides.new_slides import moved
 
 from oneclaw_core import PermissionAnswer
 

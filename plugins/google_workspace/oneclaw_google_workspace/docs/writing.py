@@ -1,29 +1,53 @@
-"""Creating documents and writing text into them: ``docs_create``, ``docs_insert_text`` and ``docs_replace_text``."""
+"""Creating documents, writing texts and elements into them, and formatting them."""
 
 from __future__ import annotations
 
+import re
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from oneclaw_google_workspace.answers import compact, from_outside, google_tool
 from oneclaw_google_workspace.api_request import api_request
 from oneclaw_google_workspace.connecting import connect
-from oneclaw_google_workspace.docs.document import Place, open_document, text_between, update
-from oneclaw_google_workspace.editors import Replacements, insertable, utf16_length
-from oneclaw_google_workspace.folders import find_folder, in_folder
+from oneclaw_google_workspace.docs.document import (
+    Place,
+    Span,
+    Updated,
+    match,
+    matches,
+    open_document,
+    text_between,
+    update,
+)
+from oneclaw_google_workspace.editors import (
+    Replacements,
+    find_folder,
+    image_address,
+    in_folder,
+    insertable,
+    rgb,
+    utf16_length,
+)
 from oneclaw_google_workspace.links import file_id
 from oneclaw_google_workspace.problems import GoogleError, invalid
-from oneclaw_google_workspace.wording import excerpt, listing, passage
+from oneclaw_google_workspace.wording import counted, excerpt, listing, passage, quoted, setting_words, table_said
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from oneclaw_core import ToolContext
     from oneclaw_google_workspace.client import GoogleClient
-    from oneclaw_google_workspace.folders import Folder
+    from oneclaw_google_workspace.editors import Folder
 
 DOCUMENT_TYPE = "application/vnd.google-apps.document"
 _MEDIA_TYPES = {"text": "text/plain", "markdown": "text/markdown", "html": "text/html"}
 _UNCLEAR = "Look for it by its title with drive_search_files"
+MAX_ROWS, MAX_COLUMNS = 200, 20
+_PRESETS = {
+    "bullets": "BULLET_DISC_CIRCLE_SQUARE",
+    "numbers": "NUMBERED_DECIMAL_ALPHA_ROMAN",
+    "checkboxes": "BULLET_CHECKBOX",
+}
 
 
 @google_tool
@@ -261,3 +285,339 @@ def _style_request(start: int, text: str, style: str, tab_id: str | None) -> dic
             "fields": "namedStyleType",
         }
     }
+
+
+@google_tool
+async def docs_insert_element(
+    document_id: str,
+    element: str,
+    position: str = "end",
+    index: int | None = None,
+    anchor_text: str | None = None,
+    occurrence: int = 1,
+    tab_id: str | None = None,
+    rows: int | None = None,
+    columns: int | None = None,
+    data: list[list[str]] | None = None,
+    bold_header: bool = False,
+    image_url: str | None = None,
+    width_pt: float | None = None,
+    height_pt: float | None = None,
+    *,
+    context: ToolContext,
+) -> dict[str, Any]:
+    """Insert a table, an image or a page break."""
+    google = connect(context)
+    place = Place(position, index, anchor_text, occurrence, tab_id)
+    wanted = file_id(document_id, "document_id")
+    _check_element(
+        element,
+        table={"rows": rows, "columns": columns, "data": data, "bold_header": bold_header or None},
+        image={"image_url": image_url, "width_pt": width_pt, "height_pt": height_pt},
+    )
+    table = _table_cells(rows, columns, data) if element == "table" else []
+    content: dict[str, Any]
+    if element == "table":
+        name, what = "insertTable", f"a table of {len(table)} x {len(table[0])} cells{table_said(table)}"
+        content = {"rows": len(table), "columns": len(table[0])}
+    elif element == "image":
+        url = image_address(image_url)
+        name, what = "insertInlineImage", f"the image {excerpt(url, 200)}"
+        content = {"uri": url, **compact({"objectSize": _size(width_pt, height_pt)})}
+    else:
+        name, what, content = "insertPageBreak", "a page break", {}
+    document = await open_document(google, wanted, with_text=True)
+    start = place.find(document)
+    await google.ask(f"insert {what} {place.described} {document.named}")
+    done = await update(
+        google,
+        wanted,
+        [{name: {**content, **place.location(start)}}],
+        revision_id=document.revision_id,
+        hint=INDEX_HINT if element != "page_break" else f"{INDEX_HINT} A page break cannot go into a table.",
+    )
+    # A table gets a newline before it.
+    at_index = start + 1 if element == "table" else start
+    if element == "table" and (bold_header or any(map(any, table))):
+        done = await _fill_table(google, wanted, place, at_index, table, bold_header)
+    reply = done.replies[0].get("insertInlineImage", {}) if done.replies else {}
+    answer = {
+        "document_id": wanted,
+        "element": element,
+        "at_index": at_index,
+        "rows": len(table),
+        "columns": len(table[0]) if table else 0,
+        "object_id": reply.get("objectId"),
+        "revision_id": done.revision_id,
+    }
+    return compact({key: value for key, value in answer.items() if value != 0})
+
+
+def _check_element(element: str, **arguments: Mapping[str, Any]) -> None:
+    for kind, values in arguments.items():
+        given = [name for name, value in values.items() if value is not None]
+        if given and kind != element:
+            raise invalid(f"{', '.join(given)} goes with element {kind}, not with {element}.")
+
+
+def _table_cells(rows: int | None, columns: int | None, data: Sequence[Sequence[str]] | None) -> list[list[str]]:
+    """Make the texts of all cells, the missing ones empty."""
+    needed_rows, needed_columns = len(data or ()), max(map(len, data or ()), default=0)
+    rows, columns = rows or needed_rows, columns or needed_columns
+    if not rows or not columns:
+        raise invalid("A table needs data, or rows and columns.")
+    if rows < needed_rows or columns < needed_columns:
+        raise invalid(f"data has {needed_rows} x {needed_columns} cells, more than rows and columns say.")
+    if rows > MAX_ROWS or columns > MAX_COLUMNS:
+        raise invalid(f"A table can have {MAX_ROWS} rows and {MAX_COLUMNS} columns at most.")
+    texts = [[insertable(str(cell)) for cell in row] for row in data or ()]
+    texts += [[] for _ in range(rows - needed_rows)]
+    return [row + [""] * (columns - len(row)) for row in texts]
+
+
+def _size(width: float | None, height: float | None) -> dict[str, Any]:
+    sides = {"width": width, "height": height}
+    return {side: {"magnitude": points, "unit": "PT"} for side, points in sides.items() if points is not None}
+
+
+async def _fill_table(
+    google: GoogleClient, document_id: str, place: Place, start: int, table: list[list[str]], bold_header: bool
+) -> Updated:
+    """Write into the cells of a table that has just been inserted; where they are is known only now."""
+    try:
+        document = await open_document(google, document_id, with_text=True)
+        starts = _cell_starts(document.tab(place.tab_id).body, start)
+        if [len(row) for row in starts] != [len(row) for row in table]:
+            raise GoogleError("conflict", "The document was changed by somebody else meanwhile.")
+        requests = fill_requests(starts, table, bold_header, place.tab_id)
+        return await update(google, document_id, requests, revision_id=document.revision_id)
+    except GoogleError as error:
+        raise GoogleError(
+            error.error_type,
+            f"The table was inserted at index {start}, but its cells could not be filled. {error}",
+            status=error.status,
+            reasons=error.reasons,
+        ) from None
+
+
+def _cell_starts(body: Sequence[Mapping[str, Any]], start: int) -> list[list[int]]:
+    """Find the indexes at which the cells of the table at an index begin, those of tables in cells included."""
+    for element in body:
+        if "table" not in element:
+            continue
+        rows = element["table"].get("tableRows", [])
+        if element.get("startIndex") == start:
+            return [[int(cell["content"][0]["startIndex"]) for cell in row["tableCells"]] for row in rows]
+        for row in rows:
+            for cell in row.get("tableCells", []):
+                if inner := _cell_starts(cell.get("content", []), start):
+                    return inner
+    return []
+
+
+def fill_requests(
+    starts: Sequence[Sequence[int]], table: Sequence[Sequence[str]], bold_header: bool, tab_id: str | None
+) -> list[dict[str, Any]]:
+    """Write texts into empty cells, from the last to the first, so that none moves another.
+
+    Args:
+        starts: the index of each cell's text.
+        table: the texts.
+        bold_header: whether the first row is bold.
+        tab_id: of the tab, ``None`` for the first.
+    """
+    requests: list[dict[str, Any]] = []
+    for number in range(len(table) - 1, -1, -1):
+        for start, text in reversed(list(zip(starts[number], table[number], strict=True))):
+            if text:
+                location = compact({"index": start, "tabId": tab_id})
+                requests.append({"insertText": {"text": text, "location": location}})
+            if bold_header and number == 0:
+                # In an empty cell this is its newline, and so what is written there later.
+                where = compact({"startIndex": start, "endIndex": start + max(utf16_length(text), 1), "tabId": tab_id})
+                requests.append({"updateTextStyle": {"range": where, "textStyle": {"bold": True}, "fields": "bold"}})
+    return requests
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """The new values; ``None`` for those that stay.
+
+    Raises:
+        GoogleError: nothing is, or a value is none.
+    """
+
+    bold: bool | None = None
+    italic: bool | None = None
+    underline: bool | None = None
+    strikethrough: bool | None = None
+    font_family: str | None = None
+    font_size: float | None = None
+    text_color: str | None = None
+    highlight_color: str | None = None
+    link_url: str | None = None
+    paragraph_style: str | None = None
+    alignment: str | None = None
+    line_spacing: float | None = None
+    list: str | None = None
+
+    def __post_init__(self) -> None:
+        if not self.names:
+            raise invalid("Give at least one format, such as bold or paragraph_style.")
+        if self.link_url and not re.match(r"https?://|mailto:", self.link_url):
+            raise invalid("link_url must begin with https://, http:// or mailto:; empty removes the link.")
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The new values, by argument name."""
+        return tuple(name for name in self.__slots__ if getattr(self, name) is not None)
+
+    @property
+    def described(self) -> str:
+        """The new values, in words for a question."""
+        return ", ".join(setting_words(name, getattr(self, name)) for name in self.names)
+
+    def requests(self, spans: Iterable[Span], tab_id: str | None) -> tuple[dict[str, Any], ...]:
+        """Write the requests that set it.
+
+        Args:
+            spans: where.
+            tab_id: of the tab, ``None`` for the first.
+
+        Raises:
+            GoogleError: a colour is none.
+        """
+        ranges = [
+            compact({"startIndex": span.start, "endIndex": span.end, "tabId": tab_id})
+            for span in sorted(spans, key=lambda span: -span.start)
+        ]
+        text, paragraph = self._text_style(), self._paragraph_style()
+        found: list[dict[str, Any]] = []
+        for where in ranges:
+            if text:
+                found.append({"updateTextStyle": _styling(where, "textStyle", text)})
+            if paragraph:
+                found.append({"updateParagraphStyle": _styling(where, "paragraphStyle", paragraph)})
+        # Bullets take tabs away and so move what is behind them: last, and from the back forwards.
+        for where in ranges:
+            if self.list == "none":
+                found.append({"deleteParagraphBullets": {"range": where}})
+            elif self.list is not None:
+                found.append({"createParagraphBullets": {"range": where, "bulletPreset": _PRESETS[self.list]}})
+        return tuple(found)
+
+    def _text_style(self) -> dict[str, Any]:
+        """By Google's names; a value of ``None`` takes away what is set."""
+        names = ("bold", "italic", "underline", "strikethrough")
+        found: dict[str, Any] = {name: getattr(self, name) for name in names if getattr(self, name) is not None}
+        if self.font_family is not None:
+            found["weightedFontFamily"] = {"fontFamily": self.font_family}
+        if self.font_size is not None:
+            found["fontSize"] = {"magnitude": self.font_size, "unit": "PT"}
+        if self.text_color is not None:
+            found["foregroundColor"] = {"color": {"rgbColor": rgb("text_color", self.text_color)}}
+        if self.highlight_color is not None:
+            is_none = self.highlight_color.strip().lower() in ("", "none")
+            color = None if is_none else {"color": {"rgbColor": rgb("highlight_color", self.highlight_color)}}
+            found["backgroundColor"] = color
+        if self.link_url is not None:
+            found["link"] = {"url": self.link_url} if self.link_url else None
+        return found
+
+    def _paragraph_style(self) -> dict[str, Any]:
+        values = {
+            "namedStyleType": self.paragraph_style,
+            "alignment": self.alignment,
+            "lineSpacing": self.line_spacing,
+        }
+        return {name: value for name, value in values.items() if value is not None}
+
+
+def _styling(where: dict[str, Any], key: str, style: dict[str, Any]) -> dict[str, Any]:
+    given = {name: value for name, value in style.items() if value is not None}
+    return {"range": where, key: given, "fields": ",".join(style)}
+
+
+MAX_MATCHES = 1000
+_SHOWN = 50
+
+
+@google_tool
+async def docs_format(
+    document_id: str,
+    match_text: str | None = None,
+    all_matches: bool = False,
+    occurrence: int = 1,
+    start_index: int | None = None,
+    end_index: int | None = None,
+    tab_id: str | None = None,
+    bold: bool | None = None,
+    italic: bool | None = None,
+    underline: bool | None = None,
+    strikethrough: bool | None = None,
+    font_family: str | None = None,
+    font_size: float | None = None,
+    text_color: str | None = None,
+    highlight_color: str | None = None,
+    link_url: str | None = None,
+    paragraph_style: str | None = None,
+    alignment: str | None = None,
+    line_spacing: float | None = None,
+    list: str | None = None,  # noqa: A002  # the name that the manifest gives it
+    suggest: bool = False,
+    *,
+    context: ToolContext,
+) -> dict[str, Any]:
+    """Format text or paragraphs."""
+    google = connect(context)
+    wanted = file_id(document_id, "document_id")
+    look = Look(
+        bold=bold,
+        italic=italic,
+        underline=underline,
+        strikethrough=strikethrough,
+        font_family=font_family,
+        font_size=font_size,
+        text_color=text_color,
+        highlight_color=highlight_color,
+        link_url=link_url,
+        paragraph_style=paragraph_style,
+        alignment=alignment,
+        line_spacing=line_spacing,
+        list=list,
+    )
+    look.requests((), None)  # its values are looked at before anything is sent
+    has_range = start_index is not None and end_index is not None
+    if bool(match_text) == has_range or (start_index is None) != (end_index is None):
+        raise invalid("Give match_text, or start_index and end_index.")
+    if start_index is not None and end_index is not None and start_index >= end_index:
+        raise invalid("end_index must be above start_index.")
+    document = await open_document(google, wanted, with_text=True)
+    tab = document.tab(tab_id)
+    if start_index is not None and end_index is not None:
+        spans = [Span(start_index, end_index, text_between(tab.body, start_index, end_index))]
+    elif all_matches:
+        spans = matches(tab, match_text or "")
+    else:
+        spans = [match(tab, match_text or "", occurrence)]
+    if len(spans) > MAX_MATCHES:
+        raise invalid(f"There are {len(spans):,} matches, more than {MAX_MATCHES:,}. Give a longer match_text.")
+    verb = "suggest formatting" if suggest else "format"
+    where = quoted(spans[0].text, 40) if len(spans) == 1 else counted(len(spans), "place")
+    await google.ask(f"{verb} {where} in {document.named} ({look.described})")
+    done = await update(
+        google,
+        wanted,
+        look.requests(spans, tab_id),
+        revision_id=document.revision_id,
+        is_suggestion=suggest,
+        hint="The range must lie within the text: see docs_read with include_indexes.",
+    )
+    answer = {
+        "document_id": wanted,
+        "ranges": [{"start": span.start, "end": span.end, "text": excerpt(span.text)} for span in spans[:_SHOWN]],
+        "range_count": len(spans),
+        "applied": [*look.names],
+        **done.state,
+    }
+    return from_outside(answer, "documents")

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from oneclaw_google_workspace.answers import compact, google_tool
 from oneclaw_google_workspace.connecting import connect
-from oneclaw_google_workspace.folders import find_folder, in_folder, move_into
+from oneclaw_google_workspace.editors import find_folder, in_folder, move_into
 from oneclaw_google_workspace.forms.changes import FormChange, plan_change, settings_request
 from oneclaw_google_workspace.forms.questions import check_questions, create_requests
 from oneclaw_google_workspace.forms.reading import read_form

@@ -12,9 +12,9 @@ from oneclaw_google_workspace.answers import from_outside, google_tool
 from oneclaw_google_workspace.api_request import api_request
 from oneclaw_google_workspace.call_arguments import files_in
 from oneclaw_google_workspace.connecting import connect
-from oneclaw_google_workspace.drive.kinds import media_type_of, place_for, safe_name
-from oneclaw_google_workspace.drive.uploading import new_id
-from oneclaw_google_workspace.folders import FOLDER_TYPE
+from oneclaw_google_workspace.drive.files import media_type_of, place_for, safe_name
+from oneclaw_google_workspace.drive.transfers import new_id
+from oneclaw_google_workspace.editors import FOLDER_TYPE
 from oneclaw_google_workspace.google_api.catalogue import api_methods, reader_of
 from oneclaw_google_workspace.google_api.checking import check_body, checked_parameters
 from oneclaw_google_workspace.google_api.finding import method_of

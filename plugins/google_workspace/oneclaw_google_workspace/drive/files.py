@@ -1,26 +1,31 @@
-"""Kinds of files: what people call them, their media types, and the endings of their names; pure, without any I/O."""
+"""Files of Drive: their kinds and names, queries for them, and how a model reads them and refers to them."""
 
 from __future__ import annotations
 
+import codecs
 import mimetypes
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from oneclaw_core.tools import INVISIBLE_CHARACTERS
-from oneclaw_google_workspace.drive.queries import quoted
-from oneclaw_google_workspace.folders import FOLDER_TYPE
+from oneclaw_google_workspace.answers import compact
+from oneclaw_google_workspace.editors import FOLDER_TYPE
+from oneclaw_google_workspace.links import file_id
+from oneclaw_google_workspace.moments import read_moment
 from oneclaw_google_workspace.problems import invalid
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
     from oneclaw_core import ToolContext
+    from oneclaw_google_workspace.client import GoogleClient
 
 GOOGLE = "application/vnd.google-apps."
 SHORTCUT_TYPE = f"{GOOGLE}shortcut"
 VIDEO_TYPE = f"{GOOGLE}vid"
 _OFFICE = "application/vnd.openxmlformats-officedocument."
 _OPEN = "application/vnd.oasis.opendocument."
-
 EXPORT_TYPES = {
     "txt": "text/plain",
     "md": "text/markdown",
@@ -43,10 +48,8 @@ EXPORT_TYPES = {
     "mp4": "video/mp4",
 }
 """Media types by the words of ``export_format``."""
-
 ZIPPED_PAGE_TYPE = "application/zip"
 """The formats that Google exports a document to instead of a single HTML page."""
-
 DEFAULT_EXPORTS = {
     f"{GOOGLE}document": "md",
     f"{GOOGLE}spreadsheet": "csv",
@@ -56,7 +59,6 @@ DEFAULT_EXPORTS = {
     VIDEO_TYPE: "mp4",
 }
 """The format that ``auto`` stands for, by Google document type; other types cannot be downloaded."""
-
 _WORDS = {
     **dict.fromkeys((EXPORT_TYPES["docx"], EXPORT_TYPES["odt"], "application/msword", "application/rtf"), "word"),
     **dict.fromkeys((EXPORT_TYPES["xlsx"], EXPORT_TYPES["ods"], "application/vnd.ms-excel"), "excel"),
@@ -87,6 +89,10 @@ _TEXT_TYPES = frozenset(
         EXPORT_TYPES["svg"],
     }
 )
+_KEYS_HEADER = "X-Goog-Drive-Resource-Keys"
+_KEY = re.compile(r"[?&]resourcekey=([\w-]+)")
+_CHARSET = re.compile(r"charset\s*=\s*[\"']?([\w.:-]+)", re.IGNORECASE)
+_MARKS = ((codecs.BOM_UTF8, "utf-8-sig"), (codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16"))
 
 
 def kind_of(mime_type: str) -> str:
@@ -133,8 +139,6 @@ _EXACT_TYPES = {
     "pdf": "application/pdf",
     **{word: f"{GOOGLE}{word}" for word in ("document", "spreadsheet", "presentation", "form")},
 }
-
-
 _SHAPE = re.compile(r"[\w.+-]+/[\w.+-]+", re.ASCII)
 # What machines do not agree on, or do not know.
 _TYPES = {
@@ -225,3 +229,166 @@ def _free(path: Path) -> Path:
         number += 1
         found = path.with_name(f"{path.stem} ({number}){path.suffix}")
     return found
+
+
+def quoted(text: str) -> str:
+    """Write a text as a value."""
+    escaped = text.replace("\\", "\\\\").replace("'", "\\'")
+    return f"'{escaped}'"
+
+
+def joined(conditions: Iterable[str | None]) -> str:
+    """Join conditions that must all hold; ``None`` is no condition."""
+    return " and ".join(each for each in conditions if each)
+
+
+def moment(name: str, text: str, *, days_later: int = 0) -> str:
+    """Write a time as Drive wants it, in UTC.
+
+    Args:
+        name: of the argument, for messages.
+        text: see :func:`~oneclaw_google_workspace.moments.read_moment`.
+        days_later: the same.
+
+    Raises:
+        GoogleError: it is neither.
+    """
+    found = read_moment(name, text, days_later=days_later)
+    return found.isoformat(timespec="seconds").replace("+00:00", "Z")
+
+
+def refer(google: GoogleClient, text: str, what: str) -> str:
+    """Read an id or a link; the key in the link of a file that only those with its link may open is sent along.
+
+    Args:
+        google: the client.
+        text: the id or the link.
+        what: the argument, for messages.
+
+    Raises:
+        GoogleError: it is neither.
+    """
+    found = file_id(text, what)
+    if key := _KEY.search(text):
+        known = google.headers.get(_KEYS_HEADER)
+        pair = f"{found}/{key[1]}"
+        google.headers[_KEYS_HEADER] = f"{known},{pair}" if known else pair
+    return found
+
+
+# What a row is made of.
+FILE_FIELDS = (
+    "id,name,mimeType,size,modifiedTime,owners/emailAddress,parents,driveId,webViewLink,shared,starred,trashed,"
+    "shortcutDetails(targetId,targetMimeType)"
+)
+PERMISSION_FIELDS = (
+    "id,type,role,emailAddress,domain,displayName,expirationTime,allowFileDiscovery,"
+    "permissionDetails(inherited,inheritedFrom)"
+)
+
+
+def row(file: Mapping[str, Any]) -> dict[str, Any]:
+    """Make the row of a file.
+
+    Args:
+        file: as Google answers it.
+    """
+    mime_type = str(file.get("mimeType", ""))
+    shortcut = file.get("shortcutDetails", {})
+    return compact(
+        {
+            "id": file.get("id"),
+            "name": file.get("name"),
+            "type": kind_of(mime_type),
+            "mime_type": mime_type,
+            "size": size_of(file),
+            "modified": file.get("modifiedTime"),
+            "owner": owner_of(file),
+            "parent_id": parent_of(file),
+            "shared_drive_id": file.get("driveId"),
+            "link": file.get("webViewLink"),
+            "shared": file.get("shared") or None,
+            "starred": file.get("starred") or None,
+            "trashed": file.get("trashed") or None,
+            "shortcut_target": shortcut.get("targetId"),
+            "shortcut_target_type": shortcut.get("targetMimeType") and kind_of(shortcut["targetMimeType"]),
+        }
+    )
+
+
+def size_of(file: Mapping[str, Any]) -> int | None:
+    """Return the length of a stored file in bytes; ``None`` for Google's document formats and folders."""
+    return int(file["size"]) if file.get("size") else None
+
+
+def owner_of(file: Mapping[str, Any]) -> str | None:
+    """Whose a file is; ``None`` in a shared drive."""
+    return next((each.get("emailAddress") for each in file.get("owners", [])), None)
+
+
+def parent_of(file: Mapping[str, Any]) -> str | None:
+    """The folder that a file is in, ``None`` if it cannot be seen."""
+    return next(iter(file.get("parents", [])), None)
+
+
+def permission_row(permission: Mapping[str, Any]) -> dict[str, Any]:
+    """Make the row of a permission.
+
+    Args:
+        permission: as Google answers it.
+    """
+    details = permission.get("permissionDetails", [])
+    return compact(
+        {
+            "id": permission.get("id"),
+            "who": who(permission),
+            "name": permission.get("displayName"),
+            "role": permission.get("role"),
+            "type": permission.get("type"),
+            "expires": permission.get("expirationTime"),
+            "discoverable": permission.get("allowFileDiscovery") or None,
+            "inherited": True if is_inherited(permission) else None,
+            "inherited_from": next((each.get("inheritedFrom") for each in details if each.get("inherited")), None),
+        }
+    )
+
+
+def who(permission: Mapping[str, Any]) -> str:
+    """Whom a permission is for: an address, a domain, or ``anyone``."""
+    return str(permission.get("emailAddress") or permission.get("domain") or permission.get("type") or "")
+
+
+def is_inherited(permission: Mapping[str, Any]) -> bool:
+    """Return True if a permission comes from a folder alone, so that it cannot be taken away from the file."""
+    details = permission.get("permissionDetails", [])
+    return bool(details) and all(each.get("inherited") for each in details)
+
+
+def decoded(content: bytes, content_type: str = "", *, is_cut: bool = False) -> str:
+    """Read a text.
+
+    Args:
+        content: the bytes, or the first of them.
+        content_type: as Google names it, maybe with a charset.
+        is_cut: whether there are more bytes.
+    """
+    for encoding in _encodings(content, content_type):
+        try:
+            return codecs.getincrementaldecoder(encoding)("strict").decode(content, not is_cut).removeprefix("\ufeff")
+        except (LookupError, UnicodeError, ValueError):
+            continue
+    return content.decode("latin-1")
+
+
+def _encodings(content: bytes, content_type: str) -> list[str]:
+    marked = [encoding for mark, encoding in _MARKS if content.startswith(mark)]
+    match = _CHARSET.search(content_type)
+    named = [match[1]] if match and _is_charset(match[1]) else []
+    return [*marked, *named, "utf-8", "cp1252"]
+
+
+def _is_charset(name: str) -> bool:
+    try:
+        return isinstance(b"x".decode(name), str)
+    except (LookupError, UnicodeError):  # also codecs that are no character sets, such as hex
+        return False

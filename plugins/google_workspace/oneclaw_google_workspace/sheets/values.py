@@ -1,15 +1,18 @@
-"""The tools of the group ``google_sheets`` that write into cells, or empty them."""
+"""The values of cells: reading, writing and clearing them."""
 
 from __future__ import annotations
 
+import json
 import re
+import sys
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from oneclaw_google_workspace.answers import compact, from_outside, google_tool
 from oneclaw_google_workspace.connecting import connect
 from oneclaw_google_workspace.problems import invalid
-from oneclaw_google_workspace.sheets.a1 import Area, column_letters, format_reference
-from oneclaw_google_workspace.sheets.book import Place, read_book
+from oneclaw_google_workspace.sheets.book import Area, Place, column_letters, format_reference, read_book
+from oneclaw_google_workspace.shown_size import json_length
 from oneclaw_google_workspace.wording import counted, excerpt, listing, table_said
 
 if TYPE_CHECKING:
@@ -20,7 +23,6 @@ if TYPE_CHECKING:
     from oneclaw_google_workspace.sheets.book import Book
 
 Rows = list[list[Any]]
-
 USER_ENTERED = "USER_ENTERED"
 MAX_CELL_CHARACTERS = 50_000
 COUNTED_CELLS = 100_000
@@ -29,6 +31,10 @@ _SHOWN_FORMULAS = 3
 _SHOWN_CHARACTERS = 200
 # These fetch what is elsewhere, and can carry cells there in an address.
 _REACHES_OUT = re.compile(r"\b(?:IMPORT(?:DATA|XML|HTML|FEED|RANGE)|IMAGE|HYPERLINK|GOOGLEFINANCE)\s*\(", re.IGNORECASE)
+# A model is shown the first 30,000 characters of a result; what is cut here, it can ask for.
+SHOWN_CHARACTERS = 24_000
+CELL_CHARACTERS = 2_000
+_LEAST_CHARACTERS = 200
 
 
 def check_rows(rows: Rows, name: str = "values") -> tuple[int, int]:
@@ -310,3 +316,177 @@ def _results(
                     values[column] if column < len(values) else ""
                 )
     return found
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """The part of a range that is shown.
+
+    Attributes:
+        area: the cells that are shown.
+        rows: their values, all of the same length; without the empty rows at the end.
+        rest: what is not shown and may hold something, each a range to ask for next.
+        is_cut: whether there is certainly more.
+        cut_cells: single cells of which only the beginning is shown.
+    """
+
+    area: Area
+    rows: Rows
+    rest: tuple[Area, ...]
+    is_cut: bool
+    cut_cells: tuple[Area, ...]
+
+
+def window(wanted: Area, asked: Area, values: Sequence[Sequence[Any]], max_rows: int, characters: int) -> Window:
+    """Choose what is shown.
+
+    Args:
+        wanted: the range, with its ends known.
+        asked: its beginning, of which Google was asked for the values.
+        values: what Google answered: rows without the empty cells at their ends, and without the empty rows at the end.
+        max_rows: at most so many.
+        characters: as JSON, at most about so many; one cell is always shown.
+    """
+    limit = sys.maxsize if asked.is_cell else min(CELL_CHARACTERS, max(characters, _LEAST_CHARACTERS))
+    rows = [[_cut(cell, limit) for cell in row] for row in values[:max_rows]]
+    width = max((len(row) for row in rows), default=0)
+    padded = [[*row, *[""] * (width - len(row))] for row in rows]
+    shown_width = _fitting([_size(cell) for cell in padded[0]], characters) if padded else width
+    narrowed = [row[:shown_width] for row in padded]
+    count = _fitting([sum(map(_size, row)) + 2 for row in narrowed], characters)
+    shown = narrowed[:count]
+    assert wanted.end_row is not None
+    assert wanted.end_column is not None
+    next_row = wanted.start_row + count
+    is_cut = count < len(values) or shown_width < width
+    rest: list[Area] = []
+    if shown_width < width:
+        rest.append(Area(wanted.start_row, next_row, wanted.start_column + shown_width, wanted.start_column + width))
+    if count < len(values):
+        rest.append(Area(next_row, wanted.end_row, wanted.start_column, wanted.end_column))
+    elif asked.end_row is not None and asked.end_row < wanted.end_row:
+        rest.append(Area(asked.end_row, wanted.end_row, wanted.start_column, wanted.end_column))
+    cut_cells = [
+        wanted.cell(row_number, column)
+        for row_number, row in enumerate(values[:count])
+        for column, cell in enumerate(row[:shown_width])
+        if isinstance(cell, str) and len(cell) > limit
+    ]
+    area = wanted.sized(max(count, 1), max(shown_width, 1)) if shown else wanted
+    return Window(area, shown, tuple(rest), is_cut, tuple(cut_cells))
+
+
+def records(rows: Rows, first_column: int) -> list[dict[str, Any]]:
+    """Make objects of rows, with the first row's values as keys; empty cells are left out.
+
+    A key that is empty or there already is, or is completed by, the letters of its column.
+
+    Args:
+        rows: all of the same length.
+        first_column: of the first cell of each row.
+    """
+    if not rows:
+        return []
+    keys: list[str] = []
+    for number, title in enumerate(rows[0]):
+        letters = column_letters(first_column + number)
+        name = " ".join(str(title).split()) or letters
+        while name in keys:
+            name = f"{name} ({letters})"
+        keys.append(name)
+    return [{key: cell for key, cell in zip(keys, row, strict=True) if cell not in ("", None)} for row in rows[1:]]
+
+
+def references(tab: str, areas: Sequence[Area]) -> list[str]:
+    """Write ranges of a tab in A1 notation."""
+    return [format_reference(tab, area) for area in areas]
+
+
+def _cut(cell: Any, limit: int) -> Any:
+    return f"{cell[:limit]}..." if isinstance(cell, str) and len(cell) > limit else cell
+
+
+def _size(cell: Any) -> int:
+    return len(json.dumps(cell, ensure_ascii=False)) + 1
+
+
+def _fitting(sizes: Sequence[int], characters: int) -> int:
+    """Return the number of leading items that fit, at least one."""
+    total = 0
+    for number, size in enumerate(sizes):
+        total += size
+        if total > characters and number:
+            return number
+    return len(sizes)
+
+
+FORMATTED = "FORMATTED_VALUE"
+# Up to so many cells, Google is asked for all of a range, so that its real end is known.
+_WHOLE_CELLS = 100_000
+
+
+@google_tool
+async def sheets_read_values(
+    spreadsheet_id: str,
+    ranges: list[str] | None = None,
+    value_render: str = FORMATTED,
+    as_records: bool = False,
+    max_rows: int = 500,
+    *,
+    context: ToolContext,
+) -> dict[str, Any]:
+    """Read ranges of cells."""
+    google = connect(context)
+    book = await read_book(google, spreadsheet_id)
+    places = [book.place(text) for text in ranges or ()] or [Place(book.first_tab(), Area())]
+    asked = [_asked(place, max_rows, len(places)) for place in places]
+    answer = await google.call(
+        "sheets.spreadsheets.values.batchGet",
+        spreadsheetId=book.id,
+        ranges=[Place(place.tab, area).text for place, area in zip(places, asked, strict=True)],
+        majorDimension="ROWS",
+        valueRenderOption=value_render,
+        # Else dates come as days since 1899-12-30.
+        dateTimeRenderOption=None if value_render == FORMATTED else "FORMATTED_STRING",
+        fields="valueRanges(range,values)",
+    )
+    rows: list[dict[str, Any]] = []
+    left = SHOWN_CHARACTERS
+    if context.shown_characters is not None:
+        left = min(left, context.shown_characters * 4 // 5)
+    for place, area, found in zip(places, asked, answer.get("valueRanges", []), strict=True):
+        share = left // (len(places) - len(rows))
+        row, used = _range_row(place, area, found.get("values", []), max_rows, share, as_records=as_records)
+        left = max(left - used, 0)
+        rows.append(row)
+    return from_outside({"title": book.title, "ranges": rows}, "cells")
+
+
+def _asked(place: Place, max_rows: int, ranges: int) -> Area:
+    """The part of a range to ask for: all of it, if that is not much, else one row more than can be shown."""
+    inside = place.inside
+    if cells_of(inside) <= _WHOLE_CELLS // ranges:
+        return inside
+    return inside.within(inside.start_row + max_rows + 1, place.tab.columns) or inside
+
+
+def _range_row(
+    place: Place, asked: Area, values: list[list[Any]], max_rows: int, characters: int, *, as_records: bool
+) -> tuple[dict[str, Any], int]:
+    shown = window(place.inside, asked, values, max_rows, characters)
+    rows: list[Any] = records(shown.rows, shown.area.start_column) if as_records else shown.rows
+    # Each record repeats the titles of the columns.
+    while as_records and len(rows) > 1 and (length := json_length(rows)) > characters:
+        shown = window(place.inside, asked, values, max(len(rows) * characters // length, 1) + 1, characters)
+        rows = records(shown.rows, shown.area.start_column)
+    title = place.tab.title
+    row: dict[str, Any] = {
+        "range": references(title, [shown.area])[0],
+        "rows": rows,
+        "row_count": len(shown.rows),
+    }
+    if shown.is_cut:
+        row["truncated"] = True
+    key = "continue_with" if shown.is_cut else "not_read"
+    row |= compact({key: references(title, shown.rest), "cut_cells": references(title, shown.cut_cells[:50])})
+    return row, sum(len(str(value)) for value in row.values())
