@@ -7,11 +7,18 @@ from zipfile import ZipFile
 import pytest
 from google_discovery import DOCUMENTS, described_methods, document_of
 from oneclaw_google_workspace.apis import APIS
-from oneclaw_google_workspace.google_api.catalogue import api_methods, reader_of
-from oneclaw_google_workspace.google_api.describing import details, summary
-from oneclaw_google_workspace.google_api.finding import find_methods
-from oneclaw_google_workspace.google_api.harms import HARMS, MOST_HARMFUL, READ, harm_of
-from oneclaw_google_workspace.google_api.make_catalogue import CATALOGUE, catalogue_of, write_catalogue
+from oneclaw_google_workspace.google_api.catalogue import (
+    CATALOGUE,
+    HARMS,
+    MOST_HARMFUL,
+    READ,
+    api_methods,
+    catalogue_of,
+    harm_of,
+    reader_of,
+    write_catalogue,
+)
+from oneclaw_google_workspace.google_api.finding import details, find_methods, summary
 from oneclaw_google_workspace.problems import GoogleError
 from oneclaw_google_workspace.scopes import SERVICES
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from oneclaw_google_workspace.answers import compact, from_outside, google_tool
 from oneclaw_google_workspace.connecting import connect
-from oneclaw_google_workspace.forms.rows import FORM_FIELDS, form_row, kind_of, questions_in
+from oneclaw_google_workspace.forms.questions import FORM_FIELDS, form_row, kind_of, questions_in
 from oneclaw_google_workspace.links import file_id
 from oneclaw_google_workspace.problems import GoogleError, invalid
 
