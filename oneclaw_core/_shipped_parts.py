@@ -15,6 +15,7 @@ OUR_DISTRIBUTIONS = {
     "js_tool_management": "oneclaw-javascript",
     "mcp": "oneclaw-mcp",
     "memory": "oneclaw-memory",
+    "notify": "oneclaw-notify",
     "offline": "oneclaw-offline",
     "openai": "oneclaw-openai",
     "pdf": "oneclaw-pdf",
@@ -27,6 +28,7 @@ OUR_DISTRIBUTIONS = {
     "skills": "oneclaw-skills",
     "telegram": "oneclaw-telegram",
     "terminal": "oneclaw-terminal",
+    "triggers": "oneclaw-triggers",
     "web": "oneclaw-web",
 }
 """OneClaw's own plugins and their distributions."""
@@ -97,3 +99,20 @@ CHAT_COMMANDS = {
     "undo": "checkpoints",
 }
 """Chat commands of OneClaw's own plugins, without the slash."""
+
+CHANNELS = {
+    "command": "notify",
+    "desktop": "notify",
+    "mail": "notify",
+    "telegram": "telegram",
+    "webhook": "notify",
+}
+"""Channels of OneClaw's own plugins."""
+
+TRIGGERS = {
+    "file_changed": "triggers",
+    "mail_received": "triggers",
+    "task_ended": "scheduled_tasks",
+    "webhook": "triggers",
+}
+"""Triggers of OneClaw's own plugins, which start scheduled tasks."""

@@ -115,6 +115,7 @@ class OneClaw:
             task_permissions=TaskPermissions(store),
             channel=self._channel,
             triggers=self._triggers,
+            trigger=self._trigger,
             background=self.background,
             sandbox=self._choose_sandbox,
             loop=asyncio.get_running_loop(),
@@ -134,6 +135,7 @@ class OneClaw:
             order=plugin_order(stored or {}, environ),
             limits=hook_timeouts(stored or {}, environ),
             timeouts=HookTimeouts(home.hook_timeouts),
+            absent=catalog.absent_plugins,
         )
         settings = SettingsReader(environ)
         published = PublishedTools(catalog.registry, catalog.plugins)
@@ -180,6 +182,9 @@ class OneClaw:
 
     def _triggers(self) -> list[Trigger]:
         return self.plugins.triggers()
+
+    def _trigger(self, name: str) -> Trigger:
+        return self.plugins.trigger(name)
 
     @classmethod
     @asynccontextmanager

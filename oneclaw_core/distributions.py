@@ -5,10 +5,12 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from oneclaw_core._shipped_parts import CHANNELS as CHANNELS
 from oneclaw_core._shipped_parts import CHAT_COMMANDS as CHAT_COMMANDS
 from oneclaw_core._shipped_parts import COMMANDS as COMMANDS
 from oneclaw_core._shipped_parts import GROUPS as GROUPS
 from oneclaw_core._shipped_parts import OUR_DISTRIBUTIONS as OUR_DISTRIBUTIONS
+from oneclaw_core._shipped_parts import TRIGGERS as TRIGGERS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -38,6 +40,17 @@ The order is fixed: a request must begin with the bytes of the one before, also 
 _OTHER_KEYS = {"memory_max_characters": "memory", "user_tools_python": "javascript"}
 """Plugins of settings whose keys are older than the plugins."""
 
+EARLIER_KEYS = {
+    "notify.mail_server": "scheduled_tasks.mail_server",
+    "notify.mail_user": "scheduled_tasks.mail_user",
+    "notify.mail_password": "scheduled_tasks.mail_password",
+    "notify.mail_address": "scheduled_tasks.mail_address",
+    "triggers.mail_server": "scheduled_tasks.mail_inbox_server",
+    "triggers.mail_user": "scheduled_tasks.mail_user",
+    "triggers.mail_password": "scheduled_tasks.mail_password",
+}
+"""Keys that settings had when another plugin had them; values under these count until others are set."""
+
 PROVIDER_PLUGINS = {
     "offline": "offline",
     "openai": "openai",
@@ -48,6 +61,14 @@ PROVIDER_PLUGINS = {
     "chain": "chain",
 }
 """OneClaw's own provider types and preconfigured providers, and their plugins, in the order of listings."""
+
+_PARTS = {
+    "tool": CORE_TOOLS,
+    "tool group": GROUPS,
+    "chat command": CHAT_COMMANDS,
+    "channel": CHANNELS,
+    "trigger": TRIGGERS,
+}
 
 _HOME_FILES = {"MEMORY.md": "memory", "skills": "skills", "tools": "javascript"}
 
@@ -89,17 +110,17 @@ def install_command(distribution: str) -> str:
 
 
 def missing_part(kind: str, name: str, absent: Mapping[str, str]) -> str | None:
-    """Say which plugin of OneClaw brings a tool, tool group or chat command that is not there, and how to get it.
+    """Say which plugin of OneClaw brings something that is not there, and how to get it.
 
     Args:
-        kind: the noun: ``tool``, ``tool group`` or ``chat command``, else nothing is known.
+        kind: the noun: ``tool``, ``tool group``, ``chat command``, ``channel`` or ``trigger``, else nothing is known.
         name: the name that no loaded plugin knows.
         absent: installed plugins that are not loaded, and why.
 
     Returns:
         The end of a sentence; ``None`` for a name that is not of OneClaw.
     """
-    plugin = {"tool": CORE_TOOLS, "tool group": GROUPS, "chat command": CHAT_COMMANDS}.get(kind, {}).get(name)
+    plugin = _PARTS.get(kind, {}).get(name)
     if plugin is None or plugin not in OUR_DISTRIBUTIONS:
         return None
     return f"it needs the plugin {plugin}, which {why_missing(plugin, absent)}"

@@ -47,6 +47,13 @@ _TABLES = {
     "GROUPS": "Tool groups of OneClaw's own plugins.",
     "COMMANDS": "Commands of OneClaw's own plugins, by what stands behind ``oneclaw``.",
     "CHAT_COMMANDS": "Chat commands of OneClaw's own plugins, without the slash.",
+    "CHANNELS": "Channels of OneClaw's own plugins.",
+    "TRIGGERS": "Triggers of OneClaw's own plugins, which start scheduled tasks.",
+}
+_TABLES_OF_HOOKS = {
+    "register_chat_commands": "CHAT_COMMANDS",
+    "register_channels": "CHANNELS",
+    "register_triggers": "TRIGGERS",
 }
 
 
@@ -62,8 +69,8 @@ def parts_text() -> str:
         for each in entry["registrations"]:
             if each["hook"] == "register_commands" and " --" not in each["name"]:
                 tables["COMMANDS"][each["name"]] = plugin.name
-            elif each["hook"] == "register_chat_commands":
-                tables["CHAT_COMMANDS"][each["name"]] = plugin.name
+            elif each["hook"] in _TABLES_OF_HOOKS:
+                tables[_TABLES_OF_HOOKS[each["hook"]]][each["name"]] = plugin.name
     lines = ['"""The parts that OneClaw\'s own plugins bring; written by release/plugin_entries.py."""']
     for name, meaning in _TABLES.items():
         rows = (f'    "{part}": "{plugin}",' for part, plugin in sorted(tables[name].items()))

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
+from oneclaw_core.distributions import EARLIER_KEYS
 from oneclaw_core.errors import PluginError
 
 if TYPE_CHECKING:
@@ -151,7 +152,10 @@ def fields_of(described: Mapping[str, Any], owner: str | None = None) -> tuple[S
             variable=variable_of(keys[name]),
             schema={**each, **definitions},
             default=_default(each),
-            aliases=tuple(prefix + alias for alias in described["aliases"].get(name, ())),
+            aliases=(
+                *(prefix + alias for alias in described["aliases"].get(name, ())),
+                *([EARLIER_KEYS[keys[name]]] if keys[name] in EARLIER_KEYS else ()),
+            ),
             is_secret=_is_secret(each),
             is_required=name in required,
         )

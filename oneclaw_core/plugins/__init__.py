@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from oneclaw_core.plugins.contract.contact_points import OutMessage as OutMessage
     from oneclaw_core.plugins.contract.contact_points import Receipt as Receipt
     from oneclaw_core.plugins.contract.contact_points import Trigger as Trigger
+    from oneclaw_core.plugins.contract.contact_points import TriggerSetup as TriggerSetup
     from oneclaw_core.plugins.contract.contact_points import WebRequest as WebRequest
     from oneclaw_core.plugins.contract.contact_points import WebResponse as WebResponse
     from oneclaw_core.plugins.contract.home_services import HomeServices as HomeServices
@@ -55,7 +56,7 @@ _NAMES = {
     "catalogue.merging": "Catalog report_skill_problems",
     "contract.chat_answer": "ChatNotice",
     "contract.checks": "CheckFix",
-    "contract.contact_points": "Channel Fire OutMessage Receipt Trigger WebRequest WebResponse",
+    "contract.contact_points": "Channel Fire OutMessage Receipt Trigger TriggerSetup WebRequest WebResponse",
     ".project.instructions": "SKILL_DIRECTORIES",
     ".project.trust": "Project",
     "contract.home_services": "HomeServices",

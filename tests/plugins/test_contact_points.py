@@ -6,7 +6,7 @@ import dataclasses
 import pytest
 
 from oneclaw_core import NotFoundError, PluginError, hookimpl
-from oneclaw_core.plugins import Channel, OutMessage, Receipt, WebRequest, WebResponse
+from oneclaw_core.plugins import Channel, OutMessage, Receipt, TriggerSetup, WebRequest, WebResponse
 from oneclaw_core.plugins.isolation import ForeignError, call_isolated
 
 
@@ -36,6 +36,14 @@ async def three_times(context, parameters, fire):
     await asyncio.Event().wait()
 
 
+async def choose_word(context, parameters):
+    return TriggerSetup(parameters={"what": f"{context.name} {parameters}"}, note="say it", values={"word": "it"})
+
+
+async def take_word(context, parameters, request, fire):
+    return WebResponse.json({"started": await fire(f"{parameters['what']}: {request.text()}")})
+
+
 class Plugin:
     @hookimpl
     def register_channels(self, register):
@@ -49,6 +57,8 @@ class Plugin:
     @hookimpl
     def register_triggers(self, register):
         register("counted", three_times, help="fires three times", parameters={"what": "a word"}, required=["what"])
+        functions = {"set_up": f"{__name__}:choose_word", "take_request": f"{__name__}:take_word"}
+        register("asked", three_times, help="is asked", parameters={"what": "a word"}, **functions)
 
 
 class Host:
@@ -106,7 +116,9 @@ def test_a_message_goes_out_through_a_channel(run):
 def test_other_plugins_send_through_a_channel(run):
     async def work(host, claw):
         channel = await claw.services.channel("file")
-        with pytest.raises(NotFoundError, match="no channel 'mail'; plugins have registered: file, none"):
+        with pytest.raises(NotFoundError, match="no channel 'pigeon'; plugins have registered: file, none"):
+            await claw.services.channel("pigeon")
+        with pytest.raises(NotFoundError, match=r"no channel 'mail'; it needs the plugin notify, .* oneclaw-notify"):
             await claw.services.channel("mail")
         with pytest.raises(PluginError, match=r"Plugin.*channel none.*is a NoneType, not a Channel"):
             await claw.services.channel("none")
@@ -143,6 +155,27 @@ def test_a_route_that_fails_reaches_no_one_else(run):
     assert issubclass(run(work), LookupError)
 
 
+def test_a_trigger_completes_its_parameters_and_answers_requests(run):
+    async def fire(text):
+        return text == "word: hello"
+
+    async def work(host, claw):
+        with pytest.raises(NotFoundError, match="no trigger 'rung'; plugins have registered: asked, counted"):
+            claw.services.trigger("rung")
+        with pytest.raises(NotFoundError, match=r"no trigger 'mail_received'; it needs the plugin triggers, "):
+            claw.services.trigger("mail_received")
+        assert claw.services.trigger("counted").set_up is None
+        for services in (claw.services, claw.services.for_other_loop()):
+            trigger = services.trigger("asked")
+            made = await trigger.set_up({})
+            answer = await trigger.take_request({"what": "word"}, WebRequest(body=b"hello"), fire)
+        return made, answer.body
+
+    made, body = run(work)
+    assert (dict(made.parameters), made.note, dict(made.values)) == ({"what": "Plugin {}"}, "say it", {"word": "it"})
+    assert body == '{"started": true}'
+
+
 def test_a_trigger_fires_until_it_is_cancelled(run):
     fired = []
 
@@ -171,8 +204,9 @@ def test_requests_and_responses_cannot_be_changed():
 
 def test_other_plugins_work_with_a_trigger(run):
     async def work(host, claw):
-        (trigger,) = claw.services.triggers()
-        (across,) = claw.services.for_other_loop().triggers()
+        trigger = claw.services.trigger("counted")
+        assert [each.name for each in claw.services.triggers()] == ["asked", "counted"]
+        across = claw.services.for_other_loop().trigger("counted")
         texts = []
 
         async def fire(text, *, key=None):

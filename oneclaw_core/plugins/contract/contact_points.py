@@ -23,12 +23,18 @@ class OutMessage:
         text: Markdown.
         attachments: files.
         reply_to: the channel's id of the message that it answers.
+        title: a line for channels that have one, such as a subject; empty if the text says it all.
+        data: the content as JSON data for channels that programs read, such as a webhook; ``None`` for the text.
+        key: identifies the message, so that its receiver can recognize one that is sent again.
     """
 
     to: str = ""
     text: str
     attachments: tuple[Attachment, ...] = ()
     reply_to: str | None = None
+    title: str = ""
+    data: Mapping[str, Any] | None = None
+    key: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +89,21 @@ class Fire(Protocol):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class TriggerSetup:
+    """The answer of a trigger to being given to a task.
+
+    Attributes:
+        parameters: as they are stored with the task; one whose name ends in ``_sha256`` is never shown.
+        note: lines that the user is shown once, such as with a token of which only a digest is stored.
+        values: what the note tells, by name, for programs.
+    """
+
+    parameters: Mapping[str, str]
+    note: str = ""
+    values: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Trigger:
     """A trigger that a plugin has registered.
 
@@ -93,6 +114,9 @@ class Trigger:
         parameters: one line for users about each parameter, by name.
         required: the parameters that must be given.
         run: works until it is cancelled, given the parameters and a :class:`Fire`.
+        set_up: completes the parameters when a task is given the trigger; ``None`` if they stay as they are.
+        take_request: answers a request to the task's own address at ``oneclaw serve``, given the parameters, the
+            request and a :class:`Fire`; ``None`` for a trigger that takes none.
     """
 
     name: str
@@ -101,6 +125,8 @@ class Trigger:
     parameters: Mapping[str, str]
     required: tuple[str, ...]
     run: Callable[[Mapping[str, str], Fire], Awaitable[None]]
+    set_up: Callable[[Mapping[str, str]], Awaitable[TriggerSetup]] | None = None
+    take_request: Callable[[Mapping[str, str], WebRequest, Fire], Awaitable[WebResponse]] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -173,6 +173,7 @@ class HomeServices:
             tasks has them forgotten when one is deleted.
         channel: make a channel that a plugin has registered, given its name, to send messages through.
         triggers: list what can start a scheduled task beside time, as plugins have registered it.
+        trigger: return the trigger of a name; a ``NotFoundError`` names what to install, or those there are.
         background: note work that goes on after a call, so that it is listed, can be stopped and its end is told.
         sandbox: choose the sandbox for commands, by the settings and by what works on this machine.
         loop: the event loop of the program, which opened the home.
@@ -191,6 +192,7 @@ class HomeServices:
     task_permissions: TaskPermissions
     channel: Callable[[str], Awaitable[contact_points.Channel]]
     triggers: Callable[[], Sequence[contact_points.Trigger]]
+    trigger: Callable[[str], contact_points.Trigger]
     background: Background
     sandbox: Callable[[], Awaitable[ChosenSandbox]]
     loop: asyncio.AbstractEventLoop
@@ -209,6 +211,12 @@ class HomeServices:
     def for_other_loop(self) -> HomeServices:
         """Return the same services for the event loop of a plugin: their async methods run on that of the program."""
         across: Any = partial(_across, self.loop)
+
+        def trigger_across(trigger: contact_points.Trigger) -> contact_points.Trigger:
+            names = ("run", "set_up", "take_request")
+            functions = {name: getattr(trigger, name) for name in names}
+            return replace(trigger, **{name: each and across(each) for name, each in functions.items()})
+
         return replace(
             self,
             agents=across(self.agents),
@@ -220,7 +228,8 @@ class HomeServices:
             tool_source=across(self.tool_source),
             task_permissions=across(self.task_permissions),
             channel=across(self.channel),
-            triggers=lambda: [replace(each, run=across(each.run)) for each in self.triggers()],
+            triggers=lambda: [trigger_across(each) for each in self.triggers()],
+            trigger=lambda name: trigger_across(self.trigger(name)),
             background=across(self.background),
             sandbox=across(self.sandbox),
             send_message=partial(_events_across, self.loop, self.send_message),

@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from oneclaw_core.config.setting_fields import secret_key, variable_of
+from oneclaw_core.distributions import EARLIER_KEYS
 from oneclaw_core.errors import UsageError
 from oneclaw_core.secrets.redaction import remember_secret
 from oneclaw_core.secrets.store import SecretPlace
@@ -48,7 +49,11 @@ class PluginSecrets:
         if given:
             remember_secret(given)
             return given
-        place = self._store.stored().get(key)
+        stored = self._store.stored()
+        earlier = EARLIER_KEYS.get(key)
+        if key not in stored and earlier is not None:
+            key = earlier
+        place = stored.get(key)
         if place is None:
             return None
         if place is SecretPlace.FILE:

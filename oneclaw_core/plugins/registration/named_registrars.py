@@ -240,6 +240,8 @@ class TriggerRegistrar(_NamedRegistrar):
         help: str = "",  # noqa: A002  # as click has it
         parameters: Mapping[str, str] | None = None,
         required: Collection[str] = (),
+        set_up: str | None = None,
+        take_request: str | None = None,
     ) -> None:
         """Register what can start a scheduled task.
 
@@ -250,12 +252,19 @@ class TriggerRegistrar(_NamedRegistrar):
             help: one line for users.
             parameters: one line for users about each parameter, by name; others are refused.
             required: the parameters that must be given.
+            set_up: ``module:attribute`` of an async function of a ``PluginContext`` and the given parameters, called
+                when a task is given the trigger; it returns a ``TriggerSetup``.
+            take_request: ``module:attribute`` of an async function of a ``PluginContext``, the parameters, a
+                ``WebRequest`` and a ``Fire``, which returns a ``WebResponse``. The task then has a public address at
+                ``oneclaw serve``, and the function checks its callers.
         """
         known = dict(parameters or {})
         if isinstance(required, str) or not set(required) <= set(known):
             self._report(f"required of {name!r} must be names of its parameters", "correct them", "hooks.options")
             return
-        self._add(name, target, help=help, parameters=known, required=sorted(required))
+        functions = {"set_up": set_up, "take_request": take_request}
+        options: dict[str, Any] = {key: where for key, where in functions.items() if where is not None}
+        self._add(name, target, help=help, parameters=known, required=sorted(required), **options)
 
 
 class CommandRegistrar(_NamedRegistrar):

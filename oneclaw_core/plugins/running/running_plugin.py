@@ -13,7 +13,9 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from oneclaw_core.config.keys import secret_store
+from oneclaw_core.config.setting_fields import variable_of
 from oneclaw_core.config.settings import CurrentSettings
+from oneclaw_core.distributions import EARLIER_KEYS
 from oneclaw_core.errors import NotReadyError, OneClawError, PluginError, describe_error
 from oneclaw_core.plugins.contract.context import PluginContext
 from oneclaw_core.plugins.contract.secrets import PluginSecrets
@@ -350,11 +352,12 @@ class PluginContexts:
 
     def make(self, name: str) -> PluginContext:
         """Make the context of a plugin."""
-        secrets = PluginSecrets(name, secret_store(self.home), self.environ)
+        environ = _with_earlier_variables(self.environ)
+        secrets = PluginSecrets(name, secret_store(self.home), environ)
         registered = next((each for each in registered_settings(self.plugins) if each.plugin == name), None)
         settings = None
         if registered is not None:
-            settings = CurrentSettings(registered, self.environ, secrets.get, self.read_settings)
+            settings = CurrentSettings(registered, environ, secrets.get, self.read_settings)
 
         async def allow_address(host: str, address: str, port: int) -> None:
             subject = private_place(host, address, port)
@@ -374,6 +377,13 @@ class PluginContexts:
             ask_model=partial(self.ask_model, name),
             services=self.services,
         )
+
+
+def _with_earlier_variables(environ: Mapping[str, str]) -> Mapping[str, str]:
+    """Let settings that another plugin had before also have their variables of then."""
+    earlier = {variable_of(key): environ.get(variable_of(before)) for key, before in EARLIER_KEYS.items()}
+    given = {name: value for name, value in earlier.items() if value and not environ.get(name)}
+    return {**environ, **given} if given else environ
 
 
 async def call_hook(implementation: Implementation, arguments: Mapping[str, Any], seconds: float) -> Any:

@@ -8,6 +8,7 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from oneclaw_core.distributions import missing_part
 from oneclaw_core.errors import NotFoundError, OneClawError, PluginError, describe_error
 from oneclaw_core.plugins.contract.arguments import (
     Ask,
@@ -29,11 +30,10 @@ from oneclaw_core.plugins.running.running_plugin import RunningPlugin
 from oneclaw_core.plugins.running.tool_calls import CALL_HOOKS, Around, HookedCall
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 
     from oneclaw_core.plugins.contract.arguments import CommandUse, SessionInfo, TurnInfo, Work
     from oneclaw_core.plugins.contract.checks import CheckFix
-    from oneclaw_core.plugins.contract.contact_points import Fire
     from oneclaw_core.plugins.contract.context import PluginContext
     from oneclaw_core.plugins.registration.entry import HookOptions, Registration
     from oneclaw_core.plugins.registration.record import PluginRecord
@@ -92,6 +92,7 @@ class Plugins:
         order: names of plugins whose hooks run first, in this order.
         limits: the user's own time limits of hooks in seconds, by plugin.
         timeouts: of hooks so far.
+        absent: installed plugins that are not loaded, and why.
 
     Attributes:
         hooks: the event hooks that any plugin implements.
@@ -107,8 +108,10 @@ class Plugins:
         order: Sequence[str] = (),
         limits: Mapping[str, float] | None = None,
         timeouts: HookTimeouts | None = None,
+        absent: Mapping[str, str] | None = None,
     ) -> None:
         self._records = records
+        self._absent = absent or {}
         self._make_context = make_context
         self._limits = limits or {}
         self._timeouts = timeouts or HookTimeouts()
@@ -201,8 +204,7 @@ class Plugins:
         """
         registered = {each.name: each for each in reversed(self.registrations("register_channels"))}
         if name not in registered:
-            names = ", ".join(sorted(registered)) or "none"
-            raise NotFoundError(f"there is no channel {name[:100]!r}; plugins have registered: {names}")
+            raise self._unregistered("channel", name, registered)
         registration = registered[name]
         context = await self.context_of(registration.plugin)
         target = await self.object_of(registration)
@@ -226,15 +228,38 @@ class Plugins:
                 help=each.options["help"],
                 parameters=each.options.get("parameters", {}),
                 required=tuple(each.options.get("required", ())),
-                run=partial(self._run_trigger, each),
+                run=partial(self._call, each),
+                set_up=self._function_of(each, "set_up"),
+                take_request=self._function_of(each, "take_request"),
             )
             for each in found.values()
         ]
 
-    async def _run_trigger(self, registration: Registration, parameters: Mapping[str, str], fire: Fire) -> None:
+    def trigger(self, name: str) -> Trigger:
+        """Return the trigger of a name.
+
+        Raises:
+            NotFoundError: no plugin has registered one of this name.
+        """
+        found = {each.name: each for each in self.triggers()}
+        if name not in found:
+            raise self._unregistered("trigger", name, found)
+        return found[name]
+
+    def _unregistered(self, kind: str, name: str, known: Iterable[str]) -> NotFoundError:
+        names = ", ".join(sorted(known)) or "none"
+        hint = missing_part(kind, name, self._absent) or f"plugins have registered: {names}"
+        return NotFoundError(f"there is no {kind} {name[:100]!r}; {hint}")
+
+    def _function_of(self, registration: Registration, option: str) -> Callable[..., Awaitable[Any]] | None:
+        """Return what an option of a registration names, ``None`` if it is not given."""
+        where = registration.options.get(option)
+        return None if where is None else partial(self._call, replace(registration, target=where, value=None))
+
+    async def _call(self, registration: Registration, *arguments: Any) -> Any:
         context = await self.context_of(registration.plugin)
         target = await self.object_of(registration)
-        await target(context, parameters, fire)
+        return await target(context, *arguments)
 
     async def before_turn(self, turn: TurnInfo) -> Verdict | None:
         """Ask the gates whether a turn may begin; ``None`` if it may."""

@@ -13,10 +13,9 @@ if TYPE_CHECKING:
         CommandRegistrar,
         PluginContext,
         ServiceRegistrar,
-        SettingsRegistrar,
         ToolRegistrar,
     )
-    from oneclaw_core.plugins import ChannelRegistrar, ChatNotice, RouteRegistrar, TriggerRegistrar
+    from oneclaw_core.plugins import ChatNotice, RouteRegistrar, TriggerRegistrar
 
 
 @hookimpl
@@ -26,27 +25,8 @@ def register_tools(register: ToolRegistrar) -> None:
 
 
 @hookimpl
-def register_settings(register: SettingsRegistrar) -> None:
-    """Register the server that results are mailed by."""
-    register("oneclaw_scheduled_tasks.settings:MailSettings")
-
-
-@hookimpl
-def register_channels(register: ChannelRegistrar) -> None:
-    """Register ``mail``, which sends only."""
-    register("mail", "oneclaw_scheduled_tasks.mail:make_channel", is_send_only=True)
-
-
-@hookimpl
 def register_triggers(register: TriggerRegistrar) -> None:
-    """Register what starts tasks beside time."""
-    register(
-        "file_changed",
-        "oneclaw_scheduled_tasks.triggers:file_changed",
-        help="a file changes, or a file comes into a folder, changes or goes",
-        parameters={"path": "the file or folder, seen from the workspace"},
-        required=("path",),
-    )
+    """Register the end of another task as what can start one."""
     register(
         "task_ended",
         "oneclaw_scheduled_tasks.triggers:task_ended",
@@ -56,23 +36,6 @@ def register_triggers(register: TriggerRegistrar) -> None:
             "status": "success (by default), failed, needs_permission or any",
         },
         required=("task",),
-    )
-    register(
-        "mail_received",
-        "oneclaw_scheduled_tasks.triggers:mail_received",
-        help="mail comes to a mailbox, looked for once a minute",
-        parameters={
-            "from": "a part of the sender",
-            "subject": "a part of the subject",
-            "folder": "the folder; by default INBOX",
-        },
-    )
-    register(
-        "webhook",
-        "oneclaw_scheduled_tasks.triggers:webhook",
-        help="a request with the task's token comes to oneclaw serve",
-        parameters={"token_sha256": "made with the task"},
-        required=("token_sha256",),
     )
 
 
@@ -93,7 +56,7 @@ def register_routes(register: RouteRegistrar) -> None:
     register("inbox", "oneclaw_scheduled_tasks.page:show_inbox", methods=("GET", "POST"))
     register(
         "hook/{id}",
-        "oneclaw_scheduled_tasks.webhook:take_event",
+        "oneclaw_scheduled_tasks.triggers:take_request",
         methods=("POST",),
         is_public=True,
         max_body_bytes=64 * 1024,

@@ -183,17 +183,6 @@ def _interval(text: str) -> Any:
     return ScheduleWords(schedule_type="interval", interval_minutes=int(number))
 
 
-def add_token(options: dict[str, Any]) -> str:
-    """Make a token for a webhook, of which only a digest is kept; return it, empty for another trigger."""
-    if options["trigger"] != "webhook":
-        return ""
-    from oneclaw_scheduled_tasks import webhook
-
-    token, kept = webhook.new_token()
-    options["parameters"] = (*options["parameters"], f"{webhook.PARAMETER}={kept}")
-    return token
-
-
 def refuse_no_schedule(options: dict[str, Any]) -> None:
     """Refuse options that do not say when.
 

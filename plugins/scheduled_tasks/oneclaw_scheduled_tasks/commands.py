@@ -12,7 +12,6 @@ import click
 
 from oneclaw_core.cli import is_terminal, json_option, print_json, print_table, print_text
 from oneclaw_scheduled_tasks.command_options import (
-    add_token,
     read_words,
     refuse_no_schedule,
     run_options,
@@ -61,27 +60,30 @@ def add(name: str, prompt: str, as_json: bool, **options: Any) -> None:
     """
     from dataclasses import replace
 
+    from oneclaw_scheduled_tasks.triggers import setup_text
+
     refuse_no_schedule(options)
-    token = add_token(options)
     words = read_words(options, name=name, prompt=prompt)
     if words.when.schedule_type is None and words.when.hour is not None:
         words = replace(words, when=replace(words.when, schedule_type="daily"))
 
     async def run(service: TaskService) -> Any:
-        task = await service.new(words)
+        complete, setup = await service.set_up(words)
+        task = await service.new(complete)
         await service.add(task)
-        return task
+        return task, setup, setup_text(service.services, task, setup)
 
-    task = _with_service(run)
+    task, setup, text = _with_service(run)
     if as_json:
         from oneclaw_scheduled_tasks.documents import task_document
 
-        print_json(task_document(task) | ({"token": token} if token else {}))
+        print_json(task_document(task) | (dict(setup.values) if setup is not None else {}))
     elif not task.is_triggered:
         print_text(f"task {task.id} is scheduled {task.schedule_text}; next run: {task.local_text(task.next_at)}")
     else:
         print_text(f"task {task.id} is started {task.schedule_text}")
-        _print_token(task.id, token)
+        if text:
+            print_text(text)
 
 
 @tasks.command("triggers")
@@ -170,9 +172,7 @@ def show(task_id: str, as_json: bool) -> None:
 @run_options
 def edit(task_id: str, name: str | None, prompt: str | None, **options: Any) -> None:
     """Change what the options give of the task TASK_ID."""
-    token = add_token(options)
     _change(task_id, read_words(options, name=name, prompt=prompt))
-    _print_token(task_id, token)
 
 
 @tasks.command("pause")
@@ -414,28 +414,23 @@ def worker(
 
 def _change(task_id: str, words: TaskWords) -> None:
     from oneclaw_scheduled_tasks.tools import describe_changes
+    from oneclaw_scheduled_tasks.triggers import setup_text
 
-    async def run(service: TaskService) -> tuple[Any, list[str]]:
-        before, after = await service.changed(task_id, words)
+    async def run(service: TaskService) -> tuple[Any, list[str], str]:
+        complete, setup = await service.set_up(words)
+        before, after = await service.changed(task_id, complete)
         changes = describe_changes(before, after)
         if changes:
             await service.store_change(before, after)
-        return after, changes
+        return after, changes, setup_text(service.services, after, setup) if words.when.trigger else ""
 
-    after, changes = _with_service(run)
+    after, changes, text = _with_service(run)
     if changes:
         print_text(f"task {after.id} is changed: {'; '.join(changes)}; next run: {after.local_text(after.next_at)}")
     else:
         print_text(f"task {after.id} is as it was")
-
-
-def _print_token(task_id: str, token: str) -> None:
-    from oneclaw_scheduled_tasks import webhook
-
-    if token:
-        print_text(f"it waits at oneclaw serve for POST requests to {webhook.path_of(task_id)} with the header")
-        print_text(f"Authorization: Bearer {token}")
-        print_text("the token is shown this once")
+    if text:
+        print_text(text)
 
 
 def _with_service(work: Callable[[TaskService], Awaitable[Value]]) -> Value:

@@ -1,4 +1,4 @@
-"""Sending the result of a run where its task says: the desktop, channels, a webhook, a command.
+"""Sending the result of a run through the channels that its task names.
 
 Only the user sets channels, webhooks and commands, on the command line; no tool does.
 """
@@ -6,15 +6,14 @@ Only the user sets channels, webhooks and commands, on the command line; no tool
 from __future__ import annotations
 
 import asyncio
-import contextlib
-import json
-import os
-import shutil
-import signal
-from typing import TYPE_CHECKING, Any
-from urllib.parse import urlsplit
+import logging
+import shlex
+from typing import TYPE_CHECKING
 
 from oneclaw_core import OneClawError
+from oneclaw_core.channels import ChatChannel, RetryLaterError, UndeliverableError, split_text
+from oneclaw_core.plugins import OutMessage
+from oneclaw_scheduled_tasks.documents import result_document
 from oneclaw_scheduled_tasks.inbox import IN_A_CHAT, ON_THE_COMMAND_LINE, result_text
 from oneclaw_scheduled_tasks.task import RunStatus
 
@@ -24,11 +23,11 @@ if TYPE_CHECKING:
     from oneclaw_core.plugins import Channel
     from oneclaw_scheduled_tasks.task import Run, Task
 
-WEBHOOK_SECONDS = 30.0
-COMMAND_SECONDS = 60.0
-_WEBHOOK_PAUSES = (1.0, 3.0)
-_NOTIFIED_CHARACTERS = 100
-_SHOWN_ERROR_CHARACTERS = 300
+SEND_SECONDS = 90.0
+"""Longer than the channels of OneClaw itself take before they give up."""
+_PAUSES = (1.0, 3.0)
+_MOST_WAIT_SECONDS = 30.0
+_log = logging.getLogger("oneclaw.tasks")
 
 
 async def deliver(task: Task, run: Run, open_channel: Callable[[str], Awaitable[Channel]]) -> str | None:
@@ -36,171 +35,67 @@ async def deliver(task: Task, run: Run, open_channel: Callable[[str], Awaitable[
 
     Args:
         task: whose result.
-        run: that has ended in success or failure.
+        run: has ended with a result.
         open_channel: makes a channel, given its name.
 
     Returns:
-        What did not work, ``None`` if all did.
+        The problems, ``None`` if there were none.
     """
-    document = result_document(task, run)
-    problems: list[str] = []
-    if task.is_notified:
-        await _notify(task, run)
-    for each in task.channels:
-        problems.append(await _send(each, task, run, open_channel) or "")
-    if task.webhook is not None:
-        problems.append(await _post(task.webhook, document, run.id) or "")
-    if task.command is not None:
-        problems.append(await _run_command(task.command, document) or "")
+    if task.is_notified and (problem := await _send("desktop", "", task, run, open_channel)):
+        # Tasks notify by default, also where there is no desktop.
+        _log.info("the run %s: %s", run.id, problem)
+    problems = [await _send(name, to, task, run, open_channel) for name, to in destinations(task)]
     return "; ".join(each for each in problems if each) or None
 
 
-def result_document(task: Task, run: Run) -> dict[str, Any]:
-    """The result as JSON, as a webhook and a command get it."""
-    return {
-        "task_id": task.id,
-        "task": task.name,
-        "run_id": run.id,
-        "status": str(run.status),
-        "scheduled_at": run.scheduled_at.isoformat(),
-        "started_at": run.started_at.isoformat() if run.started_at is not None else None,
-        "ended_at": run.ended_at.isoformat() if run.ended_at is not None else None,
-        "attempt": run.attempt,
-        "session": run.session,
-        "input_tokens": run.input_tokens,
-        "output_tokens": run.output_tokens,
-        "cost": run.cost,
-        "answer": run.answer,
-        "error": run.error,
-        "notes": run.notes,
-    }
+def destinations(task: Task) -> list[tuple[str, str]]:
+    """List the channels that results are sent through without being shown here, and to whom."""
+    found = [(name, to) for name, _, to in (each.partition(":") for each in task.channels)]
+    found += [("webhook", task.webhook)] if task.webhook is not None else []
+    found += [("command", task.command)] if task.command is not None else []
+    return found
 
 
-async def _notify(task: Task, run: Run) -> None:
-    program = shutil.which("notify-send")
-    if program is None or not (os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")):
-        return
-    is_success = run.status is RunStatus.SUCCESS
-    title = task.name if is_success else f"Failed: {task.name}"
-    body = " ".join(((run.answer if is_success else run.error) or "").split())[:_NOTIFIED_CHARACTERS]
-    # Some desktops read the body as markup.
-    body = body.replace("&", "&amp;").replace("<", "&lt;")
-    with contextlib.suppress(OSError, TimeoutError):
-        process = await asyncio.create_subprocess_exec(
-            program,
-            "--app-name=OneClaw",
-            "--",
-            title,
-            body,
-            stdin=asyncio.subprocess.DEVNULL,
-            stdout=asyncio.subprocess.DEVNULL,
-            stderr=asyncio.subprocess.DEVNULL,
-            start_new_session=True,
-        )
-        await _wait(process, 10)
-
-
-async def _send(where: str, task: Task, run: Run, open_channel: Callable[[str], Awaitable[Channel]]) -> str | None:
-    from oneclaw_core.channels import ChatChannel, RetryLaterError, UndeliverableError, split_text
-    from oneclaw_core.plugins import OutMessage
-
-    name, _, to = where.partition(":")
-    problem = ""
+async def _send(
+    name: str, to: str, task: Task, run: Run, open_channel: Callable[[str], Awaitable[Channel]]
+) -> str | None:
     try:
         channel = await open_channel(name)
     except OneClawError as error:
         return f"the channel {name} cannot be used: {error}"
-    is_chat = isinstance(channel, ChatChannel)
-    text = result_text(run, task.name, IN_A_CHAT if is_chat else ON_THE_COMMAND_LINE)
-    pieces = split_text(text, channel.max_characters, channel.length if isinstance(channel, ChatChannel) else len)
-    for pause in (*_WEBHOOK_PAUSES, None):
+    pieces = _messages(name, to, task, run, channel)
+    for pause in (*_PAUSES, None):
         try:
-            async with asyncio.timeout(WEBHOOK_SECONDS):
+            async with asyncio.timeout(SEND_SECONDS):
                 while pieces:  # what was sent is not sent again
-                    await channel.send(OutMessage(to=to, text=pieces[0]))
+                    await channel.send(pieces[0])
                     del pieces[0]
             return None
         except Exception as error:  # noqa: BLE001  # any is that of a channel that did not send
             cause = str(error) if isinstance(error, OneClawError) else type(error).__name__
             problem = f"the channel {name} did not send it: {cause}"
             if isinstance(error, UndeliverableError) or pause is None:
-                return problem
+                break
             wait = error.seconds if isinstance(error, RetryLaterError) else pause
-            await asyncio.sleep(min(wait, WEBHOOK_SECONDS))
+            await asyncio.sleep(min(wait, _MOST_WAIT_SECONDS))
     return problem
 
 
-async def _post(url: str, document: dict[str, Any], run_id: str) -> str | None:
-    import httpx
-
-    # What follows the host is often a secret.
-    where = f"the webhook at {urlsplit(url).hostname}"
-    problem = f"{where} was not reached"
-    async with httpx.AsyncClient(timeout=WEBHOOK_SECONDS, follow_redirects=False) as client:
-        for pause in (*_WEBHOOK_PAUSES, None):
-            try:
-                # The answer itself says nothing that is needed, and may go on for ever.
-                async with (
-                    asyncio.timeout(WEBHOOK_SECONDS),
-                    client.stream("POST", url, json=document, headers={"Idempotency-Key": run_id}) as response,
-                ):
-                    pass
-            except (TimeoutError, httpx.HTTPError, httpx.InvalidURL, ValueError) as error:
-                problem = f"{where} was not reached ({type(error).__name__})"
-            else:
-                if response.is_success:
-                    return None
-                problem = f"{where} answered {response.status_code}"
-                if response.status_code < 500 and response.status_code != 429:
-                    return problem
-            if pause is not None:
-                await asyncio.sleep(pause)
-    return problem
+def _messages(name: str, to: str, task: Task, run: Run, channel: Channel) -> list[OutMessage]:
+    if name == "desktop":
+        titles = {RunStatus.SUCCESS: task.name, RunStatus.NEEDS_PERMISSION: f"{task.name} needs a permission"}
+        title = titles.get(run.status, f"Failed: {task.name}")
+        return [OutMessage(title=title, text=run.error or run.answer or "")]
+    if name == "command":
+        to = f"export {_assignments(task, run)}\n{to}"
+    is_chat = isinstance(channel, ChatChannel)
+    text = result_text(run, task.name, IN_A_CHAT if is_chat else ON_THE_COMMAND_LINE)
+    pieces = split_text(text, channel.max_characters, channel.length if isinstance(channel, ChatChannel) else len)
+    data = result_document(task, run)
+    keys = [run.id, *(f"{run.id}.{number}" for number in range(1, len(pieces)))]
+    return [OutMessage(to=to, text=each, data=data, key=key) for key, each in zip(keys, pieces, strict=True)]
 
 
-async def _run_command(command: str, document: dict[str, Any]) -> str | None:
-    environment = os.environ | {
-        "ONECLAW_TASK_ID": document["task_id"],
-        "ONECLAW_TASK_NAME": document["task"],
-        "ONECLAW_RUN_ID": document["run_id"],
-        "ONECLAW_RUN_STATUS": document["status"],
-    }
-    try:
-        process = await asyncio.create_subprocess_exec(
-            "/bin/sh",
-            "-c",
-            command,
-            env=environment,
-            stdin=asyncio.subprocess.PIPE,
-            stdout=asyncio.subprocess.DEVNULL,
-            stderr=asyncio.subprocess.PIPE,
-            start_new_session=True,
-        )
-    except OSError as error:
-        return f"the task's command was not run: {error.strerror}"
-    try:
-        async with asyncio.timeout(COMMAND_SECONDS):
-            _, written = await process.communicate(json.dumps(document).encode())
-    except TimeoutError:
-        return f"the task's command was stopped after {COMMAND_SECONDS:g} seconds"
-    finally:
-        _kill(process)
-    if process.returncode == 0:
-        return None
-    text = " ".join(written.decode(errors="replace").split())[-_SHOWN_ERROR_CHARACTERS:]
-    return f"the task's command ended with status {process.returncode}" + (f": {text}" if text else "")
-
-
-async def _wait(process: asyncio.subprocess.Process, seconds: float) -> None:
-    try:
-        async with asyncio.timeout(seconds):
-            await process.wait()
-    finally:
-        _kill(process)
-
-
-def _kill(process: asyncio.subprocess.Process) -> None:
-    """End a process that still runs, with those that it has begun."""
-    if process.returncode is None:
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(process.pid, signal.SIGKILL)
+def _assignments(task: Task, run: Run) -> str:
+    given = {"TASK_ID": task.id, "TASK_NAME": task.name, "RUN_ID": run.id, "RUN_STATUS": str(run.status)}
+    return " ".join(f"ONECLAW_{key}={shlex.quote(value)}" for key, value in given.items())

@@ -75,6 +75,13 @@ def run_document(run: Run) -> dict[str, Any]:
     }
 
 
+def result_document(task: Task, run: Run) -> dict[str, Any]:
+    """A result as JSON, as webhooks and commands get it."""
+    document = run_document(run)
+    left_out = ("id", "manual", "duration_seconds", "is_read", "event")
+    return {"task": task.name, "run_id": run.id} | {key: document[key] for key in document if key not in left_out}
+
+
 def worker_document(worker: WorkerState, *, is_alive: bool) -> dict[str, Any]:
     """A worker as JSON."""
     return {

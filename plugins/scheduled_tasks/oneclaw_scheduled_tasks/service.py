@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection
 
-    from oneclaw_core.plugins import HomeServices
+    from oneclaw_core.plugins import HomeServices, TriggerSetup
     from oneclaw_core.tools import Grant
 
 GENERAL_ASSISTANT = "General Assistant"
@@ -458,8 +458,8 @@ class TaskService:
                 values[key] = values[key].strip() or None
         if "channels" in values:
             values["channels"] = tuple(each.strip() for each in values["channels"] if each.strip())
-            for each in values["channels"]:
-                await self.services.channel(each.partition(":")[0])
+        for name in _channels_of(values):
+            await self.services.channel(name)
         if "time_zone" in values:
             values["time_zone"] = find_zone(values["time_zone"]).key
         if "end_date" in values:
@@ -478,12 +478,24 @@ class TaskService:
             values["tool_groups"] = self._groups(values["tool_groups"])
         return values
 
+    async def set_up(self, words: TaskWords) -> tuple[TaskWords, TriggerSetup | None]:
+        """Have the trigger that options name complete its parameters.
+
+        Returns:
+            The options, and what the user is shown once, if there is something.
+
+        Raises:
+            NotFoundError: there is no such trigger.
+        """
+        when = words.when
+        set_up = self.services.trigger(when.trigger).set_up if when.trigger else None
+        if set_up is None:
+            return words, None
+        made = await set_up(dict(when.parameters or ()))
+        return replace(words, when=replace(when, parameters=tuple(made.parameters.items()))), made
+
     def _check_trigger(self, schedule: Triggered) -> None:
-        known = {each.name: each for each in self.services.triggers()}
-        trigger, given = known.get(schedule.trigger), dict(schedule.parameters)
-        if trigger is None:
-            names = ", ".join(sorted(known)) or "none"
-            raise NotFoundError(f"there is no trigger {schedule.trigger[:100]!r}; plugins have registered: {names}")
+        trigger, given = self.services.trigger(schedule.trigger), dict(schedule.parameters)
         names = ", ".join(each for each in trigger.parameters if not each.endswith(SECRET)) or "none"
         for name in given.keys() - trigger.parameters.keys():
             raise UsageError(f"the trigger {trigger.name} has no parameter {name[:100]!r}; it has: {names}")
@@ -516,6 +528,13 @@ async def find_task(services: HomeServices, wanted: str) -> str | None:
     if len(found) > 1:
         raise UsageError(f"{len(found)} tasks have the name {wanted!r}: give an id, {' or '.join(found)}")
     return found[0] if found else None
+
+
+def _channels_of(values: dict[str, Any]) -> list[str]:
+    """List the channels that options of a task name."""
+    named = [each.partition(":")[0] for each in values.get("channels", ())]
+    given = {"webhook": values.get("webhook"), "command": values.get("command"), "desktop": values.get("is_notified")}
+    return [*named, *(name for name, value in given.items() if value)]
 
 
 def _no_run(run_id: str) -> NotFoundError:

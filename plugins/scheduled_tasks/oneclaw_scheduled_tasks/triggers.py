@@ -1,87 +1,46 @@
-"""The triggers of this plugin: a file that changes, a task that ends, mail, and a webhook.
-
-Each works until it is cancelled. What it has seen is kept in the plugin's storage, so that what happens while no worker
-runs is reported later.
-"""
+"""Starting tasks by events: the trigger of this plugin, and the host of the triggers of all plugins."""
 
 from __future__ import annotations
 
 import asyncio
 import hashlib
 import json
-import os
+import logging
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from typing import TYPE_CHECKING
 
-from oneclaw_core import UsageError
+from oneclaw_core import NotFoundError, OneClawError, UsageError
+from oneclaw_core.plugins import WebResponse
 from oneclaw_scheduled_tasks.inbox import result_text
+from oneclaw_scheduled_tasks.schedules import Triggered
+from oneclaw_scheduled_tasks.service import TaskService, find_task
+from oneclaw_scheduled_tasks.stored_events import add_event, triggered_tasks
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from pathlib import Path
+    from collections.abc import Callable, Mapping
 
     from oneclaw_core import PluginContext
-    from oneclaw_core.plugins import Fire
+    from oneclaw_core.plugins import Fire, HomeServices, TriggerSetup, WebRequest
+    from oneclaw_scheduled_tasks.database import TaskDatabase
+    from oneclaw_scheduled_tasks.task import Task
 
-_FILE_SECONDS = 1.0
-_TASK_SECONDS = 2.0
-_MAIL_SECONDS = 60.0
-_SHOWN_NAMES = 20
+ENDINGS = ("success", "failed", "needs_permission", "any")
+_POLL_SECONDS = 2.0
 _SEEN_DAYS = 400
 # A worker that takes over looks so far back for tasks that have ended.
 _LOOKED_BACK = timedelta(days=1)
-ENDINGS = ("success", "failed", "needs_permission", "any")
-
-
-async def file_changed(context: PluginContext, parameters: Mapping[str, str], fire: Fire) -> None:
-    """Report that a file, or a folder's list of files, is not what it was, once it has been still for a second."""
-    path = context.services.home.workspace / os.path.expanduser(parameters["path"])  # noqa: ASYNC240, PTH111  # reads no disk
-    key = _key_of("file", parameters)
-    seen = await context.storage.get(key)
-    before: dict[str, list[int]] | None = None
-    while True:
-        now = await asyncio.to_thread(_state_of, path)
-        if seen is None:
-            seen = now
-            await context.storage.set(key, seen, ttl_seconds=_SEEN_DAYS * 86_400)
-        elif now != seen and now == before:
-            changed = sorted(name for name in seen.keys() | now.keys() if seen.get(name) != now.get(name))
-            what = {
-                name: "new" if name not in seen else "removed" if name not in now else "changed" for name in changed
-            }
-            lines = [f"{what[name]}: {path / name if name else path}" for name in changed[:_SHOWN_NAMES]]
-            more = [f"... and {len(changed) - _SHOWN_NAMES} more"] if len(changed) > _SHOWN_NAMES else []
-            await fire("\n".join([*lines, *more]), key=json.dumps([key, now], sort_keys=True))
-            seen = now
-            await context.storage.set(key, seen, ttl_seconds=_SEEN_DAYS * 86_400)
-        before = now
-        await asyncio.sleep(_FILE_SECONDS)
-
-
-def _state_of(path: Path) -> dict[str, list[int]]:
-    """Return the size and time of a file, or of each file that lies in a folder; nothing of what is not there."""
-    found: dict[str, list[int]] = {}
-    try:
-        names = [each.name for each in path.iterdir()] if path.is_dir() else [""]
-    except OSError:
-        return found
-    for name in names:
-        try:
-            status = (path / name if name else path).stat()
-        except OSError:
-            continue
-        found[name] = [status.st_size, status.st_mtime_ns]
-    return found
+_RETRY_SECONDS = 60.0
+_log = logging.getLogger("oneclaw.tasks")
 
 
 async def task_ended(context: PluginContext, parameters: Mapping[str, str], fire: Fire) -> None:
     """Report that a run of another task has ended."""
-    from oneclaw_scheduled_tasks.service import TaskService, find_task
-
     wanted = parameters.get("status") or "success"
     if wanted not in ENDINGS:
         raise UsageError(f"status must be one of {', '.join(ENDINGS)}")
-    key = _key_of("task", parameters)
+    text = json.dumps(dict(parameters), sort_keys=True)
+    key = f"trigger task {hashlib.sha256(text.encode()).hexdigest()[:24]}"
     await context.storage.set_if_absent(key, datetime.now(UTC).isoformat(), ttl_seconds=_SEEN_DAYS * 86_400)
     since = datetime.fromisoformat(await context.storage.get(key))
     async with TaskService.open(context.services) as service:
@@ -94,33 +53,84 @@ async def task_ended(context: PluginContext, parameters: Mapping[str, str], fire
                     await context.storage.set(key, now.isoformat(), ttl_seconds=_SEEN_DAYS * 86_400)
             # Clocks of several machines are not quite the same.
             since = max(since, now - timedelta(minutes=1))
-            await asyncio.sleep(_TASK_SECONDS)
+            await asyncio.sleep(_POLL_SECONDS)
 
 
-async def mail_received(context: PluginContext, parameters: Mapping[str, str], fire: Fire) -> None:
-    """Report each mail that has come and matches."""
-    from oneclaw_scheduled_tasks.mail_box import new_mails
+def setup_text(services: HomeServices, task: Task, setup: TriggerSetup | None) -> str:
+    """Write what the user is told once of a task that was given a trigger."""
+    schedule = task.schedule
+    takes_requests = isinstance(schedule, Triggered) and services.trigger(schedule.trigger).take_request is not None
+    address = f"it waits at oneclaw serve for POST requests to /scheduled_tasks/hook/{task.id}"
+    return "\n".join([*([address] if takes_requests else ()), *([setup.note] if setup is not None else ())])
 
-    key = _key_of("mail", parameters)
-    while True:
-        seen = await context.storage.get(key)
+
+async def take_request(context: PluginContext, request: WebRequest) -> WebResponse:
+    """Pass a request to the trigger of the task that it is for; the trigger checks who sent it."""
+    task_id = request.path_parameters["id"]
+    async with TaskService.open(context.services) as service:
         try:
-            mails, seen = await asyncio.to_thread(new_mails, context.settings, parameters, seen)
-        except OSError as error:
-            context.logger.warning("the mail server is not reached, and is asked again later: %s", error)
-        else:
-            for identity, text in mails:
-                await fire(text, key=f"{key} {identity}")
-            await context.storage.set(key, seen, ttl_seconds=_SEEN_DAYS * 86_400)
-        await asyncio.sleep(_MAIL_SECONDS)
+            schedule = (await service.get(task_id)).schedule
+            trigger = context.services.trigger(schedule.trigger) if isinstance(schedule, Triggered) else None
+        except NotFoundError:
+            trigger = None
+        if trigger is None or trigger.take_request is None or not isinstance(schedule, Triggered):
+            # The same as for a wrong token, so that no task can be found by trying.
+            return WebResponse.json({"error": "the token is not the one of this task"}, status=403)
+
+        async def fire(text: str, *, key: str | None = None) -> bool:
+            return await service.fire(task_id, text, key)
+
+        return await trigger.take_request(dict(schedule.parameters), request, fire)
 
 
-async def webhook(context: PluginContext, parameters: Mapping[str, str], fire: Fire) -> None:
-    """Wait: ``oneclaw serve`` takes the requests, see :mod:`oneclaw_scheduled_tasks.webhook`."""
-    await asyncio.Event().wait()
+class Watchers:
+    """The triggers that are at work in one worker of all, each for one task.
 
+    Args:
+        services: of the home, which has the plugins' triggers.
+        database: the tasks'.
+        clock: tells the time.
+    """
 
-def _key_of(kind: str, parameters: Mapping[str, str]) -> str:
-    """Return the key in the storage for what has been seen of something."""
-    text = json.dumps(dict(parameters), sort_keys=True)
-    return f"trigger {kind} {hashlib.sha256(text.encode()).hexdigest()[:24]}"
+    def __init__(self, services: HomeServices, database: TaskDatabase, clock: Callable[[], datetime]) -> None:
+        self._services = services
+        self._database = database
+        self._clock = clock
+        self._watching: dict[tuple[str, Triggered], asyncio.Task[None]] = {}
+
+    async def refresh(self, *, is_first: bool) -> None:
+        """Begin to watch for tasks that are new or changed, and stop for those that are gone.
+
+        Args:
+            is_first: True for the one worker that watches.
+        """
+        tasks = await self._database.run(triggered_tasks) if is_first else []
+        wanted = {(each.id, each.schedule): each for each in tasks if isinstance(each.schedule, Triggered)}
+        await self._stop([key for key in self._watching if key not in wanted])
+        for key, task in wanted.items():
+            if key not in self._watching:
+                self._watching[key] = asyncio.create_task(self._watch(task, key[1]))
+
+    async def close(self) -> None:
+        """Stop all."""
+        await self._stop(list(self._watching))
+
+    async def _stop(self, keys: list[tuple[str, Triggered]]) -> None:
+        stopped = [self._watching.pop(key) for key in keys]
+        for each in stopped:
+            each.cancel()
+        if stopped:
+            await asyncio.wait(stopped)
+
+    async def _fire(self, task_id: str, text: str, *, key: str | None = None) -> bool:
+        return await self._database.run(add_event, task_id, self._clock(), text, key)
+
+    async def _watch(self, task: Task, schedule: Triggered) -> None:
+        while True:
+            try:
+                trigger = self._services.trigger(schedule.trigger)
+                await trigger.run(dict(schedule.parameters), partial(self._fire, task.id))
+            except Exception as error:  # noqa: BLE001  # of a plugin; the others go on
+                what = str(error) if isinstance(error, OneClawError) else f"unexpected {type(error).__name__}"
+                _log.warning("the trigger of the task %s (%s) failed: %s", task.name, task.id, what, exc_info=error)
+            await asyncio.sleep(_RETRY_SECONDS)

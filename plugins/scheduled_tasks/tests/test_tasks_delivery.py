@@ -1,9 +1,7 @@
 """Sending results where a task says."""
 
 import asyncio
-import socketserver
-import threading
-from contextlib import contextmanager, suppress
+from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
@@ -17,56 +15,9 @@ from oneclaw_core.channels import RetryLaterError, UndeliverableError
 from oneclaw_core.plugins import Channel
 
 
-@contextmanager
-def server_that_drips(head, drop):
-    """A server that begins to answer and goes on, a drop at a time, until no one listens; gives its URL."""
-    left = threading.Event()
-
-    class Connection(socketserver.StreamRequestHandler):
-        def handle(self):
-            while self.rfile.readline().strip():
-                pass
-            self.wfile.write(head)
-            with suppress(OSError):  # it is hung up on
-                while not left.wait(0.02):
-                    self.wfile.write(drop)
-
-    class Server(socketserver.ThreadingTCPServer):
-        daemon_threads = False  # closing the server waits for them
-
-    with Server(("127.0.0.1", 0), Connection) as server:
-        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
-        thread.start()
-        try:
-            yield f"http://127.0.0.1:{server.server_address[1]}/secret"
-        finally:
-            left.set()
-            server.shutdown()
-            thread.join()
-
-
 @pytest.fixture(autouse=True)
 def impatient(monkeypatch):
-    monkeypatch.setattr(delivery, "_WEBHOOK_PAUSES", ())
-    monkeypatch.setattr(delivery, "WEBHOOK_SECONDS", 0.3)
-
-
-def post(url):
-    async def run():
-        async with asyncio.timeout(20):
-            return await delivery._post(url, {"status": "success"}, "run-1")
-
-    return asyncio.run(run())
-
-
-def test_an_answer_without_end_keeps_no_worker():
-    with server_that_drips(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n", b"1\r\nx\r\n") as url:
-        assert post(url) is None
-
-
-def test_an_answer_that_never_begins_is_given_up():
-    with server_that_drips(b"HTTP/1.1 200 OK\r\n", b"X: y\r\n") as url:
-        assert post(url) == "the webhook at 127.0.0.1 was not reached (TimeoutError)"
+    monkeypatch.setattr(delivery, "_PAUSES", ())
 
 
 class Notes(Channel):
@@ -77,18 +28,21 @@ class Notes(Channel):
     def __init__(self):
         self.failures = []
         self.sent = []
+        self.messages = []
 
     @hookimpl
     def register_channels(self, register):
-        register("notes", lambda context: self, is_send_only=True)
+        for name in ("notes", "webhook", "command", "desktop"):
+            register(name, lambda context: self, is_send_only=True)
 
     async def send(self, message):
         if self.failures:
             raise self.failures.pop(0)
         self.sent.append((message.to, message.text))
+        self.messages.append(message)
 
 
-def send(oneclaw_factory, notes, *channels, answer="done"):
+def send(oneclaw_factory, notes, *channels, answer="done", is_notified=False, **given):
     """Deliver a result to channels; give what did not work."""
 
     async def work():
@@ -97,10 +51,10 @@ def send(oneclaw_factory, notes, *channels, answer="done"):
             TaskService.open(claw.services) as service,
         ):
             when = ScheduleWords(schedule_type="daily", hour=9)
-            words = TaskWords(name="Mail", prompt="Read it.", when=when, channels=channels, is_notified=False)
+            words = TaskWords(name="Mail", prompt="Read it.", when=when, channels=channels, is_notified=is_notified)
             now = datetime.now(UTC)
             run = Run(id="r", task_id="t", scheduled_at=now, not_before=now, status=RunStatus.SUCCESS, answer=answer)
-            return await delivery.deliver(await service.new(words), run, claw.services.channel)
+            return await delivery.deliver(await service.new(replace(words, **given)), run, claw.services.channel)
 
     return asyncio.run(work())
 
@@ -115,7 +69,7 @@ def test_results_go_through_channels_in_pieces_that_these_can_send(oneclaw_facto
 
 
 def test_a_channel_is_tried_again_where_that_helps(oneclaw_factory, monkeypatch):
-    monkeypatch.setattr(delivery, "_WEBHOOK_PAUSES", (0, 0))
+    monkeypatch.setattr(delivery, "_PAUSES", (0, 0))
     notes = Notes()
 
     notes.failures = [RetryLaterError("slowly", 0), ValueError("broken")]
@@ -123,5 +77,41 @@ def test_a_channel_is_tried_again_where_that_helps(oneclaw_factory, monkeypatch)
     notes.failures = [UndeliverableError("gone"), ValueError("never raised")]
     assert send(oneclaw_factory, notes, "notes") == "the channel notes did not send it: gone"
     assert len(notes.sent) == 1
-    with pytest.raises(NotFoundError, match="no channel 'pigeon'; plugins have registered: mail, notes"):
+    with pytest.raises(NotFoundError, match="no channel 'pigeon'; plugins have registered: command, desktop, n"):
         send(oneclaw_factory, notes, "pigeon:home")
+
+
+def test_webhooks_commands_and_the_desktop_are_channels_too(oneclaw_factory):
+    notes = Notes()
+    notes.max_characters = None
+
+    given = {"webhook": "https://example.com/x", "command": "cat >it", "is_notified": True}
+    assert send(oneclaw_factory, notes, **given) is None
+
+    desktop, webhook, command = notes.messages
+    assert (desktop.title, desktop.text, desktop.to) == ("Mail", "done", "")
+    assert (webhook.to, webhook.key, webhook.data["answer"]) == ("https://example.com/x", "r", "done")
+    assert webhook.data["task"] == "Mail"
+    assert command.data == webhook.data
+    assert command.to.endswith("ONECLAW_TASK_NAME=Mail ONECLAW_RUN_ID=r ONECLAW_RUN_STATUS=success\ncat >it")
+
+
+def test_no_desktop_is_no_problem_of_a_run(oneclaw_factory):
+    notes = Notes()
+    notes.failures = [UndeliverableError("no desktop")]
+
+    assert send(oneclaw_factory, notes, is_notified=True) is None
+
+
+@pytest.mark.parametrize("given", [{"webhook": "https://example.com/x"}, {"command": "cat"}, {"channels": ("mail",)}])
+def test_a_plugin_that_is_missing_is_named(oneclaw_factory, given):
+    async def work():
+        async with (
+            oneclaw_factory(["scheduled_tasks"]).opened() as claw,
+            TaskService.open(claw.services) as service,
+        ):
+            words = TaskWords(name="Mail", prompt="x", when=ScheduleWords(schedule_type="daily", hour=9), **given)
+            await service.new(words)
+
+    with pytest.raises(NotFoundError, match=r"needs the plugin notify, which .*oneclaw-notify"):
+        asyncio.run(work())

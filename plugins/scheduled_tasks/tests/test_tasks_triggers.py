@@ -1,126 +1,41 @@
-"""The triggers of the plugin on real files, tasks, a mailbox and requests."""
+"""Tasks that events start: the end of another task, and the triggers of plugins."""
 
 from __future__ import annotations
 
 import asyncio
-import os
 import re
-import socketserver
-import threading
 import time
 from dataclasses import replace
 from datetime import UTC, datetime
 from itertools import count
 
 import pytest
-from oneclaw_scheduled_tasks import triggers, webhook
+from following import SECONDS, Following, until_stored
+from oneclaw_scheduled_tasks import triggers
 from oneclaw_scheduled_tasks.database import TaskDatabase, tasks_database_url
 from oneclaw_scheduled_tasks.schedules import ScheduleWords
 from oneclaw_scheduled_tasks.service import TaskService, TaskWords
 from oneclaw_scheduled_tasks.task import OverlapPolicy, RunStatus
-from oneclaw_scheduled_tasks.watchers import Watchers
+from oneclaw_scheduled_tasks.triggers import Watchers
 from tasks_rig import end_run, until
 
 from oneclaw_core import NotFoundError, OneClaw, UsageError, hookimpl
 from oneclaw_core.cli.main import main
-from oneclaw_core.plugins import WebRequest
-
-SECONDS = 60
-
-
-class Fired:
-    """Notes events."""
-
-    def __init__(self):
-        self.events = []
-        self.changed = asyncio.Event()
-
-    async def __call__(self, text, *, key=None):
-        self.events.append((text, key))
-        self.changed.set()
-        return True
-
-    async def next(self):
-        async with asyncio.timeout(SECONDS):
-            await self.changed.wait()
-        self.changed.clear()
-        return self.events[-1][0]
-
-
-class Following:
-    """A trigger at work."""
-
-    def __init__(self, claw, name, **parameters):
-        (self.trigger,) = [each for each in claw.services.triggers() if each.name == name]
-        self.parameters = parameters
-        self.fired = Fired()
-
-    async def __aenter__(self):
-        self.task = asyncio.create_task(self.trigger.run(self.parameters, self.fired))
-        return self.fired
-
-    async def __aexit__(self, *raised):
-        self.task.cancel()
-        await asyncio.wait([self.task])
+from oneclaw_core.plugins import TriggerSetup, WebRequest, WebResponse
 
 
 @pytest.fixture
 def run(oneclaw_factory, monkeypatch):
-    monkeypatch.setattr(triggers, "_FILE_SECONDS", 0.05)
-    monkeypatch.setattr(triggers, "_TASK_SECONDS", 0.05)
-    monkeypatch.setattr(triggers, "_MAIL_SECONDS", 0.05)
+    monkeypatch.setattr(triggers, "_POLL_SECONDS", 0.05)
 
-    def run(work, *, plugins=("scheduled_tasks",), environ=None):
+    def run(work, *, plugins=("scheduled_tasks",)):
         async def scene():
-            async with oneclaw_factory(list(plugins), environ=environ or {}).opened() as claw:
+            async with oneclaw_factory(list(plugins)).opened() as claw:
                 return await work(claw)
 
         return asyncio.run(scene())
 
     return run
-
-
-async def until_stored(claw, prefix):
-    """Wait until a trigger has looked for the first time."""
-    context = await claw.plugins.context_of("scheduled_tasks")
-    async with asyncio.timeout(SECONDS):
-        while not await context.storage.list(prefix):
-            await asyncio.sleep(0.02)
-
-
-def test_a_file_that_changes_is_reported_also_if_no_worker_ran(run, tmp_path):
-    path = tmp_path / "notes.txt"
-
-    async def work(claw):
-        async with Following(claw, "file_changed", path=str(path)) as fired:
-            await until_stored(claw, "trigger file")
-            path.write_text("one")
-            new = await fired.next()
-            path.write_text("longer")
-            changed = await fired.next()
-        path.unlink()
-        async with Following(claw, "file_changed", path=str(path)) as later:
-            removed = await later.next()
-        keys = {key for _, key in fired.events + later.events}
-        return new, changed, removed, len(keys)
-
-    assert run(work) == (f"changed: {path}".replace("changed", "new"), f"changed: {path}", f"removed: {path}", 3)
-
-
-def test_what_changes_in_a_folder_is_reported_together(run, tmp_path):
-    folder = tmp_path / "in"
-    folder.mkdir()
-    (folder / "old").write_text("x")
-
-    async def work(claw):
-        async with Following(claw, "file_changed", path=str(folder)) as fired:
-            await until_stored(claw, "trigger file")
-            (folder / "a.txt").write_text("a")
-            (folder / "b.txt").write_text("b")
-            os.utime(folder / "old", (1, 1))
-            return await fired.next()
-
-    assert run(work) == f"new: {folder}/a.txt\nnew: {folder}/b.txt\nchanged: {folder}/old"
 
 
 def test_the_end_of_another_task_is_reported_by_its_status(run):
@@ -133,7 +48,7 @@ def test_the_end_of_another_task_is_reported_by_its_status(run):
             for task in made:
                 await service.add(task)
             async with Following(claw, "task_ended", task="First", status="failed") as fired:
-                await until_stored(claw, "trigger task")
+                await until_stored(claw, "trigger task", "scheduled_tasks")
                 now = round(datetime.now(UTC).timestamp() * 1000) + 1000
                 await end_run(service, made[0], RunStatus.SUCCESS, ended_at=now, answer="well")
                 await end_run(service, made[1], RunStatus.FAILED, ended_at=now, error="not this one")
@@ -144,119 +59,6 @@ def test_the_end_of_another_task_is_reported_by_its_status(run):
     text, texts = run(work)
     assert text == "[Scheduled] First failed: no net"
     assert texts == {text}
-
-
-class MailBox(socketserver.ThreadingTCPServer):
-    """An IMAP server with one folder, as far as it is asked things here."""
-
-    daemon_threads = True
-
-    def __init__(self):
-        self.mails = {1: b"From: old@example.org\r\nSubject: old\r\n\r\nold\r\n"}
-        self.commands = []
-        super().__init__(("127.0.0.1", 0), Dialogue)
-        threading.Thread(target=self.serve_forever, kwargs={"poll_interval": 0.01}).start()
-
-    def close(self):
-        self.shutdown()
-        self.server_close()
-
-    def found(self, criteria):
-        first = int(re.search(r"UID (\d+):\*", criteria)[1])
-        wanted = dict(re.findall(r'(FROM|SUBJECT) "([^"]*)"', criteria))
-        found = []
-        for uid, mail in self.mails.items():
-            heads = dict(re.findall(r"(From|Subject): ([^\r]*)", mail.decode()))
-            matches = all(value in heads[name.title()] for name, value in wanted.items())
-            # As the standard has it: the last mail is in the range, whatever its first number.
-            if matches and (uid >= first or uid == max(self.mails)):
-                found.append(str(uid))
-        return " ".join(found)
-
-
-class Dialogue(socketserver.StreamRequestHandler):
-    def handle(self):
-        self.send("* OK [CAPABILITY IMAP4rev1] here")
-        for line in self.rfile:
-            tag, command = line.decode().strip().split(" ", 1)
-            self.server.commands.append(command)
-            word = command.upper()
-            if word.startswith("CAPABILITY"):
-                self.send("* CAPABILITY IMAP4rev1")
-            elif word.startswith("EXAMINE"):
-                self.send(f"* {len(self.server.mails)} EXISTS")
-                self.send("* OK [UIDVALIDITY 7] valid")
-            elif word.startswith("UID SEARCH"):
-                self.send(f"* SEARCH {self.server.found(command)}")
-            elif word.startswith("UID FETCH"):
-                mail = self.server.mails[int(command.split()[2])]
-                self.wfile.write(b"* 1 FETCH (BODY[]<0> {%d}\r\n%s)\r\n" % (len(mail), mail))
-            elif word.startswith("LOGIN") and "right" not in command:
-                self.send(f"{tag} NO wrong")
-                continue
-            if word == "LOGOUT":
-                self.send("* BYE")
-            self.send(f"{tag} OK done")
-            if word == "LOGOUT":
-                return
-
-    def send(self, line):
-        self.wfile.write(line.encode() + b"\r\n")
-
-
-@pytest.fixture
-def mail_box():
-    server = MailBox()
-    yield server
-    server.close()
-
-
-def settings_for(mail_box, password="right"):  # of a server of the test
-    name = "ONECLAW_SCHEDULED_TASKS_MAIL"
-    place = f"127.0.0.1:{mail_box.server_address[1]}"
-    return {f"{name}_INBOX_SERVER": place, f"{name}_USER": "clara", f"{name}_PASSWORD": password}
-
-
-def test_mail_that_comes_and_matches_is_reported_once(run, mail_box):
-    async def work(claw):
-        async with Following(claw, "mail_received", subject="Bill", **{"from": "shop"}) as fired:
-            await until_stored(claw, "trigger mail")
-            mail_box.mails[2] = b"From: friend@example.org\r\nSubject: Hello\r\n\r\nhello\r\n"
-            mail_box.mails[3] = b"From: shop@example.org\r\nSubject: Bill 5\r\nDate: today\r\n\r\nPay 5 euros.\r\n"
-            first = await fired.next()
-        mail_box.mails[4] = b"From: shop@example.org\r\nSubject: Bill 6\r\n\r\nPay 6 euros.\r\n"
-        async with Following(claw, "mail_received", subject="Bill", **{"from": "shop"}) as later:
-            second = await later.next()
-        return first, second, len(fired.events), len(later.events)
-
-    first, second, *counts = run(work, environ=settings_for(mail_box))
-    assert first == "a mail has come:\nFrom: shop@example.org\nSubject: Bill 5\nDate: today\n\nPay 5 euros."
-    assert second.endswith("Pay 6 euros.")
-    assert counts == [1, 1]
-    assert 'EXAMINE "INBOX"' in mail_box.commands
-
-
-@pytest.mark.parametrize(
-    ("parameters", "password", "message"),
-    [
-        ({}, "other", "the mail server refuses it: wrong"),
-        ({"subject": 'a"\r\nA1 LOGOUT'}, "right", "must be one line"),
-        ({"subject": "Größe"}, "right", "use ASCII"),
-    ],
-)
-def test_a_mailbox_that_cannot_be_read_is_explained(run, mail_box, parameters, password, message):
-    async def work(claw):
-        (trigger,) = [each for each in claw.services.triggers() if each.name == "mail_received"]
-        context = await claw.plugins.context_of("scheduled_tasks")
-        async with Following(claw, "mail_received") as _:
-            if password == "right":  # the same
-                await until_stored(claw, "trigger mail")
-        for key in await context.storage.list("trigger mail"):
-            await context.storage.set(triggers._key_of("mail", parameters), await context.storage.get(key))
-        await trigger.run(parameters, Fired())
-
-    with pytest.raises(UsageError, match=message):
-        run(work, environ=settings_for(mail_box, password))
 
 
 class Bell:
@@ -284,7 +86,7 @@ def test_one_worker_watches_for_all_tasks_as_they_come_and_go(run):
     async def work(claw):
         url = tasks_database_url(claw.home.database_url)
         async with TaskService.open(claw.services) as service, await TaskDatabase.open(url) as database:
-            with pytest.raises(NotFoundError, match="no trigger 'rang'; plugins have registered: file_changed"):
+            with pytest.raises(NotFoundError, match="no trigger 'rang'; plugins have registered: rung, task_ended"):
                 await service.new(TaskWords(name="x", prompt="x", when=on("rang")))
             with pytest.raises(UsageError, match="the trigger rung needs how: loud or not"):
                 await service.new(TaskWords(name="x", prompt="x", when=on("rung")))
@@ -316,44 +118,60 @@ def test_one_worker_watches_for_all_tasks_as_they_come_and_go(run):
     assert [[each.event for each in log] for log in logs] == [[], ["it rang badly"]]
 
 
-def test_a_webhook_starts_its_task_with_the_token_alone(run):
+class Door:
+    """A plugin with a trigger that takes requests."""
+
+    name = "door"
+
+    @hookimpl
+    def register_triggers(self, register):
+        options = {"set_up": f"{__name__}:give_key", "take_request": f"{__name__}:open_door"}
+        register("opened", ring, parameters={"key_sha256": "made with the task"}, **options)
+
+
+async def give_key(context, parameters):
+    return TriggerSetup(parameters={"key_sha256": "42"}, note="the key is 42", values={"key": "42"})
+
+
+async def open_door(context, parameters, request, fire):
+    assert parameters == {"key_sha256": "42"}
+    is_started = await fire(request.text(), key=request.headers.get("number"))
+    return WebResponse(status=202 if is_started else 200)
+
+
+def test_a_trigger_answers_the_requests_to_the_address_of_its_task(run):
     async def work(claw):
-        token, kept = webhook.new_token()
         context = await claw.plugins.context_of("scheduled_tasks")
         (route,) = [each for each in claw.plugins.registrations("register_routes") if each.name == "hook/{id}"]
         target = await claw.plugins.object_of(route)
 
-        async def post(word, **headers):
-            named = {key.replace("_", "-"): value for key, value in headers.items()}
-            head = {"authorization": f"Bearer {word}", **named}
-            asked = WebRequest(method="POST", path_parameters={"id": task.id}, headers=head, body=b'{"a": 1}')
+        async def post(task_id, **headers):
+            asked = WebRequest(method="POST", path_parameters={"id": task_id}, headers=headers, body=b"open")
             return (await target(context, asked)).status
 
         async with TaskService.open(claw.services) as service:
             daily = ScheduleWords(schedule_type="daily", hour=9)
-            task = other = await service.new(TaskWords(name="x", prompt="x", when=daily))
+            other = await service.new(TaskWords(name="x", prompt="x", when=daily))
             await service.add(other)
-            refused = [await post("")]
-            when = replace(on("webhook", **{webhook.PARAMETER: kept}), per_day=2)
-            task = await service.new(TaskWords(name="Hook", prompt="Look", when=when))
-            refused += [await post(token), await post("wrong")]
+            words, setup = await service.set_up(TaskWords(name="Door", prompt="Look", when=on("opened")))
+            task = await service.new(replace(words, when=replace(words.when, per_day=2)))
+            refused = [await post(other.id), await post(task.id)]
             await service.add(task)
-            refused += [await post("wrong"), await post("")]
-            taken = [await post(token, x_github_delivery="7"), await post(token, x_github_delivery="7")]
-            more = [await post(token), await post(token)]
-            return route.options, refused, taken, more, await service.log(task.id), task, token
+            taken = [await post(task.id, number="7"), await post(task.id, number="7")]
+            taken += [await post(task.id), await post(task.id)]
+            return route.options, setup, refused, taken, await service.log(task.id), task
 
-    options, refused, taken, more, runs, task, token = run(work)
+    options, setup, refused, taken, runs, task = run(work, plugins=("scheduled_tasks", Door()))
     assert options["is_public"]
-    assert refused == [403] * 5
-    assert taken == [202, 200]
-    assert more == [202, 200]
-    assert {each.event for each in runs} == {'a request to its webhook, with the body:\n{"a": 1}'}
+    assert setup.note == "the key is 42"
+    assert refused == [403, 403]
+    assert taken == [202, 200, 202, 200]
+    assert {each.event for each in runs} == {"open"}
     assert sorted(each.status for each in runs) == ["skipped", "waiting", "waiting"]
-    assert token not in repr(task)
     assert "sha256" not in task.schedule_text
 
 
+@pytest.mark.one_python  # needs other plugins
 def test_the_command_line_makes_a_webhook_and_shows_its_token_once(home, capsys):
     assert main(["tasks", "add", "Hook", "Look", "--on", "webhook", "--per-day", "2"]) == 0
     made = capsys.readouterr().out
@@ -361,7 +179,7 @@ def test_the_command_line_makes_a_webhook_and_shows_its_token_once(home, capsys)
         re.search(r"task (\w+) is started on webhook, 2 times", made)[1],
         re.search(r"Bearer (\S+)", made)[1],
     )
-    assert f"POST requests to /scheduled_tasks/hook/{task_id} " in made
+    assert f"POST requests to /scheduled_tasks/hook/{task_id}\n" in made
     assert main(["tasks", "edit", task_id, "--per-day", "5"]) == 0
     assert "5 times a day at most" in capsys.readouterr().out
     assert main(["tasks", "show", task_id]) == 0
@@ -374,12 +192,12 @@ def test_the_command_line_makes_a_webhook_and_shows_its_token_once(home, capsys)
     ("words", "message"),
     [
         (["--on", "bell"], "there is no trigger 'bell'"),
-        (["--on", "file_changed"], "needs path"),
-        (["--on", "file_changed", "--with", "path"], "--with must be NAME=VALUE"),
-        (["--on", "file_changed", "--with", "path=x", "--per-day", "0"], "per_day must be a whole number from 1"),
-        (["--on", "file_changed", "--with", "path=x", "--at", "09:00"], "--at and --on do not go together"),
-        (["--on", "file_changed", "--every", "5"], "--every and --on do not go together"),
-        (["--with", "path=x"], "say when"),
+        (["--on", "task_ended"], "needs task"),
+        (["--on", "task_ended", "--with", "task"], "--with must be NAME=VALUE"),
+        (["--on", "task_ended", "--with", "task=x", "--per-day", "0"], "per_day must be a whole number from 1"),
+        (["--on", "task_ended", "--with", "task=x", "--at", "09:00"], "--at and --on do not go together"),
+        (["--on", "task_ended", "--every", "5"], "--every and --on do not go together"),
+        (["--with", "task=x"], "say when"),
         (["--every", "5", "--per-day", "5"], "go with --on alone"),
     ],
 )

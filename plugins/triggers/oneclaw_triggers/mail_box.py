@@ -5,16 +5,17 @@ from __future__ import annotations
 import imaplib
 import ssl
 from email import message_from_bytes, policy
+from ipaddress import ip_address
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
 
 from oneclaw_core import UsageError
-from oneclaw_scheduled_tasks.mail import is_local, split_place
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from email.message import EmailMessage
 
-    from oneclaw_scheduled_tasks.settings import MailSettings
+    from oneclaw_triggers.settings import MailboxSettings
 
 _SECONDS = 20.0
 _TLS_PORT = 993
@@ -24,7 +25,7 @@ _SHOWN_CHARACTERS = 8_000
 
 
 def new_mails(
-    settings: MailSettings, parameters: Mapping[str, str], seen: Any
+    settings: MailboxSettings, parameters: Mapping[str, str], seen: Any
 ) -> tuple[list[tuple[str, str]], list[int]]:
     """Read the mail that has come since the last time; the first time, only note what is there.
 
@@ -40,10 +41,10 @@ def new_mails(
         UsageError: the mailbox is not set up, or the server refuses something.
         OSError: the server was not reached.
     """
-    if not settings.mail_inbox_server:
-        raise UsageError("the mailbox is not set up: oneclaw config set scheduled_tasks.mail_inbox_server")
+    if not settings.mail_server:
+        raise UsageError("the mailbox is not set up: oneclaw config set triggers.mail_server")
     try:
-        with _connected(settings.mail_inbox_server) as server:
+        with _connected(settings.mail_server) as server:
             server.login(settings.mail_user, settings.mail_password.get_secret_value())
             status, answer = server.select(_quoted(parameters.get("folder") or "INBOX"), readonly=True)
             if status != "OK":
@@ -93,14 +94,26 @@ def _text_of(mail: EmailMessage) -> str:
 
 
 def _connected(place: str) -> imaplib.IMAP4:
-    host, port = split_place(place, _TLS_PORT)
+    try:
+        parts = urlsplit(f"//{place}")
+        host, port = parts.hostname or "", parts.port or _TLS_PORT
+    except ValueError:
+        raise UsageError(f"triggers.mail_server must be HOST or HOST:PORT, not {place[:100]!r}") from None
     context = ssl.create_default_context()
     if port == _TLS_PORT:
         return imaplib.IMAP4_SSL(host, port, timeout=_SECONDS, ssl_context=context)
     server = imaplib.IMAP4(host, port, timeout=_SECONDS)
-    if not is_local(host):
+    if not _is_local(host):
         server.starttls(context)
     return server
+
+
+def _is_local(host: str) -> bool:
+    """Return True for this machine, where no one listens in between."""
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
 
 
 def _quoted(text: str) -> str:

@@ -6,22 +6,17 @@ from pydantic import BaseModel, Field, SecretStr
 
 
 class MailSettings(BaseModel):
-    """The servers that mail is sent by, and looked for at."""
+    """The server that mail is sent by."""
 
     mail_server: str = Field(
         "",
         description="the server that sends mail, as HOST or HOST:PORT; port 465 is TLS, others begin it",
         json_schema_extra={"user_only": True},  # the password is sent there
     )
-    mail_user: str = Field("", description="the name at the servers; empty for none")
-    mail_password: SecretStr = Field(SecretStr(""), description="the password at the servers")
+    mail_user: str = Field("", description="the name at the server; empty for none")
+    mail_password: SecretStr = Field(SecretStr(""), description="the password at the server")
     mail_address: str = Field(
         "",
         description="the address that mail comes from, and goes to where no other is given",
         json_schema_extra={"user_only": True},
-    )
-    mail_inbox_server: str = Field(
-        "",
-        description="the IMAP server asked for new mail, as HOST or HOST:PORT; port 993 is TLS, others begin it",
-        json_schema_extra={"user_only": True},  # the password is sent there
     )

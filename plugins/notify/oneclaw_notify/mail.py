@@ -10,6 +10,7 @@ from email.message import EmailMessage
 from email.utils import formatdate, make_msgid
 from ipaddress import ip_address
 from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
 
 from oneclaw_core import OneClawError, UsageError
 from oneclaw_core.channels import UndeliverableError
@@ -18,11 +19,12 @@ from oneclaw_core.plugins import Channel
 if TYPE_CHECKING:
     from oneclaw_core import PluginContext
     from oneclaw_core.plugins import OutMessage
-    from oneclaw_scheduled_tasks.settings import MailSettings
+    from oneclaw_notify.settings import MailSettings
 
 _SECONDS = 20.0
 _SUBJECT_CHARACTERS = 100
 _TLS_PORT = 465
+_USUAL_PORT = 587
 
 
 class MailChannel(Channel):
@@ -56,13 +58,13 @@ class MailChannel(Channel):
             raise UndeliverableError("the mail server refuses the address") from error
         except smtplib.SMTPAuthenticationError as error:
             raise UndeliverableError(
-                "the mail server refuses the user or the password: oneclaw keys set scheduled_tasks.mail_password"
+                "the mail server refuses the user or the password: oneclaw keys set notify.mail_password"
             ) from error
         except (smtplib.SMTPException, OSError) as error:
             raise OneClawError(f"the mail server did not take it ({type(error).__name__})") from error
 
     def _mail(self, message: OutMessage) -> EmailMessage:
-        first, _, _ = message.text.strip().partition("\n")
+        first = message.title or message.text.strip().partition("\n")[0]
         mail = EmailMessage()
         try:
             mail["From"] = self._settings.mail_address
@@ -93,19 +95,17 @@ def make_channel(context: PluginContext) -> MailChannel:
     return MailChannel(context.settings)
 
 
-def split_place(place: str, usual_port: int) -> tuple[str, int]:
-    """Split ``HOST`` or ``HOST:PORT``."""
-    host, _, port = place.rpartition(":") if place.rpartition(":")[2].isdecimal() else (place, "", "")
-    return host.strip("[]"), int(port or usual_port)
-
-
 def _connected(place: str) -> smtplib.SMTP:
-    host, number = split_place(place, 587)
-    if number == _TLS_PORT:
-        return smtplib.SMTP_SSL(host, number, timeout=_SECONDS, context=ssl.create_default_context())
-    server = smtplib.SMTP(host, number, timeout=_SECONDS)
     try:
-        if not is_local(host):
+        parts = urlsplit(f"//{place}")
+        host, port = parts.hostname or "", parts.port or _USUAL_PORT
+    except ValueError:
+        raise UndeliverableError(f"notify.mail_server must be HOST or HOST:PORT, not {place[:100]!r}") from None
+    if port == _TLS_PORT:
+        return smtplib.SMTP_SSL(host, port, timeout=_SECONDS, context=ssl.create_default_context())
+    server = smtplib.SMTP(host, port, timeout=_SECONDS)
+    try:
+        if not _is_local(host):
             server.starttls(context=ssl.create_default_context())
     except BaseException:
         server.close()
@@ -113,7 +113,7 @@ def _connected(place: str) -> smtplib.SMTP:
     return server
 
 
-def is_local(host: str) -> bool:
+def _is_local(host: str) -> bool:
     """Return True for this machine, where no one listens in between."""
     try:
         return ip_address(host).is_loopback

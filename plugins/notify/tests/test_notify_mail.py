@@ -1,4 +1,4 @@
-"""Results by mail, to a server on this machine."""
+"""Messages by mail, to a server on this machine."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import pytest
 
 from oneclaw_core import UsageError
 from oneclaw_core.channels import UndeliverableError
+from oneclaw_core.config.keys import secret_store
 from oneclaw_core.plugins import OutMessage
 
 
@@ -51,8 +52,8 @@ def mail_server():
 
 def send(oneclaw_factory, environ, *messages):
     async def work():
-        settings = {f"ONECLAW_SCHEDULED_TASKS_MAIL_{name}": value for name, value in environ.items()}
-        async with oneclaw_factory(["scheduled_tasks"], environ=settings).opened() as claw:
+        settings = {f"ONECLAW_NOTIFY_MAIL_{name}": value for name, value in environ.items()}
+        async with oneclaw_factory(["notify"], environ=settings).opened() as claw:
             channel = await claw.services.channel("mail")
             for each in messages:
                 await channel.send(each)
@@ -75,6 +76,40 @@ def test_a_result_comes_by_mail(oneclaw_factory, mail_server):
     assert first.get_content().splitlines() == text.splitlines()
     assert "Bcc" not in first
     assert second["To"] == "ada@example.org"
+
+
+def test_a_title_is_the_subject(oneclaw_factory, mail_server):
+    server = {"SERVER": f"127.0.0.1:{mail_server.server_address[1]}", "ADDRESS": "me@example.org"}
+
+    send(oneclaw_factory, server, OutMessage(title="Report", text="All is well."))
+
+    assert mail_server.mails[0]["Subject"] == "Report"
+
+
+def test_settings_count_that_the_plugin_of_tasks_had(oneclaw_factory, mail_server):
+    async def work():
+        async with oneclaw_factory(["notify"]).opened() as claw:
+            place = f"127.0.0.1:{mail_server.server_address[1]}"
+            await claw.store.set_setting("scheduled_tasks.mail_server", place)
+            await claw.store.set_setting("scheduled_tasks.mail_address", "me@example.org")
+            await claw.plugins.refresh_settings()
+            await (await claw.services.channel("mail")).send(OutMessage(text="x"))
+
+    asyncio.run(work())
+    assert mail_server.mails[0]["To"] == "me@example.org"
+
+
+def test_a_password_counts_that_the_plugin_of_tasks_had(oneclaw_factory):
+    async def work():
+        async with oneclaw_factory(["notify"]).opened() as claw:
+            context = await claw.plugins.context_of("notify")
+            store = secret_store(claw.home)
+            store.set("scheduled_tasks.mail_password", "of then")
+            before = await context.secrets.get("mail_password")
+            await context.secrets.set("mail_password", "of now")
+            return before, await context.secrets.get("mail_password")
+
+    assert asyncio.run(work()) == ("of then", "of now")
 
 
 def test_what_cannot_be_mailed_is_said(oneclaw_factory, mail_server):
