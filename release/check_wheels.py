@@ -1,8 +1,8 @@
 """Try the wheels in ``dist/`` as a user gets them: ``python release/check_wheels.py``, after ``release/build.py``.
 
-Their metadata pass ``twine check --strict``. All of them are installed into an empty environment, with what they require
-from the package index. There ``oneclaw --version`` prints their version, every plugin loads, and ``oneclaw run hello`` in an
-empty home answers. The environment stays in ``build/environment``, which ``release/sbom.py`` describes.
+Their metadata pass ``twine check --strict``. All of them are installed into an empty environment, with what they
+require from the package index. There ``oneclaw --version`` prints their version, every plugin loads, and ``oneclaw run
+hello`` in an empty home answers. The environment stays in ``build/environment``, which ``release/sbom.py`` describes.
 """
 
 from __future__ import annotations

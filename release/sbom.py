@@ -11,9 +11,12 @@ import hashlib
 import json
 import subprocess
 import sys
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 from check_wheels import ENVIRONMENT, ROOT
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 CYCLONEDX = "cyclonedx-bom>=7.5,<8"
 _ARGUMENTS = ("--spec-version", "1.6", "--output-format", "JSON", "--output-reproducible", "--validate")
@@ -45,11 +48,14 @@ def without_places(part: object) -> object:
     return kept
 
 
-def add_hashes(document: dict[str, object], wheels: list[Path]) -> None:
-    """Name the hash of each wheel that is published, in the component that it is."""
+def add_origins(document: dict[str, object], wheels: list[Path]) -> None:
+    """Say of each of OneClaw's distributions where it is published, and what the hash of its wheel is."""
     digests = {path.name.partition("-")[0]: hashlib.sha256(path.read_bytes()).hexdigest() for path in wheels}
-    for component in document["components"]:  # type: ignore[attr-defined]
-        if digest := digests.get(component["name"].replace("-", "_")):
+    components: list[dict[str, object]] = [*document["components"], document["metadata"]["component"]]  # type: ignore[index,misc]
+    for component in components:
+        name = str(component["name"])
+        if digest := digests.get(name.replace("-", "_")):
+            component["purl"] = f"pkg:pypi/{name}@{component['version']}"
             component["hashes"] = [{"alg": "SHA-256", "content": digest}]
 
 
@@ -61,12 +67,11 @@ def main() -> None:
     version = wheels[0].name.split("-")[1]
     document = without_places(describe(ENVIRONMENT))
     assert isinstance(document, dict)
-    add_hashes(document, wheels)
+    add_origins(document, wheels)
     path = ROOT / "build" / f"oneclaw-{version}.cdx.json"
     path.write_text(json.dumps(document, indent=1, ensure_ascii=False) + "\n", "utf-8")
-    names = [each["name"] for each in document["components"]]
-    ours = [each for each in names if each.startswith("oneclaw")]
-    print(f"{path.relative_to(ROOT)}: {len(ours)} distributions of OneClaw, {len(names) - len(ours)} others")
+    others = len(document["components"]) + 1 - len(wheels)  # the core is what the document is about
+    print(f"{path.relative_to(ROOT)}: {len(wheels)} distributions of OneClaw, {others} others")
 
 
 if __name__ == "__main__":
