@@ -11,7 +11,7 @@ import hashlib
 import json
 import subprocess
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from check_wheels import ENVIRONMENT, ROOT
 
@@ -22,18 +22,18 @@ CYCLONEDX = "cyclonedx-bom>=7.5,<8"
 _ARGUMENTS = ("--spec-version", "1.6", "--output-format", "JSON", "--output-reproducible", "--validate")
 
 
-def describe(environment: Path) -> dict[str, object]:
+def describe(environment: Path) -> dict[str, Any]:
     """Return the SBOM of an environment, as CycloneDX's own tool makes and validates it."""
     command = ["uvx", "--from", CYCLONEDX, "cyclonedx-py", "environment", *_ARGUMENTS]
     described = [*command, "--mc-type", "application", "--pyproject", str(ROOT / "pyproject.toml"), str(environment)]
     done = subprocess.run(described, capture_output=True, text=True)
     if done.returncode:
         sys.exit(f"cyclonedx-py failed:\n{done.stderr}")
-    document: dict[str, object] = json.loads(done.stdout)
+    document: dict[str, Any] = json.loads(done.stdout)
     return document
 
 
-def without_places(part: object) -> object:
+def without_places(part: Any) -> Any:
     """Remove references to files of this machine, such as where a wheel was installed from."""
     if isinstance(part, list):
         return [without_places(each) for each in part]
@@ -48,10 +48,10 @@ def without_places(part: object) -> object:
     return kept
 
 
-def add_origins(document: dict[str, object], wheels: list[Path]) -> None:
+def add_origins(document: dict[str, Any], wheels: list[Path]) -> None:
     """Say of each of OneClaw's distributions where it is published, and what the hash of its wheel is."""
     digests = {path.name.partition("-")[0]: hashlib.sha256(path.read_bytes()).hexdigest() for path in wheels}
-    components: list[dict[str, object]] = [*document["components"], document["metadata"]["component"]]  # type: ignore[index,misc]
+    components: list[dict[str, Any]] = [*document["components"], document["metadata"]["component"]]
     for component in components:
         name = str(component["name"])
         if digest := digests.get(name.replace("-", "_")):
@@ -66,7 +66,6 @@ def main() -> None:
     wheels = sorted((ROOT / "dist").glob("*.whl"))
     version = wheels[0].name.split("-")[1]
     document = without_places(describe(ENVIRONMENT))
-    assert isinstance(document, dict)
     add_origins(document, wheels)
     path = ROOT / "build" / f"oneclaw-{version}.cdx.json"
     path.write_text(json.dumps(document, indent=1, ensure_ascii=False) + "\n", "utf-8")

@@ -1,4 +1,4 @@
-"""Check what the workflow of a release does, as far as it can be known here. The scripts themselves need the network."""
+"""Check what the workflow of a release does. The scripts that it starts need the network."""
 
 import json
 import re
