@@ -7,7 +7,6 @@ import tarfile
 import tomllib
 import zipfile
 from email import message_from_string
-from pathlib import Path
 
 import pytest
 from conftest import PROJECTS, ROOT
