@@ -36,7 +36,7 @@ version = "0.3.0"
 description = "Finds books."
 license = "MIT"
 requires-python = ">=3.11"
-dependencies = ["oneclaw-core>=0.1,<0.2"]
+dependencies = ["oneclaw-core>=0.2,<0.3"]
 
 [project.entry-points.oneclaw]
 shelf = "acme_shelf"

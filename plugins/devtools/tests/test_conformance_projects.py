@@ -10,7 +10,7 @@ from oneclaw_devtools.conformance.target import PackageFacts, Subject, find_subj
 
 from oneclaw_core import UsageError
 
-GOOD = PackageFacts("acme", "1.0", "Does.", "MIT", ">=3.11", ("oneclaw-core>=0.1,<0.2",))
+GOOD = PackageFacts("acme", "1.0", "Does.", "MIT", ">=3.11", ("oneclaw-core>=0.2,<0.3",))
 QUICK = Options(are_tools_called=False, neighbours=())
 # A build backend that takes Python files only, as some do.
 BACKEND = """

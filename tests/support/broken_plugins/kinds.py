@@ -13,7 +13,7 @@ Version: 1.2
 Summary: Broken in one way.
 License-Expression: MIT
 Requires-Python: >=3.11
-Requires-Dist: oneclaw-core>=0.1,<0.2
+Requires-Dist: oneclaw-core>=0.2,<0.3
 """
 
 
