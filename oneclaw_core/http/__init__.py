@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from oneclaw_core.errors import OAuthUnavailableError as OAuthUnavailableError
     from oneclaw_core.errors import PortError as PortError
     from oneclaw_core.errors import SignInNeededError as SignInNeededError
+    from oneclaw_core.http.addresses import checked_addresses as checked_addresses
     from oneclaw_core.http.clients import create_guarded_client as create_guarded_client
     from oneclaw_core.http.clients import expands_boundedly as expands_boundedly
     from oneclaw_core.http.clients import prepare_clients as prepare_clients
@@ -46,6 +47,7 @@ if TYPE_CHECKING:
 _NAMES = {
     ".errors": "OAuthError OAuthUnavailableError PortError SignInNeededError",
     ".secrets.store": "SecretPlace SecretStore SecretWords",
+    "addresses": "checked_addresses",
     "clients": "create_guarded_client expands_boundedly prepare_clients",
     "listening": "listen",
     "messages": (

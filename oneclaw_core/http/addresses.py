@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import concurrent.futures
 import socket
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address
 from typing import TYPE_CHECKING
@@ -9,7 +10,10 @@ from typing import TYPE_CHECKING
 from oneclaw_core.threads import start_in_background
 
 if TYPE_CHECKING:
-    import concurrent.futures
+    from collections.abc import Awaitable, Callable, Iterable
+
+    # Called with a host, one of its addresses, and the port.
+    AddressGate = Callable[[str, str, int], Awaitable[None]]
 
 # Spelled out rather than asked of `ipaddress.is_global`, whose answer differs between patch releases of Python.
 # IANA IPv4 Special-Purpose Address Registry (RFC 6890), everything that is no ordinary public host.
@@ -138,13 +142,59 @@ def is_own_address(address: str) -> bool:
 
 
 def start_lookup(host: str) -> concurrent.futures.Future[list[str]]:
-    """Ask the system's resolver in a thread that nothing waits for, since a lookup cannot be broken off."""
+    """Ask the system's resolver in a thread that nothing waits for, since a lookup cannot be broken off.
 
-    def look_up() -> list[str]:
-        answers = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)
-        return list(dict.fromkeys(str(address[0]) for *_, address in answers))
+    What is an address already needs no thread.
+    """
+    try:
+        ip_address(host)
+    except ValueError:
+        return start_in_background(lambda: _look_up(host), f"resolve {host}")
+    found: concurrent.futures.Future[list[str]] = concurrent.futures.Future()
+    try:
+        found.set_result(_look_up(host, socket.AI_NUMERICHOST))
+    except OSError as error:
+        found.set_exception(error)
+    return found
 
-    return start_in_background(look_up, f"resolve {host}")
+
+def _look_up(host: str, flags: int = 0) -> list[str]:
+    answers = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM, flags=flags)
+    return list(dict.fromkeys(str(address[0]) for *_, address in answers))
+
+
+async def checked_addresses(
+    host: str, port: int, allow_private: AddressGate, *, timeout_seconds: float | None = None
+) -> list[str]:
+    """Look up the addresses of a host, and check each; what connects to one of them reaches no other.
+
+    Args:
+        host: a name or an address.
+        port: that is to be connected to.
+        allow_private: called with the host, an address that is not public, and the port; returns to permit, raises
+            ``PermissionDeniedError`` to refuse.
+        timeout_seconds: for the lookup.
+
+    Raises:
+        TimeoutError: the lookup took too long.
+        OSError: the host is unknown.
+        UnicodeError: it is no name of a host.
+    """
+    import asyncio
+
+    addresses = await asyncio.wait_for(asyncio.wrap_future(start_lookup(host)), timeout_seconds)
+    await check_addresses(addresses, host, port, allow_private)
+    return addresses
+
+
+async def check_addresses(
+    addresses: Iterable[str], host: str, port: int, allow_private: AddressGate, allow_public: AddressGate | None = None
+) -> None:
+    """Return if all addresses of a host may be connected to; a gate raises if not."""
+    for address in addresses:
+        gate = allow_public if is_public_address(address) else allow_private
+        if gate is not None:
+            await gate(host, address, port)
 
 
 def _is_public_ipv4(address: IPv4Address) -> bool:

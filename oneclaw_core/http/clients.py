@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
     import httpx
 
-    # Called with a host, one of its addresses, and the port.
-    AddressGate = Callable[[str, str, int], Awaitable[None]]
+    from oneclaw_core.http.addresses import AddressGate
+
     SyncAddressGate = Callable[[str, str, int], None]
     RequestGate = Callable[[httpx.Request], Awaitable[None]]
     SyncRequestGate = Callable[[httpx.Request], None]

@@ -7,14 +7,15 @@ from typing import TYPE_CHECKING
 
 import httpx
 
-from oneclaw_core.http.addresses import is_public_address, start_lookup
+from oneclaw_core.http.addresses import check_addresses, is_public_address, start_lookup
 from oneclaw_core.http.clients import FOLLOWED
 from oneclaw_core.http.messages import connection_fault
 
 if TYPE_CHECKING:
     import ssl
 
-    from oneclaw_core.http.clients import AddressGate, RequestGate, SyncAddressGate, SyncRequestGate
+    from oneclaw_core.http.addresses import AddressGate
+    from oneclaw_core.http.clients import RequestGate, SyncAddressGate, SyncRequestGate
 
 # Connections are pooled by address, and a TLS connection proves the name it was made for only; kept alive, one host's
 # could serve another host that resolves to the same address, whose certificate no one then looks at.
@@ -63,10 +64,7 @@ class GuardedTransport(httpx.AsyncBaseTransport):
             addresses = await asyncio.wait_for(asyncio.wrap_future(lookup), _connect_timeout(request))
         except (TimeoutError, OSError, UnicodeError) as fault:
             raise _lookup_fault(host, fault, request) from fault
-        for address in addresses:
-            gate = self._allow_public if is_public_address(address) else self._allow_private
-            if gate is not None:
-                await gate(host, address, port)
+        await check_addresses(addresses, host, port, self._allow_private, self._allow_public)
         faults: list[httpx.TransportError] = []
         for address in addresses:
             try:

@@ -22,7 +22,7 @@ from oneclaw_core.http.proxy_request import ProxyRequest, parse_proxy_request
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Awaitable, Callable
 
-    from oneclaw_core.http.clients import AddressGate
+    from oneclaw_core.http.addresses import AddressGate
 
     HostGate = Callable[[str], Awaitable[None]]
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     import httpx
 
     from oneclaw_core.config.settings import CurrentSettings
-    from oneclaw_core.http.clients import AddressGate
+    from oneclaw_core.http.addresses import AddressGate
     from oneclaw_core.http.oauth.client import OAuthClient
     from oneclaw_core.http.oauth.service import OAuthService
     from oneclaw_core.plugins.contract.home_services import HomeServices, Sessions

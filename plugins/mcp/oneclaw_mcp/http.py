@@ -1,99 +1,150 @@
-"""A server that is reached over HTTP: the client of the SDK, behind the core's guard.
-
-The SDK uses httpx2, whose connections the guard does not see. So each of its requests is sent by a guarded client.
-"""
+"""A server that is reached over HTTP: the client of the SDK, whose connections lead to checked addresses alone."""
 
 from __future__ import annotations
 
 import ipaddress
 from contextlib import asynccontextmanager
+from functools import cache
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
+import httpcore2
 import httpx
 import httpx2
 
-from oneclaw_core import PermissionDeniedError
-from oneclaw_core.http import create_guarded_client
+from oneclaw_core import PermissionDeniedError, __version__
+from oneclaw_core.http import checked_addresses
 from oneclaw_mcp.servers import SSE
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Mapping
+    import ssl
+    from collections.abc import AsyncIterable, AsyncIterator, Awaitable, Callable, Iterable, Mapping
 
     from oneclaw_mcp.servers import Server
+
+    AddressGate = Callable[[str, str, int], Awaitable[None]]
 
 MAX_EVENT_BYTES = 16 * 1024 * 1024
 # A server may think for long before it answers; a call has another limit.
 _READ_SECONDS = 900.0
 _CONNECT_SECONDS = 30.0
+# Shorter than most servers keep a connection: one that a server closes just then loses the request.
+_KEEP_SECONDS = 2.0
 _KEPT_STATUSES = 8
-_OWN_HEADERS = (b"host", b"accept-encoding")
+_OWN_HEADERS = frozenset({"host", "accept-encoding"})
+
+
+class GuardedBackend(httpcore2.AsyncNetworkBackend):
+    """Connects to checked addresses of a host. A connection is kept for the name that it was made for.
+
+    Args:
+        allow_private: asked before an address that is not public is connected to.
+    """
+
+    def __init__(self, allow_private: AddressGate) -> None:
+        self._allow_private = allow_private
+        self._network = httpcore2.AnyIOBackend()
+
+    async def connect_tcp(
+        self,
+        host: str,
+        port: int,
+        timeout: float | None = None,  # noqa: ASYNC109  # as the library calls it
+        local_address: str | None = None,
+        socket_options: Iterable[Any] | None = None,
+    ) -> httpcore2.AsyncNetworkStream:
+        """Connect to the first address that answers."""
+        try:
+            addresses = await checked_addresses(host, port, self._allow_private, timeout_seconds=timeout)
+        except (OSError, UnicodeError):  # such as an unknown name, or a TimeoutError
+            addresses = []
+        fault: Exception = httpcore2.ConnectError(f"the address of {host} cannot be found")
+        for address in addresses:
+            try:
+                return await self._network.connect_tcp(address, port, timeout, local_address, socket_options)
+            except (httpcore2.ConnectError, httpcore2.ConnectTimeout) as error:
+                fault = error
+        raise fault
 
 
 class GuardedTransport(httpx2.AsyncBaseTransport):
-    """Sends the requests of a client of httpx2 by a guarded client of httpx.
+    """Sends requests over connections to checked addresses; follows no redirect.
 
     Args:
-        client: the guarded client.
+        allow_private: as for :class:`GuardedBackend`.
         statuses: gets the statuses of the last answers.
     """
 
-    def __init__(self, client: httpx.AsyncClient, statuses: list[int]) -> None:
-        self._client = client
+    def __init__(self, allow_private: AddressGate, statuses: list[int]) -> None:
         self._statuses = statuses
+        self._pool = httpcore2.AsyncConnectionPool(
+            _ssl_context(),
+            max_connections=None,
+            keepalive_expiry=_KEEP_SECONDS,
+            network_backend=GuardedBackend(allow_private),
+        )
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
-        """Send a request; no redirect is followed."""
-        content = await request.aread()
-        headers = [(name, value) for name, value in request.headers.raw if name.lower() not in _OWN_HEADERS]
-        headers.append((b"Accept-Encoding", b"identity"))
-        outgoing = httpx.Request(
-            request.method,
-            str(request.url),
-            headers=headers,
-            content=content,
-            extensions={name: value for name, value in request.extensions.items() if name == "timeout"},
-        )
+        """Send a request."""
+        url = request.url
         try:
-            response = await self._client.send(outgoing, stream=True, follow_redirects=False)
-        except (httpx.ConnectError, httpx.ConnectTimeout) as error:
+            answer = await self._pool.handle_async_request(
+                httpcore2.Request(
+                    request.method,
+                    httpcore2.URL(scheme=url.raw_scheme, host=url.raw_host, port=url.port, target=url.raw_path),
+                    headers=request.headers.raw,
+                    content=request.stream,
+                    extensions=request.extensions,
+                )
+            )
+        except (httpcore2.ConnectError, httpcore2.ConnectTimeout) as error:
             raise httpx2.ConnectError(str(error), request=request) from None
-        except httpx.TimeoutException as error:
+        except httpcore2.TimeoutException as error:
             raise httpx2.ReadTimeout(str(error), request=request) from None
-        except httpx.TransportError as error:
+        except (httpcore2.NetworkError, httpcore2.ProtocolError, httpcore2.UnsupportedProtocol) as error:
             raise httpx2.ReadError(str(error), request=request) from None
-        self._statuses.append(response.status_code)
+        self._statuses.append(answer.status)
         del self._statuses[:-_KEPT_STATUSES]
-        if response.headers.get("content-encoding", "identity").lower() != "identity":
-            await response.aclose()
+        headers = httpx2.Headers(answer.headers)
+        if headers.get("content-encoding", "identity").lower() != "identity":
+            await answer.aclose()
             raise httpx2.ReadError("it compresses its answer, which it was asked not to do", request=request)
-        return httpx2.Response(
-            response.status_code, headers=response.headers.raw, stream=_Body(response, request), request=request
-        )
+        return httpx2.Response(answer.status, headers=headers, stream=_Body(answer, headers, request))
+
+    async def aclose(self) -> None:
+        """Close the connections."""
+        await self._pool.aclose()
 
 
 class _Body(httpx2.AsyncByteStream):
     """The body of an answer; one that is no stream of events is read as a whole, and so has a limit."""
 
-    def __init__(self, response: httpx.Response, request: httpx2.Request) -> None:
-        self._response, self._request = response, request
-        is_stream = response.headers.get("content-type", "").lower().startswith("text/event-stream")
+    def __init__(self, answer: httpcore2.Response, headers: httpx2.Headers, request: httpx2.Request) -> None:
+        self._answer, self._request = answer, request
+        is_stream = headers.get("content-type", "").lower().startswith("text/event-stream")
         self._left_bytes = None if is_stream else MAX_EVENT_BYTES
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
+        pieces: AsyncIterable[bytes] = self._answer.aiter_stream()
         try:
-            async for piece in self._response.aiter_raw():
+            async for piece in pieces:
                 if self._left_bytes is not None:
                     self._left_bytes -= len(piece)
                     if self._left_bytes < 0:
                         text = f"its answer is longer than {MAX_EVENT_BYTES // 1024**2} MiB"
                         raise httpx2.ReadError(text, request=self._request)
                 yield piece
-        except httpx.TransportError as error:
+        except (httpcore2.NetworkError, httpcore2.ProtocolError, httpcore2.TimeoutException) as error:
             raise httpx2.ReadError(str(error), request=self._request) from None
 
     async def aclose(self) -> None:
-        await self._response.aclose()
+        await self._answer.aclose()
+
+
+@cache
+def _ssl_context() -> ssl.SSLContext:
+    """Load the trusted certificates once: it takes long."""
+    return httpx.create_ssl_context()
 
 
 def is_named_place(url: str, host: str, port: int) -> bool:
@@ -134,31 +185,31 @@ async def http_streams(
                 "network.private",
             )
 
-    async with create_guarded_client(allow_private) as guarded:
+    own = {name: value for name, value in headers.items() if name.lower() not in _OWN_HEADERS}
 
-        def made(
-            headers: dict[str, str] | None = None,
-            timeout: httpx2.Timeout | None = None,
-            auth: httpx2.Auth | None = None,
-        ) -> httpx2.AsyncClient:
-            return httpx2.AsyncClient(
-                transport=GuardedTransport(guarded, statuses),
-                headers={"User-Agent": guarded.headers["User-Agent"], **(headers or {})},
-                timeout=httpx2.Timeout(_CONNECT_SECONDS, read=_READ_SECONDS),
-                trust_env=False,
-                auth=auth,
-            )
+    def made(
+        headers: dict[str, str] | None = None,
+        timeout: httpx2.Timeout | None = None,
+        auth: httpx2.Auth | None = None,
+    ) -> httpx2.AsyncClient:
+        return httpx2.AsyncClient(
+            transport=GuardedTransport(allow_private, statuses),
+            headers={"User-Agent": f"oneclaw/{__version__}", **(headers or {}), "Accept-Encoding": "identity"},
+            timeout=httpx2.Timeout(_CONNECT_SECONDS, read=_READ_SECONDS),
+            trust_env=False,
+            auth=auth,
+        )
 
-        if server.transport == SSE:
-            from mcp.client.sse import sse_client
+    if server.transport == SSE:
+        from mcp.client.sse import sse_client
 
-            async with sse_client(url, dict(headers), httpx_client_factory=made, auth=auth) as streams:
-                yield streams
-        else:
-            from mcp.client.streamable_http import streamable_http_client
+        async with sse_client(url, own, httpx_client_factory=made, auth=auth) as streams:
+            yield streams
+    else:
+        from mcp.client.streamable_http import streamable_http_client
 
-            async with (
-                made(dict(headers), auth=auth) as client,
-                streamable_http_client(url, http_client=client, max_sse_event_size=MAX_EVENT_BYTES) as streams,
-            ):
-                yield streams
+        async with (
+            made(own, auth=auth) as client,
+            streamable_http_client(url, http_client=client, max_sse_event_size=MAX_EVENT_BYTES) as streams,
+        ):
+            yield streams

@@ -1,0 +1,128 @@
+"""Connections to servers over HTTP: to checked addresses, and kept between calls."""
+
+from __future__ import annotations
+
+import json
+import threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from mcp_homes import McpHome
+from oneclaw_mcp.connection import ServerError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from oneclaw_core.testing import HomeFactory
+
+RESULTS = {
+    "initialize": {
+        "protocolVersion": "2025-11-25",
+        "capabilities": {"tools": {}},
+        "serverInfo": {"name": "kept", "version": "1"},
+    },
+    "tools/list": {"tools": [{"name": "say", "inputSchema": {"type": "object"}}]},
+    "tools/call": {"content": [{"type": "text", "text": "hello"}]},
+}
+
+
+class Handler(BaseHTTPRequestHandler):
+    """Answers JSON, and keeps its connections."""
+
+    protocol_version = "HTTP/1.1"
+
+    def setup(self) -> None:
+        self.server.connections += 1  # type: ignore[attr-defined]
+        super().setup()
+
+    def do_POST(self) -> None:
+        message = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        if message.get("method") in RESULTS:
+            self.reply(200, {"jsonrpc": "2.0", "id": message["id"], "result": RESULTS[message["method"]]})
+        elif "id" in message:
+            error = {"code": -32601, "message": "unknown"}
+            self.reply(200, {"jsonrpc": "2.0", "id": message["id"], "error": error})
+        else:
+            self.reply(202)
+
+    def do_GET(self) -> None:
+        self.reply(405)
+
+    def do_DELETE(self) -> None:
+        self.reply(405)
+
+    def reply(self, status: int, document: Any = None) -> None:
+        self.server.headers.append(dict(self.headers))  # type: ignore[attr-defined]
+        body = json.dumps(document).encode() if document is not None else b""
+        self.send_response(status)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, format: str, *arguments: Any) -> None:  # noqa: A002  # the base class's name
+        return
+
+
+class KeepingServer(ThreadingHTTPServer):
+    """Counts its connections."""
+
+    daemon_threads = True
+
+    def __init__(self) -> None:
+        super().__init__(("127.0.0.1", 0), Handler)
+        self.connections = 0
+        self.headers: list[dict[str, str]] = []
+
+    def url(self, host: str = "127.0.0.1") -> str:
+        return f"http://{host}:{self.server_port}/mcp"
+
+
+@pytest.fixture
+def web() -> Iterator[KeepingServer]:
+    with KeepingServer() as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield server
+        server.shutdown()
+
+
+def test_calls_share_a_connection(oneclaw_factory: HomeFactory, web: KeepingServer) -> None:
+    home = McpHome(oneclaw_factory(["mcp"], allow=["mcp.web.*"]))
+    home.add("web", transport="http", url=web.url())
+    home.call("web__say")
+    before = web.connections
+    for _ in range(5):
+        assert home.call("web__say").result == "hello"
+    assert web.connections == before
+
+
+def test_requests_say_where_they_go_whatever_is_configured(oneclaw_factory: HomeFactory, web: KeepingServer) -> None:
+    home = McpHome(oneclaw_factory(["mcp"], allow=["mcp.web.*"]))
+    home.add(
+        "web", transport="http", url=web.url(), headers={"Host": "evil.test", "Accept-Encoding": "gzip", "X-Own": "1"}
+    )
+    assert home.call("web__say").result == "hello"
+    assert {(each["Host"], each["Accept-Encoding"], each["X-Own"]) for each in web.headers} == {
+        (f"127.0.0.1:{web.server_port}", "identity", "1")
+    }
+
+
+def test_name_that_stands_for_an_address_of_somebody_else_is_not_connected_to(
+    oneclaw_factory: HomeFactory, web: KeepingServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("oneclaw_mcp.http.is_named_place", lambda url, host, port: False)
+    home = McpHome(oneclaw_factory(["mcp"], allow=["mcp.web.*"]))
+    with pytest.raises(ServerError, match="leads to port"):
+        home.add("web", transport="http", url=web.url("localhost"))
+    assert not web.connections
+
+
+def test_unknown_name_is_reported(oneclaw_factory: HomeFactory, monkeypatch: pytest.MonkeyPatch) -> None:
+    def unknown(*given: object, **options: object) -> list[Any]:
+        raise OSError("no such name")
+
+    home = McpHome(oneclaw_factory(["mcp"], allow=["mcp.web.*"]))
+    monkeypatch.setattr("socket.getaddrinfo", unknown)
+    with pytest.raises(ServerError, match=r"the address of nowhere\.test cannot be found"):
+        home.add("web", transport="http", url="http://nowhere.test/mcp")
