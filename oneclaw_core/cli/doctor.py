@@ -19,7 +19,7 @@ import click
 from oneclaw_core._version import __version__
 from oneclaw_core.cli.fixing import apply_fixes, check_can_ask, close_to_others, of_plugin, unset
 from oneclaw_core.cli.output import json_option, print_json, print_text, printable_line, reserved_stdout, styled
-from oneclaw_core.errors import OneClawError, StoreError, UsageError
+from oneclaw_core.errors import NotFoundError, OneClawError, StoreError, UsageError
 from oneclaw_core.plugins.contract.checks import Health
 from oneclaw_core.plugins.registration.entry import CHECK_HOOK
 from oneclaw_core.secrets.redaction import redact
@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 
     from oneclaw_core.cli.catalog import HomeCatalog
     from oneclaw_core.cli.fixing import LineFix
+    from oneclaw_core.config.keys import KeyStore
+    from oneclaw_core.config.providers import Providers
     from oneclaw_core.home import Home
     from oneclaw_core.plugins.registration.record import PluginRecord
 
@@ -248,7 +250,7 @@ def check_settings(catalog: HomeCatalog) -> Iterator[CheckLine]:
 def check_model(catalog: HomeCatalog) -> Iterator[CheckLine]:
     """Check that the default model has a service, and that service its key."""
     from oneclaw_core.config.keys import KeyStore
-    from oneclaw_core.config.providers import default_model, lacks_key, provider_configs, split_model
+    from oneclaw_core.config.providers import Providers, default_model, lacks_key
     from oneclaw_core.distributions import PROVIDER_PLUGINS, why_missing
 
     model, source = default_model(catalog.states.settings, os.environ)
@@ -256,8 +258,7 @@ def check_model(catalog: HomeCatalog) -> Iterator[CheckLine]:
     if source.startswith("environment"):
         choose = "change or unset the environment variable ONECLAW_MODEL"
     try:
-        known = catalog.known_providers
-        config, _ = split_model(model, provider_configs(catalog.states.settings, os.environ, known), known)
+        config, _ = Providers(catalog.states.settings, os.environ, catalog.known_providers).split(model)
     except UsageError as error:
         yield CheckLine("model", Health.PROBLEM, f"{source}: {error}", choose)
         return
@@ -280,13 +281,13 @@ def check_model(catalog: HomeCatalog) -> Iterator[CheckLine]:
 
 def check_chains(catalog: HomeCatalog) -> Iterator[CheckLine]:
     """Check that the models behind chains can be asked."""
-    from oneclaw_core.config.compositions import composition_fault, member_faults
+    from oneclaw_core.config.compositions import read_composition
     from oneclaw_core.config.keys import KeyStore
-    from oneclaw_core.config.providers import provider_configs
+    from oneclaw_core.config.providers import Providers
     from oneclaw_core.turn.fallback import set_aside_now
 
     known = catalog.known_providers
-    configs = provider_configs(catalog.states.settings, os.environ, known)
+    configs = Providers(catalog.states.settings, os.environ, known)
     keys = KeyStore(catalog.home, os.environ, known)
     for config in configs.values():
         for name in config.models:
@@ -294,11 +295,17 @@ def check_chains(catalog: HomeCatalog) -> Iterator[CheckLine]:
             remedy = (
                 f"correct that, or add the chain again with: oneclaw providers add {chain} --model PROVIDER/MODEL ..."
             )
-            route, fault = composition_fault(config, catalog.provider_types.get(config.type), name)
-            if route is None:
+            factory = catalog.provider_types.get(config.type)
+            if factory is None:
+                fault = f"no plugin brings its provider type {config.type!r}"
                 yield CheckLine("chains", Health.PROBLEM, fault, remedy)
                 continue
-            faults = member_faults(route, configs, known, keys)
+            try:
+                route = read_composition(config, factory, name, config.models[name])
+            except OneClawError as error:
+                yield CheckLine("chains", Health.PROBLEM, str(error), remedy)
+                continue
+            faults = {each: fault for each in route.models if (fault := _member_fault(each, configs, keys))}
             if faults:
                 message = "; ".join(f"{each}: {why}" for each, why in faults.items())
                 health = Health.PROBLEM if len(faults) == len(route.models) else Health.WARNING
@@ -307,6 +314,21 @@ def check_chains(catalog: HomeCatalog) -> Iterator[CheckLine]:
                 aside = set_aside_now(route.models, catalog.states.settings, time.time())
                 notes = "".join(f"; {each} {why}" for each, why in aside.items())
                 yield CheckLine("chains", Health.OK, f"{chain} asks {', then '.join(route.models)}{notes}")
+
+
+def _member_fault(model: str, configs: Providers, keys: KeyStore) -> str:
+    """Say in a few words why a model behind a chain cannot be asked; nothing if it can."""
+    from oneclaw_core.config.providers import lacks_key
+
+    try:
+        config, _ = configs.split(model)
+    except NotFoundError:
+        return f"there is no provider {model.partition('/')[0]!r}"
+    except UsageError:
+        return "its provider is disabled"
+    if config.models:
+        return "a chain has models of services, no other chains"
+    return "it has no key" if lacks_key(config, keys) else ""
 
 
 def check_keys(home: Home) -> Iterator[CheckLine]:

@@ -15,7 +15,7 @@ from oneclaw_core.cli.command_group import CommandGroup
 from oneclaw_core.cli.output import is_terminal, json_option, print_json, print_table, print_text, warn
 from oneclaw_core.config.keys import MAX_KEY_CHARACTERS, KeySource, KeyStore, check_key
 from oneclaw_core.config.provider_options import place_of
-from oneclaw_core.config.providers import no_provider, provider_configs
+from oneclaw_core.config.providers import Providers
 from oneclaw_core.config.setting_fields import secret_key, variable_of
 from oneclaw_core.distributions import OUR_DISTRIBUTIONS, PROVIDER_PLUGINS, plugin_of, why_missing
 from oneclaw_core.errors import NotFoundError, UsageError
@@ -196,7 +196,7 @@ def list_keys(as_json: bool) -> None:
     catalog = load_catalog()
     store = KeyStore(catalog.home, os.environ, catalog.known_providers)
     stored = store.stored()
-    configs = provider_configs(catalog.states.settings, os.environ, catalog.known_providers)
+    configs = Providers(catalog.states.settings, os.environ, catalog.known_providers)
     documents = [
         _document(name, catalog, store.known(name, is_from_environment=config.takes_environment_key), stored.get(name))
         for name, config in configs.items()
@@ -243,7 +243,7 @@ def remove(name: str, key: str | None) -> None:
 
 
 def _provider(name: str, catalog: HomeCatalog) -> ProviderConfig:
-    configs = provider_configs(catalog.states.settings, os.environ, catalog.known_providers)
+    configs = Providers(catalog.states.settings, os.environ, catalog.known_providers)
     config = configs.get(name)
     if config is None:
         # What was given may be a key, so it is not repeated.
@@ -251,7 +251,7 @@ def _provider(name: str, catalog: HomeCatalog) -> ProviderConfig:
         if plugin in OUR_DISTRIBUTIONS:
             raise NotFoundError(f"the plugin {plugin} {why_missing(plugin, catalog.absent_plugins)}")
         if name in PROVIDER_PLUGINS:
-            raise no_provider(name, configs, catalog.known_providers)
+            return configs.require(name)
         raise NotFoundError(f"there is no provider of that name; the providers are: {', '.join(configs)}")
     if config.is_local:
         raise UsageError(f"{name} needs no key")

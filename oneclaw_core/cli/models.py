@@ -9,7 +9,7 @@ import click
 
 from oneclaw_core.cli.command_group import CommandGroup
 from oneclaw_core.cli.output import json_option, print_json, print_listing, print_text, warn
-from oneclaw_core.config.providers import MODEL_VARIABLE, provider_configs, split_model
+from oneclaw_core.config.providers import MODEL_VARIABLE, Providers, default_model
 from oneclaw_core.errors import ProviderError, UsageError
 
 if TYPE_CHECKING:
@@ -123,7 +123,6 @@ def unset_override(model: str, key: str | None) -> None:
 
 def _show(as_json: bool) -> None:
     from oneclaw_core.cli.catalog import load_catalog
-    from oneclaw_core.config.providers import default_model
 
     catalog = load_catalog()
     stored = catalog.states.settings
@@ -133,8 +132,7 @@ def _show(as_json: bool) -> None:
     else:
         print_text(f"{model} ({source})")
     try:
-        known = catalog.known_providers
-        split_model(model, provider_configs(stored, os.environ, known), known)
+        Providers(stored, os.environ, catalog.known_providers).split(model)
     except UsageError as error:
         warn(str(error))
 

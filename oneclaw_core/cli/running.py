@@ -117,14 +117,13 @@ def with_agents(work: Callable[[AgentService], Awaitable[Value]], *, is_read_onl
     """
     from oneclaw_core.agents import AgentService
     from oneclaw_core.cli.catalog import load_catalog
-    from oneclaw_core.config.providers import provider_configs, split_model
+    from oneclaw_core.config.providers import Providers
 
     catalog = load_catalog(is_quiet=True)
 
     def run(store: Store) -> Awaitable[Value]:
         async def check_model(name: str) -> None:
-            known = catalog.known_providers
-            split_model(name, provider_configs(await store.settings(), os.environ, known), known)
+            Providers(await store.settings(), os.environ, catalog.known_providers).split(name)
 
         return work(AgentService(store, catalog.registry, check_model))
 

@@ -15,6 +15,7 @@ from oneclaw_core.config.keys import KeyStore
 from oneclaw_core.config.model_service import ModelService
 from oneclaw_core.config.models import ModelLists
 from oneclaw_core.config.provider_service import ProviderService
+from oneclaw_core.config.providers import ProviderSource
 from oneclaw_core.config.setting_service import SettingService
 from oneclaw_core.distributions import unknown_name
 from oneclaw_core.errors import NotFoundError, ProtectedError, UsageError
@@ -154,11 +155,12 @@ class Configuration:
             plugin_settings: returns the settings of plugins.
             plugin_names: of the installed plugins.
         """
-        keys, lists = KeyStore(home, environ, known_providers), ModelLists(home)
+        keys = KeyStore(home, environ, known_providers)
+        source = ProviderSource(store, provider_types, known_providers, keys, environ)
         return cls(
-            providers=ProviderService(store, provider_types, known_providers, keys, environ),
-            compositions=CompositionService(store, provider_types, known_providers, environ),
-            models=ModelService(store, provider_types, known_providers, keys, lists, environ),
+            providers=ProviderService(source),
+            compositions=CompositionService(source),
+            models=ModelService(source, ModelLists(home)),
             settings=SettingService(store, environ, plugin_settings, plugin_names, keys.stored),
             tools=ToolSwitches(store, registry),
             environment=EnvironmentVariables(home),

@@ -6,31 +6,25 @@ import asyncio
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from oneclaw_core.config.models import said_of
 from oneclaw_core.config.providers import (
     LEARNED_SETTING,
     MODEL_SETTING,
     SET_ASIDE_SETTING,
     default_model,
     lacks_key,
-    no_provider,
-    provider_configs,
-    split_model,
     with_key,
 )
-from oneclaw_core.distributions import missing_type
 from oneclaw_core.errors import DuplicateError, InUseError, NotFoundError, OneClawError, ProtectedError
 from oneclaw_core.providers.base import ModelInfo
-from oneclaw_core.providers.known import LazyProviderFactory
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from oneclaw_core.config.keys import KeyStore
     from oneclaw_core.config.model_overrides import ModelOverrides
     from oneclaw_core.config.models import ModelList, ModelLists
+    from oneclaw_core.config.providers import ProviderSource
     from oneclaw_core.providers.base import ProviderConfig
-    from oneclaw_core.providers.known import KnownProviders, ProviderFactory
-    from oneclaw_core.sessions.store import Store
 
 
 LIST_SECONDS = 20
@@ -131,29 +125,14 @@ class ModelService:
     """Finds models, and changes what is said about them and which is the default.
 
     Args:
-        store: where that is stored.
-        provider_types: the wire formats that plugins bring.
-        known_providers: what plugins say about providers.
-        keys: the user's keys.
+        source: the providers.
         lists: what services said last.
-        environ: the environment.
     """
 
-    def __init__(
-        self,
-        store: Store,
-        provider_types: Mapping[str, ProviderFactory],
-        known_providers: KnownProviders,
-        keys: KeyStore,
-        lists: ModelLists,
-        environ: Mapping[str, str],
-    ) -> None:
-        self._store = store
-        self._types = provider_types
-        self._known = known_providers
-        self._keys = keys
+    def __init__(self, source: ProviderSource, lists: ModelLists) -> None:
+        self._source = source
+        self._store = source.store
         self._lists = lists
-        self._environ = environ
 
     async def answers(
         self, providers: Iterable[str] | None = None, *, is_refreshed: bool = False, seconds: float = LIST_SECONDS
@@ -168,11 +147,11 @@ class ModelService:
         Raises:
             NotFoundError: there is no such provider.
         """
-        configs = self._configs(await self._store.settings())
+        configs = await self._source.providers()
         if providers is None:
             asked = [config for config in configs.values() if config.is_enabled]
         else:
-            asked = [_config(configs, name, self._known) for name in providers]
+            asked = [configs.require(name) for name in providers]
         return await asyncio.gather(*(self._answer(config, is_refreshed, seconds) for config in asked))
 
     async def list(
@@ -185,7 +164,7 @@ class ModelService:
         """
         answers = await self.answers(None if provider is None else [provider], is_refreshed=is_refreshed)
         stored = await self._store.settings()
-        return [state for answer in answers for state in model_states(answer, stored, self._environ)], answers
+        return [state for answer in answers for state in model_states(answer, stored, self._source.environ)], answers
 
     async def known(self, provider: str) -> Sequence[ModelState]:
         """Describe what is known of a provider's models, without asking anybody but what is on this machine.
@@ -193,10 +172,9 @@ class ModelService:
         Raises:
             NotFoundError: there is no such provider.
         """
-        stored = await self._store.settings()
-        config = _config(self._configs(stored), provider, self._known)
+        config = (await self._source.providers()).require(provider)
         kept = self._lists.load(config)
-        return model_states(Answer(config, kept), stored, self._environ)
+        return model_states(Answer(config, kept), await self._store.settings(), self._source.environ)
 
     async def check_model(self, model: str) -> None:
         """Refuse a model that cannot be used; it need not be listed, for no service lists all.
@@ -214,11 +192,11 @@ class ModelService:
         Raises:
             NotFoundError: there is no such provider.
         """
-        split_model(model, self._configs(await self._store.settings()), self._known)
+        (await self._source.providers()).split(model)
 
     async def default(self) -> tuple[str, str]:
         """Find the model that is used if none is named, fit or not, and where that is said."""
-        return default_model(await self._store.settings(), self._environ)
+        return default_model(await self._store.settings(), self._source.environ)
 
     async def set_default(self, model: str) -> str:
         """Choose the model that is used if none is named; it need not be listed, for no service lists all.
@@ -238,13 +216,9 @@ class ModelService:
             DuplicateError: it is listed, or was added.
             UsageError: there is no such provider, or the name does not fit.
         """
-        from oneclaw_core.config.model_overrides import model_overrides
-
         await self.check_model(model)
-        stored = await self._store.settings()
-        config, name = split_model(model, self._configs(stored), self._known)
-        kept = self._lists.load(config)
-        if model_overrides(stored, model).added or (kept is not None and kept.find(name) is not None):
+        config, is_added, is_listed = await self._find(model)
+        if is_added or is_listed:
             raise DuplicateError(f"the model {model} is there already; see: oneclaw models list {config.name}")
 
     async def add(self, model: str, display_name: str | None = None) -> None:
@@ -274,18 +248,14 @@ class ModelService:
             ProtectedError: its service lists it; it was not added.
             InUseError: it is the default model.
         """
-        from oneclaw_core.config.model_overrides import model_overrides
-
-        stored = await self._store.settings()
-        config, name = split_model(model, self._configs(stored), self._known)
-        if not model_overrides(stored, model).added:
-            kept = self._lists.load(config)
-            if kept is not None and kept.find(name) is not None:
-                raise ProtectedError(
-                    f"the model {model} is listed by its service; only models that were added can be removed"
-                )
+        config, is_added, is_listed = await self._find(model)
+        if not is_added and is_listed:
+            raise ProtectedError(
+                f"the model {model} is listed by its service; only models that were added can be removed"
+            )
+        if not is_added:
             raise NotFoundError(f"no model {model} was added; see: oneclaw models list {config.name}")
-        if stored.get("model") == model:
+        if (await self._store.settings()).get("model") == model:
             raise InUseError(
                 f"{model} is the default model; choose another one first: oneclaw models default PROVIDER/MODEL"
             )
@@ -315,8 +285,7 @@ class ModelService:
         """
         from oneclaw_core.config.model_overrides import check_override
 
-        stored = await self._store.settings()
-        split_model(model, self._configs(stored), self._known)
+        await self.check_provider(model)
         checked = check_override(key, value)
         await self._say(model, {key: checked})
         if key in _LEARNED_KEYS:  # what the service refused before is tried again
@@ -370,29 +339,23 @@ class ModelService:
 
         await self._store.change_setting(setting, with_values)
 
-    def _configs(self, stored: Mapping[str, Any]) -> dict[str, ProviderConfig]:
-        return provider_configs(stored, self._environ, self._known)
+    async def _find(self, model: str) -> tuple[ProviderConfig, bool, bool]:
+        """Find a model's provider, and tell whether the user has added the model and its service lists it."""
+        config, name = (await self._source.providers()).split(model)
+        said, kept = said_of(await self._store.settings(), model), self._lists.load(config)
+        return config, said is not None and said.added, kept is not None and kept.find(name) is not None
 
     async def _answer(self, config: ProviderConfig, is_refreshed: bool, seconds: float) -> Answer:
         if not is_refreshed and (fresh := self._lists.fresh(config)) is not None:
             return Answer(config, fresh)
-        factory = self._types.get(config.type)
-        if factory is None:
-            return Answer(
-                config, None, f"{config.name}: {missing_type(config.type, self._types, self._known.absent_plugins)}"
-            )
+        keys = self._source.keys
         try:
-            if lacks_key(config, self._keys):
+            if lacks_key(config, keys):
                 problem = f"{config.name} wants a key: set it in {config.key_variable} or with: oneclaw keys set "
                 return Answer(config, self._lists.load(config), problem + config.name, wants_key=True)
-            if isinstance(factory, LazyProviderFactory):
-                await factory.prepare()
-            return Answer(config, await self._lists.fetch(await with_key(config, self._keys), factory, seconds))
+            factory = await self._source.factory(config)
+            return Answer(config, await self._lists.fetch(await with_key(config, keys), factory, seconds))
+        except NotFoundError as error:  # no plugin brings its type
+            return Answer(config, None, f"{config.name}: {error}")
         except OneClawError as error:
             return Answer(config, self._lists.load(config), str(error))
-
-
-def _config(configs: Mapping[str, ProviderConfig], name: str, known: KnownProviders) -> ProviderConfig:
-    if name not in configs:
-        raise no_provider(name, configs, known)
-    return configs[name]

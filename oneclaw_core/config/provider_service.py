@@ -23,8 +23,6 @@ from oneclaw_core.config.providers import (
     PROVIDER_SETTING,
     SET_BY_TOOL,
     check_provider_name,
-    no_provider,
-    provider_configs,
 )
 from oneclaw_core.distributions import PROVIDER_PLUGINS, missing_type
 from oneclaw_core.errors import DuplicateError, InUseError, NotFoundError, ProtectedError, UsageError
@@ -34,11 +32,11 @@ from oneclaw_core.secrets.redaction import is_secret_name
 from oneclaw_core.threads import run_in_thread
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
+    from collections.abc import Mapping
 
-    from oneclaw_core.config.keys import KeySource, KeyStore
+    from oneclaw_core.config.keys import KeySource
+    from oneclaw_core.config.providers import ProviderSource
     from oneclaw_core.providers.base import ProviderConfig
-    from oneclaw_core.providers.known import KnownProviders
     from oneclaw_core.sessions.store import Store
 
 MAX_DISPLAY_NAME_CHARACTERS = 100
@@ -48,31 +46,17 @@ class ProviderService:
     """Changes which model services there are.
 
     Args:
-        store: where that is stored.
-        provider_types: the wire formats that plugins bring.
-        known_providers: what plugins say about providers.
-        keys: the user's keys.
-        environ: the environment.
+        source: where they are read from and stored.
     """
 
-    def __init__(
-        self,
-        store: Store,
-        provider_types: Collection[str],
-        known_providers: KnownProviders,
-        keys: KeyStore,
-        environ: Mapping[str, str],
-    ) -> None:
-        self._store = store
-        self._types = provider_types
-        self._known = known_providers
-        self._keys = keys
-        self._environ = environ
+    def __init__(self, source: ProviderSource) -> None:
+        self._source = source
+        self._store, self._known, self._keys = source.store, source.known, source.keys
 
     async def list(self) -> list[ProviderState]:
         """Describe every provider."""
         stored = await self._store.settings()
-        return provider_states(stored, self._environ, self._known, self._keys.stored(), self._keys.places())
+        return provider_states(stored, self._source.environ, self._known, self._keys.stored(), self._keys.places())
 
     async def get(self, name: str) -> ProviderState:
         """Describe one provider.
@@ -80,10 +64,8 @@ class ProviderService:
         Raises:
             NotFoundError: there is none of that name.
         """
-        states = {state.name: state for state in await self.list()}
-        if name not in states:
-            raise no_provider(name, states, self._known)
-        return states[name]
+        (await self._source.providers()).require(name)
+        return next(state for state in await self.list() if state.name == name)
 
     async def check_new(
         self,
@@ -102,10 +84,11 @@ class ProviderService:
         check_provider_name(name)
         if self._is_preconfigured(name):
             raise DuplicateError(f"the provider {name!r} is known from the start: choose another name")
-        if type_name not in self._types:
+        types = self._source.types
+        if type_name not in types:
             if type_name in PROVIDER_PLUGINS:
-                raise UsageError(missing_type(type_name, self._types, self._known.absent_plugins))
-            known = ", ".join(self._types) or "none"
+                raise UsageError(missing_type(type_name, types, self._known.absent_plugins))
+            known = ", ".join(types) or "none"
             raise UsageError(f"there is no provider type {type_name!r}; there are: {known}")
         check_base_url(base_url, name)
         _check_display_name(display_name)
@@ -202,12 +185,12 @@ class ProviderService:
             if is_by_tool:
                 changes[SET_BY_TOOL] = True
 
-        def changed(said: Any) -> dict[str, Any] | None:
-            document = {**(said if isinstance(said, dict) else {}), **changes}
-            return None if self._is_preconfigured(name) and document == {"enabled": True} else document
+        def changed(said: dict[str, Any]) -> dict[str, Any]:
+            document = {**said, **changes}
+            return {} if self._is_preconfigured(name) and document == {"enabled": True} else document
 
         if changes:
-            await self._store.change_setting(PROVIDER_SETTING + name, changed)
+            await self._source.change(name, changed)
         return await self.get(name)
 
     async def sends_stored_key(self, name: str, type_name: str, base_url: str) -> bool:
@@ -222,13 +205,13 @@ class ProviderService:
             return False
         place = self._keys.places().get(name)
         if place is None:
-            configs = provider_configs(await self._store.settings(), self._environ, self._known)
+            configs = await self._source.providers()
             place = place_of(configs[name]) if name in configs else ""
         return is_same_place(place, place_at(base_url, type_name))
 
     async def _bind_key(self, name: str) -> None:
         """Keep a key of an earlier version for the address that the provider has until now."""
-        configs = provider_configs(await self._store.settings(), self._environ, self._known)
+        configs = await self._source.providers()
         if name in configs and configs[name].takes_environment_key:
             self._keys.bind(name, place_of(configs[name]))
 
@@ -255,9 +238,7 @@ class ProviderService:
             NotFoundError: there is no such provider.
             UsageError: a value is not acceptable; nothing is changed then.
         """
-        await self.get(name)
-        stored = await self._store.settings()
-        config = provider_configs(stored, self._environ, self._known)[name]
+        config = (await self._source.providers()).require(name)
         changes = check_options(options)
         if config.is_local and (changes or headers):
             raise UsageError(f"{name} asks no service: nothing like that can be set for it")
@@ -266,16 +247,15 @@ class ProviderService:
         if headers:
             changes[HEADERS] = await self._store_headers(config, headers)
 
-        def changed(said: Any) -> dict[str, Any] | None:
-            document = {**(said if isinstance(said, dict) else {}), **changes}
-            return {key: value for key, value in document.items() if key not in OPTIONS or value is not None} or None
+        def changed(said: dict[str, Any]) -> dict[str, Any]:
+            return {key: value for key, value in (said | changes).items() if key not in OPTIONS or value is not None}
 
         def limited(said: Any) -> dict[str, Any] | None:
             limits = {key: value for key, value in (said or {}).items() if key != name}
             return (limits | ({name: concurrency} if is_limited else {})) or None
 
         if changes:
-            await self._store.change_setting(PROVIDER_SETTING + name, changed)
+            await self._source.change(name, changed)
         if concurrency is not None or not is_limited:
             await self._store.change_setting(CONCURRENCY.key, limited)
         return await self.get(name)
@@ -305,13 +285,11 @@ class ProviderService:
             UsageError: it wants no key, or that is none.
             OneClawError: the keyring refuses, or the file cannot be written.
         """
-        configs = provider_configs(await self._store.settings(), self._environ, self._known)
-        if name not in configs:
-            raise no_provider(name, configs, self._known)
-        if configs[name].is_local:
+        config = (await self._source.providers()).require(name)
+        if config.is_local:
             raise UsageError(f"{name} needs no key")
         checked = check_key(key)
-        return await run_in_thread(lambda: self._keys.set(name, checked, place=place_of(configs[name])))
+        return await run_in_thread(lambda: self._keys.set(name, checked, place=place_of(config)))
 
     async def check_removal(self, name: str) -> None:
         """Refuse what :meth:`remove` would refuse.

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from oneclaw_core.config.keys import KeySource
 from oneclaw_core.config.provider_options import is_same_place, place_of
-from oneclaw_core.config.providers import PROVIDER_SETTING, provider_configs
+from oneclaw_core.config.providers import PROVIDER_SETTING, Providers, document_of
 from oneclaw_core.providers.service_url import shown_url
 
 if TYPE_CHECKING:
@@ -90,15 +90,14 @@ def provider_states(
         stored_keys: where the stored keys are, by provider.
         key_places: the servers that they were set for, by provider.
     """
-    configs = provider_configs(stored, environ, known).values()
+    configs = Providers(stored, environ, known).values()
     return [_state(config, stored, stored_keys.get(config.name), key_places.get(config.name)) for config in configs]
 
 
 def _state(
     config: ProviderConfig, stored: Mapping[str, Any], stored_key: KeySource | None, key_place: str | None
 ) -> ProviderState:
-    said = stored.get(PROVIDER_SETTING + config.name)
-    display_name = said.get("display_name") if isinstance(said, dict) else None
+    display_name = document_of(stored.get(PROVIDER_SETTING + config.name)).get("display_name")
     if key_place is None and not config.takes_environment_key:
         key_place = "the address before"
     if stored_key is None or (key_place is not None and is_same_place(key_place, place_of(config))):

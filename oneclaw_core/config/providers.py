@@ -3,26 +3,24 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from oneclaw_core.config.keys import keys_in
-from oneclaw_core.config.provider_options import (
-    OPTIONS,
-    place_of,
-    with_options,
-)
+from oneclaw_core.config.provider_options import OPTIONS, place_of, with_options
 from oneclaw_core.config.setting_fields import SettingField, variable_of
-from oneclaw_core.distributions import PROVIDER_PLUGINS, models_to_install, why_missing
+from oneclaw_core.distributions import PROVIDER_PLUGINS, missing_type, models_to_install, why_missing
 from oneclaw_core.errors import NotFoundError, SettingsError, UsageError
 from oneclaw_core.providers.base import KEY_HEADERS, ProviderConfig
+from oneclaw_core.providers.known import LazyProviderFactory
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Callable, Mapping
 
     from oneclaw_core.config.keys import KeyStore
-    from oneclaw_core.providers.known import KnownProviders
+    from oneclaw_core.providers.known import KnownProviders, ProviderFactory
+    from oneclaw_core.sessions.store import Store
 
 
 OFFLINE_MODEL = "offline/rules"
@@ -49,92 +47,153 @@ CONCURRENCY = SettingField(
 _NAME = re.compile(r"[a-z][a-z0-9_-]{0,62}")
 
 
-def provider_configs(
-    stored: Mapping[str, Any], environ: Mapping[str, str], known: KnownProviders
-) -> dict[str, ProviderConfig]:
-    """Find the configured model services: those that plugins bring, then the user's own.
+class Providers(dict[str, ProviderConfig]):
+    """The configured model services by their names: those that plugins bring, then the user's own.
 
     They have the keys of the environment; :func:`with_key` finds a stored one for the service that is used.
 
     Args:
-        stored: settings from the store; those with the prefix ``provider:`` are the user's own services.
+        stored: settings from the store; those with the prefix ``provider:`` are what the user says of services.
         environ: the environment, with keys and endpoints.
         known: what plugins say about providers.
 
     Raises:
         SettingsError: what is stored for a provider does not fit.
     """
-    configs = {}
-    for name, each in known.preconfigured.items():
-        base_url = (environ.get(each.base_url_variable) if each.base_url_variable else None) or each.base_url
-        configs[name] = _config(name, each.type, base_url, environ, stored, known)
-    for key, value in stored.items():
-        name = key.removeprefix(PROVIDER_SETTING)
-        # One without a type was disabled while its plugin was installed.
-        is_own = name not in PROVIDER_PLUGINS or (isinstance(value, dict) and "type" in value)
-        if key.startswith(PROVIDER_SETTING) and name not in known.preconfigured and is_own:
-            type_name, base_url = _checked_type_and_url(name, value)
-            configs[name] = _config(name, type_name, base_url, environ, stored, known)
-    return configs
 
+    def __init__(self, stored: Mapping[str, Any], environ: Mapping[str, str], known: KnownProviders) -> None:
+        super().__init__()
+        self._environ, self._known = environ, known
+        self._limits = _concurrency(stored, environ)
+        said = {key.removeprefix(PROVIDER_SETTING): stored[key] for key in stored if key.startswith(PROVIDER_SETTING)}
+        for name, each in known.preconfigured.items():
+            base_url = (environ.get(each.base_url_variable) if each.base_url_variable else None) or each.base_url
+            self._add(name, each.type, base_url, said.pop(name, None))
+        for name, document in said.items():
+            type_name, base_url = document_of(document).get("type"), document_of(document).get("base_url")
+            if type_name is None and name in PROVIDER_PLUGINS:
+                continue  # it was disabled while its plugin was installed
+            if not isinstance(type_name, str) or not isinstance(base_url, str | None):
+                raise SettingsError(
+                    f"what is stored for the provider {name!r} does not fit: its type, and its base URL if it has one, "
+                    f"must be texts; remove it with: oneclaw providers remove {name}"
+                )
+            self._add(name, type_name, base_url, document)
 
-def _checked_type_and_url(name: str, value: object) -> tuple[str, str | None]:
-    type_name, base_url = (value.get("type"), value.get("base_url")) if isinstance(value, dict) else (None, None)
-    if not isinstance(type_name, str) or not isinstance(base_url, str | None):
-        raise SettingsError(
-            f"what is stored for the provider {name!r} does not fit: its type, and its base URL if it has one, must "
-            f"be texts; remove it with: oneclaw providers remove {name}"
+    def require(self, name: str) -> ProviderConfig:
+        """Find a provider.
+
+        Raises:
+            NotFoundError: it is not configured; for one of OneClaw's, the message names its plugin.
+        """
+        if name in self:
+            return self[name]
+        if name in PROVIDER_PLUGINS:
+            plugin = PROVIDER_PLUGINS[name]
+            why = why_missing(plugin, self._known.absent_plugins)
+            raise NotFoundError(f"the provider {name} needs the plugin {plugin}, which {why}")
+        raise NotFoundError(f"there is no provider {name!r}; the providers are: {', '.join(self)}")
+
+    def split(self, model: str) -> tuple[ProviderConfig, str]:
+        """Take ``PROVIDER/MODEL`` apart; the model's own name may contain slashes.
+
+        Raises:
+            NotFoundError: there is no such provider; the message lists those there are.
+            UsageError: the user has disabled it.
+        """
+        name, _, model_name = model.partition("/")
+        config = self.get(name)
+        if config is None and model == OFFLINE_MODEL and OFFLINE_TYPE not in self._known.absent_plugins:
+            raise NotFoundError(f"no model is chosen: use --model PROVIDER/MODEL, {models_to_install()}")
+        if model_name and name in PROVIDER_PLUGINS:
+            config = self.require(name)
+        if config is None or not model_name:
+            raise NotFoundError(
+                f"{model!r} is no PROVIDER/MODEL of a configured provider; the providers are: {', '.join(self)}. "
+                "Example: --model offline/rules"
+            )
+        if not config.is_enabled:
+            raise UsageError(f"the provider {name!r} is disabled; enable it with: oneclaw providers enable {name}")
+        return config, model_name
+
+    def _add(self, name: str, type_name: str, base_url: str | None, stored: Any) -> None:
+        said, variable = document_of(stored), self._known.key_variable_of(name)
+        is_local, is_by_user = type_name in self._known.local_types, not said.get(SET_BY_TOOL)
+        text = self._environ.get(variable) if not is_local and is_by_user else None
+        given = keys_in(text) if text else ()
+        limit = self._limits.get(name)
+        config = ProviderConfig(
+            name=name,
+            type=type_name,
+            base_url=base_url,
+            api_key=given[0] if given else None,
+            more_api_keys=given[1:],
+            key_variable=variable,
+            concurrency=limit if isinstance(limit, int) and limit > 0 else None,
+            is_enabled=said.get("enabled") is not False,
+            is_preconfigured=name in self._known.preconfigured,
+            price_vendor=self._known.price_vendors.get(type_name),
+            takes_environment_key=is_by_user,
+            is_local=is_local,
+            models=document_of(said.get(MODELS)),
         )
-    return type_name, base_url
+        self[name] = config if OPTIONS.isdisjoint(said) else with_options(config, said)
 
 
-def _config(
-    name: str,
-    type_name: str,
-    base_url: str | None,
-    environ: Mapping[str, str],
-    stored: Mapping[str, Any],
-    known: KnownProviders,
-) -> ProviderConfig:
-    said = stored.get(PROVIDER_SETTING + name)
-    limit = _concurrency(stored, environ).get(name)
-    variable = known.key_variable_of(name)
-    is_by_user = not (isinstance(said, dict) and said.get(SET_BY_TOOL))
-    is_local = type_name in known.local_types
-    text = environ.get(variable) if not is_local and is_by_user else None
-    given = keys_in(text) if text else ()
-    models = said.get(MODELS) if isinstance(said, dict) else None
-    config = ProviderConfig(
-        name=name,
-        type=type_name,
-        base_url=base_url,
-        api_key=given[0] if given else None,
-        more_api_keys=given[1:],
-        key_variable=variable,
-        concurrency=limit if isinstance(limit, int) and limit > 0 else None,
-        is_enabled=not (isinstance(said, dict) and said.get("enabled") is False),
-        is_preconfigured=name in known.preconfigured,
-        price_vendor=known.price_vendors.get(type_name),
-        takes_environment_key=is_by_user,
-        is_local=is_local,
-        models=models if isinstance(models, dict) else {},
-    )
-    return with_options(config, said) if isinstance(said, dict) and not OPTIONS.isdisjoint(said) else config
+@dataclass(frozen=True, slots=True)
+class ProviderSource:
+    """Everything that says which providers there are, for the services that read and change it.
+
+    Attributes:
+        store: with what the user says.
+        types: the provider types that plugins bring.
+        known: what plugins say about providers.
+        keys: the user's keys.
+        environ: the environment.
+    """
+
+    store: Store
+    types: Mapping[str, ProviderFactory]
+    known: KnownProviders
+    keys: KeyStore
+    environ: Mapping[str, str]
+
+    async def providers(self) -> Providers:
+        """Read which providers are configured now."""
+        return Providers(await self.store.settings(), self.environ, self.known)
+
+    async def factory(self, config: ProviderConfig) -> ProviderFactory:
+        """Find the factory of a provider's type, and import the plugin that brings it.
+
+        Raises:
+            NotFoundError: no plugin brings it; the message says which one to install.
+            PluginError: the plugin cannot be imported.
+        """
+        factory = self.types.get(config.type)
+        if factory is None:
+            raise NotFoundError(missing_type(config.type, self.types, self.known.absent_plugins))
+        if isinstance(factory, LazyProviderFactory):
+            await factory.prepare()
+        return factory
+
+    async def change(self, name: str, change: Callable[[dict[str, Any]], dict[str, Any]]) -> None:
+        """Change what is stored for a provider; what is empty then is not stored any more."""
+        await self.store.change_setting(PROVIDER_SETTING + name, lambda said: change(dict(document_of(said))) or None)
+
+
+def document_of(stored: Any) -> Mapping[str, Any]:
+    """Return what is stored as an object; another value, which a hand has put there, says nothing."""
+    return stored if isinstance(stored, dict) else {}
 
 
 def _concurrency(stored: Mapping[str, Any], environ: Mapping[str, str]) -> Mapping[str, Any]:
     """Read the setting ``provider_concurrency``, which a turn validates; one that is invalid limits nothing."""
     text = environ.get(CONCURRENCY.variable)
-    value = CONCURRENCY.parse(text) if text else stored.get(CONCURRENCY.key)
-    return value if isinstance(value, dict) else {}
+    return document_of(CONCURRENCY.parse(text) if text else stored.get(CONCURRENCY.key))
 
 
 async def with_key(config: ProviderConfig, keys: KeyStore) -> ProviderConfig:
     """Give a provider its stored headers, and its stored key if it has none from the environment.
-
-    Args:
-        config: as :func:`provider_configs` gives it.
-        keys: the stored keys.
 
     Raises:
         OneClawError: there is a stored key or header, and it cannot be read, or was set for another server.
@@ -187,38 +246,3 @@ def default_model(stored: Mapping[str, Any], environ: Mapping[str, str]) -> tupl
     if stored.get("model"):
         return str(stored["model"]), "stored"
     return OFFLINE_MODEL, "default"
-
-
-def no_provider(name: str, configs: Iterable[str], known: KnownProviders) -> NotFoundError:
-    """Make the error for a provider that is not configured; one of OneClaw's names its plugin."""
-    if name in PROVIDER_PLUGINS:
-        plugin = PROVIDER_PLUGINS[name]
-        return NotFoundError(
-            f"the provider {name} needs the plugin {plugin}, which {why_missing(plugin, known.absent_plugins)}"
-        )
-    return NotFoundError(f"there is no provider {name!r}; the providers are: {', '.join(configs)}")
-
-
-def split_model(model: str, configs: Mapping[str, ProviderConfig], known: KnownProviders) -> tuple[ProviderConfig, str]:
-    """Take ``PROVIDER/MODEL`` apart; the model's own name may contain slashes.
-
-    Raises:
-        NotFoundError: there is no such provider; the message lists those there are.
-        UsageError: the user has disabled it.
-    """
-    provider_name, _, model_name = model.partition("/")
-    config = configs.get(provider_name)
-    if config is None and model == OFFLINE_MODEL and OFFLINE_TYPE not in known.absent_plugins:
-        raise NotFoundError(f"no model is chosen: use --model PROVIDER/MODEL, {models_to_install()}")
-    if config is None and model_name and provider_name in PROVIDER_PLUGINS:
-        raise no_provider(provider_name, configs, known)
-    if config is None or not model_name:
-        raise NotFoundError(
-            f"{model!r} is no PROVIDER/MODEL of a configured provider; the providers are: {', '.join(configs)}. "
-            "Example: --model offline/rules"
-        )
-    if not config.is_enabled:
-        raise UsageError(
-            f"the provider {provider_name!r} is disabled; enable it with: oneclaw providers enable {provider_name}"
-        )
-    return config, model_name

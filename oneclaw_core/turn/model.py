@@ -9,13 +9,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 from oneclaw_core.config.models import cost_of, load_prices, model_facts, needs_prices, said_of
-from oneclaw_core.config.providers import (
-    LEARNED_SETTING,
-    OFFLINE_MODEL,
-    provider_configs,
-    split_model,
-    with_key,
-)
+from oneclaw_core.config.providers import LEARNED_SETTING, OFFLINE_MODEL, Providers, with_key
 from oneclaw_core.errors import (
     NotFoundError,
     ProviderError,
@@ -255,7 +249,7 @@ class ModelChooser:
         Raises:
             OneClawError: it cannot be asked.
         """
-        config, model_name = split_model(name, provider_configs(stored, self._environ, self._known), self._known)
+        config, model_name = Providers(stored, self._environ, self._known).split(name)
         config = await with_key(config, self._keys)
         await self._providers.prepare(config)
         full_name = f"{config.name}/{model_name}"

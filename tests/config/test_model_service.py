@@ -7,11 +7,10 @@ import pytest
 from oneclaw_core import NotFoundError, SettingsError
 from oneclaw_core.config.keys import KeyStore
 from oneclaw_core.config.providers import (
+    Providers,
     check_provider_name,
     is_on_this_machine,
     lacks_key,
-    provider_configs,
-    split_model,
     with_key,
 )
 from oneclaw_core.home import Home
@@ -42,7 +41,7 @@ def keys_of(tmp_path):
 )
 def test_each_provider_has_a_variable_for_its_key(name, variable):
     assert KNOWN.key_variable_of(name) == variable
-    assert provider_configs({"provider:my-box": {"type": "gemini"}}, {}, KNOWN)[name].key_variable == variable
+    assert Providers({"provider:my-box": {"type": "gemini"}}, {}, KNOWN)[name].key_variable == variable
 
 
 @pytest.mark.parametrize(
@@ -53,13 +52,13 @@ def test_each_provider_has_a_variable_for_its_key(name, variable):
     ],
 )
 def test_the_concurrency_of_a_provider_is_a_setting(stored, environ):
-    configs = provider_configs(stored, environ, KNOWN)
+    configs = Providers(stored, environ, KNOWN)
     assert (configs["openai"].concurrency, configs["anthropic"].concurrency) == (3, None)
 
 
 @pytest.mark.parametrize("value", [{"openai": 0}, {"openai": "many"}, "openai", 7, None])
 def test_an_invalid_concurrency_limits_nothing(value):
-    assert provider_configs({"provider_concurrency": value}, {}, KNOWN)["openai"].concurrency is None
+    assert Providers({"provider_concurrency": value}, {}, KNOWN)["openai"].concurrency is None
 
 
 @pytest.mark.parametrize(
@@ -71,14 +70,14 @@ def test_an_invalid_concurrency_limits_nothing(value):
     ],
 )
 def test_the_vendors_variables_give_endpoint_and_key(url_variable, key_variable, names):
-    configs = provider_configs({}, {url_variable: "http://localhost:1/v1", key_variable: "k1"}, KNOWN)
+    configs = Providers({}, {url_variable: "http://localhost:1/v1", key_variable: "k1"}, KNOWN)
     assert list(configs) == PRECONFIGURED
     assert {name for name, each in configs.items() if each.api_key == "k1"} == names
     assert {name for name, each in configs.items() if each.base_url == "http://localhost:1/v1"} == names
 
 
 def test_providers_that_are_there_from_the_start_speak_the_format_of_their_name():
-    configs = provider_configs({}, {"OLLAMA_API_KEY": ""}, KNOWN)
+    configs = Providers({}, {"OLLAMA_API_KEY": ""}, KNOWN)
     assert {name: each.type for name, each in configs.items()} == {
         **{name: name for name in PRECONFIGURED},
         "ollama": "openai_compatible",
@@ -92,7 +91,7 @@ def test_an_added_provider_reads_the_key_of_its_own_name():
         "provider:ollama": {"type": "offline"},
         "model": "my-box/llama",
     }
-    configs = provider_configs(stored, {"MY_BOX_API_KEY": "k2"}, KNOWN)
+    configs = Providers(stored, {"MY_BOX_API_KEY": "k2"}, KNOWN)
     assert list(configs) == [*PRECONFIGURED, "my-box"]
     assert (configs["my-box"].type, configs["my-box"].api_key) == ("openai_compatible", "k2")
     assert configs["ollama"].type == "openai_compatible"
@@ -103,19 +102,19 @@ def test_an_added_provider_reads_the_key_of_its_own_name():
 )
 def test_a_stored_provider_that_does_not_fit_is_an_error_that_says_how_to_get_rid_of_it(value):
     with pytest.raises(SettingsError, match=r"provider 'odd' does not fit: .*: oneclaw providers remove odd$"):
-        provider_configs({"provider:odd": value}, {}, KNOWN)
-    assert provider_configs({"provider:openai": value}, {}, KNOWN)["openai"].type == "openai"
+        Providers({"provider:odd": value}, {}, KNOWN)
+    assert Providers({"provider:openai": value}, {}, KNOWN)["openai"].type == "openai"
 
 
 def test_a_key_is_not_shown_when_a_configuration_is_printed():
-    assert "k1-secret" not in repr(provider_configs({}, {"OPENAI_API_KEY": "k1-secret"}, KNOWN))
+    assert "k1-secret" not in repr(Providers({}, {"OPENAI_API_KEY": "k1-secret"}, KNOWN))
 
 
 def test_a_stored_key_is_used_where_the_environment_has_none(keys_of):
     keys_of({}).set("anthropic", "sk-stored-key", in_file=True)
 
     def key_with(environ):
-        return asyncio.run(with_key(provider_configs({}, environ, KNOWN)["anthropic"], keys_of(environ))).api_key
+        return asyncio.run(with_key(Providers({}, environ, KNOWN)["anthropic"], keys_of(environ))).api_key
 
     assert key_with({}) == "sk-stored-key"
     assert key_with({"ANTHROPIC_API_KEY": "sk-of-the-environment"}) == "sk-of-the-environment"
@@ -123,15 +122,13 @@ def test_a_stored_key_is_used_where_the_environment_has_none(keys_of):
 
 def test_keys_belong_to_one_provider_alone(keys_of):
     keys_of({}).set("openai", "sk-stored-key", in_file=True)
-    other = provider_configs({}, {}, KNOWN)["openai_compatible"]
+    other = Providers({}, {}, KNOWN)["openai_compatible"]
     assert asyncio.run(with_key(other, keys_of({}))) == other
 
 
 def test_only_a_vendors_own_service_wants_a_key(keys_of):
     def keyless(environ):
-        return {
-            name for name, each in provider_configs({}, environ, KNOWN).items() if lacks_key(each, keys_of(environ))
-        }
+        return {name for name, each in Providers({}, environ, KNOWN).items() if lacks_key(each, keys_of(environ))}
 
     assert keyless({}) == {"openai", "openai_compatible", "anthropic", "gemini"}
     assert keyless({"OPENAI_BASE_URL": "http://box/v1"}) == {"anthropic", "gemini"}
@@ -142,7 +139,7 @@ def test_only_a_vendors_own_service_wants_a_key(keys_of):
 
 def test_which_services_are_on_this_machine():
     stored = {"provider:odd": {"type": "openai_compatible", "base_url": "http://[::1"}}
-    configs = provider_configs(stored, {"ANTHROPIC_BASE_URL": "http://127.0.0.1:9"}, KNOWN)
+    configs = Providers(stored, {"ANTHROPIC_BASE_URL": "http://127.0.0.1:9"}, KNOWN)
     assert {name for name, each in configs.items() if is_on_this_machine(each)} == {
         "offline",
         "ollama",
@@ -152,14 +149,14 @@ def test_which_services_are_on_this_machine():
 
 
 def test_a_models_own_name_may_contain_slashes():
-    config, model = split_model("ollama/library/llama:7b", provider_configs({}, {}, KNOWN), KNOWN)
+    config, model = Providers({}, {}, KNOWN).split("ollama/library/llama:7b")
     assert (config.name, model) == ("ollama", "library/llama:7b")
 
 
 @pytest.mark.parametrize("model", ["", "rules", "offline/", "nobody/model", "/model"])
 def test_what_names_no_configured_provider_is_refused_with_those_there_are(model):
     with pytest.raises(NotFoundError, match=f"the providers are: {', '.join(PRECONFIGURED)}"):
-        split_model(model, provider_configs({}, {}, KNOWN), KNOWN)
+        Providers({}, {}, KNOWN).split(model)
 
 
 @pytest.mark.parametrize("name", ["", "My", "a/b", "1st", "a b", "a" * 64])

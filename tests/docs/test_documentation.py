@@ -21,7 +21,7 @@ from oneclaw_core.cli.main import BUILTIN_COMMANDS
 from oneclaw_core.config.core_settings import Settings
 from oneclaw_core.config.keys import KeySource
 from oneclaw_core.config.model_overrides import ModelOverrides
-from oneclaw_core.config.providers import provider_configs
+from oneclaw_core.config.providers import Providers
 from oneclaw_core.plugins import hookspecs
 from oneclaw_core.plugins.loading.load_plugins import load_plugins
 from oneclaw_core.providers import ModelEvent, ToolLoading
@@ -132,7 +132,7 @@ def dependencies():
     return [re.match(r"[\w.-]+", requirement)[0] for requirement in chain(*required)]
 
 
-PROVIDERS = provider_configs({}, {}, load_plugins(frozenset()).known_providers)
+PROVIDERS = Providers({}, {}, load_plugins(frozenset()).known_providers)
 
 
 @pytest.mark.parametrize(

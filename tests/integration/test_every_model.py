@@ -28,7 +28,7 @@ from wire_formats import CORE, FORMATS, OTHERS, PDF, SEAL, THOUGHT, each_of
 from oneclaw_core import OneClaw, RetryEvent, TextEvent, ToolResultEvent, TurnFinishedEvent, UsageError
 from oneclaw_core.cli.main import main
 from oneclaw_core.config.models import cost_of
-from oneclaw_core.config.providers import provider_configs
+from oneclaw_core.config.providers import Providers
 from oneclaw_core.errors import ProviderAuthenticationError, ProviderUnavailableError, SpendingLimitError
 from oneclaw_core.plugins.loading.load_plugins import load_plugins
 from oneclaw_core.types.events import CompactedEvent, GroupLoadedEvent, UsageEvent
@@ -424,9 +424,7 @@ def test_usage_and_cost_at_the_vendors_own_address(tmp_path, monkeypatch, wire):
         key = {wire.key_variable: KEY}  # which a vendor always wants
         events = said(tmp_path, key, wire, "How many pages?")
         said(tmp_path, key, wire, "Thanks")
-    cost = cost_of(
-        provider_configs({}, {}, load_plugins(frozenset()).known_providers)[wire.provider], wire.model, wire.usage
-    )
+    cost = cost_of(Providers({}, {}, load_plugins(frozenset()).known_providers)[wire.provider], wire.model, wire.usage)
     assert cost > 0
     assert {(event.usage, event.cost) for event in of_type(UsageEvent, events)} == {(wire.usage, cost)}
     row = usage_by_model(tmp_path)

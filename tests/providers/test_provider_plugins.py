@@ -7,14 +7,14 @@ import sys
 import pytest
 
 from oneclaw_core import NotFoundError
-from oneclaw_core.config.providers import provider_configs, split_model
+from oneclaw_core.config.providers import Providers
 from oneclaw_core.distributions import PROVIDER_PLUGINS
 from oneclaw_core.plugins.loading.load_plugins import load_plugins
 from oneclaw_core.providers import ProviderConfig
 from oneclaw_core.providers.known import KnownProviders
 from oneclaw_core.providers.pool import ProviderPool
 
-CONFIGS = provider_configs({}, {}, load_plugins(frozenset()).known_providers)
+CONFIGS = Providers({}, {}, load_plugins(frozenset()).known_providers)
 
 
 @pytest.mark.parametrize("name", CONFIGS)
@@ -58,10 +58,10 @@ def test_the_plugins_of_all_preconfigured_providers_and_types_are_known_when_mis
 )
 def test_a_provider_that_is_not_installed_names_its_distribution(model, message):
     stored = {"provider:openai": {"enabled": False}}  # from when it was installed
-    configs = provider_configs(stored, {}, KnownProviders())
+    configs = Providers(stored, {}, KnownProviders())
     assert configs == {}
     with pytest.raises(NotFoundError, match=message):
-        split_model(model, configs, KnownProviders())
+        configs.split(model)
 
 
 def test_an_added_provider_names_the_distribution_of_its_type():
