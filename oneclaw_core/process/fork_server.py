@@ -6,7 +6,7 @@ the server holds in memory and environment, and each worker gets a copy of, is f
 A process can only be forked safely while it has one thread and no open files, whose positions all workers
 would share. If importing a module changes that, the server ends before the first worker, and another is tried.
 
-A server for bare workers imports this module by itself, so it imports nothing that takes time.
+A server for bare workers has no site packages, and imports nothing that takes time.
 """
 
 from __future__ import annotations
@@ -20,20 +20,13 @@ import os
 import select
 import sys
 
+from oneclaw_core.process import python_worker
+from oneclaw_core.process.python_worker import signal
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    import signal
     from collections.abc import Sequence
     from typing import Any, NoReturn
-else:
-    try:
-        import _signal as signal  # as in python_worker
-    except ImportError:
-        import signal
-if TYPE_CHECKING or __package__:
-    from oneclaw_core.process import python_worker
-else:  # it runs without site packages
-    import python_worker
 
 NUMBER_BYTES = 4
 LENGTH_BYTES = 8
@@ -237,7 +230,7 @@ def _work() -> NoReturn:
         if "tempfile" in sys.modules:
             sys.modules["tempfile"].tempdir = None  # type: ignore[attr-defined]  # looked up again
     sys.argv = ["-c", *arguments]
-    if __package__:
+    if not python_worker.IS_BARE:
         python_worker.adopt_orphans()
     if sandbox:
         python_worker.enter_sandbox(sandbox)

@@ -12,11 +12,7 @@ import fcntl
 import os
 import sys
 
-TYPE_CHECKING = False
-if TYPE_CHECKING or __package__:
-    from oneclaw_core.process.python_worker import call_system
-else:  # it runs without site packages
-    from python_worker import call_system
+from oneclaw_core.process.python_worker import call_system
 
 ADDRESS = ("127.0.0.1", 3128)
 BACKLOG = 64

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from oneclaw_core.errors import OneClawError, SandboxError
-from oneclaw_core.process.python_runner import start_python
+from oneclaw_core.process.python_runner import python_process
 from oneclaw_core.process.sandbox.policy import Network
 from oneclaw_core.process.sandbox_listener import SandboxListener
 from oneclaw_core.process.sandbox_supervisor import NOT_STARTED
@@ -119,8 +119,8 @@ async def run_program(
             options, inherited = [*options, str(listener.channel)], (*inherited, listener.channel)
         stdout = stack.enter_context(closing(_Drain(on_stdout)))
         stderr = stdout if on_stderr is None else stack.enter_context(closing(_Drain(on_stderr)))
-        process = await start_python(
-            "supervisor:main",
+        async with python_process(
+            "oneclaw_core.process.supervisor:main",
             str(stdout.write_end),
             str(stderr.write_end),
             str(int(stop_signal)),
@@ -131,20 +131,17 @@ async def run_program(
             directory=directory,
             environ=environ,
             pass_descriptors=(*{stdout.write_end, stderr.write_end}, *inherited, *([] if stdin is None else [stdin])),
-            preload=("supervisor", "sandbox_supervisor"),
+            preload=("oneclaw_core.process.supervisor", "oneclaw_core.process.sandbox_supervisor"),
             ends_itself=True,
-        )
-        try:
-            async with asyncio.timeout(timeout_seconds):
-                report = await _exchange(process, SEPARATOR.join(os.fsencode(each) for each in command))
-        except TimeoutError:
-            report = SEPARATOR.join((b"", b"0", b"0"))
-        finally:
-            process.stdin.close()
+        ) as process:
             try:
-                await process.wait(grace_seconds + _STOPPING_SECONDS)
+                async with asyncio.timeout(timeout_seconds):
+                    report = await _exchange(process, SEPARATOR.join(os.fsencode(each) for each in command))
+            except TimeoutError:
+                report = SEPARATOR.join((b"", b"0", b"0"))
             finally:
-                await process.end()
+                process.stdin.close()
+                await process.wait(grace_seconds + _STOPPING_SECONDS)
         stdout.read_remaining()
         stderr.read_remaining()
     return _end_of(report)

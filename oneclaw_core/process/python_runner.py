@@ -26,11 +26,13 @@ if TYPE_CHECKING:
 EXIT_SECONDS = 2.0
 _BUFFER_BYTES = 1 << 20
 _START = "import sys; sys.path[:] = sys.argv.pop(1).split('\\n'); from {0} import {1}; {1}()"
-_START_BARE = "import sys; sys.path += sys.argv.pop(1).split('\\n'); from {0} import {1}; {1}()"
+_START_BARE = _START.replace("[:] =", " +=")
 _TEMPORARY_VARIABLES = ("TMPDIR", "TMP", "TEMP")
 # Some Pythons need them to start.
 _LIBRARY_PATHS = ("LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH")
-_HERE = str(Path(__file__).parent)
+_ROOT = str(Path(__file__).parents[2])
+_WORKER, _FORK_SERVER = (f"oneclaw_core.process.{name}" for name in ("python_worker", "fork_server"))
+_CONFINEMENT = "oneclaw_core.process.sandbox.confinement"
 
 
 class _SpawnedProcess:
@@ -139,8 +141,10 @@ async def python_process(
     directory: Path | str | None = None,
     environ: Mapping[str, str] | None = None,
     stderr: IO[bytes] | None = None,
+    pass_descriptors: Sequence[int] = (),
     preload: Sequence[str] = (),
     policy: SandboxPolicy | None = None,
+    ends_itself: bool = False,
 ) -> AsyncIterator[PythonProcess]:
     """Run a Python function in a separate process, which is not used again, in a new session and process group.
 
@@ -162,19 +166,21 @@ async def python_process(
         target: ``module:function``; the function takes nothing.
         arguments: ``sys.argv[1:]`` of the function.
         is_bare: Start fast: without site packages, unaffected by environment variables of Python, and without
-            adopting orphans. Such a function imports the standard library, ``search_path``, and
-            ``python_worker`` for what :func:`take_pipes` does elsewhere.
+            adopting orphans. Such a function imports the standard library, ``search_path``, and what this package
+            exports without dependencies, such as :func:`take_pipes`.
         search_path: Directories to import from; by default ``sys.path`` of this process.
         options: Options of the interpreter.
         directory: The working directory; nothing is imported from it.
         environ: The environment; by default that of this process.
         stderr: A file for standard error; by default it is discarded.
+        pass_descriptors: Descriptors that the process inherits.
         preload: Modules that a process imports ahead. The next calls are served by forks of it, which start faster;
             where a process cannot be forked, by a fresh interpreter. The last module is left out if it starts threads
             or opens files when it is imported.
         policy: Rules that hold for the function and all that it starts, once ``preload`` is imported; its temporary
             directory is put into the environment. Where the system has no Landlock, no files are withheld; where it
             has no seccomp, nothing is.
+        ends_itself: True if the function ends everything by itself when standard input is closed.
 
     Yields:
         The process.
@@ -182,57 +188,9 @@ async def python_process(
     Raises:
         OSError: It cannot be started.
     """
-    process = await start_python(
-        target,
-        *arguments,
-        is_bare=is_bare,
-        search_path=search_path,
-        options=options,
-        directory=directory,
-        environ=environ,
-        stderr=stderr,
-        preload=preload,
-        policy=policy,
-    )
-    try:
-        yield process
-    finally:
-        await process.end()
-
-
-async def start_python(
-    target: str,
-    *arguments: str,
-    is_bare: bool,
-    search_path: Sequence[str] | None = None,
-    options: Sequence[str] = (),
-    directory: Path | str | None = None,
-    environ: Mapping[str, str] | None = None,
-    stderr: IO[bytes] | None = None,
-    pass_descriptors: Sequence[int] = (),
-    preload: Sequence[str] = (),
-    policy: SandboxPolicy | None = None,
-    ends_itself: bool = False,
-) -> PythonProcess:
-    """Start a Python function in a separate process; the caller must end the process.
-
-    Args:
-        target: See :func:`python_process`, also for what follows.
-        arguments: ``sys.argv[1:]`` of the function.
-        is_bare: True to import without site packages, and this module's neighbours without this package.
-        search_path: Directories to import from.
-        options: Options of the interpreter.
-        directory: The working directory.
-        environ: The environment.
-        stderr: A file for standard error.
-        pass_descriptors: Descriptors that the process inherits.
-        preload: Modules that a process imports ahead, to be forked for this one.
-        policy: Rules for the function, once the modules are imported.
-        ends_itself: True if the function ends when standard input is closed.
-    """
-    path = [_HERE, *(search_path or ())] if is_bare else sys.path if search_path is None else search_path
+    path = [*(search_path or ()), _ROOT] if is_bare else sys.path if search_path is None else search_path
     interpreter = (sys.executable, *(("-I", "-S") if is_bare else ("-P",)), *options, "-c")
-    start, package = (_START_BARE, "") if is_bare else (_START, "oneclaw_core.process.")
+    start = _START_BARE if is_bare else _START
     joined_path = "\n".join(map(str, path))
     with ExitStack() as theirs, ExitStack() as on_failure:
         streams, sending_end, receiving_end = _open_streams(theirs, on_failure, stderr)
@@ -243,7 +201,7 @@ async def start_python(
             confining = _sandbox_descriptors(policy, theirs)
             sandbox = " ".join(map(str, confining))
             pass_descriptors = (*pass_descriptors, *(each for each in confining if each >= 0))
-            preload = (f"{package}sandbox_entry", *preload)
+            preload = (_CONFINEMENT, *preload)
             if policy.temporary is not None:
                 worker_environ |= dict.fromkeys(_TEMPORARY_VARIABLES, str(policy.temporary))
         request = b""
@@ -251,11 +209,11 @@ async def start_python(
             request = request_of(target, arguments, worker_environ, sandbox)
             place = None if directory is None else str(directory)
             wanted = ForkRequest(streams, place, tuple(pass_descriptors), ends_itself=ends_itself)
-            command = (*interpreter, start.format(f"{package}fork_server", "main"), joined_path)
+            command = (*interpreter, start.format(_FORK_SERVER, "main"), joined_path)
             process = await _fork(command, preload, wanted, _server_environ(environ, is_bare=is_bare))
         if process is None:
             request = b""
-            module, function = target.split(":") if ends_itself else (f"{package}python_worker", "main")
+            module, function = target.split(":") if ends_itself else (_WORKER, "main")
             inherited: dict[str, Any] = {"pass_fds": pass_descriptors} if pass_descriptors else {}
             process = _SpawnedProcess(
                 subprocess.Popen(  # noqa: ASYNC220, S603  # Python itself, with a fixed program
@@ -290,7 +248,11 @@ async def start_python(
         stdin = asyncio.StreamWriter(sending, protocol, None, loop)
         if request:
             stdin.write(request)
-        return PythonProcess(process, stdin, stdout, receiving)
+    running = PythonProcess(process, stdin, stdout, receiving)
+    try:
+        yield running
+    finally:
+        await running.end()
 
 
 def _open_streams(
@@ -313,17 +275,12 @@ def _sandbox_descriptors(policy: SandboxPolicy, stack: ExitStack) -> tuple[int, 
     """Return descriptors of a Landlock ruleset, -1 for none, and of a seccomp filter; nothing without seccomp."""
     try:
         from oneclaw_core.process.sandbox.landlock import make_ruleset
-        from oneclaw_core.process.sandbox.policy import Network
-        from oneclaw_core.process.sandbox.seccomp import INTERNET, build_filter
+        from oneclaw_core.process.sandbox.seccomp import filter_file
 
-        families = INTERNET if policy.network is Network.ALL else ()
-        instructions = build_filter(families, can_start_programs=policy.can_start_programs)
-        program = os.memfd_create("filter")
+        program = filter_file(policy)
     except (ImportError, AttributeError, NotImplementedError, OSError):
         return ()
     stack.callback(os.close, program)
-    os.write(program, instructions)
-    os.lseek(program, 0, os.SEEK_SET)
     try:
         ruleset = make_ruleset(policy)
     except OSError:

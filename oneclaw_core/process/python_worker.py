@@ -7,8 +7,8 @@ Killing a process group is not enough: a process that calls ``setsid`` leaves it
 another parent. On Linux a process can adopt the orphans below it, so that they stay among its descendants, which
 ``/proc`` lists. Elsewhere only process groups can be killed.
 
-A process without site packages imports this module by itself, so it imports nothing that takes time, neither
-``pathlib`` nor ``contextlib``.
+Processes without site packages import this module, so it imports nothing that takes time, neither ``pathlib`` nor
+``contextlib``.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ import sys
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    import signal
+    import signal as signal
 else:
     try:
         # What signal adds to it, enumerations, takes longer to import than all the rest.
@@ -28,6 +28,8 @@ else:
     except ImportError:
         import signal
 
+IS_BARE = bool(sys.flags.no_site)
+"""True in a process without site packages: see ``is_bare`` of :func:`oneclaw_core.process.python_process`."""
 _PR_SET_CHILD_SUBREAPER = 36
 _ENDED_STATES = (b"Z", b"X")
 # Killing one process can reveal others that it had just started.
@@ -37,14 +39,14 @@ _MOST_ROUNDS = 100
 def main() -> None:
     """Call the function that the command line names; see :func:`oneclaw_core.process.python_process`."""
     target, sandbox, modules = sys.argv.pop(1), sys.argv.pop(1), sys.argv.pop(1)
-    if __package__:
+    if not IS_BARE:
         adopt_orphans()
     if sandbox:
         for module in modules.split():
             __import__(module)
         # Before the thread is started: what is confined are this thread and those that it starts.
         enter_sandbox(sandbox)
-    _thread.start_new_thread(_end_with_parent, (os.dup(0) if __package__ else 0,))
+    _thread.start_new_thread(_end_with_parent, (0 if IS_BARE else os.dup(0),))
     call_target(target)
 
 
@@ -52,14 +54,15 @@ def enter_sandbox(sandbox: str) -> None:
     """Confine this process and all that it starts.
 
     Args:
-        sandbox: The descriptors of a Landlock ruleset, -1 for none, and of a seccomp filter, as a text.
+        sandbox: The descriptors of a Landlock ruleset, -1 for none, and of a seccomp filter, as a text; closed here.
     """
-    if TYPE_CHECKING or __package__:
-        from oneclaw_core.process.sandbox_entry import enter_sandbox
-    else:
-        from sandbox_entry import enter_sandbox
+    from oneclaw_core.process.sandbox.confinement import confine
+
     ruleset, program = map(int, sandbox.split())
-    enter_sandbox(ruleset, program)
+    confine(ruleset if ruleset >= 0 else None, os.read(program, 1 << 20))
+    for descriptor in (ruleset, program):
+        if descriptor >= 0:
+            os.close(descriptor)
 
 
 def call_target(target: str) -> None:

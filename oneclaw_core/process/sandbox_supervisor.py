@@ -11,21 +11,12 @@ import fcntl
 import os
 import time
 
+from oneclaw_core.process.python_worker import read_proc, signal
+from oneclaw_core.process.supervisor import KILL_SECONDS, POLL_SECONDS, Supervisor
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    import signal
     from collections.abc import Callable
-else:
-    try:
-        import _signal as signal  # as in python_worker
-    except ImportError:
-        import signal
-if TYPE_CHECKING or __package__:
-    from oneclaw_core.process.python_worker import read_proc
-    from oneclaw_core.process.supervisor import KILL_SECONDS, POLL_SECONDS, Supervisor
-else:  # it runs without site packages
-    from python_worker import read_proc
-    from supervisor import KILL_SECONDS, POLL_SECONDS, Supervisor
 
 # The shell that watches names it.
 REPORT_DESCRIPTOR = 9
@@ -114,10 +105,7 @@ class SandboxSupervisor(Supervisor):
 
     def _open_network(self) -> None:
         """Hand out the listener, then let bubblewrap go on; without a listener it must not."""
-        if TYPE_CHECKING or __package__:
-            from oneclaw_core.process.network_namespace import hand_out_listener
-        else:
-            from network_namespace import hand_out_listener
+        from oneclaw_core.process.network_namespace import hand_out_listener
 
         assert self._channel is not None
         # In JSON, for which there is no time: {"child-pid": 12, ...}
@@ -149,22 +137,3 @@ def _pipe() -> tuple[int, int]:
     for each in ends:
         os.close(each)
     return reading, writing
-
-
-def confinement(ruleset: int, program: int) -> Callable[[], None]:
-    """Return a function that confines the process that becomes the program.
-
-    Args:
-        ruleset: a descriptor of a Landlock ruleset.
-        program: a descriptor of a seccomp filter.
-    """
-
-    def enter() -> None:
-        if TYPE_CHECKING or __package__:
-            from oneclaw_core.process.sandbox_entry import enter_sandbox
-        else:
-            from sandbox_entry import enter_sandbox
-
-        enter_sandbox(ruleset, program)
-
-    return enter

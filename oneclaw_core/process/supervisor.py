@@ -13,19 +13,11 @@ import select
 import sys
 import time
 
+from oneclaw_core.process.python_worker import adopt_orphans, descendants, enter_sandbox, read_proc, send_signal, signal
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    import signal
     from collections.abc import Callable
-else:
-    try:
-        import _signal as signal  # as in python_worker
-    except ImportError:
-        import signal
-if TYPE_CHECKING or __package__:
-    from oneclaw_core.process.python_worker import adopt_orphans, descendants, read_proc, send_signal
-else:  # it runs without site packages
-    from python_worker import adopt_orphans, descendants, read_proc, send_signal
 
 LENGTH_BYTES = 8
 SEPARATOR = b"\0"
@@ -243,14 +235,12 @@ def _of_kind(
     """Return a supervisor, and what is done before the program is run: see ``sandbox_supervisor``."""
     if not sandbox:
         return Supervisor(stop_signal, grace_seconds), None
-    if TYPE_CHECKING or __package__:
-        from oneclaw_core.process.sandbox_supervisor import SandboxSupervisor, confinement
-    else:
-        from sandbox_supervisor import SandboxSupervisor, confinement
     if sandbox[0] == "namespaces":
+        from oneclaw_core.process.sandbox_supervisor import SandboxSupervisor
+
         supervisor = SandboxSupervisor(stop_signal, grace_seconds, *map(int, sandbox[1:]))
         return supervisor, supervisor.open_report
-    return Supervisor(stop_signal, grace_seconds), confinement(int(sandbox[1]), int(sandbox[2]))
+    return Supervisor(stop_signal, grace_seconds), lambda: enter_sandbox(" ".join(sandbox[1:]))
 
 
 _HAS_PROC = bool(read_proc("/proc/self/stat"))

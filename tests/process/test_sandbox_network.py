@@ -155,7 +155,7 @@ def test_landlock_has_no_domains(of):
 AS_USER = """
 import _socket, os, subprocess, sys
 sys.path.append(sys.argv[1])
-from network_namespace import hand_out_listener
+from oneclaw_core.process.network_namespace import hand_out_listener
 near, far = _socket.socketpair()
 info, writing = os.pipe()
 blocked, block = os.pipe()
@@ -184,9 +184,13 @@ program.wait()
 @pytest.mark.skipif(os.getuid() != 0, reason="becomes another user")
 @pytest.mark.usefixtures("bubblewrap")
 def test_an_ordinary_user_can_open_the_listener(of):
+    package = Path(of["root"], "oneclaw_core", "process")
+    package.mkdir(parents=True)
+    for each in (package.parent, package):
+        each.chmod(0o755)
     for name in ("network_namespace.py", "python_worker.py"):
-        shutil.copy(Path(process.__file__).with_name(name), of["root"])
-        Path(of["root"], name).chmod(0o644)
+        shutil.copy(Path(process.__file__).with_name(name), package)
+        (package / name).chmod(0o644)
     ended = subprocess.run(
         [PYTHON, "-I", "-S", "-u", "-c", AS_USER, of["root"], ASK],
         user=NOBODY,

@@ -10,17 +10,17 @@ from oneclaw_core import process
 
 pytestmark = pytest.mark.every_python
 
-HERE = Path(process.__file__).parent
+ROOT = Path(process.__file__).parents[2]
 SHOW = """
 import sys
 sys.path.append(sys.argv[1])
-import supervisor
+from oneclaw_core.process import supervisor
 supervisor.adopt_orphans()
-print(sorted({"_ctypes", "ctypes", "enum", "re", "signal"} & {*sys.modules}))
+print(sorted({"_ctypes", "ctypes", "enum", "re", "signal", "typing"} & {*sys.modules}))
 """
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="orphans are adopted on Linux alone")
 def test_the_supervisor_adopts_orphans_without_slow_imports():
-    command = [sys.executable, "-I", "-S", "-c", SHOW, str(HERE)]
+    command = [sys.executable, "-I", "-S", "-c", SHOW, str(ROOT)]
     assert subprocess.run(command, capture_output=True, text=True, check=True).stdout == "['_ctypes']\n"

@@ -16,7 +16,7 @@ from oneclaw_core.errors import SandboxError
 from oneclaw_core.process.network_namespace import ADDRESS
 from oneclaw_core.process.sandbox.backend import Prepared, Strength
 from oneclaw_core.process.sandbox.policy import Access, Network, SandboxPolicy
-from oneclaw_core.process.sandbox.seccomp import INTERNET, build_filter
+from oneclaw_core.process.sandbox.seccomp import INTERNET, build_filter, in_memory
 from oneclaw_core.process.sandbox_supervisor import BLOCK_DESCRIPTOR, INFO_DESCRIPTOR
 
 if TYPE_CHECKING:
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 _PLACES = "/usr/bin:/bin:/usr/local/bin:/run/current-system/sw/bin"
 SHELL = "/bin/sh"
 _TEMPORARY = Path("/tmp")  # noqa: S108  # inside, where no other program sees it
-_FIRST_DESCRIPTOR = 20
 _PROBE_SECONDS = 10
 # A folder that nothing can be written to: else programs believe that they have saved a file there.
 _EMPTY = ("--perms", "0555", "--tmpfs")
@@ -191,19 +190,6 @@ def limits_in_shell(limits: SandboxLimits) -> str:
             f"; ulimit -{option} {value // unit}" for option, (value, unit) in others.items() if value is not None
         )
     )
-
-
-def in_memory(data: bytes) -> int:
-    """Return a descriptor of a file that holds some bytes, beyond those that a shell can name."""
-    import fcntl
-
-    first = os.memfd_create("filter")
-    try:
-        os.write(first, data)
-        os.lseek(first, 0, os.SEEK_SET)
-        return fcntl.fcntl(first, fcntl.F_DUPFD_CLOEXEC, _FIRST_DESCRIPTOR)
-    finally:
-        os.close(first)
 
 
 def _existing(paths: Sequence[Path]) -> tuple[Path, ...]:

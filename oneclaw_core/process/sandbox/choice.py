@@ -65,13 +65,14 @@ def choose_sandbox(setting: str = AUTO) -> ChosenSandbox:
 
 def _backends(setting: str) -> list[SandboxBackend]:
     """Return those that a setting allows, the strongest first."""
-    from oneclaw_core.process.sandbox.bubblewrap import Bubblewrap
-    from oneclaw_core.process.sandbox.landlocked import Landlocked
-    from oneclaw_core.process.sandbox.seatbelt import Seatbelt
-
     backends: list[SandboxBackend] = []
     if sys.platform == "linux":
+        from oneclaw_core.process.sandbox.bubblewrap import Bubblewrap
+        from oneclaw_core.process.sandbox.landlocked import Landlocked
+
         backends = [Bubblewrap(), Landlocked()]
     elif sys.platform == "darwin":
+        from oneclaw_core.process.sandbox.seatbelt import Seatbelt
+
         backends = [Seatbelt()]
     return [each for each in backends if setting in (AUTO, each.name)]

@@ -1,7 +1,6 @@
 """The system calls by which a process on Linux confines itself, and all that it starts, for ever.
 
-The supervisor of programs imports this module by itself, in the process that becomes the program, so it imports nothing
-of this package.
+The process that becomes a program imports this module, so it imports nothing that takes time.
 """
 
 from __future__ import annotations

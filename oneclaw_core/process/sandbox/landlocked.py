@@ -42,16 +42,15 @@ class Landlocked:
 
     def wrap(self, command: Sequence[str], policy: SandboxPolicy, directory: Path) -> Prepared:
         """Prepare a program; see :class:`~oneclaw_core.process.sandbox.backend.SandboxBackend`."""
-        from oneclaw_core.process.sandbox.bubblewrap import SHELL, in_memory, limits_in_shell
+        from oneclaw_core.process.sandbox.bubblewrap import SHELL, limits_in_shell
         from oneclaw_core.process.sandbox.landlock import make_ruleset
-        from oneclaw_core.process.sandbox.seccomp import INTERNET, build_filter
+        from oneclaw_core.process.sandbox.seccomp import filter_file
 
         if policy.network is Network.DOMAINS:
             raise SandboxError("Landlock cannot allow single domains")
         # A limit of processes would count all those of the user.
         limits = limits_in_shell(replace(policy.limits, processes=None))
-        families = INTERNET if policy.network is Network.ALL else ()
-        program = in_memory(build_filter(families, can_start_programs=policy.can_start_programs))
+        program = filter_file(policy)
         try:
             ruleset = make_ruleset(policy)
         except BaseException:

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from oneclaw_core.errors import SandboxError
-from oneclaw_core.process.sandbox.policy import Network
 
 if TYPE_CHECKING:
     from oneclaw_core.process.sandbox.policy import SandboxLimits, SandboxPolicy
@@ -48,10 +47,9 @@ def restrict_this_process(policy: SandboxPolicy) -> Restriction:
     try:
         from oneclaw_core.process.sandbox.confinement import confine
         from oneclaw_core.process.sandbox.landlock import landlock_version, make_ruleset
-        from oneclaw_core.process.sandbox.seccomp import INTERNET, build_filter
+        from oneclaw_core.process.sandbox.seccomp import filter_of
 
-        families = INTERNET if policy.network is Network.ALL else ()
-        program = build_filter(families, can_start_programs=policy.can_start_programs)
+        program = filter_of(policy)
         ruleset = make_ruleset(policy)
         try:
             set_limits(policy.limits)

@@ -7,13 +7,18 @@ program is run. Instructions and numbers: ``linux/filter.h``, ``linux/seccomp.h`
 from __future__ import annotations
 
 import errno
+import fcntl
 import os
 import struct
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
+from oneclaw_core.process.sandbox.policy import Network
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
+
+    from oneclaw_core.process.sandbox.policy import SandboxPolicy
 
 # By machine: its number in ``linux/audit.h``, and the numbers of its system calls.
 _ARCHITECTURES = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}
@@ -95,6 +100,39 @@ INTERNET = (2, 10, 16)
 _LOAD, _EQUAL, _AT_LEAST, _HAS_BITS, _RETURN = 0x20, 0x15, 0x35, 0x45, 0x06
 _ALLOW, _KILL, _ERROR = 0x7FFF0000, 0x80000000, 0x50000
 _AT_NUMBER, _AT_ARCHITECTURE, _AT_ARGUMENTS = 0, 4, 16
+
+_FIRST_DESCRIPTOR = 20
+
+
+def filter_of(policy: SandboxPolicy) -> bytes:
+    """Build the filter of a policy for programs that have no separate network.
+
+    Raises:
+        NotImplementedError: It is not known how the architecture numbers its system calls.
+    """
+    families = INTERNET if policy.network is Network.ALL else ()
+    return build_filter(families, can_start_programs=policy.can_start_programs)
+
+
+def filter_file(policy: SandboxPolicy) -> int:
+    """Write :func:`filter_of` a policy to a file in memory; return its descriptor.
+
+    Raises:
+        NotImplementedError: It is not known how the architecture numbers its system calls.
+        OSError: There can be no such file.
+    """
+    return in_memory(filter_of(policy))
+
+
+def in_memory(data: bytes) -> int:
+    """Return a descriptor of a file that holds some bytes, beyond those that a shell can name."""
+    first = os.memfd_create("filter")
+    try:
+        os.write(first, data)
+        os.lseek(first, 0, os.SEEK_SET)
+        return fcntl.fcntl(first, fcntl.F_DUPFD_CLOEXEC, _FIRST_DESCRIPTOR)
+    finally:
+        os.close(first)
 
 
 @lru_cache

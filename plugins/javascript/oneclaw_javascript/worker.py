@@ -12,11 +12,7 @@ from __future__ import annotations
 import resource
 import sys
 
-TYPE_CHECKING = False
-if TYPE_CHECKING or __package__:
-    from oneclaw_core.process import read_exactly, write_all
-else:  # it runs without site packages
-    from python_worker import read_exactly, write_all
+from oneclaw_core.process import read_exactly, write_all
 
 STACK_BYTES = 1024 * 1024
 LENGTH_BYTES = 4
