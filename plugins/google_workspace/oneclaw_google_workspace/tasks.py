@@ -1,4 +1,4 @@
-"""The tools of the group ``google_tasks``, as ``google_tasks.json`` declares them."""
+"""Google Tasks: the tool group ``google_tasks``."""
 
 from __future__ import annotations
 
