@@ -11,14 +11,19 @@ from dataclasses import dataclass
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
-from oneclaw_google_workspace.answers import compact, from_outside
-from oneclaw_google_workspace.api_request import api_request
-from oneclaw_google_workspace.failures import lacking_scopes
-from oneclaw_google_workspace.links import file_id
-from oneclaw_google_workspace.problems import GoogleError, invalid
+from oneclaw_google_workspace.answers import (
+    compact,
+    excerpt,
+    file_id,
+    from_outside,
+    json_length,
+    listing,
+    passage,
+    quoted,
+)
+from oneclaw_google_workspace.failures import GoogleError, invalid, lacking_scopes
+from oneclaw_google_workspace.methods import api_request
 from oneclaw_google_workspace.scopes import missing_scopes
-from oneclaw_google_workspace.shown_size import json_length
-from oneclaw_google_workspace.wording import excerpt, listing, passage, quoted
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

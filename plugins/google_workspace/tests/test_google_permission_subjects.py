@@ -5,7 +5,7 @@ import asyncio
 import pytest
 from click.testing import CliRunner
 from google_desk import Desk, give_database, open_home, sign_in
-from oneclaw_google_workspace.call_arguments import files_in
+from oneclaw_google_workspace.answers import files_in
 from oneclaw_google_workspace.commands import google as command
 
 from oneclaw_core import PermissionAnswer

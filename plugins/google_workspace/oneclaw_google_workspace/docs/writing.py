@@ -6,9 +6,20 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from oneclaw_google_workspace.answers import compact, from_outside, google_tool
-from oneclaw_google_workspace.api_request import api_request
-from oneclaw_google_workspace.connecting import connect
+from oneclaw_google_workspace.answers import (
+    compact,
+    counted,
+    excerpt,
+    file_id,
+    from_outside,
+    google_tool,
+    listing,
+    passage,
+    quoted,
+    setting_words,
+    table_said,
+)
+from oneclaw_google_workspace.client import connect
 from oneclaw_google_workspace.docs.document import (
     Place,
     Span,
@@ -28,9 +39,8 @@ from oneclaw_google_workspace.editors import (
     rgb,
     utf16_length,
 )
-from oneclaw_google_workspace.links import file_id
-from oneclaw_google_workspace.problems import GoogleError, invalid
-from oneclaw_google_workspace.wording import counted, excerpt, listing, passage, quoted, setting_words, table_said
+from oneclaw_google_workspace.failures import GoogleError, invalid
+from oneclaw_google_workspace.methods import api_request
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

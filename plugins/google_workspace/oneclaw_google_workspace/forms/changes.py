@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from oneclaw_google_workspace.answers import compact, google_tool
-from oneclaw_google_workspace.connecting import connect
+from oneclaw_google_workspace.answers import compact, counted, google_tool, listing, passage, quoted
+from oneclaw_google_workspace.client import connect
 from oneclaw_google_workspace.editors import find_folder, in_folder, move_into
+from oneclaw_google_workspace.failures import GoogleError, invalid
 from oneclaw_google_workspace.forms.forms import (
     check_questions,
     create_requests,
@@ -20,8 +21,6 @@ from oneclaw_google_workspace.forms.forms import (
     read_form,
 )
 from oneclaw_google_workspace.forms.forms import is_quiz as is_quiz_form
-from oneclaw_google_workspace.problems import GoogleError, invalid
-from oneclaw_google_workspace.wording import counted, listing, passage, quoted
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

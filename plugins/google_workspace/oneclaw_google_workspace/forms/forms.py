@@ -10,10 +10,9 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from oneclaw_google_workspace.answers import compact, from_outside, google_tool
-from oneclaw_google_workspace.connecting import connect
-from oneclaw_google_workspace.links import file_id
-from oneclaw_google_workspace.problems import GoogleError, invalid
+from oneclaw_google_workspace.answers import compact, file_id, from_outside, google_tool
+from oneclaw_google_workspace.client import connect
+from oneclaw_google_workspace.failures import GoogleError, invalid
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence

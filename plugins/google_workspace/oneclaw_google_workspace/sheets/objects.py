@@ -6,13 +6,12 @@ import copy
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from oneclaw_google_workspace.answers import compact, google_tool
-from oneclaw_google_workspace.connecting import connect
+from oneclaw_google_workspace.answers import compact, google_tool, listing, quoted, setting_words
+from oneclaw_google_workspace.client import connect
 from oneclaw_google_workspace.editors import rgb
-from oneclaw_google_workspace.problems import GoogleError, invalid
+from oneclaw_google_workspace.failures import GoogleError, invalid
 from oneclaw_google_workspace.sheets.book import Book, column_letters, read_book
 from oneclaw_google_workspace.sheets.grid import Action, Wish, grid_tab, ranged
-from oneclaw_google_workspace.wording import listing, quoted, setting_words
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

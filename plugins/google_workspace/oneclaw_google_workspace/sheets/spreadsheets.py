@@ -5,8 +5,18 @@ from __future__ import annotations
 import secrets
 from typing import TYPE_CHECKING, Any
 
-from oneclaw_google_workspace.answers import compact, from_outside, google_tool
-from oneclaw_google_workspace.connecting import connect
+from oneclaw_google_workspace.answers import (
+    compact,
+    counted,
+    file_id,
+    from_outside,
+    google_tool,
+    listing,
+    passage,
+    room_beside,
+    table_said,
+)
+from oneclaw_google_workspace.client import connect
 from oneclaw_google_workspace.editors import (
     INCLUDED,
     THREAD_FIELDS,
@@ -23,8 +33,7 @@ from oneclaw_google_workspace.editors import (
     move_into,
     threads_by_drive,
 )
-from oneclaw_google_workspace.links import file_id
-from oneclaw_google_workspace.problems import GoogleError, invalid
+from oneclaw_google_workspace.failures import GoogleError, invalid
 from oneclaw_google_workspace.sheets.book import (
     BOOK_FIELDS,
     TAB_FIELDS,
@@ -65,8 +74,6 @@ from oneclaw_google_workspace.sheets.objects import (
     update_chart,
 )
 from oneclaw_google_workspace.sheets.values import USER_ENTERED, Rows, check_rows, filled_cells, formula_note
-from oneclaw_google_workspace.shown_size import room_beside
-from oneclaw_google_workspace.wording import counted, listing, passage, table_said
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence

@@ -6,8 +6,18 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from oneclaw_google_workspace.answers import compact, google_tool
-from oneclaw_google_workspace.connecting import connect
+from oneclaw_google_workspace.answers import (
+    compact,
+    counted,
+    excerpt,
+    file_id,
+    google_tool,
+    passage,
+    quoted,
+    setting_words,
+    table_said,
+)
+from oneclaw_google_workspace.client import connect
 from oneclaw_google_workspace.editors import (
     Remark,
     Replacements,
@@ -21,8 +31,7 @@ from oneclaw_google_workspace.editors import (
     rgb,
     utf16_length,
 )
-from oneclaw_google_workspace.links import file_id
-from oneclaw_google_workspace.problems import GoogleError, invalid
+from oneclaw_google_workspace.failures import GoogleError, invalid
 from oneclaw_google_workspace.slides.deck import (
     EMU_PER_POINT,
     TEXT_FIELDS,
@@ -36,7 +45,6 @@ from oneclaw_google_workspace.slides.deck import (
     title_of,
 )
 from oneclaw_google_workspace.slides.new_slides import BULLETS, fill, place_on
-from oneclaw_google_workspace.wording import counted, excerpt, passage, quoted, setting_words, table_said
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

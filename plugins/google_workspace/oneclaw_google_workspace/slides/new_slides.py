@@ -5,11 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from oneclaw_google_workspace.answers import compact, google_tool
-from oneclaw_google_workspace.connecting import connect
+from oneclaw_google_workspace.answers import compact, counted, file_id, google_tool, listing, passage, table_said
+from oneclaw_google_workspace.client import connect
 from oneclaw_google_workspace.editors import find_folder, in_folder, insertable, move_into
-from oneclaw_google_workspace.links import file_id
-from oneclaw_google_workspace.problems import GoogleError, invalid
+from oneclaw_google_workspace.failures import GoogleError, invalid
 from oneclaw_google_workspace.slides.deck import (
     TEXT_FIELDS,
     TITLE_TYPES,
@@ -21,7 +20,6 @@ from oneclaw_google_workspace.slides.deck import (
     page_size,
     title_of,
 )
-from oneclaw_google_workspace.wording import counted, listing, passage, table_said
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
