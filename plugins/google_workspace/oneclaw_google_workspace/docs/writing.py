@@ -16,7 +16,6 @@ from oneclaw_google_workspace.answers import (
     listing,
     passage,
     quoted,
-    setting_words,
     table_said,
 )
 from oneclaw_google_workspace.client import connect
@@ -31,6 +30,7 @@ from oneclaw_google_workspace.docs.document import (
     update,
 )
 from oneclaw_google_workspace.editors import (
+    Look,
     Replacements,
     find_folder,
     image_address,
@@ -51,7 +51,7 @@ if TYPE_CHECKING:
 
 DOCUMENT_TYPE = "application/vnd.google-apps.document"
 _MEDIA_TYPES = {"text": "text/plain", "markdown": "text/markdown", "html": "text/html"}
-_UNCLEAR = "Look for it by its title with drive_search_files"
+_UNCLEAR = "TextLook for it by its title with drive_search_files"
 MAX_ROWS, MAX_COLUMNS = 200, 20
 _PRESETS = {
     "bullets": "BULLET_DISC_CIRCLE_SQUARE",
@@ -450,7 +450,7 @@ def fill_requests(
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
+class TextLook(Look):
     """The new values; ``None`` for those that stay.
 
     Raises:
@@ -476,16 +476,6 @@ class Look:
             raise invalid("Give at least one format, such as bold or paragraph_style.")
         if self.link_url and not re.match(r"https?://|mailto:", self.link_url):
             raise invalid("link_url must begin with https://, http:// or mailto:; empty removes the link.")
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """The new values, by argument name."""
-        return tuple(name for name in self.__slots__ if getattr(self, name) is not None)
-
-    @property
-    def described(self) -> str:
-        """The new values, in words for a question."""
-        return ", ".join(setting_words(name, getattr(self, name)) for name in self.names)
 
     def requests(self, spans: Iterable[Span], tab_id: str | None) -> tuple[dict[str, Any], ...]:
         """Write the requests that set it.
@@ -581,7 +571,7 @@ async def docs_format(
     """Format text or paragraphs."""
     google = connect(context)
     wanted = file_id(document_id, "document_id")
-    look = Look(
+    look = TextLook(
         bold=bold,
         italic=italic,
         underline=underline,

@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from oneclaw_google_workspace.client import GoogleClient
 
 TEXT_FIELDS = "text/textElements(endIndex,paragraphMarker/bullet(nestingLevel,glyph),textRun/content,autoText/content)"
+OUTLINE_FIELDS = f"slides(objectId,pageElements(objectId,shape(shapeType,placeholder/type,{TEXT_FIELDS}),elementGroup))"
 _NUMBERED = re.compile(r"\w+[.)]")
 _LOOK = "slides_read"
 MAX_CHARACTERS = 100_000
