@@ -469,6 +469,11 @@ class TextLook(Look):
     paragraph_style: str | None = None
     alignment: str | None = None
     line_spacing: float | None = None
+    indent_start: float | None = None
+    indent_first_line: float | None = None
+    space_above: float | None = None
+    space_below: float | None = None
+    shading_color: str | None = None
     list: str | None = None
 
     def __post_init__(self) -> None:
@@ -517,9 +522,7 @@ class TextLook(Look):
         if self.text_color is not None:
             found["foregroundColor"] = {"color": {"rgbColor": rgb("text_color", self.text_color)}}
         if self.highlight_color is not None:
-            is_none = self.highlight_color.strip().lower() in ("", "none")
-            color = None if is_none else {"color": {"rgbColor": rgb("highlight_color", self.highlight_color)}}
-            found["backgroundColor"] = color
+            found["backgroundColor"] = _background("highlight_color", self.highlight_color)
         if self.link_url is not None:
             found["link"] = {"url": self.link_url} if self.link_url else None
         return found
@@ -530,7 +533,23 @@ class TextLook(Look):
             "alignment": self.alignment,
             "lineSpacing": self.line_spacing,
         }
-        return {name: value for name, value in values.items() if value is not None}
+        points = {
+            "indentStart": self.indent_start,
+            "indentFirstLine": self.indent_first_line,
+            "spaceAbove": self.space_above,
+            "spaceBelow": self.space_below,
+        }
+        found: dict[str, Any] = {name: value for name, value in values.items() if value is not None}
+        found |= {name: {"magnitude": each, "unit": "PT"} for name, each in points.items() if each is not None}
+        if self.shading_color is not None:
+            color = _background("shading_color", self.shading_color)
+            found["shading"] = None if color is None else {"backgroundColor": color}
+        return found
+
+
+def _background(name: str, color: str) -> dict[str, Any] | None:
+    """Write a colour behind text as Google wants it; ``None`` takes it away."""
+    return None if color.strip().lower() in ("", "none") else {"color": {"rgbColor": rgb(name, color)}}
 
 
 def _styling(where: dict[str, Any], key: str, style: dict[str, Any]) -> dict[str, Any]:
@@ -563,6 +582,11 @@ async def docs_format(
     paragraph_style: str | None = None,
     alignment: str | None = None,
     line_spacing: float | None = None,
+    indent_start: float | None = None,
+    indent_first_line: float | None = None,
+    space_above: float | None = None,
+    space_below: float | None = None,
+    shading_color: str | None = None,
     list: str | None = None,  # noqa: A002  # the name that the manifest gives it
     suggest: bool = False,
     *,
@@ -584,6 +608,11 @@ async def docs_format(
         paragraph_style=paragraph_style,
         alignment=alignment,
         line_spacing=line_spacing,
+        indent_start=indent_start,
+        indent_first_line=indent_first_line,
+        space_above=space_above,
+        space_below=space_below,
+        shading_color=shading_color,
         list=list,
     )
     look.requests((), None)  # its values are looked at before anything is sent
