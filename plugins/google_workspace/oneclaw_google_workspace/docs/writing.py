@@ -596,24 +596,9 @@ async def docs_format(
     google = connect(context)
     wanted = file_id(document_id, "document_id")
     look = TextLook(
-        bold=bold,
-        italic=italic,
-        underline=underline,
-        strikethrough=strikethrough,
-        font_family=font_family,
-        font_size=font_size,
-        text_color=text_color,
-        highlight_color=highlight_color,
-        link_url=link_url,
-        paragraph_style=paragraph_style,
-        alignment=alignment,
-        line_spacing=line_spacing,
-        indent_start=indent_start,
-        indent_first_line=indent_first_line,
-        space_above=space_above,
-        space_below=space_below,
-        shading_color=shading_color,
-        list=list,
+        *(bold, italic, underline, strikethrough, font_family, font_size, text_color, highlight_color, link_url),
+        *(paragraph_style, alignment, line_spacing, indent_start, indent_first_line, space_above, space_below),
+        *(shading_color, list),
     )
     look.requests((), None)  # its values are looked at before anything is sent
     has_range = start_index is not None and end_index is not None
