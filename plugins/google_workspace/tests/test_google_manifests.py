@@ -140,7 +140,7 @@ def undescribed(schema, path=""):
         yield from undescribed(each, f"{path}{name}.")
 
 
-@pytest.mark.parametrize("group", ["google_drive", "google_docs", "google_sheets", "google_slides"])
+@pytest.mark.parametrize("group", GROUPS)
 def test_every_parameter_is_described(group):
     tools = [entry for entry in manifest_of(group) if "_meta" not in entry]
 
