@@ -20,6 +20,7 @@ from messages_stream import text as messages_text
 from model_server import chunk
 from oneclaw_anthropic.answer import MessagesAnswer
 from oneclaw_gemini.answer import GeminiAnswer
+from oneclaw_google_workspace.failures import GoogleError
 from oneclaw_google_workspace.gmail.bodies import html_to_text
 from oneclaw_google_workspace.gmail.mime import (
     addresses_in,
@@ -31,7 +32,6 @@ from oneclaw_google_workspace.gmail.mime import (
     readable,
     take_apart,
 )
-from oneclaw_google_workspace.problems import GoogleError
 from oneclaw_google_workspace.sheets.book import format_reference, parse_reference
 from oneclaw_openai.chat_answer import ChatAnswer
 from oneclaw_openai.responses_answer import ResponsesAnswer

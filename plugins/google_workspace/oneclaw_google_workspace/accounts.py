@@ -1,27 +1,179 @@
-"""The Google accounts that the user has signed in to."""
+"""The Google accounts that the user has signed in to: how they sign in, service accounts (RFC 7523), access tokens."""
 
 from __future__ import annotations
 
+import json
 import os
+import time
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from oneclaw_core.http import OAuthAccount, OAuthAccounts
-from oneclaw_google_workspace.problems import GoogleError
-from oneclaw_google_workspace.scopes import EXTRA_SCOPES, SERVICES, consent_scopes, granted_access, missing_scopes
-from oneclaw_google_workspace.service import google_service
+from oneclaw_core import UsageError, remember_secret
+from oneclaw_core.http import (
+    OAuthAccount,
+    OAuthAccounts,
+    OAuthClient,
+    OAuthError,
+    OAuthService,
+    OAuthUnavailableError,
+    SecretPlace,
+    SecretStore,
+    SecretWords,
+)
+from oneclaw_google_workspace.failures import GoogleError
+from oneclaw_google_workspace.methods import address
+from oneclaw_google_workspace.scopes import (
+    EXTRA_SCOPES,
+    SCOPE_PREFIX,
+    SERVICES,
+    consent_scopes,
+    full_scope,
+    granted_access,
+    missing_scopes,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Iterator, Mapping
+    from contextlib import AbstractAsyncContextManager
+
+    import httpx
 
     from oneclaw_core import Home
-    from oneclaw_core.http import SecretPlace
     from oneclaw_google_workspace.scopes import Access
 
+ID_VARIABLE = "ONECLAW_GOOGLE_CLIENT_ID"
+SECRET_VARIABLE = "ONECLAW_GOOGLE_CLIENT_SECRET"  # noqa: S105  # the name of a variable
+HOW_TO_GET = (
+    "make one in the Google Cloud console, https://console.cloud.google.com/auth/clients, of the type desktop app, "
+    "download its client_secret.json, and sign in once with: oneclaw google login --client client_secret.json"
+)
+_NAME = "client"
+_WORDS = SecretWords(
+    "the OAuth client", "the OAuth client", "OAuth client", "oneclaw google login --client client_secret.json"
+)
+TOKEN_URL = "https://oauth2.googleapis.com/token"  # noqa: S105  # an address
+_AUTHORIZATION_URL = "https://accounts.google.com/o/oauth2/v2/auth"
+_REVOCATION_URL = "https://oauth2.googleapis.com/revoke"
 ACCOUNT_VARIABLE = "ONECLAW_GOOGLE_ACCOUNT"
 USER = "user"
 SERVICE_ACCOUNT = "service_account"
 _RELEASED = "is_released"
+_LIFETIME_SECONDS = 3600
+_CLIENT_CODES = ("invalid_client", "unauthorized_client")
+
+
+@dataclass(frozen=True, slots=True)
+class ClientIdentity:
+    """As whom OneClaw comes to Google.
+
+    Attributes:
+        client_id: public.
+        client_secret: which for a desktop app is not much of a secret, but is kept like one.
+    """
+
+    client_id: str
+    client_secret: str
+
+
+class ClientStore:
+    """The source of the client: the environment, else stored like a key.
+
+    Args:
+        home: whose client.
+        environ: the environment.
+    """
+
+    def __init__(self, home: Home, environ: Mapping[str, str] = os.environ) -> None:
+        self._home = home
+        self._environ = environ
+        self._secrets = SecretStore(home.path / "google_workspace" / "google_client.json", home.locks, _WORDS)
+
+    def get(self) -> ClientIdentity:
+        """Find the client.
+
+        Raises:
+            UsageError: there is none; the message says how to get one.
+            OneClawError: it cannot be read.
+        """
+        client_id, client_secret = self._environ.get(ID_VARIABLE), self._environ.get(SECRET_VARIABLE)
+        if client_id and client_secret:
+            return ClientIdentity(client_id, client_secret)
+        if client_id or client_secret:
+            raise UsageError(f"{ID_VARIABLE} and {SECRET_VARIABLE} must both be set, or neither")
+        with suppress(ValueError, TypeError, KeyError):
+            values = json.loads(self._secrets.get(_NAME) or "")
+            remember_secret(values["client_secret"])
+            return ClientIdentity(values["client_id"], values["client_secret"])
+        raise UsageError(f"there is no OAuth client to sign in with: {HOW_TO_GET}")
+
+    def set(self, client: ClientIdentity, *, in_file: bool = False) -> SecretPlace:
+        """Store the client.
+
+        Raises:
+            OneClawError: it cannot be stored.
+        """
+        self._home.create()
+        values = {"client_id": client.client_id, "client_secret": client.client_secret}
+        remember_secret(client.client_secret)
+        return self._secrets.set(_NAME, json.dumps(values), in_file=in_file)
+
+
+def read_client_file(text: str, file_name: str) -> ClientIdentity:
+    """Read a ``client_secret.json`` as the Cloud console gives it.
+
+    Args:
+        text: its content.
+        file_name: for messages.
+
+    Raises:
+        UsageError: it is something else.
+    """
+    with suppress(ValueError, RecursionError, TypeError, KeyError, AttributeError):
+        document = json.loads(text)
+        if document.get("type") == "service_account":
+            raise UsageError(f"{file_name} is the key of a service account: give it with --service-account")
+        if "web" in document:
+            raise UsageError(
+                f"{file_name} is an OAuth client of the type web application, which cannot be signed in to from a "
+                "command line: make one of the type desktop app"
+            )
+        values = document["installed"]
+        client_id, client_secret = values["client_id"], values["client_secret"]
+        if all(isinstance(each, str) and each.isprintable() and each for each in (client_id, client_secret)):
+            return ClientIdentity(client_id, client_secret)
+    raise UsageError(f"{file_name} is no client_secret.json of an OAuth client: {HOW_TO_GET}")
+
+
+def google_service(client: ClientIdentity | None = None) -> OAuthService:
+    """Describe Google.
+
+    Args:
+        client: who signs in; not needed for what is signed in already.
+
+    Raises:
+        SettingsError: the address of a stand-in for Google is not acceptable.
+    """
+    return OAuthService(
+        name="google",
+        title="Google",
+        sign_in_command="oneclaw google login --account {account}",
+        authorization_endpoint=address(_AUTHORIZATION_URL),
+        token_endpoint=address(TOKEN_URL),
+        revocation_endpoint=address(_REVOCATION_URL),
+        client_id=client.client_id if client else "",
+        client_secret=client.client_secret if client else None,
+        # Says whose account it is, so that status can show it and an extension goes to the same one.
+        identity_scopes=("openid", "userinfo.email"),
+        scope_prefix=SCOPE_PREFIX,
+        authorization_parameters={
+            "access_type": "offline",
+            # Without it Google gives no refresh token to a user who has agreed before.
+            "prompt": "consent",
+        },
+        issuer="https://accounts.google.com",
+        ended_codes=frozenset({"account_disabled", "deleted_client"}),
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,3 +341,142 @@ def _chosen_of(usable: list[Account], chosen: str) -> Account:
         f"Tools may not use an account {chosen[:100]!r}. They may use: {', '.join(each.label for each in usable)}. The "
         "user can release another one with: oneclaw google use --also NAME",
     )
+
+
+def read_key(text: str, file_name: str) -> dict[str, Any]:
+    """Read the key file of a service account.
+
+    Args:
+        text: its content.
+        file_name: for messages.
+
+    Raises:
+        UsageError: it is no such key.
+    """
+    try:
+        key: dict[str, Any] = json.loads(text)
+        is_key = key["type"] == "service_account" and all(
+            isinstance(key[name], str) for name in ("client_email", "private_key", "client_id")
+        )
+    except (ValueError, RecursionError, TypeError, KeyError):
+        is_key = False
+    if not is_key:
+        raise UsageError(f"{file_name} is no key of a service account: make one in the Google Cloud console, as JSON")
+    remember_secret(key["private_key"])
+    return key
+
+
+def assertion_form(stored: OAuthAccount, secret: Mapping[str, Any]) -> dict[str, str] | None:
+    """Make the request for an access token of a service account; ``None`` for the account of a user.
+
+    Args:
+        stored: the account.
+        secret: its key.
+
+    Raises:
+        GoogleError: the key is damaged.
+    """
+    account = Account.of(stored)
+    if account.kind != SERVICE_ACCOUNT:
+        return None
+    from google.auth import crypt, jwt
+
+    now = int(time.time())
+    try:
+        signer = crypt.RSASigner.from_service_account_info(secret)  # type: ignore[no-untyped-call]
+        claims = {
+            "iss": secret["client_email"],
+            "sub": account.email,
+            "aud": TOKEN_URL,
+            "scope": " ".join(map(full_scope, account.scopes)),
+            "iat": now,
+            "exp": now + _LIFETIME_SECONDS,
+        }
+        assertion: bytes = jwt.encode(signer, claims)  # type: ignore[no-untyped-call]
+    except (ValueError, KeyError, TypeError):
+        raise GoogleError(
+            "not_available",
+            f"The key of the service account {account.name} is damaged. The user can give it again with: "
+            f"oneclaw google login --account {account.name} --service-account FILE --subject EMAIL",
+        ) from None
+    return {"grant_type": "urn:ietf:params:oauth:grant-type:jwt-bearer", "assertion": assertion.decode()}
+
+
+def google_oauth(
+    book: AccountBook,
+    client: ClientIdentity | None = None,
+    open_http: Callable[[], AbstractAsyncContextManager[httpx.AsyncClient]] | None = None,
+) -> OAuthClient:
+    """Make what signs in to Google and gets access tokens.
+
+    Args:
+        book: the accounts.
+        client: who signs in; not needed for what is signed in already.
+        open_http: gives an HTTP client for a request, by default one for services that the user has chosen.
+    """
+    service = google_service(client)
+    if open_http is None:
+        return OAuthClient(service, book.stored, renewal=assertion_form)
+    return OAuthClient(service, book.stored, open_http=open_http, renewal=assertion_form)
+
+
+class TokenSource:
+    """Access tokens of one account.
+
+    Args:
+        oauth: gets them.
+        account: whose.
+    """
+
+    def __init__(self, oauth: OAuthClient, account: Account) -> None:
+        self._oauth = oauth
+        self._account = account
+
+    async def token(self, *, refused: str | None = None) -> str:
+        """Return a token that is valid as far as is known.
+
+        Args:
+            refused: a token that Google has just refused.
+
+        Raises:
+            GoogleError: Google gives none; the message says what the user can do.
+            OneClawError: the sign-in cannot be read.
+        """
+        with refusals_explained(self._account):
+            return await self._oauth.access_token(self._account.name, refused=refused)
+
+
+@contextmanager
+def refusals_explained(account: Account) -> Iterator[None]:
+    """Turn what the sign-in service refuses into what a model is told about Google.
+
+    Raises:
+        GoogleError: in the place of an ``OAuthError``.
+    """
+    try:
+        yield
+    except OAuthError as error:
+        raise GoogleError(error.error_type, _explained(account, error)) from None
+
+
+def _explained(account: Account, error: OAuthError) -> str:
+    login = f"oneclaw google login --account {account.name}"
+    if isinstance(error, OAuthUnavailableError) or not error.code:
+        return str(error)
+    if account.kind == SERVICE_ACCOUNT:
+        if error.code in ("unauthorized_client", "access_denied"):
+            return (
+                f"The service account {account.name} may not act for {account.email}. An administrator of the domain "
+                "can allow it at https://admin.google.com/ac/owl/domainwidedelegation, for the scopes: "
+                f"{', '.join(map(full_scope, account.scopes))}"
+            )
+        return (
+            f"Google does not accept the service account {account.name} ({error.description}). The user can give its "
+            f"key again with: {login} --service-account FILE --subject EMAIL"
+        )
+    if error.code in _CLIENT_CODES:
+        return (
+            f"Google does not accept the OAuth client that {account.name} was signed in with ({error.description}). "
+            f"The user can sign in with another one: {login} --client client_secret.json"
+        )
+    return str(error)

@@ -4,18 +4,24 @@ from __future__ import annotations
 
 import asyncio
 import json
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, nullcontext
 from typing import TYPE_CHECKING, Any, Literal
 
-from oneclaw_google_workspace import changes
-from oneclaw_google_workspace.api_request import ApiRequest, api_request
-from oneclaw_google_workspace.apis import address
-from oneclaw_google_workspace.call_arguments import FILE_SERVICES, files_named
-from oneclaw_google_workspace.failures import error_for, lacking_scopes, read_failure, reading_only, unclear
-from oneclaw_google_workspace.problems import GoogleError
-from oneclaw_google_workspace.retrying import Patience
-from oneclaw_google_workspace.scopes import missing_scopes
-from oneclaw_google_workspace.wording import one_line
+from oneclaw_google_workspace.accounts import AccountBook, TokenSource, google_oauth
+from oneclaw_google_workspace.answers import FILE_SERVICES, chosen_account, files_named, one_line
+from oneclaw_google_workspace.failures import (
+    GoogleError,
+    Patience,
+    changes_sent,
+    error_for,
+    lacking_scopes,
+    note_change,
+    read_failure,
+    reading_only,
+    unclear,
+)
+from oneclaw_google_workspace.methods import ApiRequest, address, api_request
+from oneclaw_google_workspace.scopes import Need, login_options, missing_scopes
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterable, AsyncIterator, Awaitable, Callable, Mapping, Sequence
@@ -25,10 +31,8 @@ if TYPE_CHECKING:
 
     from oneclaw_core import ToolContext
     from oneclaw_google_workspace.accounts import Account
-    from oneclaw_google_workspace.downloads import Download
     from oneclaw_google_workspace.failures import Failure
-    from oneclaw_google_workspace.scopes import Need
-    from oneclaw_google_workspace.tokens import TokenSource
+    from oneclaw_google_workspace.transfers import Download
 
 MAX_ANSWER_BYTES = 64 * 1024 * 1024
 CONNECT_SECONDS = 10
@@ -36,7 +40,6 @@ ALONE_SECONDS = 25
 SILENCE_SECONDS = 60
 # What is left of the tool's timeout when a call stops waiting by itself, to say what may have been done.
 MARGIN_SECONDS = 3
-
 Harm = Literal["organize", "write", "send", "share", "forward", "delete"]
 """The harm that a change can do; the last part of its permission."""
 
@@ -230,7 +233,7 @@ class GoogleClient:
         Raises:
             GoogleError: nothing worked out at all, such as for want of a sign-in.
         """
-        from oneclaw_google_workspace.batch import send_batch
+        from oneclaw_google_workspace.transfers import send_batch
 
         return await send_batch(self, requests)
 
@@ -245,7 +248,7 @@ class GoogleClient:
         Raises:
             GoogleError: it did not work out.
         """
-        from oneclaw_google_workspace.uploads import send_upload
+        from oneclaw_google_workspace.transfers import send_upload
 
         return await send_upload(self, request, source, media_type)
 
@@ -268,7 +271,7 @@ class GoogleClient:
         Raises:
             GoogleError: it did not work out.
         """
-        from oneclaw_google_workspace.downloads import receive
+        from oneclaw_google_workspace.transfers import receive
 
         return await receive(self, request, request.url, target, max_bytes=max_bytes, check=check)
 
@@ -288,7 +291,7 @@ class GoogleClient:
         Raises:
             GoogleError: it did not work out.
         """
-        from oneclaw_google_workspace.downloads import receive
+        from oneclaw_google_workspace.transfers import receive
 
         return await receive(self, request, link, target, max_bytes=max_bytes)
 
@@ -363,7 +366,7 @@ class GoogleClient:
             async with asyncio.timeout(left):
                 yield
         except TimeoutError:
-            if changes.sent():
+            if changes_sent():
                 raise unclear(request, "The time of this call was up before Google had answered") from None
             message = "Google has not answered in time, and nothing was changed. Try again later."
             raise GoogleError("timeout", message) from None
@@ -436,7 +439,7 @@ class GoogleClient:
             raise RuntimeError(f"{request.method.id} changes something: await google.ask(...) comes before it")
         token = await self._tokens.token(refused=refused)
         if not request.method.is_reading:
-            changes.note(request.method.id)
+            note_change(request.method.id)
         return token
 
     async def _once(
@@ -534,3 +537,24 @@ def _unreachable(error: httpx.HTTPError) -> GoogleError:
 
 def _reason(error: httpx.HTTPError) -> str:
     return " ".join(str(error).split())[:200] or type(error).__name__
+
+
+def connect(context: ToolContext, need: Need | None = None) -> GoogleClient:
+    """Make the client of a tool call, for the account that it names or the default one; nothing is sent yet.
+
+    Args:
+        context: of the call.
+        need: what it needs of the sign-in; by default, what the tool always does.
+
+    Raises:
+        GoogleError: no one is signed in, or not for what the tool needs, or the user has not released the account; the
+            message names the command to run.
+        OneClawError: the sign-in cannot be read.
+    """
+    need = need or Need.of_tool(context.tool_name)
+    book = AccountBook(context.services.home)
+    account = book.for_tools(login_options(need.service, need.scopes), chosen_account())
+    if missing_scopes(need.scopes, account.scopes):
+        raise GoogleError("not_available", lacking_scopes(account, need, need.scopes))
+    oauth = google_oauth(book, open_http=lambda: nullcontext(context.service_http))
+    return GoogleClient(context, account, need, TokenSource(oauth, account), is_usual=account.name == book.default_name)

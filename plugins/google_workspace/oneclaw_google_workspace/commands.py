@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -11,13 +12,12 @@ from oneclaw_core import OneClawError, UsageError, find_home
 from oneclaw_core.cli import read_input_line, run_async
 from oneclaw_core.http import SecretPlace
 from oneclaw_google_workspace.accounts import SERVICE_ACCOUNT, USER, Account, AccountBook
-from oneclaw_google_workspace.scopes import SCOPE_CHOICES, SERVICES, USUAL_SERVICES
+from oneclaw_google_workspace.scopes import SCOPE_CHOICES, SERVICES, USUAL_SERVICES, consent_scopes, missing_scopes
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Awaitable, Callable, Mapping, Sequence
 
-    from oneclaw_core.http import OAuthClient
-    from oneclaw_google_workspace.sign_in import SignIn
+    from oneclaw_core.http import OAuthClient, OAuthGrant
 
 _PLACES = {
     SecretPlace.KEYRING: "in the system keyring",
@@ -25,6 +25,110 @@ _PLACES = {
 }
 _DEFAULT_NAME = "default"
 _PERMISSIONS_PAGE = "https://myaccount.google.com/connections"
+
+
+@dataclass(frozen=True, slots=True)
+class SignIn:
+    """The services that a user wants to sign in for.
+
+    Attributes:
+        name: of the account.
+        services: keys of :data:`~oneclaw_google_workspace.scopes.SERVICES`.
+        read_only: those for which only reading tools are to work.
+        scopes: all that is asked for, without ``https://www.googleapis.com/auth/``.
+        email: of the account, if it is known.
+        is_released: True if tools may use it when a call names it.
+    """
+
+    name: str
+    services: tuple[str, ...]
+    read_only: tuple[str, ...]
+    scopes: tuple[str, ...]
+    email: str | None = None
+    is_released: bool = False
+
+    @classmethod
+    def of(
+        cls, name: str, known: Account | None, services: Sequence[str], *, is_read_only: bool, extra: Sequence[str]
+    ) -> SignIn:
+        """Work out what to ask for: what is given, and what the account has already.
+
+        Args:
+            name: of the account.
+            known: what it has already; ``None`` for a new one.
+            services: what is given; none are all that the account has.
+            is_read_only: whether those are for reading only from now on. Otherwise, those that are given get write
+                access, and the others stay as they are.
+            extra: further scopes.
+        """
+        had = known or Account(name, USER, None, (), ())
+        together = tuple(dict.fromkeys([*had.services, *services]))
+        narrowed = set(services or had.services) if is_read_only else set()
+        widened = set() if is_read_only else set(services)
+        read_only = tuple(each for each in together if each in narrowed or each in {*had.read_only} - widened)
+        added = dict.fromkeys([*(scope for scope in had.scopes if scope in SCOPE_CHOICES), *extra])
+        scopes = dict.fromkeys(consent_scopes(together, read_only=read_only, extra=added))
+        wanted = tuple(scope for scope in scopes if not _is_covered(scope, scopes))
+        return cls(name, together, read_only, wanted, had.email, had.is_released)
+
+
+@dataclass(frozen=True, slots=True)
+class SignedIn:
+    """The outcome.
+
+    Attributes:
+        account: with what was granted.
+        grant: the tokens.
+        missing: what was asked for and not granted.
+    """
+
+    account: Account
+    grant: OAuthGrant
+    missing: tuple[str, ...]
+
+
+async def sign_in(
+    wanted: SignIn,
+    oauth: OAuthClient,
+    *,
+    open_browser: bool,
+    show: Callable[[str], None],
+    read_line: Callable[[], Awaitable[str | None]],
+) -> SignedIn:
+    """Have the user agree in a browser; nothing is stored yet.
+
+    Args:
+        wanted: what for.
+        oauth: with the OAuth client to sign in as.
+        open_browser: see :meth:`OAuthClient.sign_in`.
+        show: the same.
+        read_line: the same.
+
+    Raises:
+        OneClawError: it did not work out.
+    """
+    grant = await oauth.authorize(
+        scopes=wanted.scopes, email=wanted.email, open_browser=open_browser, show=show, read_line=read_line
+    )
+    if grant.refresh_token is None:
+        raise OneClawError(
+            "Google gives no lasting access: remove OneClaw's at https://myaccount.google.com/connections, and sign in "
+            "again"
+        )
+    oauth.check_same_user(wanted.name, wanted.email, grant)
+    scopes = grant.scopes or ()
+    if not scopes:
+        raise OneClawError("nothing was granted in the browser: run the command again, and leave the ticks")
+    email = grant.email or wanted.email
+    account = Account(wanted.name, USER, email, scopes, wanted.services, wanted.read_only, wanted.is_released)
+    return SignedIn(account, grant, tuple(missing_scopes(wanted.scopes, scopes)))
+
+
+def _is_covered(scope: str, others: Mapping[str, None]) -> bool:
+    """Return True if a scope is redundant, since a requested one for the same data allows more."""
+    if scope == "gmail.readonly":
+        return "gmail.modify" in others
+    return scope.endswith(".readonly") and scope.removesuffix(".readonly") in others
 
 
 @click.group()
@@ -83,9 +187,7 @@ def login(
     An account that is signed in can be signed in again. Your browser asks what OneClaw may do. It needs an OAuth
     client of your own, from the Google Cloud console.
     """
-    from oneclaw_google_workspace.oauth_client import ClientStore, read_client_file
-    from oneclaw_google_workspace.sign_in import SignIn
-    from oneclaw_google_workspace.tokens import google_oauth
+    from oneclaw_google_workspace.accounts import ClientStore, google_oauth, read_client_file
 
     if bool(service_account) != bool(subject):
         raise UsageError("--service-account and --subject belong together")
@@ -118,7 +220,7 @@ def login(
 @click.pass_context
 def status(context: click.Context, as_json: bool, check: bool) -> None:
     """Show the accounts, and what tools may read and write."""
-    from oneclaw_google_workspace.tokens import google_oauth
+    from oneclaw_google_workspace.accounts import google_oauth
 
     book = AccountBook(find_home())
     documents = [_document(account, book) for account in book.list().values()]
@@ -160,7 +262,7 @@ def use(name: str, is_released: bool | None) -> None:
 @click.option("--account", "name", help="Which account; by default the default one.")
 def logout(name: str | None) -> None:
     """Forget an account, and take OneClaw's access back at Google."""
-    from oneclaw_google_workspace.tokens import google_oauth
+    from oneclaw_google_workspace.accounts import google_oauth
 
     book = AccountBook(find_home())
     name = name or book.default_name
@@ -199,8 +301,6 @@ async def _sign_in(
     wanted: SignIn, oauth: OAuthClient, *, open_browser: bool, in_file: bool
 ) -> tuple[Account, SecretPlace, tuple[str, ...]]:
     """Sign in with a browser; return the account, where its secret is, and what was not granted."""
-    from oneclaw_google_workspace.sign_in import sign_in
-
     signed_in = await sign_in(wanted, oauth, open_browser=open_browser, show=_show_line, read_line=read_input_line)
     account = signed_in.account
     place = await oauth.save(account.stored, signed_in.grant, in_file=in_file)
@@ -211,8 +311,7 @@ async def _take_key(
     wanted: SignIn, oauth: OAuthClient, path: str, subject: str, *, in_file: bool
 ) -> tuple[Account, SecretPlace, tuple[str, ...]]:
     """Take the key of a service account, and ask Google for access, so that what is wrong with it is said now."""
-    from oneclaw_google_workspace.service_accounts import assertion_form, read_key
-    from oneclaw_google_workspace.tokens import refusals_explained
+    from oneclaw_google_workspace.accounts import assertion_form, read_key, refusals_explained
 
     key = read_key(_read(path), path)
     account = Account(
@@ -224,7 +323,7 @@ async def _take_key(
 
 
 async def _problem(oauth: OAuthClient, account: Account) -> str | None:
-    from oneclaw_google_workspace.tokens import refusals_explained
+    from oneclaw_google_workspace.accounts import refusals_explained
 
     try:
         with refusals_explained(account):

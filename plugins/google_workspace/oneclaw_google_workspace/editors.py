@@ -7,18 +7,24 @@ deletes threads of all three alike.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
-from oneclaw_google_workspace.answers import compact, from_outside
-from oneclaw_google_workspace.api_request import api_request
-from oneclaw_google_workspace.failures import lacking_scopes
-from oneclaw_google_workspace.links import file_id
-from oneclaw_google_workspace.problems import GoogleError, invalid
+from oneclaw_google_workspace.answers import (
+    compact,
+    excerpt,
+    file_id,
+    from_outside,
+    json_length,
+    listing,
+    passage,
+    quoted,
+    setting_words,
+)
+from oneclaw_google_workspace.failures import GoogleError, invalid, lacking_scopes
+from oneclaw_google_workspace.methods import api_request
 from oneclaw_google_workspace.scopes import missing_scopes
-from oneclaw_google_workspace.shown_size import json_length
-from oneclaw_google_workspace.wording import excerpt, listing, passage, quoted
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -79,6 +85,21 @@ def rgb(name: str, text: str) -> dict[str, float]:
     digits = match[1] if len(match[1]) == 6 else "".join(2 * digit for digit in match[1])
     parts = zip(("red", "green", "blue"), range(0, 6, 2), strict=True)
     return {part: round(int(digits[at : at + 2], 16) / 255, 4) for part, at in parts}
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """New values of formats, by the names of arguments; ``None`` for what stays."""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the arguments that set something."""
+        return tuple(field.name for field in fields(self) if getattr(self, field.name) is not None)
+
+    @property
+    def described(self) -> str:
+        """Words for the question to the user."""
+        return ", ".join(setting_words(name, getattr(self, name)) for name in self.names)
 
 
 def image_address(url: str | None) -> str:

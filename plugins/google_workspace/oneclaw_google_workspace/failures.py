@@ -1,21 +1,26 @@
-"""The meanings of Google's refusals and what to do about them; without I/O."""
+"""What goes wrong between a tool and Google: the errors that a model sees, what they mean, trying again, deadlines."""
 
 from __future__ import annotations
 
+import asyncio
 import json
+import random
+from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from oneclaw_google_workspace.problems import GoogleError
+from oneclaw_core import OneClawError
 from oneclaw_google_workspace.scopes import SERVICES, login_options, missing_scopes
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Coroutine, Mapping
 
+    from oneclaw_core import ToolContext
     from oneclaw_google_workspace.accounts import Account
-    from oneclaw_google_workspace.api_request import ApiRequest
+    from oneclaw_google_workspace.methods import ApiRequest
     from oneclaw_google_workspace.scopes import Need
 
+_sent: ContextVar[list[str] | None] = ContextVar("google_changes_sent", default=None)
 _RATE_LIMITS = frozenset(
     {
         "rateLimitExceeded",
@@ -48,6 +53,69 @@ _LOOKING = {
     "tasks.": "tasks_list",
 }
 _LONGEST_PAUSE_SECONDS = 86_400.0
+MAX_TRIES = 5
+# All waiting of one tool call together; the shortest timeout of a tool is 30 s.
+MAX_WAIT_SECONDS = 20.0
+FIRST_PAUSE_SECONDS = 1.0
+MAX_PAUSE_SECONDS = 8.0
+# Less than a request leaves, which says more about what was sent.
+MARGIN_SECONDS = 1.0
+_CLEAN_UP_SECONDS = 0.5
+
+
+class GoogleError(OneClawError):
+    """A tool cannot do what it was asked; becomes the tool's result.
+
+    Attributes:
+        error_type: ``not_available`` (no one is signed in, or not for this), ``permission_denied``, ``not_found``,
+            ``validation_error``, ``conflict``, ``rate_limited``, ``quota_exceeded``, ``service_unavailable``,
+            ``unknown_outcome`` (it may have been done or not) or ``execution_error``.
+        status: of the HTTP response behind it, ``None`` if there was none.
+        reasons: Google's own words for it, such as ``notFound``.
+        was_unclear: whether a try before the last one may have been carried out.
+    """
+
+    was_unclear = False
+
+    def __init__(
+        self, error_type: str, message: str, *, status: int | None = None, reasons: frozenset[str] = frozenset()
+    ) -> None:
+        super().__init__(message)
+        self.error_type = error_type
+        self.status = status
+        self.reasons = reasons
+
+
+def invalid(message: str) -> GoogleError:
+    """Make the error for arguments that do not go together.
+
+    Args:
+        message: a sentence that says what to give instead.
+    """
+    return GoogleError("validation_error", message)
+
+
+def begin_changes() -> list[str]:
+    """Begin a tool call.
+
+    Returns:
+        The ids of the methods that have changed something, filled as the call goes on.
+    """
+    sent: list[str] = []
+    _sent.set(sent)
+    return sent
+
+
+def note_change(method_id: str) -> None:
+    """Remember that a method that changes something is being sent."""
+    sent = _sent.get()
+    if sent is not None:
+        sent.append(method_id)
+
+
+def changes_sent() -> list[str]:
+    """List the ids of the methods that have changed something in this tool call."""
+    return _sent.get() or []
 
 
 @dataclass(frozen=True, slots=True)
@@ -240,3 +308,76 @@ def _retry_after(headers: Mapping[str, str]) -> float | None:
         return min(max(0.0, (moment - datetime.now(UTC)).total_seconds()), _LONGEST_PAUSE_SECONDS)
     except (ValueError, TypeError, OverflowError):
         return None
+
+
+class Patience:
+    """The rest of the time that one tool call may wait for Google to recover."""
+
+    def __init__(self) -> None:
+        self._left_seconds = MAX_WAIT_SECONDS
+
+    async def wait(self, tries: int, retry_after_seconds: float | None) -> bool:
+        """Wait before another try.
+
+        Args:
+            tries: how often it was tried so far, from 1.
+            retry_after_seconds: how long Google asks to wait, if it does; that goes before our own pauses.
+
+        Returns:
+            Whether to try again; if not, nothing was waited for.
+        """
+        if tries >= MAX_TRIES:
+            return False
+        if retry_after_seconds is not None:
+            pause = retry_after_seconds
+        else:
+            # Full jitter: those who failed at the same moment do not come back at the same moment.
+            longest = min(FIRST_PAUSE_SECONDS * 2 ** (tries - 1), MAX_PAUSE_SECONDS)
+            pause = random.uniform(0, longest)  # noqa: S311  # no secret
+        if pause > self._left_seconds:
+            return False
+        self._left_seconds -= pause
+        await asyncio.sleep(pause)
+        return True
+
+
+async def in_call_time(context: ToolContext, work: Coroutine[Any, Any, Any]) -> Any:
+    """Run the work of a tool call for as long as the call may take; what the user is asked meanwhile does not count.
+
+    Args:
+        context: of the call.
+        work: what the tool does.
+
+    Returns:
+        What it returns.
+
+    Raises:
+        GoogleError: the time is up; ``unknown_outcome`` if a change was sent.
+    """
+    task = asyncio.ensure_future(work)
+    try:
+        while not task.done():
+            left = context.remaining_seconds() - MARGIN_SECONDS
+            if left <= 0:
+                break
+            await asyncio.wait({task}, timeout=min(left, 1.0))
+        if task.done():
+            return task.result()
+    finally:
+        if not task.done():
+            task.cancel()
+            await asyncio.wait({task}, timeout=_CLEAN_UP_SECONDS)
+    raise _out_of_time()
+
+
+def _out_of_time() -> GoogleError:
+    sent = changes_sent()
+    if not sent:
+        return GoogleError(
+            "timeout", "The time of this call was up, and nothing was changed. Try again with less at once."
+        )
+    return GoogleError(
+        "unknown_outcome",
+        "The time of this call was up after a change was sent, so it may have been done, in whole or in part. "
+        f"{how_to_look(sent[-1])} before trying again.",
+    )

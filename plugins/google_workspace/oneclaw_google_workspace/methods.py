@@ -1,15 +1,85 @@
-"""The methods of Google's APIs that the tools use, as Google's Discovery documents describe them."""
+"""The methods of Google's APIs that the tools use, as Google's Discovery documents describe them, and requests."""
 
 from __future__ import annotations
 
+import json
+import os
+import re
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote, urlencode, urlsplit
 
-from oneclaw_google_workspace.apis import APIS
+from oneclaw_core import SettingsError
+from oneclaw_google_workspace.failures import invalid
 
 if TYPE_CHECKING:
-    from oneclaw_google_workspace.apis import Api
+    from collections.abc import Mapping
+
+BASE_VARIABLE = "ONECLAW_GOOGLE_API_BASE"
+_LOOPBACK = ("127.0.0.1", "localhost", "::1")
+_PARAMETER = re.compile(r"\{(\+?)(\w+)\}")
+
+
+@dataclass(frozen=True, slots=True)
+class Api:
+    """One of Google's APIs.
+
+    Attributes:
+        title: as it is called in the Google Cloud console.
+        host: where it is, which is also its name there.
+        batch_path: where many requests go at once.
+        service: the host's name in the Cloud console.
+    """
+
+    title: str
+    host: str
+    batch_path: str = "/batch"
+    service: str = ""
+
+    @property
+    def switch_on_url(self) -> str:
+        """The page where the owner of a Cloud project switches it on."""
+        return f"https://console.cloud.google.com/apis/library/{self.service or self.host}"
+
+
+APIS = {
+    "gmail": Api("Gmail API", "gmail.googleapis.com"),
+    "drive": Api("Google Drive API", "www.googleapis.com", "/batch/drive/v3", "drive.googleapis.com"),
+    "calendar": Api("Google Calendar API", "www.googleapis.com", "/batch/calendar/v3", "calendar-json.googleapis.com"),
+    "people": Api("People API", "people.googleapis.com"),
+    "docs": Api("Google Docs API", "docs.googleapis.com"),
+    "sheets": Api("Google Sheets API", "sheets.googleapis.com"),
+    "slides": Api("Google Slides API", "slides.googleapis.com"),
+    "forms": Api("Google Forms API", "forms.googleapis.com"),
+    "tasks": Api("Google Tasks API", "tasks.googleapis.com"),
+    "chat": Api("Google Chat API", "chat.googleapis.com"),
+    "meet": Api("Google Meet API", "meet.googleapis.com"),
+    "keep": Api("Google Keep API", "keep.googleapis.com"),
+}
+"""By the first word of the ids of their methods."""
+
+
+def address(url: str, environ: Mapping[str, str] = os.environ) -> str:
+    """Return the address for requests to a Google URL.
+
+    That is the URL itself, unless ``ONECLAW_GOOGLE_API_BASE`` names a stand-in: then everything goes there, with the
+    host as the first part of the path.
+
+    Args:
+        url: an ``https`` URL.
+        environ: the environment.
+
+    Raises:
+        SettingsError: the stand-in's address is neither ``https`` nor on this machine: tokens would go unprotected.
+    """
+    base = environ.get(BASE_VARIABLE)
+    if not base:
+        return url
+    parts = urlsplit(base)
+    if not (parts.scheme == "https" or (parts.scheme == "http" and parts.hostname in _LOOPBACK)):
+        raise SettingsError(f"{BASE_VARIABLE} must be an https URL, or an http URL on this machine")
+    return f"{base.rstrip('/')}/{url.removeprefix('https://')}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,3 +244,106 @@ def _method(line: str) -> Method:
 
 METHODS = MappingProxyType({method.id: method for method in map(_method, _TABLE.split("\n")[1:-1])})
 """By id."""
+
+
+@dataclass(frozen=True, slots=True)
+class ApiRequest:
+    """A request to a method of an API.
+
+    Attributes:
+        method: what is called.
+        target: path and query.
+        body: what is sent as JSON, ``None`` for nothing.
+        is_repeatable: whether it can be sent again when no one knows whether it was carried out.
+        unclear_hint: how to find out whether it was.
+    """
+
+    method: Method
+    target: str
+    body: Mapping[str, Any] | None
+    is_repeatable: bool
+    unclear_hint: str = ""
+
+    @property
+    def url(self) -> str:
+        """The target."""
+        return f"https://{self.method.api.host}{self.target}"
+
+    @property
+    def upload_url(self) -> str:
+        """The target folder when a file is uploaded."""
+        return f"https://{self.method.api.host}/upload{self.target}"
+
+    @property
+    def content(self) -> bytes | None:
+        """The body as it is sent; half a character (a lone surrogate) becomes a question mark."""
+        return None if self.body is None else json.dumps(self.body, ensure_ascii=False).encode(errors="replace")
+
+
+def api_request(
+    called: str | Method,
+    *,
+    body: Mapping[str, Any] | None = None,
+    fields: str | None = None,
+    is_repeatable: bool | None = None,
+    unclear_hint: str = "",
+    **parameters: Any,
+) -> ApiRequest:
+    """Build a request.
+
+    Args:
+        called: the method, or its id in :data:`~oneclaw_google_workspace.methods.METHODS`, such as
+            ``tasks.tasks.list``.
+        body: of the request, as JSON data.
+        fields: the parts of the answer that are wanted, such as ``items(id,title),nextPageToken``; without it, all.
+        is_repeatable: whether it can be sent again when no one knows whether it was carried out; by default what the
+            method says. Give ``True`` to a POST that carries an id or a revision of your own.
+        unclear_hint: what a model should look at to find out whether it was carried out, such as ``Look for it with
+            tasks_list``.
+        parameters: of path and query, by the names that Google gives them; ``None`` is left out, a list is repeated.
+
+    Raises:
+        GoogleError: a parameter of the path is empty.
+        KeyError: there is no such method, or a parameter of the path is missing; a fault of the caller's.
+    """
+    method = METHODS[called] if isinstance(called, str) else called
+    rest = dict(parameters)
+    if method.takes_all_drives:
+        rest.setdefault("supportsAllDrives", True)
+
+    def fill(match: re.Match[str]) -> str:
+        name, value = match[2], str(rest.pop(match[2]))
+        if not value.strip("/ "):
+            raise invalid(f"{name} must not be empty.")
+        if not match[1]:
+            return _segment(value)
+        return "/".join(map(_segment, value.split("/")))
+
+    path = _PARAMETER.sub(fill, method.path)
+    query = [(name, _text(each)) for name, value in rest.items() for each in _values(value)]
+    if fields is not None:
+        query.append(("fields", fields))
+    return ApiRequest(
+        method,
+        f"{path}?{urlencode(query, errors='replace')}" if query else path,
+        body,
+        method.is_repeatable if is_repeatable is None else is_repeatable,
+        unclear_hint,
+    )
+
+
+def _segment(value: str) -> str:
+    # Dots alone would be taken for a step up when the path is normalised; Google has no ids of that kind.
+    if value in (".", ".."):
+        raise invalid(f"{value!r} is no id.")
+    return quote(value, safe="", errors="replace")
+
+
+def _values(value: Any) -> list[Any]:
+    if value is None:
+        return []
+    return list(value) if isinstance(value, list | tuple) else [value]
+
+
+def _text(value: Any) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from google_oauth import CLIENT_ID, CLIENT_SECRET
 from google_server import GoogleServer
-from oneclaw_google_workspace import retrying
+from oneclaw_google_workspace import failures
 from oneclaw_google_workspace.accounts import SERVICE_ACCOUNT, USER, Account, AccountBook
 from oneclaw_google_workspace.scopes import SERVICES, consent_scopes
 
@@ -28,7 +28,7 @@ _load_manifest_once = cache(load_manifest)
 @contextmanager
 def stand_in(monkeypatch):
     """Google for as long as the context lasts; a request that does not fit Google's description fails it at its end."""
-    monkeypatch.setattr(retrying, "FIRST_PAUSE_SECONDS", 0.001)
+    monkeypatch.setattr(failures, "FIRST_PAUSE_SECONDS", 0.001)
     with GoogleServer() as server:
         monkeypatch.setenv("ONECLAW_GOOGLE_API_BASE", server.url)
         yield server

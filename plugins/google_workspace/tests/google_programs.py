@@ -32,7 +32,7 @@ IMPORTED = (
     "oneclaw_core.sessions.migrations",
     "oneclaw_core.sessions.sqlite_backend",
     "oneclaw_core.tools.function",
-    "oneclaw_google_workspace.connecting",
+    "oneclaw_google_workspace.client",
     "oneclaw_core.http.oauth.client",
     "yaml",
 )

@@ -125,7 +125,7 @@ def test_a_wrong_name_in_the_environment_is_still_said(two, monkeypatch):
 
 
 def test_signing_in_again_keeps_an_account_released(two, empty_home):
-    from oneclaw_google_workspace.sign_in import SignIn
+    from oneclaw_google_workspace.commands import SignIn
 
     use("--also", "private")
     known = AccountBook(empty_home).get("private")

@@ -6,18 +6,19 @@ import pytest
 from google_server import GoogleServer
 from hypothesis import given
 from hypothesis import strategies as st
-from oneclaw_google_workspace.answers import compact, parted
-from oneclaw_google_workspace.problems import GoogleError
-from oneclaw_google_workspace.wording import (
+from oneclaw_google_workspace.answers import (
+    compact,
     counted,
     excerpt,
     listing,
     one_line,
+    parted,
     passage,
     quoted,
     setting_words,
     table_said,
 )
+from oneclaw_google_workspace.failures import GoogleError
 
 BROKEN = "Google's answer does not have the form that its documentation describes"
 READS = [

@@ -6,7 +6,7 @@ from zipfile import ZipFile
 
 import pytest
 from google_discovery import DOCUMENTS, described_methods, document_of
-from oneclaw_google_workspace.apis import APIS
+from oneclaw_google_workspace.failures import GoogleError
 from oneclaw_google_workspace.google_api.catalogue import (
     CATALOGUE,
     HARMS,
@@ -19,7 +19,7 @@ from oneclaw_google_workspace.google_api.catalogue import (
     write_catalogue,
 )
 from oneclaw_google_workspace.google_api.finding import details, find_methods, summary
-from oneclaw_google_workspace.problems import GoogleError
+from oneclaw_google_workspace.methods import APIS
 from oneclaw_google_workspace.scopes import SERVICES
 
 from oneclaw_core.tools.manifest import load_manifest

@@ -6,11 +6,11 @@ from urllib.parse import urlsplit
 import pytest
 from google_api_arguments import random_arguments
 from google_discovery import check_body, find_method, read_query
-from oneclaw_google_workspace.api_request import api_request
+from oneclaw_google_workspace.failures import GoogleError
 from oneclaw_google_workspace.google_api.catalogue import HARMS, READ, api_methods
 from oneclaw_google_workspace.google_api.finding import check_body as check_ours
 from oneclaw_google_workspace.google_api.finding import checked_parameters
-from oneclaw_google_workspace.problems import GoogleError
+from oneclaw_google_workspace.methods import api_request
 
 SETS = 100
 

@@ -1,7 +1,7 @@
 """Batches: each part has a separate outcome, whatever happens to the others."""
 
 import pytest
-from oneclaw_google_workspace.batch import read_parts
+from oneclaw_google_workspace.transfers import read_parts
 
 
 def deliver(google, count):

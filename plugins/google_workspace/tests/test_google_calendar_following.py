@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from oneclaw_google_workspace.calendar.times import parted, shifted
-from oneclaw_google_workspace.problems import GoogleError
+from oneclaw_google_workspace.failures import GoogleError
 
 pytestmark = pytest.mark.one_python
 

@@ -4,9 +4,9 @@ import asyncio
 import time
 
 import pytest
-from oneclaw_google_workspace import changes
+from oneclaw_google_workspace import failures
 from oneclaw_google_workspace.answers import google_tool
-from oneclaw_google_workspace.deadlines import MARGIN_SECONDS
+from oneclaw_google_workspace.failures import MARGIN_SECONDS
 
 from oneclaw_core import PermissionDeniedError, ToolContext
 
@@ -32,7 +32,7 @@ def result_of(work, seconds=0.1):
 
 def test_a_call_whose_work_goes_on_after_a_change_says_where_to_look():
     async def work(context):
-        changes.note("tasks.tasks.insert")
+        failures.note_change("tasks.tasks.insert")
         await asyncio.sleep(60)
 
     result = result_of(work)

@@ -427,6 +427,34 @@ def test_every_format_is_sent_as_google_wants_it(google, docs, desk):
     assert sent["writeControl"]["requiredRevisionId"]
 
 
+def test_paragraphs_are_indented_spaced_and_shaded(docs, desk):
+    document = docs.add("Notes", "A quotation")
+
+    answer = desk(
+        "docs_format",
+        document_id=document,
+        match_text="A quotation",
+        indent_start=36,
+        indent_first_line=0,
+        space_above=6,
+        space_below=12.5,
+        shading_color="#eeeeee",
+    )
+
+    assert answer["applied"] == ["indent_start", "indent_first_line", "space_above", "space_below", "shading_color"]
+    assert 'indent_start "36"' in desk.asked[-1][1]
+    (paragraph,) = [each["paragraph"] for each in body(docs, document) if "paragraph" in each]
+    style = paragraph["paragraphStyle"]
+    points = [style[name] for name in ("indentStart", "indentFirstLine", "spaceAbove", "spaceBelow")]
+    assert points == [{"magnitude": each, "unit": "PT"} for each in (36, 0, 6, 12.5)]
+    color = {"red": 0.9333, "green": 0.9333, "blue": 0.9333}
+    assert style["shading"] == {"backgroundColor": {"color": {"rgbColor": color}}}
+
+    desk("docs_format", document_id=document, match_text="A quotation", shading_color="none")
+    (paragraph,) = [each["paragraph"] for each in body(docs, document) if "paragraph" in each]
+    assert "shading" not in paragraph["paragraphStyle"]
+
+
 def test_lists_are_made_from_the_back_and_taken_away(docs, desk):
     document = docs.add("Plan", "one", "\ttwo", "x", "one")
 

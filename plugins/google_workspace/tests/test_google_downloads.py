@@ -1,8 +1,8 @@
 """Downloads: to whom the access token goes, and what is put together from pieces."""
 
 import pytest
-from oneclaw_google_workspace import downloads
-from oneclaw_google_workspace.problems import GoogleError
+from oneclaw_google_workspace import transfers
+from oneclaw_google_workspace.failures import GoogleError
 
 pytestmark = pytest.mark.lowest_versions
 
@@ -21,13 +21,13 @@ pytestmark = pytest.mark.lowest_versions
     ],
 )
 def test_the_access_token_goes_to_googles_own_hosts_only(link, is_wanted):
-    assert downloads._wants_token(link) is is_wanted
+    assert transfers._wants_token(link) is is_wanted
 
 
 @pytest.mark.parametrize("link", ["http://docs.google.com/x", "file:///etc/passwd", "//docs.google.com/x", ""])
 def test_a_link_that_is_not_secure_is_not_followed(link):
     with pytest.raises(GoogleError, match="not secure"):
-        downloads._wants_token(link)
+        transfers._wants_token(link)
 
 
 def test_another_part_than_was_asked_for_is_not_taken_for_the_rest(google, desk):

@@ -7,9 +7,9 @@ from google_desk import sign_in
 from google_drive_service import EXCEL, GOOGLE, WORD
 from hypothesis import given
 from hypothesis import strategies as st
+from oneclaw_google_workspace.answers import size_text
 from oneclaw_google_workspace.drive import transfers
 from oneclaw_google_workspace.drive.files import decoded, media_type_of, safe_name
-from oneclaw_google_workspace.wording import size_text
 
 from oneclaw_core import PermissionAnswer
 

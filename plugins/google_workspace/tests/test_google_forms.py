@@ -6,8 +6,15 @@ import pytest
 from google_desk import sign_in
 from hypothesis import given
 from hypothesis import strategies as st
-from oneclaw_google_workspace.forms.questions import check_questions, item_of, item_row
-from oneclaw_google_workspace.forms.responses import Question, questions_of, since_filter, tally
+from oneclaw_google_workspace.forms.forms import (
+    Question,
+    check_questions,
+    item_of,
+    item_row,
+    questions_of,
+    since_filter,
+    tally,
+)
 
 from oneclaw_core import PermissionAnswer
 

@@ -11,6 +11,7 @@ import pytest
 from google_gmail_mime import payload, written_mail
 from hypothesis import given
 from hypothesis import strategies as st
+from oneclaw_google_workspace.failures import GoogleError
 from oneclaw_google_workspace.gmail.bodies import html_to_text
 from oneclaw_google_workspace.gmail.messages import with_exact_dates
 from oneclaw_google_workspace.gmail.mime import (
@@ -27,7 +28,6 @@ from oneclaw_google_workspace.gmail.mime import (
     take_apart,
 )
 from oneclaw_google_workspace.gmail.outgoing import AttachedFile, OutgoingMail, Thread, thread_of, written
-from oneclaw_google_workspace.problems import GoogleError
 
 TEXTS = st.text(st.characters(exclude_categories=("Cs",)), max_size=60)
 

@@ -3,8 +3,8 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from oneclaw_google_workspace.links import file_id
-from oneclaw_google_workspace.problems import GoogleError
+from oneclaw_google_workspace.answers import file_id
+from oneclaw_google_workspace.failures import GoogleError
 
 IDS = st.text("abcXYZ019_-", min_size=2, max_size=44)
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from google_arguments import least_arguments, wrong_arguments
 from google_desk import make_home, open_home, stand_in
-from oneclaw_google_workspace import GROUPS, client, retrying
+from oneclaw_google_workspace import GROUPS, client, failures
 from oneclaw_google_workspace.scopes import SERVICES, TOOL_SCOPES, service_of
 
 MOST_TOKENS_OF_A_GROUP = 2_600
@@ -140,7 +140,7 @@ def undescribed(schema, path=""):
         yield from undescribed(each, f"{path}{name}.")
 
 
-@pytest.mark.parametrize("group", ["google_drive", "google_docs", "google_sheets", "google_slides"])
+@pytest.mark.parametrize("group", GROUPS)
 def test_every_parameter_is_described(group):
     tools = [entry for entry in manifest_of(group) if "_meta" not in entry]
 
@@ -154,7 +154,7 @@ def test_every_parameter_is_described(group):
 
 @pytest.mark.parametrize("name", WRITING)
 def test_a_tool_that_writes_waits_longer_than_its_requests(name):
-    most_of_one = client.ALONE_SECONDS + client.CONNECT_SECONDS + client.SILENCE_SECONDS + retrying.MAX_WAIT_SECONDS
+    most_of_one = client.ALONE_SECONDS + client.CONNECT_SECONDS + client.SILENCE_SECONDS + failures.MAX_WAIT_SECONDS
 
     assert TOOLS[name]["timeout_seconds"] > most_of_one + client.MARGIN_SECONDS
 

@@ -5,7 +5,7 @@ import asyncio
 import pytest
 from click.testing import CliRunner
 from google_desk import Desk, give_database, open_home, sign_in
-from oneclaw_google_workspace.call_arguments import files_in
+from oneclaw_google_workspace.answers import files_in
 from oneclaw_google_workspace.commands import google as command
 
 from oneclaw_core import PermissionAnswer
@@ -53,6 +53,27 @@ def test_sharing_with_a_domain_is_granted_by_its_name(google, home, tmp_path):
     ]
     grants = [Grant("google.drive.share", "example.com")]
     assert outcomes(home, tmp_path, grants, *calls) == [None, "permission_denied", "permission_denied"]
+
+
+def test_what_is_granted_for_tidying_up_covers_nothing_worse(google, home, tmp_path):
+    gmail, drive = google.services["gmail"], google.services["drive"]
+    gmail.forwarding_addresses = {"bo@example.net": "accepted"}
+    mail, file = gmail.deliver("Bo <bo@example.net>", "Hello"), drive.add("Budget")
+    calls = [
+        ("gmail_archive", {"message_ids": [mail]}),
+        ("gmail_send", {"to": ["bo@example.net"], **MAIL}),
+        ("gmail_trash", {"message_ids": [mail]}),
+        ("drive_manage_file", {"action": "star", "file_ids": [file]}),
+        ("drive_share_file", {"file_id": file, "type": "anyone"}),
+        ("drive_manage_file", {"action": "trash", "file_ids": [file]}),
+        ("gmail_label_manage", {"action": "create", "name": "Bills"}),
+        ("gmail_filter_manage", {"action": "create", "query": "x", "forward_to": "bo@example.net"}),
+    ]
+
+    grants = [Grant(f"google.{service}.organize") for service in ("gmail", "drive", "gmail_settings")]
+
+    no = "permission_denied"
+    assert outcomes(home, tmp_path, grants, *calls) == [None, no, no, None, no, no, None, no]
 
 
 def test_a_grant_for_a_file_is_for_it_alone(google, home, tmp_path):

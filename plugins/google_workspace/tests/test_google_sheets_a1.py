@@ -4,7 +4,7 @@ import pytest
 from google_sheets_cells import letters, number_of
 from hypothesis import given
 from hypothesis import strategies as st
-from oneclaw_google_workspace.problems import GoogleError
+from oneclaw_google_workspace.failures import GoogleError
 from oneclaw_google_workspace.sheets.book import (
     MAX_COLUMNS,
     MAX_ROWS,

@@ -3,9 +3,9 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from oneclaw_google_workspace.problems import GoogleError
+from oneclaw_google_workspace.failures import GoogleError
 from oneclaw_google_workspace.sheets.book import Area, Place, Tab
-from oneclaw_google_workspace.sheets.formatting import Format, color_style, requests_for
+from oneclaw_google_workspace.sheets.objects import Format, color_style, requests_for
 
 pytestmark = pytest.mark.one_python
 

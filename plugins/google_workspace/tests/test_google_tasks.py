@@ -4,7 +4,7 @@ import pytest
 from google_tasks_service import DEFAULT_LIST
 from hypothesis import given
 from hypothesis import strategies as st
-from oneclaw_google_workspace.tasks.tools import in_order
+from oneclaw_google_workspace.tasks import in_order
 
 from oneclaw_core import PermissionAnswer
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from google_desk import sign_in
 from google_server import GoogleServer
 from obeying_model import ObeyingModel
-from oneclaw_google_workspace import retrying
+from oneclaw_google_workspace import failures
 from public_names import PublicNames
 from secrets_at_stake import SECRETS, leaks
 
@@ -141,7 +141,7 @@ class Machine:
         for folder in (self.user_home, self.project, self.outside):
             folder.mkdir()
         self._lay_secrets()
-        patch.setattr(retrying, "FIRST_PAUSE_SECONDS", 0.001)
+        patch.setattr(failures, "FIRST_PAUSE_SECONDS", 0.001)
         for server in (self.google, self.web, self.model.server):
             self._stack.enter_context(server)
         self._environ(patch)

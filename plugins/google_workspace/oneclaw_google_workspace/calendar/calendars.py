@@ -6,11 +6,10 @@ from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, time, timedelta
 from typing import TYPE_CHECKING, Any
 
-from oneclaw_google_workspace.answers import compact, from_outside, google_tool
+from oneclaw_google_workspace.answers import compact, from_outside, google_tool, passage, quoted
 from oneclaw_google_workspace.calendar.times import find_zone, first_moment, read_when, rfc3339, zone_for
-from oneclaw_google_workspace.connecting import connect
-from oneclaw_google_workspace.problems import invalid
-from oneclaw_google_workspace.wording import passage, quoted
+from oneclaw_google_workspace.client import connect
+from oneclaw_google_workspace.failures import invalid
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence

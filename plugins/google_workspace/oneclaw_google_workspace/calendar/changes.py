@@ -7,8 +7,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
-from oneclaw_google_workspace.answers import compact, google_tool
-from oneclaw_google_workspace.api_request import api_request
+from oneclaw_google_workspace.answers import compact, google_tool, listing, passage, quoted
 from oneclaw_google_workspace.calendar.events import (
     addresses_of,
     attachment_bodies,
@@ -38,9 +37,9 @@ from oneclaw_google_workspace.calendar.times import (
     span_text,
     zone_for,
 )
-from oneclaw_google_workspace.connecting import connect
-from oneclaw_google_workspace.problems import GoogleError, invalid
-from oneclaw_google_workspace.wording import listing, passage, quoted
+from oneclaw_google_workspace.client import connect
+from oneclaw_google_workspace.failures import GoogleError, invalid
+from oneclaw_google_workspace.methods import api_request
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

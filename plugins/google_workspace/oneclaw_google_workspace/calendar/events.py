@@ -10,11 +10,10 @@ from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
 from oneclaw_core import untrusted
-from oneclaw_google_workspace.answers import compact, from_outside, google_tool
+from oneclaw_google_workspace.answers import compact, counted, from_outside, google_tool, listing, passage, quoted
 from oneclaw_google_workspace.calendar.times import find_zone, first_moment, needs_zone, read_when, rfc3339, zone_for
-from oneclaw_google_workspace.connecting import connect
-from oneclaw_google_workspace.problems import invalid
-from oneclaw_google_workspace.wording import counted, listing, passage, quoted
+from oneclaw_google_workspace.client import connect
+from oneclaw_google_workspace.failures import invalid
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence

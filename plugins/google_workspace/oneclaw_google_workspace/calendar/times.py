@@ -13,8 +13,8 @@ from datetime import UTC, date, datetime, time, timedelta
 from typing import TYPE_CHECKING, Any
 from zoneinfo import ZoneInfo
 
-from oneclaw_google_workspace.api_request import api_request
-from oneclaw_google_workspace.problems import invalid
+from oneclaw_google_workspace.failures import invalid
+from oneclaw_google_workspace.methods import api_request
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

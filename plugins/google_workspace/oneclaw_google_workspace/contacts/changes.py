@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from oneclaw_google_workspace.answers import compact, google_tool
-from oneclaw_google_workspace.connecting import connect
+from oneclaw_google_workspace.answers import compact, counted, google_tool, listing, quoted
+from oneclaw_google_workspace.client import connect
 from oneclaw_google_workspace.contacts.people import (
     FULL_MASK,
     FULL_PERSON_FIELDS,
@@ -18,8 +18,7 @@ from oneclaw_google_workspace.contacts.people import (
     get_people,
     name_of,
 )
-from oneclaw_google_workspace.problems import GoogleError, invalid
-from oneclaw_google_workspace.wording import counted, listing, quoted
+from oneclaw_google_workspace.failures import GoogleError, invalid
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -8,10 +8,9 @@ from dataclasses import dataclass
 from datetime import date
 from typing import TYPE_CHECKING, Any
 
-from oneclaw_google_workspace.answers import compact, from_outside, google_tool
-from oneclaw_google_workspace.connecting import connect
-from oneclaw_google_workspace.problems import invalid
-from oneclaw_google_workspace.wording import listing, passage
+from oneclaw_google_workspace.answers import compact, from_outside, google_tool, listing, passage
+from oneclaw_google_workspace.client import connect
+from oneclaw_google_workspace.failures import invalid
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from oneclaw_google_workspace.answers import compact, google_tool
-from oneclaw_google_workspace.connecting import connect
+from oneclaw_google_workspace.answers import compact, counted, excerpt, file_id, google_tool, listing, passage, quoted
+from oneclaw_google_workspace.client import connect
 from oneclaw_google_workspace.editors import (
     insertable,
     is_office_file,
@@ -15,9 +15,7 @@ from oneclaw_google_workspace.editors import (
     utf16_length,
     utf16_slice,
 )
-from oneclaw_google_workspace.links import file_id
-from oneclaw_google_workspace.problems import GoogleError, invalid
-from oneclaw_google_workspace.wording import counted, excerpt, listing, passage, quoted
+from oneclaw_google_workspace.failures import GoogleError, invalid
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence

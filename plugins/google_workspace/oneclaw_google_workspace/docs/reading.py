@@ -7,8 +7,17 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 from oneclaw_core import untrusted
-from oneclaw_google_workspace.answers import compact, from_outside, google_tool
-from oneclaw_google_workspace.connecting import connect
+from oneclaw_google_workspace.answers import (
+    beginning_within,
+    compact,
+    excerpt,
+    file_id,
+    from_outside,
+    google_tool,
+    quoted,
+    room_beside,
+)
+from oneclaw_google_workspace.client import connect
 from oneclaw_google_workspace.docs.document import (
     NO_TEXT,
     match,
@@ -32,10 +41,7 @@ from oneclaw_google_workspace.editors import (
     made_id,
     threads_by_drive,
 )
-from oneclaw_google_workspace.links import file_id
-from oneclaw_google_workspace.problems import GoogleError, invalid
-from oneclaw_google_workspace.shown_size import beginning_within, room_beside
-from oneclaw_google_workspace.wording import excerpt, quoted
+from oneclaw_google_workspace.failures import GoogleError, invalid
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

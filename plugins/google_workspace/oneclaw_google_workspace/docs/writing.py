@@ -6,9 +6,19 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from oneclaw_google_workspace.answers import compact, from_outside, google_tool
-from oneclaw_google_workspace.api_request import api_request
-from oneclaw_google_workspace.connecting import connect
+from oneclaw_google_workspace.answers import (
+    compact,
+    counted,
+    excerpt,
+    file_id,
+    from_outside,
+    google_tool,
+    listing,
+    passage,
+    quoted,
+    table_said,
+)
+from oneclaw_google_workspace.client import connect
 from oneclaw_google_workspace.docs.document import (
     Place,
     Span,
@@ -20,6 +30,7 @@ from oneclaw_google_workspace.docs.document import (
     update,
 )
 from oneclaw_google_workspace.editors import (
+    Look,
     Replacements,
     find_folder,
     image_address,
@@ -28,9 +39,8 @@ from oneclaw_google_workspace.editors import (
     rgb,
     utf16_length,
 )
-from oneclaw_google_workspace.links import file_id
-from oneclaw_google_workspace.problems import GoogleError, invalid
-from oneclaw_google_workspace.wording import counted, excerpt, listing, passage, quoted, setting_words, table_said
+from oneclaw_google_workspace.failures import GoogleError, invalid
+from oneclaw_google_workspace.methods import api_request
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -41,7 +51,7 @@ if TYPE_CHECKING:
 
 DOCUMENT_TYPE = "application/vnd.google-apps.document"
 _MEDIA_TYPES = {"text": "text/plain", "markdown": "text/markdown", "html": "text/html"}
-_UNCLEAR = "Look for it by its title with drive_search_files"
+_UNCLEAR = "TextLook for it by its title with drive_search_files"
 MAX_ROWS, MAX_COLUMNS = 200, 20
 _PRESETS = {
     "bullets": "BULLET_DISC_CIRCLE_SQUARE",
@@ -440,7 +450,7 @@ def fill_requests(
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
+class TextLook(Look):
     """The new values; ``None`` for those that stay.
 
     Raises:
@@ -459,6 +469,11 @@ class Look:
     paragraph_style: str | None = None
     alignment: str | None = None
     line_spacing: float | None = None
+    indent_start: float | None = None
+    indent_first_line: float | None = None
+    space_above: float | None = None
+    space_below: float | None = None
+    shading_color: str | None = None
     list: str | None = None
 
     def __post_init__(self) -> None:
@@ -466,16 +481,6 @@ class Look:
             raise invalid("Give at least one format, such as bold or paragraph_style.")
         if self.link_url and not re.match(r"https?://|mailto:", self.link_url):
             raise invalid("link_url must begin with https://, http:// or mailto:; empty removes the link.")
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """The new values, by argument name."""
-        return tuple(name for name in self.__slots__ if getattr(self, name) is not None)
-
-    @property
-    def described(self) -> str:
-        """The new values, in words for a question."""
-        return ", ".join(setting_words(name, getattr(self, name)) for name in self.names)
 
     def requests(self, spans: Iterable[Span], tab_id: str | None) -> tuple[dict[str, Any], ...]:
         """Write the requests that set it.
@@ -517,9 +522,7 @@ class Look:
         if self.text_color is not None:
             found["foregroundColor"] = {"color": {"rgbColor": rgb("text_color", self.text_color)}}
         if self.highlight_color is not None:
-            is_none = self.highlight_color.strip().lower() in ("", "none")
-            color = None if is_none else {"color": {"rgbColor": rgb("highlight_color", self.highlight_color)}}
-            found["backgroundColor"] = color
+            found["backgroundColor"] = _background("highlight_color", self.highlight_color)
         if self.link_url is not None:
             found["link"] = {"url": self.link_url} if self.link_url else None
         return found
@@ -530,7 +533,23 @@ class Look:
             "alignment": self.alignment,
             "lineSpacing": self.line_spacing,
         }
-        return {name: value for name, value in values.items() if value is not None}
+        points = {
+            "indentStart": self.indent_start,
+            "indentFirstLine": self.indent_first_line,
+            "spaceAbove": self.space_above,
+            "spaceBelow": self.space_below,
+        }
+        found: dict[str, Any] = {name: value for name, value in values.items() if value is not None}
+        found |= {name: {"magnitude": each, "unit": "PT"} for name, each in points.items() if each is not None}
+        if self.shading_color is not None:
+            color = _background("shading_color", self.shading_color)
+            found["shading"] = None if color is None else {"backgroundColor": color}
+        return found
+
+
+def _background(name: str, color: str) -> dict[str, Any] | None:
+    """Write a colour behind text as Google wants it; ``None`` takes it away."""
+    return None if color.strip().lower() in ("", "none") else {"color": {"rgbColor": rgb(name, color)}}
 
 
 def _styling(where: dict[str, Any], key: str, style: dict[str, Any]) -> dict[str, Any]:
@@ -563,6 +582,11 @@ async def docs_format(
     paragraph_style: str | None = None,
     alignment: str | None = None,
     line_spacing: float | None = None,
+    indent_start: float | None = None,
+    indent_first_line: float | None = None,
+    space_above: float | None = None,
+    space_below: float | None = None,
+    shading_color: str | None = None,
     list: str | None = None,  # noqa: A002  # the name that the manifest gives it
     suggest: bool = False,
     *,
@@ -571,20 +595,10 @@ async def docs_format(
     """Format text or paragraphs."""
     google = connect(context)
     wanted = file_id(document_id, "document_id")
-    look = Look(
-        bold=bold,
-        italic=italic,
-        underline=underline,
-        strikethrough=strikethrough,
-        font_family=font_family,
-        font_size=font_size,
-        text_color=text_color,
-        highlight_color=highlight_color,
-        link_url=link_url,
-        paragraph_style=paragraph_style,
-        alignment=alignment,
-        line_spacing=line_spacing,
-        list=list,
+    look = TextLook(
+        *(bold, italic, underline, strikethrough, font_family, font_size, text_color, highlight_color, link_url),
+        *(paragraph_style, alignment, line_spacing, indent_start, indent_first_line, space_above, space_below),
+        *(shading_color, list),
     )
     look.requests((), None)  # its values are looked at before anything is sent
     has_range = start_index is not None and end_index is not None

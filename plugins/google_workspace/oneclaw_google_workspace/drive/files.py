@@ -9,11 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from oneclaw_core.tools import INVISIBLE_CHARACTERS
-from oneclaw_google_workspace.answers import compact
+from oneclaw_google_workspace.answers import compact, file_id, read_moment
 from oneclaw_google_workspace.editors import FOLDER_TYPE
-from oneclaw_google_workspace.links import file_id
-from oneclaw_google_workspace.moments import read_moment
-from oneclaw_google_workspace.problems import invalid
+from oneclaw_google_workspace.failures import invalid
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from oneclaw_google_workspace.answers import compact, failed, from_outside, google_tool
-from oneclaw_google_workspace.api_request import api_request
-from oneclaw_google_workspace.connecting import connect
+from oneclaw_google_workspace.answers import compact, failed, from_outside, google_tool, listing, passage
+from oneclaw_google_workspace.client import connect
 from oneclaw_google_workspace.drive.files import (
     FILE_FIELDS,
     PERMISSION_FIELDS,
@@ -22,13 +21,13 @@ from oneclaw_google_workspace.drive.files import (
 )
 from oneclaw_google_workspace.drive.transfers import ROOT, checked_name, folder_name, target_folder
 from oneclaw_google_workspace.editors import FOLDER_TYPE
-from oneclaw_google_workspace.problems import GoogleError, invalid
-from oneclaw_google_workspace.wording import listing, passage
+from oneclaw_google_workspace.failures import GoogleError, invalid
+from oneclaw_google_workspace.methods import api_request
 
 if TYPE_CHECKING:
     from oneclaw_core import ToolContext
-    from oneclaw_google_workspace.api_request import ApiRequest
     from oneclaw_google_workspace.client import GoogleClient, Harm
+    from oneclaw_google_workspace.methods import ApiRequest
 
 _VIEWS = {"shared_with_me": "sharedWithMe = true", "starred": "starred = true", "trash": "trashed = true"}
 _MAX_DRIVES = 100

@@ -6,11 +6,10 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from oneclaw_google_workspace.answers import compact, failed, google_tool, parted
-from oneclaw_google_workspace.connecting import connect
+from oneclaw_google_workspace.answers import compact, failed, google_tool, listing, parted, passage
+from oneclaw_google_workspace.client import connect
 from oneclaw_google_workspace.drive.files import PERMISSION_FIELDS, is_inherited, moment, permission_row, refer, who
-from oneclaw_google_workspace.problems import GoogleError, invalid
-from oneclaw_google_workspace.wording import listing, passage
+from oneclaw_google_workspace.failures import GoogleError, invalid
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

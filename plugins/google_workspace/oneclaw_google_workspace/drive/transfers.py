@@ -12,9 +12,17 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 from oneclaw_core import untrusted
-from oneclaw_google_workspace.answers import compact, from_outside, google_tool
-from oneclaw_google_workspace.api_request import api_request
-from oneclaw_google_workspace.connecting import connect
+from oneclaw_google_workspace.answers import (
+    beginning_within,
+    compact,
+    from_outside,
+    google_tool,
+    listing,
+    passage,
+    room_beside,
+    size_text,
+)
+from oneclaw_google_workspace.client import connect
 from oneclaw_google_workspace.drive.files import (
     DEFAULT_EXPORTS,
     EXPORT_TYPES,
@@ -35,16 +43,15 @@ from oneclaw_google_workspace.drive.files import (
     size_of,
 )
 from oneclaw_google_workspace.editors import FOLDER_TYPE, find_folder
-from oneclaw_google_workspace.problems import GoogleError, invalid
-from oneclaw_google_workspace.shown_size import beginning_within, room_beside
-from oneclaw_google_workspace.wording import listing, passage, size_text
+from oneclaw_google_workspace.failures import GoogleError, invalid
+from oneclaw_google_workspace.methods import api_request
 
 if TYPE_CHECKING:
     from oneclaw_core import ToolContext
-    from oneclaw_google_workspace.api_request import ApiRequest
     from oneclaw_google_workspace.client import GoogleClient
-    from oneclaw_google_workspace.downloads import Download
     from oneclaw_google_workspace.editors import Folder
+    from oneclaw_google_workspace.methods import ApiRequest
+    from oneclaw_google_workspace.transfers import Download
 
 _OPERATION_FIELDS = "name,done,error(code,message),response"
 _FIRST_PAUSE_SECONDS = 0.5

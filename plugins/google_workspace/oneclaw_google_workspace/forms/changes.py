@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from oneclaw_google_workspace.answers import compact, google_tool
-from oneclaw_google_workspace.connecting import connect
+from oneclaw_google_workspace.answers import compact, counted, google_tool, listing, passage, quoted
+from oneclaw_google_workspace.client import connect
 from oneclaw_google_workspace.editors import find_folder, in_folder, move_into
-from oneclaw_google_workspace.forms.questions import (
+from oneclaw_google_workspace.failures import GoogleError, invalid
+from oneclaw_google_workspace.forms.forms import (
     check_questions,
     create_requests,
     edit_link,
@@ -17,11 +18,9 @@ from oneclaw_google_workspace.forms.questions import (
     publish_row,
     publish_state,
     questions_in,
+    read_form,
 )
-from oneclaw_google_workspace.forms.questions import is_quiz as is_quiz_form
-from oneclaw_google_workspace.forms.responses import read_form
-from oneclaw_google_workspace.problems import GoogleError, invalid
-from oneclaw_google_workspace.wording import counted, listing, passage, quoted
+from oneclaw_google_workspace.forms.forms import is_quiz as is_quiz_form
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

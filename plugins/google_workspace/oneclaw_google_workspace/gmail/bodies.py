@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from html import escape, unescape
 from typing import TYPE_CHECKING, Any
 
+from oneclaw_google_workspace.answers import counted, passage
+from oneclaw_google_workspace.failures import GoogleError
 from oneclaw_google_workspace.gmail.hidden_text import blank, blank_hidden, visible_text
 from oneclaw_google_workspace.gmail.mime import (
     decoded,
@@ -22,8 +24,6 @@ from oneclaw_google_workspace.gmail.mime import (
     take_apart,
     without_filling,
 )
-from oneclaw_google_workspace.problems import GoogleError
-from oneclaw_google_workspace.wording import counted, passage
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

@@ -6,14 +6,12 @@ import asyncio
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from oneclaw_google_workspace.answers import compact, google_tool
-from oneclaw_google_workspace.connecting import connect
-from oneclaw_google_workspace.failures import lacking_scopes, reading_only
+from oneclaw_google_workspace.answers import compact, counted, google_tool, listing, quoted
+from oneclaw_google_workspace.client import connect
+from oneclaw_google_workspace.failures import GoogleError, invalid, lacking_scopes, reading_only
 from oneclaw_google_workspace.gmail.labels import MailLabels
 from oneclaw_google_workspace.gmail.mime import mail_address
-from oneclaw_google_workspace.problems import GoogleError, invalid
 from oneclaw_google_workspace.scopes import Need, missing_scopes
-from oneclaw_google_workspace.wording import counted, listing, quoted
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -6,12 +6,11 @@ import re
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
-from oneclaw_google_workspace.answers import compact, failed, google_tool, parted
-from oneclaw_google_workspace.api_request import api_request
-from oneclaw_google_workspace.connecting import connect
+from oneclaw_google_workspace.answers import compact, counted, failed, google_tool, listing, parted, quoted
+from oneclaw_google_workspace.client import connect
+from oneclaw_google_workspace.failures import GoogleError, invalid
 from oneclaw_google_workspace.gmail.mime import FORBIDDEN, called
-from oneclaw_google_workspace.problems import GoogleError, invalid
-from oneclaw_google_workspace.wording import counted, listing, quoted
+from oneclaw_google_workspace.methods import api_request
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

@@ -9,9 +9,18 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from oneclaw_core import untrusted
-from oneclaw_google_workspace.answers import compact, failed, from_outside, google_tool, parted
-from oneclaw_google_workspace.api_request import api_request
-from oneclaw_google_workspace.connecting import connect
+from oneclaw_google_workspace.answers import (
+    beginning_within,
+    compact,
+    failed,
+    from_outside,
+    google_tool,
+    json_length,
+    parted,
+    room_beside,
+)
+from oneclaw_google_workspace.client import connect
+from oneclaw_google_workspace.failures import GoogleError, invalid
 from oneclaw_google_workspace.gmail.bodies import Body, content_of, read_body
 from oneclaw_google_workspace.gmail.labels import MailLabels
 from oneclaw_google_workspace.gmail.mime import (
@@ -24,8 +33,7 @@ from oneclaw_google_workspace.gmail.mime import (
     shown_addresses,
     take_apart,
 )
-from oneclaw_google_workspace.problems import GoogleError, invalid
-from oneclaw_google_workspace.shown_size import beginning_within, json_length, room_beside
+from oneclaw_google_workspace.methods import api_request
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

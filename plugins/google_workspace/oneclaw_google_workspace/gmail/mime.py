@@ -21,8 +21,8 @@ from html import unescape
 from typing import TYPE_CHECKING, Any
 
 from oneclaw_core.tools import INVISIBLE_CHARACTERS
+from oneclaw_google_workspace.failures import invalid
 from oneclaw_google_workspace.gmail.hidden_text import visible_text
-from oneclaw_google_workspace.problems import invalid
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

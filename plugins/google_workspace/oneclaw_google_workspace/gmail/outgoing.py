@@ -19,10 +19,10 @@ from email.policy import EmailPolicy
 from html import escape
 from typing import TYPE_CHECKING, Any
 
+from oneclaw_google_workspace.answers import PASSAGE_CHARACTERS, passage, quoted, size_text
+from oneclaw_google_workspace.failures import GoogleError, invalid
 from oneclaw_google_workspace.gmail.bodies import content_of, html_said, html_to_text
 from oneclaw_google_workspace.gmail.mime import FORBIDDEN, readable
-from oneclaw_google_workspace.problems import GoogleError, invalid
-from oneclaw_google_workspace.wording import PASSAGE_CHARACTERS, passage, quoted, size_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

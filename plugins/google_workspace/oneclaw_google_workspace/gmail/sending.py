@@ -9,9 +9,9 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
-from oneclaw_google_workspace.answers import compact, google_tool
-from oneclaw_google_workspace.api_request import api_request
-from oneclaw_google_workspace.connecting import connect
+from oneclaw_google_workspace.answers import PASSAGE_CHARACTERS, compact, google_tool, listing, passage, quoted
+from oneclaw_google_workspace.client import connect
+from oneclaw_google_workspace.failures import GoogleError, invalid
 from oneclaw_google_workspace.gmail.bodies import forwarded_files, forwarded_original, quoted_original, read_body
 from oneclaw_google_workspace.gmail.mime import (
     MailAddress,
@@ -38,8 +38,7 @@ from oneclaw_google_workspace.gmail.outgoing import (
     thread_of,
     write_mail,
 )
-from oneclaw_google_workspace.problems import GoogleError, invalid
-from oneclaw_google_workspace.wording import PASSAGE_CHARACTERS, listing, passage, quoted
+from oneclaw_google_workspace.methods import api_request
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from oneclaw_google_workspace.accounts import SERVICE_ACCOUNT
-from oneclaw_google_workspace.answers import compact, google_tool
-from oneclaw_google_workspace.connecting import connect
+from oneclaw_google_workspace.answers import compact, google_tool, passage, read_moment
+from oneclaw_google_workspace.client import connect
+from oneclaw_google_workspace.failures import GoogleError, invalid
 from oneclaw_google_workspace.gmail.bodies import html_said, html_to_text
 from oneclaw_google_workspace.gmail.filters import (
     FILTER_FIELDS,
@@ -20,9 +21,6 @@ from oneclaw_google_workspace.gmail.filters import (
 )
 from oneclaw_google_workspace.gmail.labels import LABEL_FIELDS, MailLabels, label_row
 from oneclaw_google_workspace.gmail.mime import FORBIDDEN, mail_address, moment
-from oneclaw_google_workspace.moments import read_moment
-from oneclaw_google_workspace.problems import GoogleError, invalid
-from oneclaw_google_workspace.wording import passage
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping

@@ -14,19 +14,28 @@ from email.utils import getaddresses
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
-from oneclaw_google_workspace.answers import from_outside, google_tool
-from oneclaw_google_workspace.api_request import api_request
-from oneclaw_google_workspace.call_arguments import files_in
-from oneclaw_google_workspace.connecting import connect
+from oneclaw_google_workspace.answers import (
+    beginning_within,
+    excerpt,
+    files_in,
+    from_outside,
+    google_tool,
+    json_length,
+    listing,
+    passage,
+    quoted,
+    room_beside,
+    size_text,
+)
+from oneclaw_google_workspace.client import connect
 from oneclaw_google_workspace.drive.files import media_type_of, place_for, safe_name
 from oneclaw_google_workspace.drive.transfers import new_id
 from oneclaw_google_workspace.editors import FOLDER_TYPE
+from oneclaw_google_workspace.failures import GoogleError, invalid
 from oneclaw_google_workspace.google_api.catalogue import READ, api_methods, harm_of, reader_of
 from oneclaw_google_workspace.google_api.finding import check_body, checked_parameters, method_of
-from oneclaw_google_workspace.problems import GoogleError, invalid
+from oneclaw_google_workspace.methods import api_request
 from oneclaw_google_workspace.scopes import EXTRA_SCOPES, SERVICES, Need
-from oneclaw_google_workspace.shown_size import beginning_within, json_length, room_beside
-from oneclaw_google_workspace.wording import excerpt, listing, passage, quoted, size_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -34,9 +43,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from oneclaw_core import ToolContext
-    from oneclaw_google_workspace.api_request import ApiRequest
     from oneclaw_google_workspace.client import GoogleClient, Harm
     from oneclaw_google_workspace.google_api.catalogue import ApiMethod
+    from oneclaw_google_workspace.methods import ApiRequest
 
 # Fields that name somebody who gets something.
 _FIELDS = frozenset(

@@ -5,8 +5,8 @@
     python -m oneclaw_google_workspace.google_api.catalogue .../googleapiclient/discovery_cache/documents
 
 Methods of all APIs are in ``methods.json``; what their requests and answers consist of, in ``schemas/API.json``, which
-is read for a call of the API. The same documents give the same bytes. Every method is in the table of harms; one
-that is not there, such as a new one, counts as the most harmful.
+is read for a call of the API. The same documents give the same bytes. Every method is in the table of harms. One that
+is not, such as a new one, counts as the most harmful.
 """
 
 from __future__ import annotations

@@ -9,11 +9,10 @@ from math import isnan
 from typing import TYPE_CHECKING, Any
 
 from oneclaw_core.search import NameIndex
-from oneclaw_google_workspace.answers import compact, google_tool
-from oneclaw_google_workspace.apis import APIS
+from oneclaw_google_workspace.answers import compact, excerpt, google_tool
+from oneclaw_google_workspace.failures import GoogleError, invalid
 from oneclaw_google_workspace.google_api.catalogue import api_methods, harm_of, resolved, schemas_of
-from oneclaw_google_workspace.problems import GoogleError, invalid
-from oneclaw_google_workspace.wording import excerpt
+from oneclaw_google_workspace.methods import APIS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

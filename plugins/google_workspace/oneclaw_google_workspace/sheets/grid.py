@@ -5,10 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from oneclaw_google_workspace.answers import compact
-from oneclaw_google_workspace.problems import invalid
+from oneclaw_google_workspace.answers import compact, counted, listing
+from oneclaw_google_workspace.failures import invalid
 from oneclaw_google_workspace.sheets.book import Area, Place, column_letters, column_number, quoted_tab
-from oneclaw_google_workspace.wording import counted, listing
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

@@ -8,12 +8,19 @@ import sys
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from oneclaw_google_workspace.answers import compact, from_outside, google_tool
-from oneclaw_google_workspace.connecting import connect
-from oneclaw_google_workspace.problems import invalid
+from oneclaw_google_workspace.answers import (
+    compact,
+    counted,
+    excerpt,
+    from_outside,
+    google_tool,
+    json_length,
+    listing,
+    table_said,
+)
+from oneclaw_google_workspace.client import connect
+from oneclaw_google_workspace.failures import invalid
 from oneclaw_google_workspace.sheets.book import Area, Place, column_letters, format_reference, read_book
-from oneclaw_google_workspace.shown_size import json_length
-from oneclaw_google_workspace.wording import counted, excerpt, listing, table_said
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence

@@ -6,9 +6,19 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from oneclaw_google_workspace.answers import compact, google_tool
-from oneclaw_google_workspace.connecting import connect
+from oneclaw_google_workspace.answers import (
+    compact,
+    counted,
+    excerpt,
+    file_id,
+    google_tool,
+    passage,
+    quoted,
+    table_said,
+)
+from oneclaw_google_workspace.client import connect
 from oneclaw_google_workspace.editors import (
+    Look,
     Remark,
     Replacements,
     add_by_drive,
@@ -21,10 +31,10 @@ from oneclaw_google_workspace.editors import (
     rgb,
     utf16_length,
 )
-from oneclaw_google_workspace.links import file_id
-from oneclaw_google_workspace.problems import GoogleError, invalid
+from oneclaw_google_workspace.failures import GoogleError, invalid
 from oneclaw_google_workspace.slides.deck import (
     EMU_PER_POINT,
+    OUTLINE_FIELDS,
     TEXT_FIELDS,
     edit,
     elements_of,
@@ -36,7 +46,6 @@ from oneclaw_google_workspace.slides.deck import (
     title_of,
 )
 from oneclaw_google_workspace.slides.new_slides import BULLETS, fill, place_on
-from oneclaw_google_workspace.wording import counted, excerpt, passage, quoted, setting_words, table_said
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -60,7 +69,6 @@ _FORMATTED_FIELDS = (
 )
 _TEXT_NAMES = ("bold", "italic", "underline", "font_family", "font_size", "text_color", "alignment", "link_url")
 _PLACE_NAMES = ("x", "y", "width", "height")
-_DECK_FIELDS = f"slides(objectId,pageElements(objectId,shape(shapeType,placeholder/type,{TEXT_FIELDS}),elementGroup))"
 
 
 @google_tool
@@ -328,7 +336,7 @@ def _table_requests(
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
+class ElementLook(Look):
     """Format and place of an element, ``None`` for what stays as it is; see the manifest.
 
     Raises:
@@ -355,16 +363,6 @@ class Look:
         if self.link_url and not re.match(r"https?://|mailto:", self.link_url):
             raise invalid("link_url must begin with https://, http:// or mailto:; empty removes the link.")
         _ = self.text_style, self.fill  # colours are looked at before anything is sent
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """Names of the arguments that set something."""
-        return tuple(name for name in self.__slots__ if getattr(self, name) is not None)
-
-    @property
-    def described(self) -> str:
-        """Words for the question to the user."""
-        return ", ".join(setting_words(name, getattr(self, name)) for name in self.names)
 
     def has(self, names: tuple[str, ...]) -> bool:
         """Return True if one of these is to be set."""
@@ -418,7 +416,7 @@ async def slides_format(
     """Format, move or resize an element, or colour a slide."""
     google = connect(context)
     wanted = file_id(presentation_id, "presentation_id")
-    look = Look(
+    look = ElementLook(
         *(bold, italic, underline, font_family, font_size, text_color, fill_color, alignment, link_url),
         *(x, y, width, height),
     )
@@ -454,14 +452,14 @@ def _slide_words(deck: Deck, slide_id: str) -> str:
     return f"slide {number + 1}{f' ({quoted(title, 40)})' if title else ''}"
 
 
-def _slide_requests(slide_id: str, look: Look, cell: Mapping[str, Any] | None) -> list[dict[str, Any]]:
+def _slide_requests(slide_id: str, look: ElementLook, cell: Mapping[str, Any] | None) -> list[dict[str, Any]]:
     if look.names != ("fill_color",) or cell is not None:
         raise invalid("Of a slide as a whole only fill_color can be set: the colour of its background.")
     properties = {"pageProperties": {"pageBackgroundFill": look.fill}, "fields": "pageBackgroundFill.solidFill.color"}
     return [{"updatePageProperties": {"objectId": slide_id, **properties}}]
 
 
-def _element_requests(element: Element, look: Look, cell: Mapping[str, Any] | None) -> list[dict[str, Any]]:
+def _element_requests(element: Element, look: ElementLook, cell: Mapping[str, Any] | None) -> list[dict[str, Any]]:
     """Make the requests for an element.
 
     Raises:
@@ -500,7 +498,7 @@ def _texts(element: Element, cell: Mapping[str, Any] | None) -> list[tuple[dict[
     return found
 
 
-def _text_requests(place: Mapping[str, Any], look: Look) -> list[dict[str, Any]]:
+def _text_requests(place: Mapping[str, Any], look: ElementLook) -> list[dict[str, Any]]:
     whole = {**place, "textRange": {"type": "ALL"}}
     requests: list[dict[str, Any]] = []
     if style := look.text_style:
@@ -522,7 +520,7 @@ def _fill_request(element: Element, fill: Mapping[str, Any], cell: Mapping[str, 
     return {"updateTableCellProperties": {"objectId": element.id, **part, **properties}}
 
 
-def _place_request(element: Element, look: Look) -> dict[str, Any]:
+def _place_request(element: Element, look: ElementLook) -> dict[str, Any]:
     """Move and stretch an element; where nothing is said, it stays.
 
     Raises:
@@ -563,7 +561,7 @@ async def slides_comment(
     check_place(remark, object_id=object_id)
     if action != "add":
         return await answer_by_drive(google, wanted, remark, "presentation")
-    deck = await open_deck(google, wanted, _DECK_FIELDS)
+    deck = await open_deck(google, wanted, OUTLINE_FIELDS)
     if object_id is None:
         return added(await add_by_drive(google, wanted, remark, deck.named))
     await google.ask(f"comment on {_place_on_slides(deck, object_id)} of {deck.named}: {remark.said}")

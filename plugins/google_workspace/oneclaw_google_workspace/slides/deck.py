@@ -11,9 +11,17 @@ from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
 from oneclaw_core import Attachment, ToolResult
-from oneclaw_google_workspace.answers import compact, from_outside, google_tool
-from oneclaw_google_workspace.api_request import api_request
-from oneclaw_google_workspace.connecting import connect
+from oneclaw_google_workspace.answers import (
+    beginning_within,
+    compact,
+    file_id,
+    from_outside,
+    google_tool,
+    json_length,
+    listing,
+    room_beside,
+)
+from oneclaw_google_workspace.client import connect
 from oneclaw_google_workspace.editors import (
     INCLUDED,
     THREAD_FIELDS,
@@ -23,10 +31,8 @@ from oneclaw_google_workspace.editors import (
     send_edits,
     threads_by_drive,
 )
-from oneclaw_google_workspace.links import file_id
-from oneclaw_google_workspace.problems import GoogleError, invalid
-from oneclaw_google_workspace.shown_size import beginning_within, json_length, room_beside
-from oneclaw_google_workspace.wording import listing
+from oneclaw_google_workspace.failures import GoogleError, invalid
+from oneclaw_google_workspace.methods import api_request
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -35,6 +41,7 @@ if TYPE_CHECKING:
     from oneclaw_google_workspace.client import GoogleClient
 
 TEXT_FIELDS = "text/textElements(endIndex,paragraphMarker/bullet(nestingLevel,glyph),textRun/content,autoText/content)"
+OUTLINE_FIELDS = f"slides(objectId,pageElements(objectId,shape(shapeType,placeholder/type,{TEXT_FIELDS}),elementGroup))"
 _NUMBERED = re.compile(r"\w+[.)]")
 _LOOK = "slides_read"
 MAX_CHARACTERS = 100_000

@@ -5,13 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from oneclaw_google_workspace.answers import compact, google_tool
-from oneclaw_google_workspace.connecting import connect
+from oneclaw_google_workspace.answers import compact, counted, file_id, google_tool, listing, passage, table_said
+from oneclaw_google_workspace.client import connect
 from oneclaw_google_workspace.editors import find_folder, in_folder, insertable, move_into
-from oneclaw_google_workspace.links import file_id
-from oneclaw_google_workspace.problems import GoogleError, invalid
+from oneclaw_google_workspace.failures import GoogleError, invalid
 from oneclaw_google_workspace.slides.deck import (
-    TEXT_FIELDS,
+    OUTLINE_FIELDS,
     TITLE_TYPES,
     deck_link,
     edit,
@@ -21,7 +20,6 @@ from oneclaw_google_workspace.slides.deck import (
     page_size,
     title_of,
 )
-from oneclaw_google_workspace.wording import counted, listing, passage, table_said
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -39,7 +37,6 @@ _MADE_FIELDS = (
     f"{LAYOUT_FIELDS}"
 )
 _IN_BOXES = "The theme has no such layout: texts are in text boxes."
-_FIELDS = f"slides(objectId,pageElements(objectId,shape(shapeType,placeholder/type,{TEXT_FIELDS}),elementGroup))"
 
 
 @dataclass(frozen=True, slots=True)
@@ -381,7 +378,7 @@ async def slides_manage_slides(
     wanted = file_id(presentation_id, "presentation_id")
     if (action == "move") != (to_index is not None):
         raise invalid("to_index goes with action move, and that needs it.")
-    deck = await open_deck(google, wanted, _FIELDS)
+    deck = await open_deck(google, wanted, OUTLINE_FIELDS)
     named = _names(deck)
     ids = [object_id for object_id in dict.fromkeys(object_ids) if _is_known(object_id, named, deck, action)]
     if to_index is not None and to_index > len(deck.slides):

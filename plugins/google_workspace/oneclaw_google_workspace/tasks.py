@@ -1,15 +1,23 @@
-"""The tools of the group ``google_tasks``, as ``google_tasks.json`` declares them."""
+"""Google Tasks: the tool group ``google_tasks``."""
 
 from __future__ import annotations
 
 from datetime import date, timedelta
 from typing import TYPE_CHECKING, Any
 
-from oneclaw_google_workspace.answers import compact, failed, from_outside, google_tool, parted
-from oneclaw_google_workspace.api_request import api_request
-from oneclaw_google_workspace.connecting import connect
-from oneclaw_google_workspace.problems import GoogleError, invalid
-from oneclaw_google_workspace.wording import counted, listing, passage
+from oneclaw_google_workspace.answers import (
+    compact,
+    counted,
+    failed,
+    from_outside,
+    google_tool,
+    listing,
+    parted,
+    passage,
+)
+from oneclaw_google_workspace.client import connect
+from oneclaw_google_workspace.failures import GoogleError, invalid
+from oneclaw_google_workspace.methods import api_request
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

@@ -1,1 +1,0 @@
-"""Google Tasks: the tool group ``google_tasks``."""
