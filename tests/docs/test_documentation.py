@@ -3,7 +3,9 @@
 import importlib.util
 import os
 import re
+import signal
 import tomllib
+from contextlib import suppress
 from itertools import chain
 from typing import get_args
 
@@ -14,6 +16,7 @@ from forked_python import fork_probes
 from how_long import IS_LONG
 from oneclaw_devtools.conformance import imports
 from page_reader import PageReader, assert_shown
+from postgres_server import database_on_server
 
 from oneclaw_core import TurnEvent, errors
 from oneclaw_core.channels.chat_commands import OWN_COMMANDS
@@ -48,10 +51,26 @@ def page_id(page):
 
 
 @pytest.fixture
-def reader(tmp_path, monkeypatch, page):
+def two_machines(request, tmp_path, monkeypatch):
+    """A PostgreSQL server with two empty databases, its programs, and an end of what a page has left running."""
+    server = request.getfixturevalue("postgres")
+    for variable, name in (("ONECLAW_DATABASE_URL", "one"), ("RESTORED_URL", "restored")):
+        url = database_on_server(server.uri("postgres"), tmp_path / name, "template0")
+        monkeypatch.setenv(variable, url.replace("+psycopg", ""))
+    monkeypatch.setenv("PATH", f"{server.bin_directory}{os.pathsep}{os.environ['PATH']}")
+    yield
+    for path in (tmp_path / "project").glob("*.pid"):
+        with suppress(ProcessLookupError):
+            os.kill(int(path.read_text()), signal.SIGKILL)
+
+
+@pytest.fixture
+def reader(request, tmp_path, monkeypatch, page):
     for name in list(os.environ):
         if VARIABLES_OF_OTHERS.fullmatch(name):
             monkeypatch.delenv(name)
+    if page.stem == "several-machines":
+        request.getfixturevalue("two_machines")
     monkeypatch.setenv("ONECLAW_HOME", str(tmp_path / "home"))
     monkeypatch.setenv("COLUMNS", "80")
     monkeypatch.setenv("PY_COLORS", "0")

@@ -269,7 +269,7 @@ def _problems(server: Server, manifest: Manifest) -> Iterator[PluginProblem]:
         )
     if manifest.pending.changed:
         names = ", ".join(each.wire for each in manifest.pending.changed[:10])
-        yield PluginProblem(where, f"it has changed tools, which are blocked: {names}", remedy)
+        yield PluginProblem(where, f"it has changed tools, which are blocked until you accept them: {names}", remedy)
     if manifest.pending.new:
         count = len(manifest.pending.new)
         yield PluginProblem(where, f"it has {count} new tools, which are off", remedy, is_error=False)

@@ -45,7 +45,7 @@ def test_changed_tool_is_blocked_until_it_is_accepted(oneclaw_factory: HomeFacto
     assert accepted is not None
     assert accepted.description.startswith("Does a.")  # what models were shown stays
     assert [each.cause for each in oneclaw.app.catalog.plugins if each.name == "mcp" for each in each.problems] == [
-        "it has changed tools, which are blocked: a",
+        "it has changed tools, which are blocked until you accept them: a",
         "it has 1 new tools, which are off",
         "it does not have these tools any more: b",
     ]
