@@ -28,11 +28,12 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).parents[2]
 PACKAGES = ("tools", "turn", "plugins", "sessions")
-# Tests that run in this process; those of the command line and of plugins repeat what these show.
+# Tests that mostly run in one process, those that the packages are used by included.
 TESTS = (
     *("tests/tools", "tests/turn", "tests/plugins", "tests/sessions", "tests/integration", "tests/agents"),
-    *("tests/builtin", "tests/channels", "tests/services", "tests/types"),
+    *("tests/builtin", "tests/channels", "tests/services", "tests/types", "tests/cli", "tests/project"),
     *("tests/test_app.py", "tests/test_app_embedding.py", "tests/test_app_turn_choices.py"),
+    *(f"plugins/{plugin}/tests" for plugin in ("agents", "config", "files", "javascript", "memory", "search", "web")),
 )
 # Started once for each test that takes longer, a mutant would take minutes.
 _SLOW_SECONDS = 3.0
@@ -73,7 +74,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--module", help="mutate only modules whose path contains this text")
     parser.add_argument("--size", type=int, default=250, help="mutants of each package; 0 for all (default: 250)")
     parser.add_argument("--seed", type=int, default=1, help="another seed draws other mutants (default: 1)")
-    parser.add_argument("--seconds", type=float, default=20, help="of tests for each mutant; 0 for all (default: 20)")
+    parser.add_argument("--seconds", type=float, default=10, help="of tests for each mutant; 0 for all (default: 10)")
     parser.add_argument("--processes", type=int, default=1, help="mutants tried at once (default: 1)")
     parser.add_argument("--again", action="store_true", help="try the survivors of the last run once more")
     parser.add_argument("--controls", type=int, default=20, help="runs that change nothing (default: 20)")
@@ -92,6 +93,7 @@ class Session:
         self._cache = options.folder / "cache"
         self._control_failures: list[str] = []
         self._populations: dict[str, int] = {}
+        self._drawn: set[str] = set()
 
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
         """Record what tests cover, draw mutants and try them."""
@@ -140,6 +142,7 @@ class Session:
             }
             self._populations[package] = sum(len(module.mutants) for module in modules.values())
             drawn = sample(list(modules.values()), self._options.size, chosen)
+            self._drawn.update(mutant.name for mutant, _ in drawn)
             for mutant, source in drawn:
                 before = done.get(mutant.name)
                 if before and not (self._options.again and before["status"] in (SURVIVED, UNCOVERED)):
@@ -203,7 +206,7 @@ class Session:
 
     def _report(self) -> None:
         results = judged(read_results(self._results).values())
-        results = [result for result in results if result["package"] in self._populations]
+        results = [result for result in results if result["name"] in self._drawn]
         text = f"{table(results, self._populations)}\n\n{survivors(results)}\n"
         (self._options.folder / f"report-{self._options.seed}.txt").write_text(text)
         print(f"\n\n{table(results, self._populations)}\n\ncontrols that failed: {len(self._control_failures)}")
