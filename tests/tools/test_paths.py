@@ -140,5 +140,5 @@ def test_a_directory_that_is_not_there_is_named_and_cut_if_it_is_long(guard):
 
     with pytest.raises(UsageError, match="'nowhere'"):
         guard.working_directory("nowhere")
-    with pytest.raises(UsageError, match="'n{200}…'"):
+    with pytest.raises(UsageError, match=r"'n{200}…'"):
         guard.working_directory("n" * 250)
