@@ -28,12 +28,12 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).parents[2]
 PACKAGES = ("tools", "turn", "plugins", "sessions")
-# Tests that mostly run in one process, those that the packages are used by included.
+# Tests that mostly run in one process; what is left out repeats on the command line what these show.
 TESTS = (
     *("tests/tools", "tests/turn", "tests/plugins", "tests/sessions", "tests/integration", "tests/agents"),
-    *("tests/builtin", "tests/channels", "tests/services", "tests/types", "tests/cli", "tests/project"),
+    *("tests/builtin", "tests/channels", "tests/services", "tests/types", "tests/project"),
     *("tests/test_app.py", "tests/test_app_embedding.py", "tests/test_app_turn_choices.py"),
-    *(f"plugins/{plugin}/tests" for plugin in ("agents", "config", "files", "javascript", "memory", "search", "web")),
+    "tests/cli/test_cli_questions.py",
 )
 # Started once for each test that takes longer, a mutant would take minutes.
 _SLOW_SECONDS = 3.0
@@ -129,7 +129,6 @@ class Session:
         os.waitpid(process, 0)
 
     def _trials(self, coverage: TestCoverage, functions: Functions, collected: set[str]) -> Iterator[Trial]:
-        chosen = random.Random(self._options.seed)  # noqa: S311
         done = read_results(self._results)
         controls = self._options.controls
         for package in self._options.package:
@@ -141,7 +140,10 @@ class Session:
                 if not self._options.module or self._options.module in module.path
             }
             self._populations[package] = sum(len(module.mutants) for module in modules.values())
+            chosen = random.Random(f"{self._options.seed} {package}")  # noqa: S311
             drawn = sample(list(modules.values()), self._options.size, chosen)
+            # What a run has tried that was stopped is a sample as well.
+            chosen.shuffle(drawn)
             self._drawn.update(mutant.name for mutant, _ in drawn)
             for mutant, source in drawn:
                 before = done.get(mutant.name)
