@@ -33,7 +33,10 @@ TESTS = (
     *("tests/tools", "tests/turn", "tests/plugins", "tests/sessions", "tests/integration", "tests/agents"),
     *("tests/builtin", "tests/channels", "tests/services", "tests/types", "tests/project"),
     *("tests/test_app.py", "tests/test_app_embedding.py", "tests/test_app_turn_choices.py"),
-    "tests/cli/test_cli_questions.py",
+    *(f"tests/cli/test_cli_{name}.py" for name in ("questions", "broken_plugins", "permission_meanings", "plugins")),
+    *(f"tests/cli/test_cli_{name}.py" for name in ("plugin_origins", "plugin_settings", "doctor")),
+    *("tests/security/test_hostile_schemas.py", "tests/security/test_provenance.py"),
+    "plugins/devtools/tests/test_cli_plugin_check.py",
 )
 # Started once for each test that takes longer, a mutant would take minutes.
 _SLOW_SECONDS = 3.0
