@@ -42,13 +42,13 @@ class Farm:
         return SimpleNamespace(register_tools=hookimpl(register_tools))
 
 
-def events_of(home, message, **options):
+def events_of(home, message, *, environ=None, **options):
     from oneclaw_core.plugins.loading.load_plugins import discover
 
     builtin = [point for point in discover() if point.name in ("builtin", "offline")]
 
     async def run():
-        async with OneClaw.open(home, environ={}, plugins=[*builtin, Farm()]) as claw:
+        async with OneClaw.open(home, environ=environ or {}, plugins=[*builtin, Farm()]) as claw:
             return [event async for event in claw.send_message(message, **options)]
 
     return asyncio.run(run())
@@ -91,3 +91,21 @@ def test_the_limits_of_a_message_hold_beside_the_others(tmp_path):
         events_of(tmp_path, "Count sheep", limits=AgentLimits(turn_max_tokens=1))
     with pytest.raises(TurnLimitError, match="after 1 rounds"):
         events_of(tmp_path, "Count sheep", limits=AgentLimits(max_tool_rounds=1))
+
+
+@pytest.mark.parametrize(
+    ("setting", "said"),
+    [
+        ("ONECLAW_TURN_MAX_TOKENS", "and the setting turn_max_tokens allows 1"),
+        ("ONECLAW_DAY_MAX_TOKENS", "and the setting day_max_tokens allows 1"),
+    ],
+)
+def test_the_limits_of_the_settings_hold_for_every_message(tmp_path, setting, said):
+    with pytest.raises(SpendingLimitError, match=said):
+        events_of(tmp_path, "Count sheep", environ={setting: "1"})
+    events_of(tmp_path / "another", "Count sheep", environ={setting: "1000000"})
+
+
+def test_a_setting_limits_the_rounds_of_calls(tmp_path):
+    with pytest.raises(TurnLimitError, match="after 1 rounds"):
+        events_of(tmp_path, "Count sheep", environ={"ONECLAW_TURN_MAX_TOOL_ROUNDS": "1"})

@@ -164,7 +164,8 @@ def test_a_failed_result_rewriter_withholds_the_result_of_a_call_that_ran(call, 
     assert not result.is_success
     assert "key" not in result.error_message
     if result.error_type == "unknown_outcome":
-        assert "The call ran" in result.error_message
+        assert "The call ran and may have had its effect, but its result is withheld" in result.error_message
+        assert "Do not repeat it; look for what it did, or tell the user." in result.error_message
         assert "oneclaw plugins disable redactor" in result.error_message
 
 
@@ -210,6 +211,31 @@ def test_observers_learn_who_decided_on_a_permission(oneclaw_factory):
     home.run(home.app.plugins.drain(5))
     assert ("read_file", "files.read", True, "default") in seen
     assert ("exec", "shell.execute", True, "option") in seen
+
+
+def test_observers_learn_who_denied_a_permission_and_whose_tool_wanted_it(oneclaw_factory):
+    seen = []
+
+    def observe(call, decision):
+        seen.append((call.tool, call.plugin, decision.permission, decision.is_granted, decision.decided_by))
+
+    @tool(required_permissions=["door.open"])
+    def enter() -> str:
+        """Enter the house."""
+        return "inside"
+
+    house = plugin(register_tools=registers(enter), permission_decided=observe)
+    house.__name__ = "house"
+    home = oneclaw_factory([house])
+    home.user.says("no", to="door.open")
+    home.call_tool("enter")
+    home.run(home.app.store.set_grant(Grant("door.open", decision=Decision.DENY)))
+    home.call_tool("enter")
+    home.run(home.app.plugins.drain(5))
+    assert seen == [
+        ("enter", "house", "door.open", False, "user"),
+        ("enter", "house", "door.open", False, "denial"),
+    ]
 
 
 def test_a_tool_runs_within_the_context_managers_of_plugins(oneclaw_factory):

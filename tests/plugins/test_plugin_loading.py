@@ -13,7 +13,7 @@ import click
 import pytest
 from oneclaw_scheduled_tasks.commands import tasks
 
-from oneclaw_core import ToolDefinition, ToolGroupDefinition, ToolResult, ToolSourceType, hookimpl
+from oneclaw_core import ToolDefinition, ToolGroupDefinition, ToolResult, ToolSourceType, hookimpl, tool
 from oneclaw_core.cli.command_group import make_option
 from oneclaw_core.distributions import CORE_TOOLS
 from oneclaw_core.plugins.loading.load_plugins import disabled_plugins, discover, load_plugins
@@ -439,3 +439,31 @@ def test_the_builtin_tools_cannot_be_switched_off():
     catalog = load_plugins({"builtin"})
     assert catalog.registry.get_tool("load_tool_group") is not None
     assert record_of(catalog, "builtin").problems[0].is_error is False
+
+
+def test_of_two_meanings_of_a_permission_the_first_stays_and_the_second_is_reported():
+    def opens_doors(name, *meanings):
+        @tool(name=f"{name}_open", required_permissions=["door.open"])
+        def opens() -> str:
+            """Open a door."""
+            return "open"
+
+        def register_groups(register):
+            for number, meaning in enumerate(meanings):
+                register(ToolGroupDefinition(f"{name}_{number}", "Doors", "Opens.", permissions={"door.open": meaning}))
+
+        return SimpleNamespace(
+            register_tools=hookimpl(lambda register: register(opens)), register_groups=hookimpl(register_groups)
+        )
+
+    first, second = opens_doors("first", "open doors", "open doors", "kick doors"), opens_doors("second", "break doors")
+    catalog = load_plugins((), [StandIn("first", first), StandIn("second", second)])
+    causes = {record.name: [problem.cause for problem in record.problems] for record in catalog.plugins}
+    assert causes["first"] == [
+        "the tool group 'first_2' says what 'door.open' means, and another group says something else; the first one "
+        "stays"
+    ]
+    assert causes["second"] == [
+        "the tool group 'second_0' says what 'door.open' means, and the plugin 'first' says something else; each is "
+        "believed for its own tools"
+    ]

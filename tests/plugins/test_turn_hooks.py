@@ -74,6 +74,21 @@ def test_a_turn_is_observed_in_order(oneclaw_factory, journal):
     assert (outcome.text, outcome.error, outcome.is_interrupted) == ("It is late.", None, False)
 
 
+def test_observers_learn_how_long_an_answer_took_and_what_kind_of_error_it_was(oneclaw_factory):
+    answers = []
+    home = oneclaw_factory(named(audit=plugin(after_model_response=lambda response: answers.append(response))))
+    home.model.says("Hello.").fails(ProviderRequestError("the service refuses"))
+    home.send("Hi")
+    with pytest.raises(ProviderRequestError):
+        home.send("Again")
+    drain(home)
+    assert [(each.error_type, each.error is None) for each in answers] == [
+        (None, True),
+        ("ProviderRequestError", False),
+    ]
+    assert all(0 < each.duration_ms < 60_000 for each in answers)
+
+
 def test_a_second_turn_creates_no_session(oneclaw_factory, journal):
     home = oneclaw_factory(named(audit=journal.plugin()))
     home.model.says("One.").says("Two.")
@@ -112,6 +127,8 @@ def test_a_turn_that_its_listener_leaves_is_interrupted(oneclaw_factory, journal
     drain(home)
     (outcome,) = journal.of("turn_finished")
     assert outcome.is_interrupted
+    if is_in_an_answer:
+        assert journal.of("after_model_response") == ["the request was interrupted"]
     # The half of an answer that had come counts, though no one listened any more.
     assert outcome.usage.is_at_least == is_in_an_answer
     assert outcome.usage.input_tokens > 0

@@ -76,3 +76,30 @@ def test_null_for_an_optional_parameter_is_absence():
     }
     arguments = dict.fromkeys([*schema["properties"], "unknown"])
     assert set(without_absent(arguments, schema)) == {"nullable", "either", "choice", "anything", "unknown"}
+
+
+@pytest.mark.parametrize(
+    ("schema", "value", "fault"),
+    [
+        ({"enum": ["a", "b"]}, "c", "/x: 'c' is not one of ['a', 'b']"),
+        ({"type": "number", "exclusiveMinimum": 2}, 2, "/x: 2 is less than or equal to the minimum of 2"),
+        ({"type": "number", "exclusiveMaximum": 2}, 2, "/x: 2 is greater than or equal to the maximum of 2"),
+        ({"type": "number", "multipleOf": 2}, 3, "/x: 3 is not a multiple of 2"),
+        ({"type": "string", "minLength": 2}, "a", "/x: 'a' is too short"),
+        ({"type": "string", "pattern": "^b"}, "a", "/x: 'a' does not match '^b'"),
+        ({"type": "array", "maxItems": 1}, [1, 2], "/x: [1, 2] is too long"),
+        ({"type": "array", "uniqueItems": True}, [[1], [1.0]], "/x: [[1], [1.0]] has non-unique elements"),
+        ({"anyOf": [{"type": "string"}, {"type": "null"}]}, 1, "/x: 1 is not valid under any of the given schemas"),
+    ],
+)
+def test_a_value_outside_of_its_schema_is_named_with_its_fault(schema, value, fault):
+    from oneclaw_core.tools.arguments import argument_faults, compile_schema
+
+    assert argument_faults(compile_schema({"type": "object", "properties": {"x": schema}}), {"x": value}) == [fault]
+
+
+def test_items_that_differ_in_kind_are_different_items():
+    from oneclaw_core.tools.arguments import argument_faults, compile_schema
+
+    compiled = compile_schema({"type": "object", "properties": {"x": {"type": "array", "uniqueItems": True}}})
+    assert argument_faults(compiled, {"x": [1, True, [1], [True], {"a": 1}, {"a": True}, "list"]}) == []

@@ -117,3 +117,13 @@ def test_entries_of_earlier_versions_declare_nothing():
     del stored["read_only"]
 
     assert not ToolDefinition.stored(stored).is_repeatable
+
+
+def test_parameters_are_sent_in_the_language_that_they_are_written_in():
+    text = define(parameters={"type": "object", "properties": {"größe": {"type": "number"}}}).parameters_text()
+    assert text == '{"type":"object","properties":{"größe":{"type":"number"}}}'
+
+
+def test_an_attribute_that_a_definition_lacks_is_reported_as_of_any_object():
+    with pytest.raises(AttributeError, match="'ToolDefinition' object has no attribute 'parameter'"):
+        define().parameter  # noqa: B018

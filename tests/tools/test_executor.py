@@ -800,3 +800,35 @@ def test_a_group_is_loaded_by_a_call_that_is_read_leniently(loading_bench):
     loading = ("load_tool_group", '```json\n{"group_name": "pdf"}\n```')
     loaded, used = loading_bench.outcomes(loading, ("pdf_info", {"text": "a.pdf"}))
     assert (loaded.result.status, used.result.status) == ("success", "success")
+
+
+def test_an_exception_without_a_message_is_called_by_its_type(bench):
+    def fails(arguments, context):
+        raise LookupError
+
+    bench.add(run=fails)
+    assert bench.result().error_message == "LookupError"
+
+
+def test_an_exception_is_told_with_its_type_and_message(bench):
+    def fails(arguments, context):
+        raise LookupError("no such door")
+
+    bench.add(run=fails)
+    assert bench.result().error_message == "LookupError: no such door"
+
+
+@pytest.mark.parametrize(
+    ("denied", "error_type"),
+    [((), None), (("files.read",), None), (("files.read", "network.public"), "permission_denied")],
+)
+def test_a_tool_that_asks_itself_runs_unless_all_that_it_may_need_is_denied(tmp_path, denied, error_type):
+    async def run():
+        policy = PermissionPolicy([Grant(each, decision=Decision.DENY) for each in denied], bench.remember)
+        executor = ToolExecutor(bench.registry, policy, tmp_path, PathGuard(tmp_path, tmp_path))
+        scope = CallScope(bench.registry.toolset().active([]), "Tester")
+        return (await executor.execute([ToolCall("1", "probe", "{}")], scope))[0].result
+
+    bench = Workbench(tmp_path)
+    bench.add(required_permissions=("files.read", "network.public")).asks_itself = True
+    assert asyncio.run(run()).error_type == error_type

@@ -133,3 +133,12 @@ def test_kernel_directories_are_closed_also_when_started_at_the_root(tmp_path):
     for closed in ("/proc/self/environ", "/sys/kernel", "/dev/null"):
         with pytest.raises(PermissionDeniedError):
             guard.readable(closed)
+
+
+def test_a_directory_that_is_not_there_is_named_and_cut_if_it_is_long(guard):
+    from oneclaw_core.errors import UsageError
+
+    with pytest.raises(UsageError, match="'nowhere'"):
+        guard.working_directory("nowhere")
+    with pytest.raises(UsageError, match=r"'n{200}…'"):
+        guard.working_directory("n" * 250)

@@ -12,7 +12,13 @@ from oneclaw_core.providers.base import ModelRequest, ModelResponse, ToolLoading
 from oneclaw_core.tools.arguments import ArgumentsError, parse_arguments
 from oneclaw_core.tools.definition import ToolDefinition
 from oneclaw_core.tools.toolset import ActiveTools, LoadedGroup
-from oneclaw_core.turn.request import USE_TOOL, USE_TOOL_DEFINITION, dispatched_request, undispatched_response
+from oneclaw_core.turn.request import (
+    USE_TOOL,
+    USE_TOOL_DEFINITION,
+    dispatched_request,
+    shown_history,
+    undispatched_response,
+)
 from oneclaw_core.types.messages import Message, MessageType, ToolCall, ToolCallStatus
 
 OK, ERROR = ToolCallStatus.SUCCESS, ToolCallStatus.ERROR
@@ -232,3 +238,13 @@ def test_the_tools_are_byte_for_byte_the_same_over_a_session_that_loads_two_grou
     messages = [body[: body.index(b',"stream":true') - 1] for body in bodies]
     for earlier, later in pairwise(messages):
         assert later.startswith(earlier)
+
+
+def test_a_structured_result_that_was_cut_is_sent_as_the_text_that_is_left():
+    call, result = exchange("a", "rows", "{}", json.dumps({"rows": ["x" * 40] * 40}))
+    cut = replace(result, is_json=True, shown_characters=200)
+    [_, shown] = shown_history([call, cut])
+    assert not shown.is_json
+    assert len(shown.content) < len(result.content)
+    [_, whole] = shown_history([call, replace(result, is_json=True)])
+    assert (whole.is_json, whole.content) == (True, result.content)
