@@ -131,8 +131,8 @@ class OutgoingText:
     receipt: str | None = None
 
 
-class Mailbox:
-    """The inbox, the outbox and the chats of one channel; each method is one transaction.
+class ChannelTables:
+    """The rows of one channel in the tables that all channels share.
 
     Args:
         tables: see :func:`open_tables`.
@@ -142,6 +142,26 @@ class Mailbox:
     def __init__(self, tables: PluginTables, channel: str) -> None:
         self._tables = tables
         self._channel = {"channel": channel}
+
+    async def _read(self, statement: str, **values: object) -> list[Sequence[Any]]:
+        """Read rows; the statement names tables in braces, and may name the ``:channel``."""
+        return await self._tables.read(
+            lambda connection: list(connection.execute(_with_tables(statement, connection), self._channel | values))
+        )
+
+    async def _write(self, statement: str, **values: object) -> int:
+        """Change rows, and return how many; see :meth:`_read`."""
+        return await self._tables.write(
+            lambda connection: connection.execute(_with_tables(statement, connection), self._channel | values).rowcount
+        )
+
+
+def _with_tables(statement: str, connection: StorageConnection) -> str:
+    return statement.format_map({name: connection.table(name) for name in ("inbox", "outbox", "chats", "people")})
+
+
+class Mailbox(ChannelTables):
+    """The inbox, the outbox and the chats of one channel; each method is one transaction."""
 
     @classmethod
     async def open(cls, claw: OneClaw, channel: str) -> Mailbox:
@@ -161,23 +181,20 @@ class Mailbox:
             session_id: the session that it is about to be said in, if that is known, as for :meth:`begin`.
             after_sequence: the end of that session's history.
         """
-        return await self._tables.write(self._put, inbound, session_id, after_sequence)
+        values = {"message": inbound.id, "chat": inbound.chat, "body": inbound.to_json(), "now": time.time()}
+        values |= {"session": session_id, "after": after_sequence, "old": time.time() - KEPT_SECONDS}
+        return await self._tables.write(self._put, self._channel | values)
 
-    def _put(
-        self, connection: StorageConnection, inbound: Inbound, session_id: str | None, after_sequence: int
-    ) -> bool:
+    def _put(self, connection: StorageConnection, values: dict[str, Any]) -> bool:
         inbox = connection.table("inbox")
         connection.execute(
-            f"DELETE FROM {inbox} WHERE channel = :channel AND state = 'done' AND came_at < :old",
-            self._channel | {"old": time.time() - KEPT_SECONDS},
+            f"DELETE FROM {inbox} WHERE channel = :channel AND state = 'done' AND came_at < :old", values
         )
-        values = {"message": inbound.id, "chat": inbound.chat, "body": inbound.to_json(), "now": time.time()}
-        values |= {"session": session_id, "after": after_sequence}
         inserted = connection.execute(
             f"""INSERT INTO {inbox} (channel, message, chat, body, state, session_id, after_sequence, came_at)
                 VALUES (:channel, :message, :chat, :body, 'waiting', :session, :after, :now)
                 ON CONFLICT (channel, message) DO NOTHING""",
-            self._channel | values,
+            values,
         )
         return inserted.rowcount > 0
 
@@ -187,41 +204,26 @@ class Mailbox:
         Args:
             after: the number to begin behind.
         """
-        return await self._tables.read(self._waiting, after)
-
-    def _waiting(self, connection: StorageConnection, after: int) -> list[InboxRow]:
-        rows = connection.execute(
-            f"""SELECT id, body, session_id, after_sequence FROM {connection.table("inbox")}
-                WHERE channel = :channel AND state = 'waiting' AND id > :after ORDER BY id""",
-            self._channel | {"after": after},
-        )
-        return [InboxRow(row, Inbound.from_json(body), session, seq or 0) for row, body, session, seq in rows]
+        return await self._inbox_rows("id > :after", after=after)
 
     async def waiting_ids(self) -> list[str]:
         """Return the ids of the messages that are not done, in order, without reading the messages."""
-
-        def read(connection: StorageConnection) -> list[str]:
-            rows = connection.execute(
-                f"SELECT message FROM {connection.table('inbox')} "
-                "WHERE channel = :channel AND state = 'waiting' ORDER BY id",
-                self._channel,
-            )
-            return [each[0] for each in rows]
-
-        return await self._tables.read(read)
+        rows = await self._read(
+            "SELECT message FROM {inbox} WHERE channel = :channel AND state = 'waiting' ORDER BY id"
+        )
+        return [row[0] for row in rows]
 
     async def find(self, message: str) -> InboxRow | None:
         """Return a message that is not done by its id; ``None`` if there is none."""
+        return next(iter(await self._inbox_rows("message = :message", message=message)), None)
 
-        def read(connection: StorageConnection) -> InboxRow | None:
-            found = connection.execute(
-                f"""SELECT id, body, session_id, after_sequence FROM {connection.table("inbox")}
-                    WHERE channel = :channel AND message = :message AND state = 'waiting'""",
-                self._channel | {"message": message},
-            ).fetchone()
-            return None if found is None else InboxRow(found[0], Inbound.from_json(found[1]), found[2], found[3] or 0)
-
-        return await self._tables.read(read)
+    async def _inbox_rows(self, condition: str, **values: object) -> list[InboxRow]:
+        rows = await self._read(
+            "SELECT id, body, session_id, after_sequence FROM {inbox} "
+            f"WHERE channel = :channel AND state = 'waiting' AND {condition} ORDER BY id",
+            **values,
+        )
+        return [InboxRow(row, Inbound.from_json(body), session, seq or 0) for row, body, session, seq in rows]
 
     async def done(self, messages: Iterable[str]) -> None:
         """Mark messages as done by their ids; nothing answers them through the outbox."""
@@ -240,11 +242,11 @@ class Mailbox:
 
     async def begin(self, row: int, session_id: str, after_sequence: int) -> None:
         """Note that a message is about to be said in a session."""
-        await self._tables.write(
-            lambda connection: connection.execute(
-                f"UPDATE {connection.table('inbox')} SET session_id = :session, after_sequence = :after WHERE id = :id",
-                {"session": session_id, "after": after_sequence, "id": row},
-            )
+        await self._write(
+            "UPDATE {inbox} SET session_id = :session, after_sequence = :after WHERE id = :id",
+            session=session_id,
+            after=after_sequence,
+            id=row,
         )
 
     async def finish(
@@ -269,10 +271,7 @@ class Mailbox:
             connection.execute(
                 f"UPDATE {connection.table('inbox')} SET state = 'done', body = '' WHERE id = :id", {"id": row}
             )
-            connection.execute(
-                f"DELETE FROM {outbox} WHERE inbox_id = :id AND state = 'streaming'",
-                {"id": row},
-            )
+            connection.execute(f"DELETE FROM {outbox} WHERE inbox_id = :id AND state = 'streaming'", {"id": row})
         for each in texts:
             body = json.dumps({"text": each.text, "files": [_file(one) for one in each.attachments], "to": reply_to})
             values = {"chat": chat, "body": body, "receipt": each.receipt, "inbox": row, "now": time.time()}
@@ -284,51 +283,37 @@ class Mailbox:
 
     async def note_streamed(self, row: int, chat: str, receipt: str) -> None:
         """Note the message that the answer is being streamed into, so that it is completed after a crash."""
-        await self._tables.write(
-            lambda connection: connection.execute(
-                f"""INSERT INTO {connection.table("outbox")}
-                    (channel, chat, body, state, inbox_id, receipt, tries, not_before, made_at)
-                    VALUES (:channel, :chat, '', 'streaming', :inbox, :receipt, 0, 0, :now)""",
-                self._channel | {"chat": chat, "inbox": row, "receipt": receipt, "now": time.time()},
-            )
+        await self._write(
+            """INSERT INTO {outbox} (channel, chat, body, state, inbox_id, receipt, tries, not_before, made_at)
+               VALUES (:channel, :chat, '', 'streaming', :inbox, :receipt, 0, 0, :now)""",
+            chat=chat,
+            inbox=row,
+            receipt=receipt,
+            now=time.time(),
         )
 
     async def streamed(self, row: int) -> str | None:
         """Return the message that the answer to a message was being streamed into."""
-
-        def read(connection: StorageConnection) -> str | None:
-            found = connection.execute(
-                f"""SELECT receipt FROM {connection.table("outbox")}
-                    WHERE inbox_id = :id AND state = 'streaming' ORDER BY id DESC""",
-                {"id": row},
-            ).fetchone()
-            return None if found is None else str(found[0])
-
-        return await self._tables.read(read)
+        rows = await self._read(
+            "SELECT receipt FROM {outbox} WHERE inbox_id = :id AND state = 'streaming' ORDER BY id DESC", id=row
+        )
+        return str(rows[0][0]) if rows else None
 
     async def to_send(self) -> list[OutboxRow]:
         """Return the messages to send, in order, those that must wait included."""
-        return await self._tables.read(self._to_send)
-
-    def _to_send(self, connection: StorageConnection) -> list[OutboxRow]:
-        rows = connection.execute(
-            f"""SELECT id, chat, body, state, receipt, tries, made_at, not_before FROM {connection.table("outbox")}
-                WHERE channel = :channel AND state IN ('waiting', 'sending') ORDER BY id LIMIT {_MOST_READ}""",
-            self._channel,
+        rows = await self._read(
+            "SELECT id, chat, body, state, receipt, tries, made_at, not_before FROM {outbox} "
+            f"WHERE channel = :channel AND state IN ('waiting', 'sending') ORDER BY id LIMIT {_MOST_READ}"
         )
         return [_outbox_row(*row) for row in rows]
 
     async def sending(self, row: int) -> None:
         """Note that a message is about to be sent."""
-        await self._change(row, "state = 'sending'", {})
+        await self._write("UPDATE {outbox} SET state = 'sending' WHERE id = :id", id=row)
 
     async def sent(self, row: int) -> None:
         """Forget a message that was sent."""
-        await self._tables.write(
-            lambda connection: connection.execute(
-                f"DELETE FROM {connection.table('outbox')} WHERE id = :id", {"id": row}
-            )
-        )
+        await self._write("DELETE FROM {outbox} WHERE id = :id", id=row)
 
     async def send_later(self, row: int, seconds: float, *, is_failure: bool) -> None:
         """Note that a message was not sent.
@@ -338,45 +323,30 @@ class Mailbox:
             seconds: the time to wait before the next try.
             is_failure: True to count it as a failure after which it may be there all the same.
         """
-        values = {
-            "then": time.time() + seconds,
-            "more": int(is_failure),
-            "state": "sending" if is_failure else "waiting",
-        }
-        await self._change(row, "state = :state, not_before = :then, tries = tries + :more", values)
+        await self._write(
+            "UPDATE {outbox} SET state = :state, not_before = :then, tries = tries + :more WHERE id = :id",
+            state="sending" if is_failure else "waiting",
+            then=time.time() + seconds,
+            more=int(is_failure),
+            id=row,
+        )
 
     async def give_up(self, row: int) -> None:
         """Keep a message that cannot be sent, for people to look into; it is not tried again."""
-        await self._change(row, "state = 'failed'", {})
-
-    async def _change(self, row: int, what: str, values: dict[str, Any]) -> None:
-        await self._tables.write(
-            lambda connection: connection.execute(
-                f"UPDATE {connection.table('outbox')} SET {what} WHERE id = :id", {"id": row, **values}
-            )
-        )
+        await self._write("UPDATE {outbox} SET state = 'failed' WHERE id = :id", id=row)
 
     async def chat(self, chat: str) -> ChatState:
         """Return the session, agent and model of a chat."""
-
-        def read(connection: StorageConnection) -> ChatState:
-            found = connection.execute(
-                f"SELECT body FROM {connection.table('chats')} WHERE channel = :channel AND chat = :chat",
-                self._channel | {"chat": chat},
-            ).fetchone()
-            return ChatState() if found is None else ChatState(**json.loads(found[0]))
-
-        return await self._tables.read(read)
+        rows = await self._read("SELECT body FROM {chats} WHERE channel = :channel AND chat = :chat", chat=chat)
+        return ChatState(**json.loads(rows[0][0])) if rows else ChatState()
 
     async def keep_chat(self, chat: str, state: ChatState) -> None:
         """Keep something about a chat."""
-        body = json.dumps(asdict(state))
-        await self._tables.write(
-            lambda connection: connection.execute(
-                f"""INSERT INTO {connection.table("chats")} (channel, chat, body) VALUES (:channel, :chat, :body)
-                    ON CONFLICT (channel, chat) DO UPDATE SET body = excluded.body""",
-                self._channel | {"chat": chat, "body": body},
-            )
+        await self._write(
+            """INSERT INTO {chats} (channel, chat, body) VALUES (:channel, :chat, :body)
+               ON CONFLICT (channel, chat) DO UPDATE SET body = excluded.body""",
+            chat=chat,
+            body=json.dumps(asdict(state)),
         )
 
 

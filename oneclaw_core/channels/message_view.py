@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from oneclaw_core.channels.chat_channel import RetryLaterError
@@ -150,18 +151,11 @@ class MessageView:
             # A quick answer is sent whole.
             if pause is not None and now - max(shown_at, begun) >= pause and self.text:
                 shown_at = time.monotonic() + await self._try(self._update())
-            await self._sleep(min(pause or TYPING_SECONDS, 1.0))
+            await wait_for_event(self._ended, min(pause or TYPING_SECONDS, 1.0))
 
     def close(self) -> None:
         """Stop updating; a message that is being sent still gets its receipt."""
         self._ended.set()
-
-    async def _sleep(self, seconds: float) -> None:
-        try:
-            async with asyncio.timeout(seconds):
-                await self._ended.wait()
-        except TimeoutError:
-            pass
 
     async def _try(self, work: Awaitable[None]) -> float:
         """Do what may fail without harm; return for how many seconds not to do it again."""
@@ -189,6 +183,13 @@ class MessageView:
                 self.receipt = receipt.id
                 await self._sent(receipt.id)
         self._shown = text
+
+
+async def wait_for_event(event: asyncio.Event, seconds: float) -> None:
+    """Wait until an event is set, but no longer than some seconds."""
+    with suppress(TimeoutError):
+        async with asyncio.timeout(seconds):
+            await event.wait()
 
 
 def _name(name: str) -> str:

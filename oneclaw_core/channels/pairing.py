@@ -9,13 +9,13 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from oneclaw_core.channels.mailbox import STORAGE, open_tables
+from oneclaw_core.channels.mailbox import STORAGE, ChannelTables, open_tables
 from oneclaw_core.types.text import clean_text
 
 if TYPE_CHECKING:
     from oneclaw_core.app import OneClaw
     from oneclaw_core.sessions.plugin_storage import PluginStorage
-    from oneclaw_core.sessions.plugin_tables import PluginTables, StorageConnection
+    from oneclaw_core.sessions.plugin_tables import PluginTables
 
 CODE_CHARACTERS = "ABCDEFGHJKLMNPQRSTUVWXYZ23456789"
 """Without those that look alike."""
@@ -41,7 +41,7 @@ class Person:
     paired_at: float
 
 
-class Pairing:
+class Pairing(ChannelTables):
     """The people who may talk through one channel.
 
     Args:
@@ -51,9 +51,8 @@ class Pairing:
     """
 
     def __init__(self, storage: PluginStorage, tables: PluginTables, channel: str) -> None:
+        super().__init__(tables, channel)
         self._storage = storage
-        self._tables = tables
-        self._channel = channel
         self._key = f"code:{channel}"
 
     @classmethod
@@ -100,20 +99,18 @@ class Pairing:
 
         await self._storage.change(self._key, check)
         if is_right:
-            await self._tables.write(self._add, person, name)
+            await self.add(person, name)
         return is_right
-
-    def _add(self, connection: StorageConnection, person: str, name: str) -> None:
-        values = {"person": person, "name": clean_text(name)[:_MAX_NAME_CHARACTERS], "now": time.time()}
-        connection.execute(
-            f"""INSERT INTO {connection.table("people")} (channel, person, name, paired_at)
-                VALUES (:channel, :person, :name, :now) ON CONFLICT (channel, person) DO NOTHING""",
-            {"channel": self._channel, **values},
-        )
 
     async def add(self, person: str, name: str) -> None:
         """Pair a person whom the channel has authenticated in another way, such as by a login."""
-        await self._tables.write(self._add, person, name)
+        await self._write(
+            """INSERT INTO {people} (channel, person, name, paired_at)
+               VALUES (:channel, :person, :name, :now) ON CONFLICT (channel, person) DO NOTHING""",
+            person=person,
+            name=clean_text(name)[:_MAX_NAME_CHARACTERS],
+            now=time.time(),
+        )
 
     async def is_paired(self, person: str) -> bool:
         """Return True if a person may talk."""
@@ -121,30 +118,16 @@ class Pairing:
 
     async def people(self) -> list[Person]:
         """Return the paired people, the first one first."""
-
-        def read(connection: StorageConnection) -> list[Person]:
-            rows = connection.execute(
-                f"""SELECT person, name, paired_at FROM {connection.table("people")}
-                    WHERE channel = :channel ORDER BY paired_at""",
-                {"channel": self._channel},
-            )
-            return [Person(*row) for row in rows]
-
-        return await self._tables.read(read)
+        rows = await self._read(
+            "SELECT person, name, paired_at FROM {people} WHERE channel = :channel ORDER BY paired_at"
+        )
+        return [Person(*row) for row in rows]
 
     async def remove(self, person: str) -> bool:
         """Unpair a person; return False if there was no such one."""
-
-        def delete(connection: StorageConnection) -> bool:
-            return (
-                connection.execute(
-                    f"DELETE FROM {connection.table('people')} WHERE channel = :channel AND person = :person",
-                    {"channel": self._channel, "person": person},
-                ).rowcount
-                > 0
-            )
-
-        return await self._tables.write(delete)
+        return (
+            await self._write("DELETE FROM {people} WHERE channel = :channel AND person = :person", person=person) > 0
+        )
 
 
 def _hash(code: str) -> str:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from oneclaw_core.channels.chat import Chat
 from oneclaw_core.channels.chat_channel import RetryLaterError, UndeliverableError
 from oneclaw_core.channels.mailbox import Mailbox, OutgoingText
-from oneclaw_core.channels.message_view import split_text
+from oneclaw_core.channels.message_view import split_text, wait_for_event
 from oneclaw_core.channels.pairing import Pairing
 from oneclaw_core.channels.questions import Questions
 from oneclaw_core.errors import SessionBusyError, describe_error
@@ -152,7 +152,7 @@ class ChatRouter:
             for row in await self._mailbox.waiting(self._last_row):
                 self._last_row = row.id
                 await (await self._chat(row.inbound.chat)).put(row)
-            await _wait(self._came, POLL_SECONDS)
+            await wait_for_event(self._came, POLL_SECONDS)
 
     async def _chat(self, chat: str) -> Chat:
         found = self._chats.get(chat)
@@ -177,7 +177,7 @@ class ChatRouter:
             for row in await self._mailbox.to_send():
                 by_chat.setdefault(row.chat, []).append(row)
             await asyncio.gather(*(self._deliver_to_chat(rows) for rows in by_chat.values()))
-            await _wait(self._wants_delivery, POLL_SECONDS if not by_chat else 0.2)
+            await wait_for_event(self._wants_delivery, POLL_SECONDS if not by_chat else 0.2)
 
     async def _deliver_to_chat(self, rows: list[OutboxRow]) -> None:
         for row in rows:
@@ -222,11 +222,3 @@ class ChatRouter:
     async def _give_up(self, row: OutboxRow, error: Exception) -> None:
         _log.error("%s: a message cannot be sent: %s", self._channel.name, describe_error(error))
         await self._mailbox.give_up(row.id)
-
-
-async def _wait(event: asyncio.Event, seconds: float) -> None:
-    try:
-        async with asyncio.timeout(seconds):
-            await event.wait()
-    except TimeoutError:
-        pass

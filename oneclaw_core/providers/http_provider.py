@@ -10,7 +10,6 @@ import logging
 from abc import ABC, abstractmethod
 from contextlib import aclosing
 from dataclasses import replace
-from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from oneclaw_core.errors import (
@@ -31,7 +30,6 @@ from oneclaw_core.providers.answer import (
 from oneclaw_core.providers.base import (
     KEY_HEADERS,
     LoadingRefused,
-    RetryNotice,
     ToolLoading,
     UsageSoFar,
     WireRequest,
@@ -214,28 +212,10 @@ class HttpProvider(ABC):
                     self._told.add(reason)
                     _log.warning("%s", reason)
         body = self._encode(request)
-        attempt = self._attempt if self._rotation is None else partial(self._attempt_with_any_key, self._rotation)
-        async with aclosing(with_retries(lambda: attempt(request, body), self._policy)) as events:
+        attempts = with_retries(lambda key: self._attempt(request, body, key), self._policy, self._rotation)
+        async with aclosing(attempts) as events:
             async for event in events:
                 yield event
-
-    async def _attempt_with_any_key(
-        self, rotation: KeyRotation, request: ModelRequest, body: bytes
-    ) -> AsyncGenerator[ModelEvent, None]:
-        """Make an attempt, again with the next key where the service refuses one."""
-        while True:
-            key, has_answered = rotation.current(), False
-            try:
-                async with aclosing(self._attempt(request, body, key)) as events:
-                    async for event in events:
-                        has_answered = has_answered or isinstance(event, ANSWER_PARTS)
-                        yield event
-                return
-            except AttemptFailed as failure:
-                if has_answered or not rotation.set_aside(key, failure):
-                    raise
-                notice = RetryNotice(f"{failure.error}; using another of its keys", 0)
-            yield notice
 
     async def _get_json(self, path: str) -> Any:
         """Ask for a JSON document below the base URL, without retries.
@@ -320,9 +300,7 @@ class HttpProvider(ABC):
             )
         return {**self._config.headers, **headers}
 
-    async def _attempt(
-        self, request: ModelRequest, body: bytes, key: str | None = None
-    ) -> AsyncGenerator[ModelEvent, None]:
+    async def _attempt(self, request: ModelRequest, body: bytes, key: str | None) -> AsyncGenerator[ModelEvent, None]:
         import httpx
 
         answer = self._new_answer(request)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import itertools
 import logging
 import math
 import random
@@ -21,6 +20,7 @@ if TYPE_CHECKING:
 
     from oneclaw_core.errors import ProviderError
     from oneclaw_core.providers.base import ModelEvent, ModelRequest
+    from oneclaw_core.providers.key_rotation import KeyRotation
 
 
 # After one of these a request is not sent again: the user would read the answer twice.
@@ -83,35 +83,46 @@ class RetryPolicy:
 
 
 async def with_retries(
-    attempt: Callable[[], AsyncGenerator[ModelEvent, None]], policy: RetryPolicy
+    attempt: Callable[[str | None], AsyncGenerator[ModelEvent, None]], policy: RetryPolicy, keys: KeyRotation | None
 ) -> AsyncGenerator[ModelEvent, None]:
     """Run attempts at a request until one has shown a part of its answer, and yield the events of all.
 
     Args:
-        attempt: starts one attempt, which raises :class:`AttemptFailed` when it fails.
+        attempt: starts one attempt with a key, ``None`` for the only one, which raises :class:`AttemptFailed` when it
+            fails.
         policy: how often and how fast.
+        keys: further keys, used at once where the service refuses one; ``None`` for a single key.
 
     Raises:
         ProviderError: the last attempt failed, or one that had shown a part of its answer.
     """
-    for number in itertools.count():
+    retries = 0
+    while True:
+        key = None if keys is None else keys.current()
         has_answered = False
         try:
-            async with aclosing(attempt()) as events:
+            async with aclosing(attempt(key)) as events:
                 async for event in events:
                     has_answered = has_answered or isinstance(event, ANSWER_PARTS)
                     yield event
             return
         except AttemptFailed as failure:
-            if has_answered or not failure.is_retryable or number >= policy.max_retries:
+            if has_answered:
                 raise failure.error from failure.__cause__
-            asked = failure.retry_after_seconds
-            if asked is not None and asked > GIVE_UP_ABOVE_SECONDS:
-                raise _come_back_later(failure.error, asked) from failure.__cause__
-            delay = policy.delay_seconds(number) if asked is None else asked
-            notice = RetryNotice(str(failure.error), delay, failure.error)
+            if keys is not None and key is not None and keys.set_aside(key, failure):
+                notice = RetryNotice(f"{failure.error}; using another of its keys", 0)
+            elif not failure.is_retryable or retries >= policy.max_retries:
+                raise failure.error from failure.__cause__
+            else:
+                asked = failure.retry_after_seconds
+                if asked is not None and asked > GIVE_UP_ABOVE_SECONDS:
+                    raise _come_back_later(failure.error, asked) from failure.__cause__
+                delay = policy.delay_seconds(retries) if asked is None else asked
+                notice = RetryNotice(str(failure.error), delay, failure.error)
+                retries += 1
         yield notice
-        await policy.sleep(notice.delay_seconds)
+        if notice.error is not None:
+            await policy.sleep(notice.delay_seconds)
 
 
 def retry_after_seconds(headers: Mapping[str, str]) -> float | None:

@@ -6,7 +6,7 @@ import asyncio
 import inspect
 import logging
 import time
-from contextlib import aclosing, asynccontextmanager
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Literal
@@ -18,11 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable, Iterable, Mapping
 
     from oneclaw_core.app import OneClaw
-    from oneclaw_core.plugins.contract.context import Asker
     from oneclaw_core.plugins.registration.entry import Registration
-    from oneclaw_core.tools.user_question import UserAsker
-    from oneclaw_core.types.events import TurnEvent
-    from oneclaw_core.types.messages import Attachment
 
 
 class ServiceChange(StrEnum):
@@ -255,30 +251,12 @@ class _Host:
     def __init__(self, claw: OneClaw, tell: Callable[[ServiceChange, str], None]) -> None:
         self.app = claw
         self._tell = tell
-        self.sessions = claw.services.sessions
 
     def show(self, service: str, text: str) -> None:
         self._tell(ServiceChange.SHOWS, text)
 
     def ready(self, service: str, detail: str) -> None:
         self._tell(ServiceChange.READY, detail)
-
-    async def send_message(
-        self,
-        text: str,
-        *,
-        session: str | None,
-        agent: str | None,
-        attachments: Iterable[Attachment],
-        ask: Asker | None,
-        ask_user: UserAsker | None,
-    ) -> AsyncGenerator[TurnEvent, None]:
-        sent = self.app.send_message(
-            text, session=session, agent=agent, attachments=attachments, ask=ask, ask_user=ask_user
-        )
-        async with aclosing(sent) as events:
-            async for event in events:
-                yield event
 
 
 @asynccontextmanager

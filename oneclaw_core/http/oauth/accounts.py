@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from oneclaw_core.errors import NotFoundError, OAuthUnavailableError, OneClawError, UsageError
 from oneclaw_core.http.oauth.service import AccessToken
-from oneclaw_core.private_files import make_private_directory, read_private, write_private
+from oneclaw_core.private_files import changing_private, make_private_directory, read_private, write_private
 from oneclaw_core.secrets.redaction import remember_secret
 from oneclaw_core.secrets.store import SecretPlace, SecretStore, SecretWords
 
@@ -25,7 +25,6 @@ TOKEN_LOCK_SECONDS = 90
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@+-]{0,99}")
 _MAX_FILE_BYTES = 1_000_000
-_LOCK_SECONDS = 10
 _SECRET_KEYS = ("client_secret", "refresh_token", "access_token", "private_key")
 
 
@@ -300,19 +299,9 @@ class OAuthAccounts:
     @contextmanager
     def _changing(self) -> Iterator[tuple[str | None, dict[str, OAuthAccount]]]:
         """Read the accounts while no other process changes them."""
-        from filelock import FileLock, Timeout
-
-        try:
-            make_private_directory(self._locks)
-            lock = FileLock(self._locks / f"{self._service.name}_accounts.lock", timeout=_LOCK_SECONDS, mode=0o600)
-            with lock:
-                yield self._read()
-        except Timeout:
-            raise OneClawError(
-                f"another process is changing the {self._service.title} accounts: try again when it is done"
-            ) from None
-        except OSError as error:
-            raise self._not_writable(error) from None
+        lock = self._locks / f"{self._service.name}_accounts.lock"
+        with changing_private(self._path, lock, f"the {self._service.title} accounts"):
+            yield self._read()
 
     def _write(self, default: str | None, accounts: Mapping[str, OAuthAccount]) -> None:
         entries = {name: _entry(account) for name, account in accounts.items()}

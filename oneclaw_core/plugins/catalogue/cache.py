@@ -1,7 +1,7 @@
 """The file in the user's cache directory that holds the entries of installed plugins.
 
-It is written at once and never trusted: one that is damaged, of another user or version, or unreadable counts as none,
-and without a place for it everything works, only slower.
+It is never trusted: one that is damaged, open to other users, of another version, or unreadable counts as none, and
+without a place for it everything works, only slower.
 """
 
 from __future__ import annotations
@@ -9,14 +9,15 @@ from __future__ import annotations
 import json
 import logging
 import os
-import stat
 import sys
 import zlib
 from pathlib import Path
 from typing import Any
 
 from oneclaw_core._version import __version__
+from oneclaw_core.errors import OneClawError
 from oneclaw_core.plugins.contract import CONTRACT_VERSION
+from oneclaw_core.private_files import read_private, write_private
 
 FORMAT = 2
 MAX_BYTES = 256 * 1024 * 1024
@@ -36,14 +37,14 @@ class CatalogueCache:
 
     def read(self) -> dict[str, Any]:
         """Return the content, ``{}`` if there is none that can be used."""
-        if self._path is None:
+        if self._path is None or self._path.is_symlink():
             return {}
         try:
-            header, _, body = _read_own(self._path).partition(b"\n")
+            header, _, body = (read_private(self._path, MAX_BYTES) or b"").partition(b"\n")
             if json.loads(header) != {**_identity(), "checksum": zlib.crc32(body)}:
                 return {}
             content = json.loads(body)
-        except (OSError, ValueError, RecursionError):
+        except (OneClawError, ValueError, RecursionError):
             return {}
         return content if isinstance(content, dict) else {}
 
@@ -53,19 +54,8 @@ class CatalogueCache:
             return
         body = json.dumps(content, separators=(",", ":")).encode()
         header = json.dumps({**_identity(), "checksum": zlib.crc32(body)}).encode()
-        temporary = self._path.with_name(f"{self._path.name}.{os.getpid()}.{os.urandom(4).hex()}")
         try:
-            self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-            if not _is_own(self._path.parent.stat()):
-                return
-            try:
-                descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
-                with os.fdopen(descriptor, "wb") as file:
-                    file.write(header + b"\n" + body)
-                temporary.replace(self._path)
-            except OSError:
-                temporary.unlink(missing_ok=True)
-                raise
+            write_private(self._path, header + b"\n" + body)
         except OSError as error:
             _log.debug("the catalogue of plugins cannot be cached: %s", error)
 
@@ -90,21 +80,3 @@ def _identity() -> dict[str, Any]:
         "python": sys.version,
         "prefix": sys.prefix,
     }
-
-
-def _read_own(path: Path) -> bytes:
-    """Read a file of this user's.
-
-    Raises:
-        OSError: it is another one's, or cannot be read.
-    """
-    descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
-    with os.fdopen(descriptor, "rb") as file:
-        state = os.fstat(descriptor)
-        if not stat.S_ISREG(state.st_mode) or not _is_own(state) or state.st_size > MAX_BYTES:
-            raise PermissionError(f"{path} is not this user's")
-        return file.read()
-
-
-def _is_own(state: os.stat_result) -> bool:
-    return state.st_uid == os.geteuid() and not state.st_mode & (stat.S_IWGRP | stat.S_IWOTH)

@@ -10,14 +10,8 @@ from typing import TYPE_CHECKING, Any
 from oneclaw_core.errors import PluginError, describe_error
 from oneclaw_core.plugins.registration.entry import PluginEntry, import_target
 from oneclaw_core.plugins.registration.hook_marks import implementations_of
-from oneclaw_core.plugins.registration.named_registrars import NAMED_REGISTRARS
 from oneclaw_core.plugins.registration.record import LoadedPlugin
-from oneclaw_core.plugins.registration.registrars import (
-    GroupRegistrar,
-    ProviderRegistrar,
-    SkillRegistrar,
-    ToolRegistrar,
-)
+from oneclaw_core.plugins.registration.registrars import REGISTRARS, GroupRegistrar, SkillRegistrar, ToolRegistrar
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -27,6 +21,7 @@ if TYPE_CHECKING:
     import pluggy
 
     from oneclaw_core.plugins.registration.hook_marks import PluginContract
+    from oneclaw_core.plugins.registration.named_registrars import Registrar
     from oneclaw_core.tools.definition import Tool
     from oneclaw_core.tools.registry import ToolRegistry
 
@@ -73,12 +68,10 @@ class Description:
         started = time.perf_counter()
         if self._import():
             entry = self.entry
-            self._call("register_groups", GroupRegistrar(entry))
-            self._call("register_tools", ToolRegistrar(self._registry, entry))
-            self._call("register_providers", ProviderRegistrar(entry))
-            self._call("register_skills", SkillRegistrar(entry))
-            for registrar in NAMED_REGISTRARS:
-                self._call(registrar.hook, registrar(entry))
+            self._call(GroupRegistrar(entry))
+            self._call(ToolRegistrar(entry, self._registry))
+            for registrar in REGISTRARS:
+                self._call(registrar(entry))
             self._describe_settings()
             entry.hooks = {hook: each.options.to_dict() for hook, each in self._implementations().items()}
         self.entry.import_ms = (time.perf_counter() - started) * 1000
@@ -93,11 +86,11 @@ class Description:
         if not self._import():
             problem = next(each for each in self.entry.problems if each.is_error or each.check == "hooks.none")
             raise PluginError(problem.cause)
-        collector = _ObjectCollector(self._registry, self.entry)
-        self._call("register_tools", collector)
-        self._call("register_providers", ProviderRegistrar(self.entry))
-        for registrar in NAMED_REGISTRARS:
-            self._call(registrar.hook, registrar(self.entry))
+        collector = _ObjectCollector(self.entry, self._registry)
+        self._call(collector)
+        for registrar in REGISTRARS:
+            if registrar is not SkillRegistrar:
+                self._call(registrar(self.entry))
         return LoadedPlugin(self.entry.name, self._implementations(), tuple(self.entry.registrations), collector.tools)
 
     def loaded(self) -> LoadedPlugin:
@@ -125,7 +118,8 @@ class Description:
         self._marks = self._contract.marks(plugin, self.entry)
         return bool(self._marks)
 
-    def _call(self, hook: str, register: object) -> None:
+    def _call(self, register: Registrar) -> None:
+        hook = register.hook
         mark = self._marks.get(hook)
         if mark is None:
             return

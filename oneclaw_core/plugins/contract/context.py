@@ -256,30 +256,12 @@ class ServiceHost(Protocol):
         """The open home."""
         ...
 
-    @property
-    def sessions(self) -> Sessions:
-        """The conversations of the home."""
-        ...
-
     def show(self, service: str, text: str) -> None:
         """Show a text to the user, where there is one."""
         ...
 
     def ready(self, service: str, detail: str) -> None:
         """Note that a service is ready."""
-        ...
-
-    def send_message(
-        self,
-        text: str,
-        *,
-        session: str | None,
-        agent: str | None,
-        attachments: Iterable[Attachment],
-        ask: Asker | None,
-        ask_user: UserAsker | None,
-    ) -> AsyncGenerator[Any, None]:
-        """Send a message, and yield the events of the turn."""
         ...
 
 
@@ -313,7 +295,7 @@ class ServiceContext(PluginContext):
         self.runs_in = runs_in
         self.options = options
         self.stopping = stopping
-        self.sessions = host.sessions
+        self.sessions: Sessions = host.app.services.sessions
         self._host = host
         self._ask: Asker | None = None
         self._ask_user: UserAsker | None = None
@@ -373,9 +355,10 @@ class ServiceContext(PluginContext):
         Raises:
             OneClawError: as for ``OneClaw.send_message``.
         """
-        return self._host.send_message(
+        events: AsyncGenerator[Any, None] = self._host.app.send_message(
             text, session=session, agent=agent, attachments=attachments, ask=self._ask, ask_user=self._ask_user
         )
+        return events
 
 
 class ChatCommandContext(PluginContext):

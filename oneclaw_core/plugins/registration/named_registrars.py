@@ -14,7 +14,6 @@ from oneclaw_core.plugins.registration.commands import COMMAND_GROUPS
 from oneclaw_core.plugins.registration.entry import (
     CHECK_HOOK,
     SKILL_HOOK,
-    SOURCE_HOOK,
     PluginEntry,
     Registration,
     command_place,
@@ -41,14 +40,20 @@ MAX_ROUTE_BODY_BYTES = 32 * 1024 * 1024
 
 
 @dataclass(slots=True)
-class _NamedRegistrar:
+class Registrar:
     """Base of the registrars passed to one hook of one plugin."""
 
     hook: ClassVar[str]
     _entry: PluginEntry
 
     def _add(
-        self, name: str, target: Target | click.Command, *, pattern: re.Pattern[str] = _NAME, **options: Any
+        self,
+        name: str,
+        target: Target | click.Command,
+        *,
+        pattern: re.Pattern[str] = _NAME,
+        hook: str | None = None,
+        **options: Any,
     ) -> None:
         try:
             where = target_name(target)
@@ -59,10 +64,16 @@ class _NamedRegistrar:
             cause = f"{target!r}, registered as {name!r}, cannot be called"
             self._report(cause, "register a function, a class or a name 'module:attribute'", "hooks.target")
         else:
-            self._register(name, where, None if isinstance(target, str) else target, options, pattern)
+            self._register(name, where, None if isinstance(target, str) else target, options, pattern, hook)
 
     def _register(
-        self, name: str, where: str | None, value: Any, options: dict[str, Any], pattern: re.Pattern[str] = _NAME
+        self,
+        name: str,
+        where: str | None,
+        value: Any,
+        options: Mapping[str, Any],
+        pattern: re.Pattern[str] = _NAME,
+        hook: str | None = None,
     ) -> None:
         if not isinstance(name, str) or not pattern.fullmatch(name):
             cause = f"the name {name!r} is invalid: it must match {pattern.pattern}"
@@ -70,17 +81,17 @@ class _NamedRegistrar:
             return
         if options.get("parent"):
             name = f"{options['parent']} {name}"
-        if any((each.hook, each.name) == (self.hook, name) for each in self._entry.registrations):
+        hook = hook or self.hook
+        if any((each.hook, each.name) == (hook, name) for each in self._entry.registrations):
             self._report(f"{name!r} is registered twice; the first one stays", "register it once", "hooks.name")
         else:
-            made = Registration(self.hook, self._entry.name, name, where, options, value)
-            self._entry.registrations.append(made)
+            self._entry.registrations.append(Registration(hook, self._entry.name, name, where, options, value))
 
     def _report(self, cause: str, remedy: str, check: str) -> None:
         self._entry.report(self.hook, cause, remedy, check=check)
 
 
-class SettingsRegistrar(_NamedRegistrar):
+class SettingsRegistrar(Registrar):
     """Registrar passed to ``register_settings``."""
 
     hook: ClassVar = "register_settings"
@@ -110,7 +121,7 @@ class SettingsRegistrar(_NamedRegistrar):
             self._add("settings", target, **options, **own_keys)
 
 
-class StoreRegistrar(_NamedRegistrar):
+class StoreRegistrar(Registrar):
     """Registrar passed to ``register_stores``."""
 
     hook: ClassVar = "register_stores"
@@ -125,7 +136,7 @@ class StoreRegistrar(_NamedRegistrar):
         self._add(scheme, target, pattern=_SCHEME)
 
 
-class ServiceRegistrar(_NamedRegistrar):
+class ServiceRegistrar(Registrar):
     """Registrar passed to ``register_services``."""
 
     hook: ClassVar = "register_services"
@@ -169,7 +180,7 @@ def _is_async(function: Callable[..., Any]) -> bool:
     return inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(getattr(function, "__call__", None))  # noqa: B004
 
 
-class ChannelRegistrar(_NamedRegistrar):
+class ChannelRegistrar(Registrar):
     """Registrar passed to ``register_channels``."""
 
     hook: ClassVar = "register_channels"
@@ -185,7 +196,7 @@ class ChannelRegistrar(_NamedRegistrar):
         self._add(name, target, is_send_only=is_send_only)
 
 
-class RouteRegistrar(_NamedRegistrar):
+class RouteRegistrar(Registrar):
     """Registrar passed to ``register_routes``."""
 
     hook: ClassVar = "register_routes"
@@ -218,7 +229,7 @@ class RouteRegistrar(_NamedRegistrar):
         if isinstance(methods, str) or not set(methods) <= set(_METHODS) or not methods:
             self._report(f"methods of {path!r} must be some of {', '.join(_METHODS)}", "correct them", "hooks.options")
             return
-        options = {
+        options: dict[str, Any] = {
             "methods": sorted(methods),
             "is_public": is_public,
             "max_body_bytes": max_body_bytes,
@@ -227,7 +238,7 @@ class RouteRegistrar(_NamedRegistrar):
         self._add(path.lstrip("/"), target, pattern=_PATH, **options)
 
 
-class TriggerRegistrar(_NamedRegistrar):
+class TriggerRegistrar(Registrar):
     """Registrar passed to ``register_triggers``."""
 
     hook: ClassVar = "register_triggers"
@@ -267,7 +278,7 @@ class TriggerRegistrar(_NamedRegistrar):
         self._add(name, target, help=help, parameters=known, required=sorted(required), **options)
 
 
-class CommandRegistrar(_NamedRegistrar):
+class CommandRegistrar(Registrar):
     """Registrar passed to ``register_commands``."""
 
     hook: ClassVar = "register_commands"
@@ -332,7 +343,7 @@ class CommandRegistrar(_NamedRegistrar):
             self._register(name, None, None, options, _OPTION)
 
 
-class ChatCommandRegistrar(_NamedRegistrar):
+class ChatCommandRegistrar(Registrar):
     """Registrar passed to ``register_chat_commands``."""
 
     hook: ClassVar = "register_chat_commands"
@@ -358,7 +369,7 @@ class ChatCommandRegistrar(_NamedRegistrar):
         self._add(name, target, help=help, **options)
 
 
-class CheckRegistrar(_NamedRegistrar):
+class CheckRegistrar(Registrar):
     """Registrar passed to ``register_checks``."""
 
     hook: ClassVar = CHECK_HOOK
@@ -381,16 +392,6 @@ class CheckRegistrar(_NamedRegistrar):
                 or yields ``PluginProblem`` objects, which become problems of the plugin that registered the skill.
         """
         self._add(name, target, of=SKILL_HOOK)
-
-
-class SourceRegistrar(_NamedRegistrar):
-    """Registrar behind ``register.source`` in ``register_tools``."""
-
-    hook: ClassVar = SOURCE_HOOK
-
-    def add(self, name: str, target: Target, **options: Any) -> None:
-        """Register a tool source."""
-        self._add(name, target, **options)
 
 
 NAMED_REGISTRARS = (

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from oneclaw_core.errors import PluginError, ToolDefinitionError
 from oneclaw_core.plugins.registration.entry import (
     PRECONFIGURED_HOOK,
-    PluginEntry,
+    SKILL_HOOK,
+    SOURCE_HOOK,
     Registration,
     ToolEntry,
     target_name,
 )
-from oneclaw_core.plugins.registration.named_registrars import SourceRegistrar, Target
+from oneclaw_core.plugins.registration.named_registrars import NAMED_REGISTRARS, Registrar, Target
 from oneclaw_core.tools.definition import check_name
 from oneclaw_core.tools.manifest import load_manifest
 from oneclaw_core.tools.manifest_tool import FunctionTarget
@@ -30,18 +31,19 @@ if TYPE_CHECKING:
 
 
 _SNAKE_CASE = re.compile(r"_?[a-z][a-z0-9_]*")
+_ANY = re.compile(r"(?s).+")
 
 
 @dataclass(slots=True)
-class ToolRegistrar:
+class ToolRegistrar(Registrar):
     """Registrar passed to ``register_tools``.
 
     Attributes:
         registry: where the tools go, for tools that need to know the others.
     """
 
+    hook: ClassVar = "register_tools"
     registry: ToolRegistry
-    _entry: PluginEntry
 
     def __call__(self, tool: Tool, *, group: str | None = None) -> None:
         """Register a tool.
@@ -134,46 +136,43 @@ class ToolRegistrar:
             listed_as: name under which the tools are listed and disabled like a plugin; by default the plugin's. Such a
                 source comes after those without one.
         """
-        options: dict[str, object] = {"starts": starts, "start_seconds": start_seconds}
+        options: dict[str, Any] = {"starts": starts, "start_seconds": start_seconds}
         if starts not in ("call", "turn", "open") or not 0 < start_seconds <= 3600:
             cause = f"the tool source {name!r} needs starts='call', 'turn' or 'open', and start_seconds from 0 to 3600"
-            self._entry.report("register_tools", cause, "correct it", check="hooks.options")
+            self._report(cause, "correct it", "hooks.options")
             return
         if listed_as is not None:
             if not _SNAKE_CASE.fullmatch(listed_as):
                 cause = f"the tool source {name!r} has listed_as={listed_as!r}, which is not in snake_case"
-                self._entry.report("register_tools", cause, "use another name", check="hooks.options")
+                self._report(cause, "use another name", "hooks.options")
                 return
             options["listed_as"] = listed_as
         if listing is not None:
             try:
                 options["listing"] = target_name(listing)
             except PluginError as error:
-                self._entry.report("register_tools", str(error), "correct the name", check="hooks.target")
+                self._report(str(error), "correct the name", "hooks.target")
                 return
-        SourceRegistrar(self._entry).add(name, target, **options)
+        self._add(name, target, hook=SOURCE_HOOK, **options)
 
 
-@dataclass(slots=True)
-class GroupRegistrar:
+class GroupRegistrar(Registrar):
     """Registrar passed to ``register_groups``."""
 
-    _entry: PluginEntry
+    hook: ClassVar = "register_groups"
 
     def __call__(self, group: ToolGroupDefinition) -> None:
         """Register a group's metadata; of two plugins that declare one group, the first one's stay."""
         if isinstance(group, ToolGroupDefinition):
             self._entry.groups.append(group)
         else:
-            cause = f"{group!r} is no ToolGroupDefinition"
-            self._entry.report("register_groups", cause, "make one", check="groups.not-a-group")
+            self._report(f"{group!r} is no ToolGroupDefinition", "make one", "groups.not-a-group")
 
 
-@dataclass(slots=True)
-class ProviderRegistrar:
+class ProviderRegistrar(Registrar):
     """Registrar passed to ``register_providers``."""
 
-    _entry: PluginEntry
+    hook: ClassVar = "register_providers"
 
     def __call__(
         self,
@@ -191,23 +190,10 @@ class ProviderRegistrar:
             price_vendor: the name in ``genai-prices`` of the vendor at the type's own address, for costs.
             is_local: True if the type has no service, and so neither an address nor a key.
         """
-        try:
-            target = target_name(factory)
-        except PluginError as error:
-            self._entry.report("register_providers", str(error), "correct the name", check="hooks.target")
-            return
-        value = None if isinstance(factory, str) else factory
-        self._entry.registrations.append(
-            Registration(
-                "register_providers",
-                self._entry.name,
-                str(type_name),
-                target,
-                ({} if price_vendor is None else {"price_vendor": price_vendor})
-                | ({"is_local": True} if is_local else {}),
-                value,
-            )
-        )
+        options: dict[str, Any] = {"price_vendor": price_vendor} if price_vendor is not None else {}
+        if is_local:
+            options["is_local"] = True
+        self._add(str(type_name), factory, pattern=_ANY, **options)
 
     def preconfigured(
         self,
@@ -236,11 +222,10 @@ class ProviderRegistrar:
         self._entry.registrations.append(Registration(PRECONFIGURED_HOOK, self._entry.name, name, None, options))
 
 
-@dataclass(slots=True)
-class SkillRegistrar:
+class SkillRegistrar(Registrar):
     """Registrar passed to ``register_skills``."""
 
-    _entry: PluginEntry
+    hook: ClassVar = SKILL_HOOK
 
     def __call__(self, folder: Path | Traversable) -> None:
         """Register a skill; its ``SKILL.md`` is read when skills are asked for.
@@ -253,17 +238,19 @@ class SkillRegistrar:
             has_document = folder.joinpath("SKILL.md").is_file()
         except (AttributeError, TypeError, OSError):
             remedy = "pass a Path, or what importlib.resources.files gives"
-            self._entry.report("register_skills", f"{folder!r} is no folder", remedy, check="skills.missing")
+            self._report(f"{folder!r} is no folder", remedy, "skills.missing")
             return
-        known = [each.value for each in self._entry.registrations if each.hook == "register_skills"]
+        known = [each.value for each in self._entry.registrations if each.hook == self.hook]
         if not has_document:
             remedy = "write one, and include it in the package"
-            self._entry.report("register_skills", f"{folder} has no SKILL.md", remedy, check="skills.missing")
+            self._report(f"{folder} has no SKILL.md", remedy, "skills.missing")
         elif folder in known:
             cause = f"{folder} is registered twice"
-            self._entry.report("register_skills", cause, "do it once", is_error=False, check="skills.twice")
+            self._entry.report(self.hook, cause, "do it once", is_error=False, check="skills.twice")
         else:
             options = {"folder": str(folder)}
-            self._entry.registrations.append(
-                Registration("register_skills", self._entry.name, name, None, options, folder)
-            )
+            self._entry.registrations.append(Registration(self.hook, self._entry.name, name, None, options, folder))
+
+
+REGISTRARS: tuple[type[Registrar], ...] = (ProviderRegistrar, SkillRegistrar, *NAMED_REGISTRARS)
+"""The registrars of the hooks that need nothing but the plugin's entry, in the order of the calls."""
