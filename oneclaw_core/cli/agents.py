@@ -14,8 +14,8 @@ import click
 
 from oneclaw_core.agents import selection_of
 from oneclaw_core.cli.command_group import CommandGroup
+from oneclaw_core.cli.confirming import confirm, yes_option
 from oneclaw_core.cli.output import (
-    is_terminal,
     json_option,
     print_json,
     print_listing,
@@ -24,8 +24,8 @@ from oneclaw_core.cli.output import (
     printable_line,
     warn,
 )
-from oneclaw_core.cli.running import with_agents
-from oneclaw_core.errors import OneClawError, UsageError
+from oneclaw_core.cli.running import with_configuration
+from oneclaw_core.errors import UsageError
 from oneclaw_core.tools.toolset import one_line
 from oneclaw_core.types.agents import MAX_SYSTEM_PROMPT_CHARACTERS
 from oneclaw_core.types.tools import ALL_TOOLS
@@ -33,7 +33,7 @@ from oneclaw_core.types.tools import ALL_TOOLS
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from oneclaw_core.agents import AgentService
+    from oneclaw_core.config.configuration import Configuration
     from oneclaw_core.tools.definition import ToolDefinition
     from oneclaw_core.types.agents import Agent
     from oneclaw_core.types.tools import ToolSelection
@@ -219,7 +219,7 @@ def agents() -> None:
 @json_option
 def list_agents(as_json: bool) -> None:
     """List all agents, the built-in one first."""
-    found = with_agents(lambda service: service.list(), is_read_only=True)
+    found = with_configuration(lambda changes: changes.agents.list(), is_read_only=True)
     rows = (
         (
             agent.name,
@@ -238,11 +238,12 @@ def list_agents(as_json: bool) -> None:
 def show(name: str, as_json: bool) -> None:
     """Show the agent NAME with its system prompt and its tools."""
 
-    async def find(service: AgentService) -> tuple[Agent, Sequence[tuple[ToolDefinition, str | None]], Sequence[str]]:
+    async def find(changes: Configuration) -> tuple[Agent, Sequence[tuple[ToolDefinition, str | None]], Sequence[str]]:
+        service = changes.agents
         agent = await service.get(name)
         return agent, service.tools_of(agent), service.missing_tools_of(agent)
 
-    agent, tools, missing = with_agents(find, is_read_only=True)
+    agent, tools, missing = with_configuration(find, is_read_only=True)
     for message in missing:
         warn(message)
     if as_json:
@@ -282,13 +283,11 @@ def create(name: str, given: GivenOptions, as_json: bool) -> None:
 
     Without --tools and --groups it has all tools. With one of them, it has only what is named.
     """
-    from oneclaw_core.types.tools import ALL_TOOLS
-
-    changes: Any = changes_of(given, ALL_TOOLS)
-    if "system_prompt" not in changes:
+    wanted: Any = changes_of(given, ALL_TOOLS)
+    if "system_prompt" not in wanted:
         raise UsageError("an agent needs a system prompt: add --system-prompt TEXT or --system-prompt-file FILE")
-    prompt = changes.pop("system_prompt")
-    agent = with_agents(lambda service: service.create(name, prompt, **changes))
+    prompt = wanted.pop("system_prompt")
+    agent = with_configuration(lambda changes: changes.agents.create(name, prompt, **wanted))
     if as_json:
         print_json(agent_document(agent))
     else:
@@ -306,16 +305,16 @@ def edit(name: str, new_name: str | None, given: GivenOptions, as_json: bool) ->
     The rest stays as it is; none takes a value away.
     """
 
-    async def change(service: AgentService) -> Agent:
-        agent = await service.get(name)
-        changes: Any = changes_of(given, agent.selection)
+    async def change(changes: Configuration) -> Agent:
+        agent = await changes.agents.get(name)
+        wanted: Any = changes_of(given, agent.selection)
         if new_name is not None:
-            changes["name"] = new_name
-        if not changes:
+            wanted["name"] = new_name
+        if not wanted:
             raise UsageError("say what to change: 'oneclaw agents edit --help' lists the options")
-        return await service.update(agent.id, **changes)
+        return await changes.agents.update(agent.id, **wanted)
 
-    changed = with_agents(change)
+    changed = with_configuration(change)
     if as_json:
         print_json(agent_document(changed))
     else:
@@ -324,19 +323,16 @@ def edit(name: str, new_name: str | None, given: GivenOptions, as_json: bool) ->
 
 @agents.command("delete")
 @click.argument("name")
-@click.option("--yes", "is_confirmed", is_flag=True, help="Do not ask.")
+@yes_option
 def delete(name: str, is_confirmed: bool) -> None:
     """Delete the agent NAME.
 
     Its sessions go on with the General Assistant.
     """
-    agent = with_agents(lambda service: service.get(name))
+    agent = with_configuration(lambda changes: changes.agents.get(name))
     if not is_confirmed and not agent.is_builtin:
-        if not is_terminal(sys.stdin):
-            raise UsageError(f"no one can be asked here whether to delete agent {agent.name!r}: add --yes")
-        if not click.confirm(f"Delete agent {printable_line(agent.name)}?", err=True):
-            raise OneClawError("nothing was deleted")
-    _, sessions = with_agents(lambda service: service.delete(agent.id))
+        confirm("delete", f"agent {agent.name!r}", f"Delete agent {printable_line(agent.name)}?")
+    _, sessions = with_configuration(lambda changes: changes.agents.delete(agent.id))
     moved = f"; {sessions} session{'s go' if sessions > 1 else ' goes'} on with the General Assistant"
     print_text(f"agent {agent.name} is deleted{moved if sessions else ''}")
 

@@ -11,6 +11,7 @@ import click
 
 from oneclaw_core.cli.command_group import CommandGroup
 from oneclaw_core.cli.output import json_option, print_json, print_listing, print_text, warn
+from oneclaw_core.cli.running import with_configuration
 
 if TYPE_CHECKING:
     from oneclaw_core.config.configuration import Configuration
@@ -26,8 +27,6 @@ def config() -> None:
 @json_option
 def list_settings(as_json: bool) -> None:
     """List all settings with their values and where those come from."""
-    from oneclaw_core.cli.running import with_configuration
-
     states = with_configuration(lambda changes: changes.settings.list(), is_read_only=True)
     columns = ("setting", "value", "default", "source", "description")
     print_listing(as_json, map(_record, states), columns, map(_row, states))
@@ -41,8 +40,6 @@ def list_settings(as_json: bool) -> None:
 @json_option
 def get(key: str, as_json: bool) -> None:
     """Show the value of a setting."""
-    from oneclaw_core.cli.running import with_configuration
-
     state = with_configuration(lambda changes: changes.settings.get(key), is_read_only=True)
     if as_json:
         print_json(_record(state))
@@ -57,7 +54,6 @@ def get(key: str, as_json: bool) -> None:
 @click.argument("value")
 def set_setting(key: str, value: str) -> None:
     """Store a value for a setting."""
-    from oneclaw_core.cli.running import with_configuration
 
     async def change(changes: Configuration) -> Any:
         await changes.settings.set(key, value)
@@ -71,8 +67,6 @@ def set_setting(key: str, value: str) -> None:
 @click.argument("key")
 def unset(key: str) -> None:
     """Take a setting back to its default."""
-    from oneclaw_core.cli.running import with_configuration
-
     was_set = with_configuration(lambda changes: changes.settings.unset(key))
     print_text(f"{key} is back to its default" if was_set else f"{key} was not set")
     _warn_of_environment(key)

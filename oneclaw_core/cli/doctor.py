@@ -19,6 +19,7 @@ import click
 from oneclaw_core._version import __version__
 from oneclaw_core.cli.fixing import apply_fixes, check_can_ask, close_to_others, of_plugin, unset
 from oneclaw_core.cli.output import json_option, print_json, print_text, printable_line, reserved_stdout, styled
+from oneclaw_core.cli.running import run_async
 from oneclaw_core.errors import NotFoundError, OneClawError, StoreError, UsageError
 from oneclaw_core.plugins.contract.checks import Health
 from oneclaw_core.plugins.registration.entry import CHECK_HOOK
@@ -402,7 +403,6 @@ def check_by_plugins(catalog: HomeCatalog) -> Iterator[CheckLine]:
     Raises:
         OneClawError: the home cannot be opened.
     """
-    from oneclaw_core.cli.running import run_async
     from oneclaw_core.plugins.contract.checks import PluginCheck
 
     registrations = (each for record in catalog.plugins for each in record.registrations)

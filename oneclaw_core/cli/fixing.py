@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from oneclaw_core.cli.output import is_terminal, print_error, print_text, printable_line
+from oneclaw_core.cli.running import run_async, with_configuration
 from oneclaw_core.errors import OneClawError, UsageError
 from oneclaw_core.secrets.redaction import redact
 
@@ -43,8 +44,6 @@ def unset(key: str, summary: str) -> LineFix:
     """Make the fix that removes the stored value of a setting."""
 
     def apply() -> None:
-        from oneclaw_core.cli.running import with_configuration
-
         async def work(changes: Configuration) -> bool:
             return await changes.settings.unset(key)
 
@@ -61,7 +60,6 @@ def of_plugin(home: Home, plugin: str, fix: CheckFix | None) -> LineFix | None:
     def apply() -> None:
         from oneclaw_core.app import OneClaw
         from oneclaw_core.cli.output import reserved_stdout
-        from oneclaw_core.cli.running import run_async
 
         async def run() -> None:
             async with OneClaw.open(home.path) as claw:

@@ -9,6 +9,7 @@ import click
 
 from oneclaw_core.cli.command_group import CommandGroup
 from oneclaw_core.cli.output import json_option, print_json, print_listing, print_text, warn
+from oneclaw_core.cli.running import with_configuration
 from oneclaw_core.config.providers import MODEL_VARIABLE, Providers, default_model
 from oneclaw_core.errors import ProviderError, UsageError
 
@@ -35,8 +36,6 @@ def list_models(provider: str | None, refresh: bool, as_json: bool) -> None:
 
     What a service says is kept for 24 hours; services on this machine are always asked.
     """
-    from oneclaw_core.cli.running import with_configuration
-
     states, answers = with_configuration(
         lambda changes: changes.models.list(provider, is_refreshed=refresh), is_read_only=True
     )
@@ -67,8 +66,6 @@ def default(model: str | None, as_json: bool) -> None:
 @click.option("--display-name", metavar="TEXT", help="What people read in place of its name.")
 def add(model: str, display_name: str | None) -> None:
     """Add a model that its service does not list."""
-    from oneclaw_core.cli.running import with_configuration
-
     with_configuration(lambda changes: changes.models.add(model, display_name))
     print_text(f"model {model} is added")
 
@@ -77,8 +74,6 @@ def add(model: str, display_name: str | None) -> None:
 @click.argument("model", metavar="PROVIDER/MODEL")
 def remove(model: str) -> None:
     """Take back a model that was added."""
-    from oneclaw_core.cli.running import with_configuration
-
     with_configuration(lambda changes: changes.models.remove(model))
     print_text(f"model {model} is removed")
 
@@ -95,7 +90,6 @@ def set_override(model: str, key: str, value: str) -> None:
     reasoning, that is off, low, medium or high;
     display_name; or input_price, cached_input_price or output_price, in US dollars for a million tokens.
     """
-    from oneclaw_core.cli.running import with_configuration
 
     async def say(changes: Configuration) -> tuple[Any, ModelOverrides]:
         checked = await changes.models.say(model, key, value)
@@ -115,8 +109,6 @@ def unset_override(model: str, key: str | None) -> None:
 
     What was found out about the model is forgotten too.
     """
-    from oneclaw_core.cli.running import with_configuration
-
     with_configuration(lambda changes: changes.models.unsay(model, key))
     print_text(f"{key} of {model} is not set any more" if key else f"nothing is set for {model} any more")
 
@@ -138,8 +130,6 @@ def _show(as_json: bool) -> None:
 
 
 def _choose(model: str, as_json: bool) -> None:
-    from oneclaw_core.cli.running import with_configuration
-
     async def choose(changes: Configuration) -> tuple[str, Answer]:
         checked = await changes.models.set_default(model)
         provider = checked.partition("/")[0]

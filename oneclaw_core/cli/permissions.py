@@ -13,6 +13,7 @@ from oneclaw_core.cli.catalog import load_catalog
 from oneclaw_core.cli.command_group import CommandGroup
 from oneclaw_core.cli.options import permissions_by_name
 from oneclaw_core.cli.output import json_option, print_listing, print_text, warn
+from oneclaw_core.cli.running import run_async, with_store
 from oneclaw_core.errors import UsageError
 from oneclaw_core.types.permissions import Decision, Grant
 
@@ -98,7 +99,6 @@ def reset(name: str | None) -> None:
 
     The default holds again.
     """
-    from oneclaw_core.cli.running import with_store
     from oneclaw_core.tools.permission_rules import PermissionRule
 
     if name is None:
@@ -123,7 +123,6 @@ def log(session: str | None, limit: int, as_json: bool) -> None:
 
     What is granted by default, such as to read files of the workspace, is not listed.
     """
-    from oneclaw_core.cli.running import with_store
 
     async def read(store: Store) -> list[PermissionUse]:
         found = await store.find_session(session) if session is not None else None
@@ -174,7 +173,6 @@ def _decide(
     directory: str | None,
     until: datetime | None,
 ) -> None:
-    from oneclaw_core.cli.running import with_store
     from oneclaw_core.sessions.agents import not_found
     from oneclaw_core.tools.permission_meanings import is_permission_name
     from oneclaw_core.tools.permission_rules import ALL_PARTS, PermissionRule, subject_kind
@@ -232,7 +230,6 @@ def _decide(
 def _task_id(wanted: str) -> str:
     """Find the id of a scheduled task among those of all plugins that run any."""
     from oneclaw_core.app import OneClaw
-    from oneclaw_core.cli.running import run_async
     from oneclaw_core.plugins.registration.entry import import_target
     from oneclaw_core.services.manager import SERVICE_HOOK
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
 import click
 
+from oneclaw_core.cli.confirming import confirm, yes_option
 from oneclaw_core.cli.output import (
-    is_terminal,
     json_option,
     print_json,
     print_table,
@@ -20,7 +19,7 @@ from oneclaw_core.cli.output import (
 )
 from oneclaw_core.cli.running import run_async, with_store
 from oneclaw_core.cli.sessions import find_stored, session_document, sessions, timestamp
-from oneclaw_core.errors import OneClawError, SessionBusyError, UsageError
+from oneclaw_core.errors import SessionBusyError, UsageError
 from oneclaw_core.types.messages import MessageType
 
 if TYPE_CHECKING:
@@ -82,7 +81,7 @@ async def _branch(name: str, new_name: str | None, to: int | None) -> Session:
 @click.option("--older-than", type=click.IntRange(min=0), metavar="DAYS", help="Those not used for so many days.")
 @click.option("--keep", type=click.IntRange(min=0), metavar="NUMBER", help="All but so many, those used last.")
 @click.option("--named", "has_named", is_flag=True, help="Those with a name, too.")
-@click.option("--yes", "is_confirmed", is_flag=True, help="Do not ask.")
+@yes_option
 @json_option
 def prune(older_than: int | None, keep: int | None, has_named: bool, is_confirmed: bool, as_json: bool) -> None:
     """Delete old sessions, after listing them.
@@ -100,10 +99,7 @@ def prune(older_than: int | None, keep: int | None, has_named: bool, is_confirme
     if chosen and not as_json:
         _list(chosen)
     if chosen and not is_confirmed:
-        if not is_terminal(sys.stdin):
-            raise UsageError(f"no one can be asked here whether to delete {len(chosen)} sessions: add --yes")
-        if not click.confirm(f"Delete these {len(chosen)} sessions?", err=True):
-            raise OneClawError("nothing was deleted")
+        confirm("delete", f"{len(chosen)} sessions", f"Delete these {len(chosen)} sessions?")
     deleted = run_async(_delete(chosen)) if chosen else []
     if as_json:
         print_json([session_document(each) for each in deleted])

@@ -13,6 +13,7 @@ from typing import IO, TYPE_CHECKING, Any
 import click
 
 from oneclaw_core.cli.command_group import CommandGroup
+from oneclaw_core.cli.confirming import confirm, yes_option
 from oneclaw_core.cli.output import (
     RAW_VARIABLE,
     is_terminal,
@@ -28,7 +29,7 @@ from oneclaw_core.cli.output import (
     warn,
 )
 from oneclaw_core.cli.running import run_async, with_store
-from oneclaw_core.errors import NotFoundError, OneClawError, UsageError
+from oneclaw_core.errors import NotFoundError, OneClawError
 from oneclaw_core.tools.toolset import one_line
 from oneclaw_core.types.messages import MessageType
 
@@ -172,7 +173,7 @@ def stop(name: str) -> None:
 
 @sessions.command("delete")
 @click.argument("name")
-@click.option("--yes", "is_confirmed", is_flag=True, help="Do not ask.")
+@yes_option
 def delete(name: str, is_confirmed: bool) -> None:
     """Delete the session NAME with all its messages."""
 
@@ -189,10 +190,7 @@ def delete(name: str, is_confirmed: bool) -> None:
     session, count = with_store(find)
     shown = printable_name(session.name or session.id)
     if not is_confirmed:
-        if not is_terminal(sys.stdin):
-            raise UsageError(f"no one can be asked here whether to delete session {shown!r}: add --yes")
-        if not click.confirm(f"Delete session {shown} with its {count} messages?", err=True):
-            raise OneClawError("nothing was deleted")
+        confirm("delete", f"session {shown!r}", f"Delete session {shown} with its {count} messages?")
     run_async(remove(session.id))
     print_text(f"session {shown} is deleted")
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Self
 
+from oneclaw_core.agents import AgentService
 from oneclaw_core.config.compositions import CompositionService
 from oneclaw_core.config.environment_variables import EnvironmentVariables
 from oneclaw_core.config.keys import KeyStore
@@ -121,6 +122,7 @@ class Configuration:
         settings: the settings.
         tools: which tools and tool groups are enabled.
         environment: the environment variables of the user's own tools.
+        agents: the agents.
     """
 
     providers: ProviderService
@@ -129,6 +131,7 @@ class Configuration:
     settings: SettingService
     tools: ToolSwitches
     environment: EnvironmentVariables
+    agents: AgentService
 
     @classmethod
     def of(
@@ -157,11 +160,13 @@ class Configuration:
         """
         keys = KeyStore(home, environ, known_providers)
         source = ProviderSource(store, provider_types, known_providers, keys, environ)
+        models = ModelService(source, ModelLists(home))
         return cls(
             providers=ProviderService(source),
             compositions=CompositionService(source),
-            models=ModelService(source, ModelLists(home)),
+            models=models,
             settings=SettingService(store, environ, plugin_settings, plugin_names, keys.stored),
             tools=ToolSwitches(store, registry),
             environment=EnvironmentVariables(home),
+            agents=AgentService(store, registry, models.check_provider),
         )
