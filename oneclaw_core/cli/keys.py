@@ -12,7 +12,7 @@ import click
 
 from oneclaw_core.cli.catalog import load_catalog
 from oneclaw_core.cli.command_group import CommandGroup
-from oneclaw_core.cli.output import is_terminal, json_option, print_json, print_table, print_text, warn
+from oneclaw_core.cli.output import is_terminal, json_option, print_json, print_table, print_text, warn_if_set
 from oneclaw_core.config.keys import MAX_KEY_CHARACTERS, KeySource, KeyStore, check_key
 from oneclaw_core.config.provider_options import place_of
 from oneclaw_core.config.providers import Providers
@@ -132,6 +132,7 @@ def check_secret(text: str) -> str:
     return secret
 
 
+_GOES_BEFORE = "and goes before the stored key as long as it is"
 _PLACES = {
     KeySource.KEYRING: "in the system keyring",
     KeySource.FILE: "in keys.json in the home, readable by you alone",
@@ -183,7 +184,7 @@ def set_key(name: str, more: tuple[str, ...], in_file: bool, is_added: bool) -> 
     source = keep(stored_as, key, in_file=in_file, place=place)
     where = _PLACES[source] + (f", for {place}" if place and "://" in place else "")
     print_text(f"another key of {name} is stored {where}" if is_added else f"{what} is stored {where}")
-    _warn_of_environment(variable)
+    warn_if_set(variable, _GOES_BEFORE)
 
 
 @keys.command("list")
@@ -216,7 +217,7 @@ def list_keys(as_json: bool) -> None:
     print_table(("name", "key", "variable"), rows)
     for each in documents:
         if each["source"] == KeySource.ENVIRONMENT and each["stored"]:
-            _warn_of_environment(each["key_variable"])
+            warn_if_set(each["key_variable"], _GOES_BEFORE)
 
 
 @keys.command("remove")
@@ -238,8 +239,7 @@ def remove(name: str, key: str | None) -> None:
     is_secret = "." in name
     print_text(f"the {'secret' if is_secret else 'key of'} {name} is removed")
     variable = variable_of(name) if is_secret else load_catalog(is_quiet=True).known_providers.key_variable_of(name)
-    if os.environ.get(variable):
-        warn(f"the environment variable {variable} is set, and its key is still used")
+    warn_if_set(variable, "and its key is still used")
 
 
 def _provider(name: str, catalog: HomeCatalog) -> ProviderConfig:
@@ -269,11 +269,6 @@ def read_secret(what: str) -> str:
         return typed
     line = sys.stdin.buffer.readline(MAX_KEY_CHARACTERS + 3)
     return line.decode("utf-8", "replace").rstrip("\r\n")
-
-
-def _warn_of_environment(variable: str) -> None:
-    if os.environ.get(variable):
-        warn(f"the environment variable {variable} is set, and goes before the stored key as long as it is")
 
 
 def _name(document: dict[str, Any]) -> str:

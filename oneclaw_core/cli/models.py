@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from oneclaw_core.cli.command_group import CommandGroup
-from oneclaw_core.cli.output import json_option, print_json, print_listing, print_text, warn
+from oneclaw_core.cli.output import json_option, print_json, print_listing, print_text, warn, warn_if_set
 from oneclaw_core.cli.running import with_configuration
 from oneclaw_core.config.providers import MODEL_VARIABLE, Providers, default_model
 from oneclaw_core.errors import ProviderError, UsageError
@@ -142,8 +142,7 @@ def _choose(model: str, as_json: bool) -> None:
         print_json({"model": checked, "source": "stored"})
     else:
         print_text(f"the default model is {checked}")
-    if os.environ.get(MODEL_VARIABLE):
-        warn(f"the environment variable {MODEL_VARIABLE} is set, and overrides this as long as it is")
+    warn_if_set(MODEL_VARIABLE, "and overrides this as long as it is")
 
 
 def _warn_if_not_offered(answer: Answer, name: str) -> None:

@@ -281,6 +281,12 @@ def warn(message: str) -> None:
     _print_line(f"warning: {message}")
 
 
+def warn_if_set(variable: str, effect: str) -> None:
+    """Warn that a variable of the environment is set, if it is, and what follows from that."""
+    if os.environ.get(variable):
+        warn(f"the environment variable {variable} is set, {effect}")
+
+
 def print_error(message: str) -> None:
     """Tell the user on one line of stderr why the command failed."""
     _print_line(message)

@@ -5,27 +5,26 @@ from __future__ import annotations
 from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from oneclaw_core.cli.catalog import load_catalog
 from oneclaw_core.cli.command_group import CommandGroup
-from oneclaw_core.cli.options import permissions_by_name
+from oneclaw_core.cli.options import permissions_by_name, stacked
 from oneclaw_core.cli.output import json_option, print_listing, print_text, warn
 from oneclaw_core.cli.running import run_async, with_store
+from oneclaw_core.cli.sessions import find_stored
 from oneclaw_core.errors import UsageError
 from oneclaw_core.types.permissions import Decision, Grant
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Mapping
 
     from oneclaw_core.cli.catalog import HomeCatalog
     from oneclaw_core.sessions.store import Store
     from oneclaw_core.tools.permission_meanings import PermissionMeaning
     from oneclaw_core.types.permissions import PermissionUse
-
-Decorated = TypeVar("Decorated", bound="Callable[..., Any]")
 
 
 @click.group(cls=CommandGroup)
@@ -46,26 +45,22 @@ def list_permissions(as_json: bool) -> None:
     print_listing(as_json, documents, ("permission", "state", "meaning", "tools"), rows)
 
 
-def _scope_options(command: Decorated) -> Decorated:
-    """Give a command the parameters ``agent``, ``task``, ``directory`` and ``until``."""
-    for option in (
-        click.option(
-            "--until",
-            type=click.DateTime(["%Y-%m-%d", "%Y-%m-%dT%H:%M", "%Y-%m-%d %H:%M"]),
-            help="When it ends, in local time; by default never.",
-        ),
-        click.option(
-            "--in",
-            "directory",
-            metavar="DIRECTORY",
-            type=click.Path(exists=True, file_okay=False),
-            help="The only directory that it holds in, for what runs in one, such as commands.",
-        ),
-        click.option("--task", metavar="TASK", help="The only scheduled task that it holds for, by name or id."),
-        click.option("--agent", metavar="NAME", help="The only agent that it holds for, by name or id."),
-    ):
-        command = option(command)
-    return command
+_scope_options = stacked(
+    click.option("--agent", metavar="NAME", help="The only agent that it holds for, by name or id."),
+    click.option("--task", metavar="TASK", help="The only scheduled task that it holds for, by name or id."),
+    click.option(
+        "--in",
+        "directory",
+        metavar="DIRECTORY",
+        type=click.Path(exists=True, file_okay=False),
+        help="The only directory that it holds in, for what runs in one, such as commands.",
+    ),
+    click.option(
+        "--until",
+        type=click.DateTime(["%Y-%m-%d", "%Y-%m-%dT%H:%M", "%Y-%m-%d %H:%M"]),
+        help="When it ends, in local time; by default never.",
+    ),
+)
 
 
 @permissions.command("grant")
@@ -125,9 +120,7 @@ def log(session: str | None, limit: int, as_json: bool) -> None:
     """
 
     async def read(store: Store) -> list[PermissionUse]:
-        found = await store.find_session(session) if session is not None else None
-        if session is not None and found is None:
-            raise UsageError(f"there is no session {session!r}; list them with: oneclaw sessions list")
+        found = await find_stored(store, session) if session is not None else None
         return await store.permission_log(limit, found.id if found is not None else None)
 
     uses = with_store(read)

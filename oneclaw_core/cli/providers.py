@@ -10,6 +10,7 @@ import click
 from oneclaw_core.cli.catalog import load_catalog
 from oneclaw_core.cli.command_group import CommandGroup
 from oneclaw_core.cli.keys import read_secret
+from oneclaw_core.cli.options import stacked
 from oneclaw_core.cli.output import json_option, print_listing, print_text, warn
 from oneclaw_core.cli.running import with_configuration
 from oneclaw_core.config.keys import KeySource, KeyStore
@@ -19,8 +20,6 @@ from oneclaw_core.errors import OneClawError, UsageError
 from oneclaw_core.home import find_home
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
     from oneclaw_core.config.configuration import Configuration
     from oneclaw_core.config.provider_states import ProviderState
     from oneclaw_core.home import Home
@@ -31,7 +30,7 @@ def providers() -> None:
     """List model services; add, change, disable and remove them."""
 
 
-_OPTIONS = (
+_service_options = stacked(
     click.option(
         "--header",
         "headers",
@@ -48,7 +47,7 @@ _OPTIONS = (
 )
 
 
-_CHAIN_OPTIONS = (
+_chain_options = stacked(
     click.option(
         "--model",
         "models",
@@ -78,22 +77,6 @@ _CHAIN_OPTIONS = (
         help="Of a chain: how long a model that failed is asked after the others; by default 600.",
     ),
 )
-
-
-def _service_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Give a command the parameters ``headers``, ``timeout``, ``concurrency`` and ``reasoning``."""
-    return _with(_OPTIONS, command)
-
-
-def _chain_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Give a command the parameters ``models``, ``after``, ``retries``, ``silence`` and ``cool_down``."""
-    return _with(_CHAIN_OPTIONS, command)
-
-
-def _with(options: Sequence[Callable[..., Any]], command: Callable[..., Any]) -> Callable[..., Any]:
-    for option in reversed(options):
-        command = option(command)
-    return command
 
 
 @providers.command("list")
