@@ -55,8 +55,8 @@ class ToolSwitches:
         """
         states = await self._store.tool_states()
         disabled = states.disabled_groups if kind == "group" else states.disabled_tools
-        if not is_enabled:
-            check_can_be_disabled(kind, name)
+        if not is_enabled and kind == "tool" and name == LOAD_TOOL_GROUP:
+            raise ProtectedError(f"{LOAD_TOOL_GROUP} cannot be disabled: without it a model can load no tool group")
         if not (is_enabled and name in disabled):
             check_known(self._registry, kind, name)
 
@@ -77,16 +77,6 @@ class ToolSwitches:
         await self._store.set_tool_enabled(kind, name, is_enabled)
         states = await self._store.tool_states()
         self._registry.set_disabled(states.disabled_tools, states.disabled_groups)
-
-
-def check_can_be_disabled(kind: SwitchKind, name: str) -> None:
-    """Refuse what would lock the model out.
-
-    Raises:
-        ProtectedError: it must stay enabled.
-    """
-    if kind == "tool" and name == LOAD_TOOL_GROUP:
-        raise ProtectedError(f"{LOAD_TOOL_GROUP} cannot be disabled: without it a model can load no tool group")
 
 
 def check_known(registry: ToolRegistry, kind: SwitchKind, name: str) -> None:

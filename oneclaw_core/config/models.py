@@ -103,11 +103,6 @@ class ModelLists:
     ) -> ModelList:
         """Ask a service for its models now, and keep what it says.
 
-        Args:
-            config: its provider, with the key.
-            factory: of the provider type.
-            seconds: how long that may take.
-
         Raises:
             OneClawError: it could not be asked.
         """
@@ -165,10 +160,6 @@ def _model(document: dict[str, Any]) -> ModelInfo:
 def said_of(stored: Mapping[str, Any], full_model: str) -> ModelOverrides | None:
     """Find what the user says about a model; ``None`` for nothing, which takes no import of pydantic.
 
-    Args:
-        stored: settings from the store.
-        full_model: ``PROVIDER/MODEL``.
-
     Raises:
         SettingsError: what is stored does not fit.
     """
@@ -181,12 +172,6 @@ def said_of(stored: Mapping[str, Any], full_model: str) -> ModelOverrides | None
 
 def model_facts(config: ProviderConfig, model: str, lists: ModelLists, stored: Mapping[str, Any]) -> ModelInfo:
     """Put together what is known about a model, without asking anybody: what the user says, else its service.
-
-    Args:
-        config: its provider.
-        model: its name there.
-        lists: what services said.
-        stored: settings from the store.
 
     Raises:
         SettingsError: what is stored does not fit.
