@@ -69,10 +69,6 @@ agent_options = stacked(
 def changes_of(given: Mapping[str, Any], selection: ToolSelection) -> dict[str, Any]:
     """Put what the user gave into the words of :class:`oneclaw_core.agents.AgentChanges`.
 
-    Args:
-        given: the options.
-        selection: the tools that the agent has now.
-
     Raises:
         UsageError: an option does not fit.
     """

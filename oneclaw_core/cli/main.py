@@ -166,9 +166,6 @@ def _names_no_command(args: list[str]) -> bool:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the program.
 
-    Args:
-        arguments: as after the program's name; by default those it was started with.
-
     Returns:
         The exit status: 0 done, 1 the work failed, 2 wrong usage, 130 interrupted.
     """

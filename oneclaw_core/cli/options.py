@@ -237,12 +237,7 @@ async def open_allowing(
 def open_asking(
     allowed: Iterable[str], giving_way: Callable[[], AbstractAsyncContextManager[None]] = nullcontext
 ) -> AbstractAsyncContextManager[OneClaw]:
-    """Open the user's home as :func:`open_allowing` does, and ask at the terminal, if there is one.
-
-    Args:
-        allowed: permissions that are granted.
-        giving_way: entered while a question is open.
-    """
+    """Open the user's home as :func:`open_allowing` does, and ask at the terminal, if there is one."""
     from oneclaw_core.cli.asking import terminal_asker
     from oneclaw_core.cli.questions import terminal_questioner
 

@@ -13,7 +13,7 @@ from oneclaw_core.cli.catalog import load_catalog
 from oneclaw_core.cli.command_group import CommandGroup
 from oneclaw_core.cli.options import permissions_by_name, stacked
 from oneclaw_core.cli.output import json_option, print_listing, print_text, warn
-from oneclaw_core.cli.running import run_async, with_store
+from oneclaw_core.cli.running import with_home, with_store
 from oneclaw_core.cli.sessions import find_stored
 from oneclaw_core.errors import UsageError
 from oneclaw_core.types.permissions import Decision, Grant
@@ -21,6 +21,7 @@ from oneclaw_core.types.permissions import Decision, Grant
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from oneclaw_core.app import OneClaw
     from oneclaw_core.cli.catalog import HomeCatalog
     from oneclaw_core.sessions.store import Store
     from oneclaw_core.tools.permission_meanings import PermissionMeaning
@@ -222,20 +223,18 @@ def _decide(
 
 def _task_id(wanted: str) -> str:
     """Find the id of a scheduled task among those of all plugins that run any."""
-    from oneclaw_core.app import OneClaw
     from oneclaw_core.plugins.registration.entry import import_target
     from oneclaw_core.services.manager import SERVICE_HOOK
 
-    async def find() -> str | None:
-        async with OneClaw.open() as claw:
-            for each in claw.plugins.registrations(SERVICE_HOOK):
-                if "find_task" in each.options:
-                    found: str | None = await import_target(each.options["find_task"])(claw.services, wanted)
-                    if found is not None:
-                        return found
+    async def find(claw: OneClaw) -> str | None:
+        for each in claw.plugins.registrations(SERVICE_HOOK):
+            if "find_task" in each.options:
+                found: str | None = await import_target(each.options["find_task"])(claw.services, wanted)
+                if found is not None:
+                    return found
         return None
 
-    task = run_async(find())
+    task = with_home(find)
     if task is None:
         raise UsageError(f"there is no scheduled task {wanted!r}; list those there are with: oneclaw tasks list")
     return task

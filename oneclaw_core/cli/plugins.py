@@ -13,7 +13,7 @@ import click
 from oneclaw_core.cli.catalog import load_catalog
 from oneclaw_core.cli.command_group import CommandGroup
 from oneclaw_core.cli.confirming import confirm, yes_option
-from oneclaw_core.cli.output import json_option, print_json, print_table, print_text, warn
+from oneclaw_core.cli.output import json_option, print_listing, print_text, warn
 from oneclaw_core.cli.running import with_store
 from oneclaw_core.errors import NotFoundError, UsageError
 from oneclaw_core.home import find_home
@@ -46,13 +46,9 @@ def list_plugins(as_json: bool) -> None:
     records = catalog.plugins
     report_origins(catalog.home, records)
     _report_taken_chat_commands(records)
-    if as_json:
-        print_json([_document(record) for record in records])
-        return
-    print_table(
-        ("name", "package", "version", "status", "tools", "groups", "import"), [_row(record) for record in records]
-    )
-    for record in records:
+    columns = ("name", "package", "version", "status", "tools", "groups", "import")
+    print_listing(as_json, map(_document, records), columns, map(_row, records))
+    for record in () if as_json else records:
         for problem in record.problems:
             kind = "problem" if problem.is_error else "note"
             print_text(f"\n{record.name}: {kind} in {problem.where}: {problem.cause}")

@@ -1,4 +1,4 @@
-"""Asynchronous work of a command, with the open store where it needs one."""
+"""Asynchronous work of a command, with what it needs open: the store, the configuration, or the whole home."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from oneclaw_core.home import find_home
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Coroutine
 
+    from oneclaw_core.app import OneClaw
     from oneclaw_core.config.configuration import Configuration
     from oneclaw_core.sessions.store import Store
 
@@ -61,9 +62,6 @@ def with_store(work: Callable[[Store], Awaitable[Value]], *, is_read_only: bool 
         work: gets the open store.
         is_read_only: True if nothing is changed: an older database is not migrated, and the home may be read-only.
 
-    Returns:
-        What ``work`` returns.
-
     Raises:
         OneClawError: the home or its database cannot be used; the message says what to do.
     """
@@ -77,6 +75,18 @@ def with_store(work: Callable[[Store], Awaitable[Value]], *, is_read_only: bool 
     async def run() -> Value:
         async with await Store.open(backend, lock_directory=home.locks, is_read_only=is_read_only) as store:
             return await work(store)
+
+    return run_async(run())
+
+
+def with_home(work: Callable[[OneClaw], Awaitable[Value]]) -> Value:
+    """Open the user's home with its plugins, do something with it, and close it; as :func:`with_store`."""
+
+    async def run() -> Value:
+        from oneclaw_core.app import OneClaw
+
+        async with OneClaw.open() as claw:
+            return await work(claw)
 
     return run_async(run())
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from oneclaw_core.cli.catalog import load_catalog, not_found
+from oneclaw_core.cli.catalog import load_catalog
 from oneclaw_core.cli.command_group import CommandGroup
 from oneclaw_core.cli.output import json_option, print_listing, print_text
 from oneclaw_core.cli.running import with_configuration
@@ -37,7 +37,9 @@ def list_tools(group: str | None, agent: str | None, as_json: bool) -> None:
     catalog = load_catalog()
     registry = catalog.registry
     if group is not None and registry.get_group_definition(group) is None:
-        raise _no_group(registry, group)
+        from oneclaw_core.config.configuration import check_known
+
+        check_known(registry, "group", group)
     names = registry.get_all_tool_names() if group is None else registry.get_tool_groups().get(group, [])
     if agent is not None:
         selected = registry.toolset(
@@ -76,11 +78,6 @@ def _switch(name: str, is_group: bool, *, is_enabled: bool) -> None:
     kind: SwitchKind = "group" if is_group else "tool"
     with_configuration(lambda changes: changes.tools.switch(kind, name, is_enabled=is_enabled))
     print_text(f"{'tool group' if is_group else 'tool'} {name} is {'enabled' if is_enabled else 'disabled'}")
-
-
-def _no_group(registry: ToolRegistry, name: str) -> Exception:
-    known = [group.name for group in registry.get_all_group_definitions()]
-    return not_found("tool group", name, known, "oneclaw groups list", registry.absent_plugins)
 
 
 def _document(registry: ToolRegistry, name: str) -> dict[str, Any]:
