@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -165,7 +166,7 @@ def _report_problems(answers: list[Answer], *, is_only_one: bool) -> None:
         if answer.problem is None:
             continue
         if answer.models is not None:
-            warn(f"{answer.problem} (shown is its list of {answer.models.age_text()} ago)")
+            warn(f"{answer.problem} (shown is its list of {_age(answer.models.fetched_at)} ago)")
         elif is_only_one:
             raise ProviderError(answer.problem)
         elif not answer.wants_key:
@@ -173,6 +174,15 @@ def _report_problems(answers: list[Answer], *, is_only_one: bool) -> None:
     keyless = [answer.config.name for answer in answers if answer.wants_key and answer.models is None]
     if keyless:
         warn(f"not asked, for there is no key: {', '.join(keyless)}; set one with: oneclaw keys set NAME")
+
+
+def _age(moment: float) -> str:
+    """Say how long ago a moment is, such as ``3 hours``."""
+    seconds = max(time.time() - moment, 0)
+    for unit, length in (("day", 86_400), ("hour", 3_600), ("minute", 60)):
+        if (count := int(seconds // length)) > 0:
+            return f"{count} {unit}{'' if count == 1 else 's'}"
+    return "a moment"
 
 
 def _warn_of_missing_prices(model: str, said: ModelOverrides) -> None:

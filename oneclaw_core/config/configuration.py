@@ -65,11 +65,6 @@ class ToolSwitches:
 
         What was disabled and is not installed any more can be enabled, and is forgotten in this way.
 
-        Args:
-            kind: ``tool`` or ``group``.
-            name: which.
-            is_enabled: what it is to be.
-
         Raises:
             UsageError: as for :meth:`check`.
         """

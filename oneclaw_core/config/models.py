@@ -55,14 +55,6 @@ class ModelList:
         """Return True if the list need not be fetched again; a list from the future was written by a wrong clock."""
         return 0 <= now - self.fetched_at < FRESH_SECONDS
 
-    def age_text(self) -> str:
-        """Say how old the list is, such as ``3 hours``."""
-        seconds = max(time.time() - self.fetched_at, 0)
-        for unit, length in (("day", 86_400), ("hour", 3_600), ("minute", 60)):
-            if (count := int(seconds // length)) > 0:
-                return f"{count} {unit}{'' if count == 1 else 's'}"
-        return "a moment"
-
     def find(self, model: str) -> ModelInfo | None:
         """Return the entry of a model; ``None`` if it is not in the list."""
         return next((each for each in self.models if each.name == model), None)

@@ -191,10 +191,6 @@ class SettingService:
     async def set(self, key: str, value: str) -> SettingState:
         """Store a value for a setting.
 
-        Args:
-            key: which.
-            value: as the user writes it.
-
         Raises:
             NotFoundError: there is no such setting.
             SettingsError: the value does not fit.
