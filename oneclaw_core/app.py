@@ -10,7 +10,6 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from oneclaw_core.agents import AgentService
 from oneclaw_core.config.keys import KeyStore, known_secret_check
 from oneclaw_core.config.models import ModelLists
 from oneclaw_core.config.settings import SettingsReader
@@ -46,6 +45,7 @@ from oneclaw_core.types.events import TurnFinishedEvent
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mapping
 
+    from oneclaw_core.agents import AgentService
     from oneclaw_core.config.core_settings import Settings
     from oneclaw_core.plugins.catalogue.merging import Catalog
     from oneclaw_core.plugins.contract.contact_points import Channel, Trigger
@@ -97,7 +97,7 @@ class OneClaw:
         self._environ = environ
         self.store = store
         self.configuration = catalog.configuration(home, store, environ)
-        self.agents = AgentService(store, catalog.registry, self.configuration.models.check_provider)
+        self.agents: AgentService = self.configuration.agents
         self._project = Project(start_directory, permissions, home.path / "projects", store.change_setting)
         self._applied: Mapping[str, Any] | None = None
         self.background = Background(store, home.locks)

@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 import math
 import sys
-from dataclasses import dataclass
-from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,8 +12,9 @@ import click
 
 from oneclaw_core.agents import selection_of
 from oneclaw_core.cli.command_group import CommandGroup
+from oneclaw_core.cli.confirming import confirm, yes_option
+from oneclaw_core.cli.options import stacked
 from oneclaw_core.cli.output import (
-    is_terminal,
     json_option,
     print_json,
     print_listing,
@@ -24,16 +23,16 @@ from oneclaw_core.cli.output import (
     printable_line,
     warn,
 )
-from oneclaw_core.cli.running import with_agents
-from oneclaw_core.errors import OneClawError, UsageError
+from oneclaw_core.cli.running import with_configuration
+from oneclaw_core.errors import UsageError
 from oneclaw_core.tools.toolset import one_line
 from oneclaw_core.types.agents import MAX_SYSTEM_PROMPT_CHARACTERS
 from oneclaw_core.types.tools import ALL_TOOLS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Mapping, Sequence
 
-    from oneclaw_core.agents import AgentService
+    from oneclaw_core.config.configuration import Configuration
     from oneclaw_core.tools.definition import ToolDefinition
     from oneclaw_core.types.agents import Agent
     from oneclaw_core.types.tools import ToolSelection
@@ -43,41 +42,7 @@ NONE = "none"
 # A character takes four bytes at most; what is longer is refused before it is read whole.
 _MAX_PROMPT_BYTES = 4 * MAX_SYSTEM_PROMPT_CHARACTERS + 1
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GivenOptions:
-    """Options that the user gave, ``None`` for the others.
-
-    Attributes:
-        description: a line.
-        system_prompt: the text.
-        system_prompt_file: where it is; ``-`` for standard input.
-        model: ``PROVIDER/MODEL`` or ``none``.
-        temperature: a number or ``none``.
-        parameter: texts ``NAME=VALUE``.
-        max_tool_rounds: a number or ``none``.
-        turn_max_tokens: a number or ``none``.
-        turn_max_cost: in dollars, or ``none``.
-        tools: names with commas between them, or ``*``.
-        groups: names with commas between them, or ``*``.
-        all_tools: True for all tools and groups.
-    """
-
-    description: str | None
-    system_prompt: str | None
-    system_prompt_file: str | None
-    model: str | None
-    temperature: str | None
-    parameter: tuple[str, ...]
-    max_tool_rounds: str | None
-    turn_max_tokens: str | None
-    turn_max_cost: str | None
-    tools: str | None
-    groups: str | None
-    all_tools: bool
-
-
-_OPTIONS = (
+agent_options = stacked(
     click.option("--description", metavar="TEXT", help="One line for people."),
     click.option("--system-prompt", metavar="TEXT", help="The instructions that open every request."),
     click.option("--system-prompt-file", metavar="FILE", help="Read them from a file; - for standard input."),
@@ -98,88 +63,66 @@ _OPTIONS = (
     click.option("--groups", metavar="NAME,...", help="Its tool groups; * for all."),
     click.option("--all-tools", is_flag=True, help="Let it have all tools and groups."),
 )
+"""Gives a command the parameters that :func:`changes_of` takes, ``None`` for options that were not given."""
 
 
-def agent_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Give a command the parameter ``given``."""
-
-    @wraps(command)
-    def run(**values: Any) -> Any:
-        given = GivenOptions(**{name: values.pop(name) for name in GivenOptions.__dataclass_fields__})
-        return command(given=given, **values)
-
-    decorated: Callable[..., Any] = run
-    for option in reversed(_OPTIONS):
-        decorated = option(decorated)
-    return decorated
-
-
-def changes_of(given: GivenOptions, selection: ToolSelection) -> dict[str, Any]:
+def changes_of(given: Mapping[str, Any], selection: ToolSelection) -> dict[str, Any]:
     """Put what the user gave into the words of :class:`oneclaw_core.agents.AgentChanges`.
-
-    Args:
-        given: the options.
-        selection: the tools that the agent has now.
 
     Raises:
         UsageError: an option does not fit.
     """
-    changes: dict[str, Any] = {}
-    if given.description is not None:
-        changes["description"] = given.description
-    prompt = _system_prompt(given)
-    if prompt is not None:
-        changes["system_prompt"] = prompt
-    if given.model is not None:
-        changes["model"] = None if given.model == NONE else given.model
-    parameters = _parameters(given)
-    if parameters:
-        changes["parameters"] = parameters
-    for name in ("max_tool_rounds", "turn_max_tokens"):
-        value = getattr(given, name)
-        if value is not None:
-            changes[name] = _number(name, value, is_whole=True)
-    if given.turn_max_cost is not None:
-        changes["turn_max_cost"] = _number("turn_max_cost", given.turn_max_cost)
-    if given.all_tools:
-        if given.tools is not None or given.groups is not None:
+    tools, groups = (_split_names(given[name]) for name in ("tools", "groups"))
+    changes = {
+        "description": given["description"],
+        "system_prompt": _system_prompt(given["system_prompt"], given["system_prompt_file"]),
+        "parameters": _parameters(given["parameter"], given["temperature"]) or None,
+    }
+    changes = {name: value for name, value in changes.items() if value is not None}
+    if given["model"] is not None:
+        changes["model"] = None if given["model"] == NONE else given["model"]
+    for name in ("max_tool_rounds", "turn_max_tokens", "turn_max_cost"):
+        if given[name] is not None:
+            changes[name] = _number(name, given[name], is_whole=name != "turn_max_cost")
+    if given["all_tools"]:
+        if tools is not None or groups is not None:
             raise UsageError("--all-tools goes with neither --tools nor --groups: they name single ones")
         changes["selection"] = ALL_TOOLS
-    elif given.tools is not None or given.groups is not None:
-        changes["selection"] = selection_of(_split_names(given.tools), _split_names(given.groups), selection)
+    elif tools is not None or groups is not None:
+        changes["selection"] = selection_of(tools, groups, selection)
     return changes
 
 
-def _system_prompt(given: GivenOptions) -> str | None:
-    if given.system_prompt_file is None:
-        return given.system_prompt
-    if given.system_prompt is not None:
+def _system_prompt(text: str | None, file_name: str | None) -> str | None:
+    if file_name is None:
+        return text
+    if text is not None:
         raise UsageError("give --system-prompt or --system-prompt-file, not both")
     try:
-        if given.system_prompt_file == "-":
+        if file_name == "-":
             content = sys.stdin.buffer.read(_MAX_PROMPT_BYTES)
         else:
-            with Path(given.system_prompt_file).open("rb") as file:
+            with Path(file_name).open("rb") as file:
                 content = file.read(_MAX_PROMPT_BYTES)
         return content.decode("utf-8")
     except UnicodeDecodeError:
         if len(content) == _MAX_PROMPT_BYTES:
             raise UsageError(f"a system prompt has at most {MAX_SYSTEM_PROMPT_CHARACTERS:,} characters") from None
-        raise UsageError(f"{given.system_prompt_file} is not UTF-8 text") from None
+        raise UsageError(f"{file_name} is not UTF-8 text") from None
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or error
-        raise UsageError(f"{given.system_prompt_file} cannot be read: {reason}") from None
+        raise UsageError(f"{file_name} cannot be read: {reason}") from None
 
 
-def _parameters(given: GivenOptions) -> dict[str, Any]:
+def _parameters(texts: Sequence[str], temperature: str | None) -> dict[str, Any]:
     parameters: dict[str, Any] = {}
-    for text in given.parameter:
+    for text in texts:
         name, separator, value = text.partition("=")
         if not separator:
             raise UsageError(f"--parameter takes NAME=VALUE, such as top_p=0.9, not {text[:100]!r}")
         parameters[name.strip()] = None if value == NONE else _json_or_text(value)
-    if given.temperature is not None:
-        parameters["temperature"] = _number("temperature", given.temperature)
+    if temperature is not None:
+        parameters["temperature"] = _number("temperature", temperature)
     return parameters
 
 
@@ -219,7 +162,7 @@ def agents() -> None:
 @json_option
 def list_agents(as_json: bool) -> None:
     """List all agents, the built-in one first."""
-    found = with_agents(lambda service: service.list(), is_read_only=True)
+    found = with_configuration(lambda changes: changes.agents.list(), is_read_only=True)
     rows = (
         (
             agent.name,
@@ -238,11 +181,12 @@ def list_agents(as_json: bool) -> None:
 def show(name: str, as_json: bool) -> None:
     """Show the agent NAME with its system prompt and its tools."""
 
-    async def find(service: AgentService) -> tuple[Agent, Sequence[tuple[ToolDefinition, str | None]], Sequence[str]]:
+    async def find(changes: Configuration) -> tuple[Agent, Sequence[tuple[ToolDefinition, str | None]], Sequence[str]]:
+        service = changes.agents
         agent = await service.get(name)
         return agent, service.tools_of(agent), service.missing_tools_of(agent)
 
-    agent, tools, missing = with_agents(find, is_read_only=True)
+    agent, tools, missing = with_configuration(find, is_read_only=True)
     for message in missing:
         warn(message)
     if as_json:
@@ -277,22 +221,17 @@ def show(name: str, as_json: bool) -> None:
 @click.argument("name")
 @agent_options
 @json_option
-def create(name: str, given: GivenOptions, as_json: bool) -> None:
+def create(name: str, as_json: bool, **given: Any) -> None:
     """Make an agent of the name NAME; it needs a system prompt.
 
     Without --tools and --groups it has all tools. With one of them, it has only what is named.
     """
-    from oneclaw_core.types.tools import ALL_TOOLS
-
-    changes: Any = changes_of(given, ALL_TOOLS)
-    if "system_prompt" not in changes:
+    wanted: Any = changes_of(given, ALL_TOOLS)
+    if "system_prompt" not in wanted:
         raise UsageError("an agent needs a system prompt: add --system-prompt TEXT or --system-prompt-file FILE")
-    prompt = changes.pop("system_prompt")
-    agent = with_agents(lambda service: service.create(name, prompt, **changes))
-    if as_json:
-        print_json(agent_document(agent))
-    else:
-        print_text(f"agent {agent.name} is created")
+    prompt = wanted.pop("system_prompt")
+    agent = with_configuration(lambda changes: changes.agents.create(name, prompt, **wanted))
+    _print_changed(agent, "created", as_json)
 
 
 @agents.command("edit")
@@ -300,45 +239,46 @@ def create(name: str, given: GivenOptions, as_json: bool) -> None:
 @click.option("--name", "new_name", metavar="NEW", help="Call it so from now on; its sessions stay its own.")
 @agent_options
 @json_option
-def edit(name: str, new_name: str | None, given: GivenOptions, as_json: bool) -> None:
+def edit(name: str, new_name: str | None, as_json: bool, **given: Any) -> None:
     """Change what is named of the agent NAME.
 
     The rest stays as it is; none takes a value away.
     """
 
-    async def change(service: AgentService) -> Agent:
-        agent = await service.get(name)
-        changes: Any = changes_of(given, agent.selection)
+    async def change(changes: Configuration) -> Agent:
+        agent = await changes.agents.get(name)
+        wanted: Any = changes_of(given, agent.selection)
         if new_name is not None:
-            changes["name"] = new_name
-        if not changes:
+            wanted["name"] = new_name
+        if not wanted:
             raise UsageError("say what to change: 'oneclaw agents edit --help' lists the options")
-        return await service.update(agent.id, **changes)
+        return await changes.agents.update(agent.id, **wanted)
 
-    changed = with_agents(change)
-    if as_json:
-        print_json(agent_document(changed))
-    else:
-        print_text(f"agent {changed.name} is changed")
+    changed = with_configuration(change)
+    _print_changed(changed, "changed", as_json)
 
 
 @agents.command("delete")
 @click.argument("name")
-@click.option("--yes", "is_confirmed", is_flag=True, help="Do not ask.")
+@yes_option
 def delete(name: str, is_confirmed: bool) -> None:
     """Delete the agent NAME.
 
     Its sessions go on with the General Assistant.
     """
-    agent = with_agents(lambda service: service.get(name))
+    agent = with_configuration(lambda changes: changes.agents.get(name))
     if not is_confirmed and not agent.is_builtin:
-        if not is_terminal(sys.stdin):
-            raise UsageError(f"no one can be asked here whether to delete agent {agent.name!r}: add --yes")
-        if not click.confirm(f"Delete agent {printable_line(agent.name)}?", err=True):
-            raise OneClawError("nothing was deleted")
-    _, sessions = with_agents(lambda service: service.delete(agent.id))
+        confirm("delete", f"agent {agent.name!r}", f"Delete agent {printable_line(agent.name)}?")
+    _, sessions = with_configuration(lambda changes: changes.agents.delete(agent.id))
     moved = f"; {sessions} session{'s go' if sessions > 1 else ' goes'} on with the General Assistant"
     print_text(f"agent {agent.name} is deleted{moved if sessions else ''}")
+
+
+def _print_changed(agent: Agent, what: str, as_json: bool) -> None:
+    if as_json:
+        print_json(agent_document(agent))
+    else:
+        print_text(f"agent {agent.name} is {what}")
 
 
 def agent_document(agent: Agent) -> dict[str, Any]:

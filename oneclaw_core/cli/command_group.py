@@ -11,25 +11,24 @@ from oneclaw_core.cli.output import printable_line, reserved_stdout, warn
 from oneclaw_core.errors import NotFoundError, OneClawError, PluginError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from click.shell_completion import CompletionItem
 
     from oneclaw_core.plugins.registration.commands import PluginCommand
 
 
 class CommandGroup(click.Group):
-    """A group of the core with the subcommands of plugins.
+    """A group of commands of the core with those of plugins.
 
-    Its own subcommands run without loading any plugin, so that they can repair an installation.
+    Its own commands run without loading any plugin, so that they can repair an installation.
     """
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """Name the subcommands, those of plugins included."""
-        return sorted([*self.commands, *_visible(self.of_plugins(ctx))])
+        """Name the commands, those of plugins included."""
+        names = [*self.own_commands(), *_visible(self.of_plugins(ctx))]
+        return names if self._parent is None else sorted(names)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """Find a subcommand; that of a plugin is imported.
+        """Find a command; that of a plugin is imported.
 
         Raises:
             NotFoundError: it belongs to a plugin that is missing; the message says how to get it.
@@ -37,25 +36,31 @@ class CommandGroup(click.Group):
         own = self.commands.get(cmd_name)
         if own is not None:
             return own
-
         found = self.of_plugins(ctx).get(cmd_name)
         if found is None or found.is_option:
-            require_command(f"{self.name} {cmd_name}")
+            require_command(" ".join(filter(None, (self._parent, cmd_name))))
             return None
         return load_command(found)
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
-        """Complete the names of subcommands and options without importing the subcommands of plugins."""
+        """Complete the names of commands and options without importing the commands of plugins."""
+        from click.shell_completion import CompletionItem
+
         found = self.of_plugins(ctx)
         summaries = {name: each.get_short_help_str(100) for name, each in self.commands.items() if not each.hidden}
         summaries |= {name: found[name].summary for name in _visible(found)}
-        return [*completions(summaries, incomplete), *click.Command.shell_complete(self, ctx, incomplete)]
+        completions = [
+            CompletionItem(name, help=printable_line(summary))
+            for name, summary in sorted(summaries.items())
+            if name.startswith(incomplete)
+        ]
+        return [*completions, *click.Command.shell_complete(self, ctx, incomplete)]
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """List the subcommands without importing those of plugins."""
+        """List the commands without importing those of plugins."""
         found = self.of_plugins(ctx)
         width = formatter.width - 6 - max(map(len, self.commands), default=0)
-        own = [(name, each.get_short_help_str(width)) for name, each in sorted(self.commands.items())]
+        own = [(name, each.get_short_help_str(width)) for name, each in self.own_commands().items()]
         of_plugins = [(name, printable_line(found[name].summary)) for name in _visible(found)]
         for title, lines in (("Commands", own), ("Commands of plugins", of_plugins)):
             if lines:
@@ -63,40 +68,34 @@ class CommandGroup(click.Group):
                     formatter.write_dl(lines)
 
     def of_plugins(self, ctx: click.Context) -> dict[str, PluginCommand]:
-        """Return the subcommands and options of plugins, found once a run of the program."""
+        """Return the commands and options of plugins, found once a run of the program."""
         key = f"{__name__}.{self.name}"
         if key not in ctx.meta:
             from oneclaw_core.cli.catalog import load_catalog
             from oneclaw_core.plugins.registration.commands import plugin_commands
 
             try:
+                # A command that needs the database says itself that it cannot be read.
                 records = load_catalog(is_quiet=True).plugins
             except OneClawError as error:
                 warn(f"the commands of plugins are missing: {error}")
                 records = []
-            ctx.meta[key] = plugin_commands(records, parent=self.name, taken=self.own_names())
+            ctx.meta[key] = plugin_commands(records, parent=self._parent, taken=self.own_names())
         found: dict[str, PluginCommand] = ctx.meta[key]
         return found
 
+    def own_commands(self) -> dict[str, click.Command]:
+        """Return the group's own commands in the order of their listing."""
+        return dict(sorted(self.commands.items()))
+
     def own_names(self) -> set[str]:
-        """Return the names that plugins cannot take: the group's own subcommands and options."""
+        """Return the names that plugins cannot take: the group's own commands and options."""
         return {*self.commands, "--help", *(name for each in self.params for name in each.opts)}
 
-
-def completions(summaries: Mapping[str, str], incomplete: str) -> list[CompletionItem]:
-    """Return what a shell can complete a name to.
-
-    Args:
-        summaries: one line on each name.
-        incomplete: what is typed.
-    """
-    from click.shell_completion import CompletionItem
-
-    return [
-        CompletionItem(name, help=printable_line(summary))
-        for name, summary in sorted(summaries.items())
-        if name.startswith(incomplete)
-    ]
+    @property
+    def _parent(self) -> str | None:
+        """What plugins name to register a subcommand here; ``None`` for the program itself."""
+        return None if self.name == "oneclaw" else self.name
 
 
 def _visible(found: dict[str, PluginCommand]) -> list[str]:

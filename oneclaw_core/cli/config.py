@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import json
-import os
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from oneclaw_core.cli.command_group import CommandGroup
-from oneclaw_core.cli.output import json_option, print_json, print_listing, print_text, warn
+from oneclaw_core.cli.output import json_option, print_json, print_listing, print_text, warn, warn_if_set
+from oneclaw_core.cli.running import with_configuration
+from oneclaw_core.config.setting_fields import variable_of
 
 if TYPE_CHECKING:
     from oneclaw_core.config.configuration import Configuration
     from oneclaw_core.config.setting_service import SettingState
+
+_OVERRIDES = "and overrides the stored value as long as it is"
 
 
 @click.group(cls=CommandGroup)
@@ -26,8 +29,6 @@ def config() -> None:
 @json_option
 def list_settings(as_json: bool) -> None:
     """List all settings with their values and where those come from."""
-    from oneclaw_core.cli.running import with_configuration
-
     states = with_configuration(lambda changes: changes.settings.list(), is_read_only=True)
     columns = ("setting", "value", "default", "source", "description")
     print_listing(as_json, map(_record, states), columns, map(_row, states))
@@ -41,8 +42,6 @@ def list_settings(as_json: bool) -> None:
 @json_option
 def get(key: str, as_json: bool) -> None:
     """Show the value of a setting."""
-    from oneclaw_core.cli.running import with_configuration
-
     state = with_configuration(lambda changes: changes.settings.get(key), is_read_only=True)
     if as_json:
         print_json(_record(state))
@@ -57,33 +56,22 @@ def get(key: str, as_json: bool) -> None:
 @click.argument("value")
 def set_setting(key: str, value: str) -> None:
     """Store a value for a setting."""
-    from oneclaw_core.cli.running import with_configuration
 
     async def change(changes: Configuration) -> Any:
         await changes.settings.set(key, value)
         return changes.settings.check(key, value)
 
     print_text(f"{key} is {_shown(with_configuration(change))}")
-    _warn_of_environment(key)
+    warn_if_set(variable_of(key), _OVERRIDES)
 
 
 @config.command("unset")
 @click.argument("key")
 def unset(key: str) -> None:
     """Take a setting back to its default."""
-    from oneclaw_core.cli.running import with_configuration
-
     was_set = with_configuration(lambda changes: changes.settings.unset(key))
     print_text(f"{key} is back to its default" if was_set else f"{key} was not set")
-    _warn_of_environment(key)
-
-
-def _warn_of_environment(key: str) -> None:
-    from oneclaw_core.config.setting_fields import variable_of
-
-    variable = variable_of(key)
-    if os.environ.get(variable):
-        warn(f"the environment variable {variable} is set, and overrides the stored value as long as it is")
+    warn_if_set(variable_of(key), _OVERRIDES)
 
 
 def _record(state: SettingState) -> dict[str, Any]:

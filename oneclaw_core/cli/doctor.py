@@ -19,6 +19,7 @@ import click
 from oneclaw_core._version import __version__
 from oneclaw_core.cli.fixing import apply_fixes, check_can_ask, close_to_others, of_plugin, unset
 from oneclaw_core.cli.output import json_option, print_json, print_text, printable_line, reserved_stdout, styled
+from oneclaw_core.cli.running import with_home
 from oneclaw_core.errors import NotFoundError, OneClawError, StoreError, UsageError
 from oneclaw_core.plugins.contract.checks import Health
 from oneclaw_core.plugins.registration.entry import CHECK_HOOK
@@ -70,12 +71,7 @@ class CheckLine:
 
 
 def examine(name: str, check: Callable[[], Iterable[CheckLine]]) -> list[CheckLine]:
-    """Make a check; if it breaks, that is a finding too.
-
-    Args:
-        name: what is looked at.
-        check: gives the findings.
-    """
+    """Make a check; if it breaks, that is a finding too."""
     try:
         return list(check())
     except OneClawError as error:
@@ -170,11 +166,7 @@ def check_home(home: Home) -> Iterator[CheckLine]:
 
 
 def check_database(home: Home) -> Iterator[CheckLine]:
-    """Check that the database opens, that its schema is known, and that it is whole.
-
-    Raises:
-        StoreError: it cannot be used.
-    """
+    """Check that the database opens, that its schema is known, and that it is whole."""
     from oneclaw_core.plugins.loading.stores import home_with_backend
     from oneclaw_core.sessions.backend import looking_into
 
@@ -194,16 +186,11 @@ def check_database(home: Home) -> Iterator[CheckLine]:
 
 
 def check_settings(catalog: HomeCatalog) -> Iterator[CheckLine]:
-    """Check that the settings can be read and are valid, those of plugins too.
-
-    Raises:
-        StoreError: they cannot be read.
-    """
+    """Check that the settings can be read and are valid, those of plugins too."""
     from oneclaw_core.cli.keys import all_secrets
     from oneclaw_core.config.keys import KeyStore
-    from oneclaw_core.config.setting_fields import variable_of
-    from oneclaw_core.config.setting_service import setting_states, settings_without_plugin, unknown_settings
-    from oneclaw_core.distributions import how_to_install
+    from oneclaw_core.config.setting_service import setting_states
+    from oneclaw_core.distributions import how_to_install, plugin_of
     from oneclaw_core.plugins.registration.settings import registered_settings
 
     if catalog.states_error is not None:
@@ -225,19 +212,22 @@ def check_settings(catalog: HomeCatalog) -> Iterator[CheckLine]:
     secrets = KeyStore(catalog.home, os.environ).stored()
     missing = [
         each
-        for each in all_secrets(catalog, ())
+        for each in all_secrets(catalog)
         if each.is_required and each.stored_as not in secrets and not os.environ.get(each.variable)
     ]
     for secret in missing:
         message = f"the plugin {secret.plugin} needs the secret {secret.key}, and it is not set"
-        remedy = f"oneclaw keys set {secret.key}, or set the environment variable {variable_of(secret.key)}"
+        remedy = f"oneclaw keys set {secret.key}, or set the environment variable {secret.variable}"
         yield CheckLine("settings", Health.PROBLEM, message, remedy)
-    unknown = unknown_settings(stored, plugins)
+    known = {key for each in plugins for field in each.fields for key in (field.key, *field.aliases)}
+    prefixes = tuple(f"{each.plugin}." for each in plugins)
+    unknown = [key for key in stored if key not in known and key.startswith(prefixes)]
     for key in unknown:
         message = f"a value is stored for {key}, and the installed version of the plugin has no such setting"
         fix = unset(key, f"remove the stored value of {key}")
         yield CheckLine("settings", Health.WARNING, message, f"oneclaw config unset {key}, if it is not needed", fix)
-    without_plugin = settings_without_plugin(stored, (record.name for record in catalog.plugins))
+    installed = {record.name for record in catalog.plugins}
+    without_plugin = {key: plugin for key in stored if (plugin := plugin_of(key)) and plugin not in installed}
     for key, plugin in without_plugin.items():
         message = f"a value is stored for {key}, and the plugin {plugin} is not installed"
         yield CheckLine(
@@ -332,11 +322,7 @@ def _member_fault(model: str, configs: Providers, keys: KeyStore) -> str:
 
 
 def check_keys(home: Home) -> Iterator[CheckLine]:
-    """Check that the stored keys can be read, and by their owner alone. The system keyring is not asked.
-
-    Raises:
-        OneClawError: they cannot.
-    """
+    """Check that the stored keys can be read, and by their owner alone. The system keyring is not asked."""
     from oneclaw_core.config.keys import KeySource, KeyStore
 
     path = home.path / "keys.json"
@@ -397,30 +383,17 @@ def _check_plugin(record: PluginRecord) -> Iterator[CheckLine]:
 
 
 def check_by_plugins(catalog: HomeCatalog) -> Iterator[CheckLine]:
-    """Report the results of the plugins' own checks.
-
-    Raises:
-        OneClawError: the home cannot be opened.
-    """
-    from oneclaw_core.cli.running import run_async
-    from oneclaw_core.plugins.contract.checks import PluginCheck
-
+    """Report the results of the plugins' own checks."""
     registrations = (each for record in catalog.plugins for each in record.registrations)
     if not any(each.hook == CHECK_HOOK and "of" not in each.options for each in registrations):
         return
 
-    async def run() -> list[PluginCheck]:
-        from oneclaw_core.app import OneClaw
-
-        async with OneClaw.open(catalog.home.path) as claw:
-            return await claw.plugins.run_checks()
-
     with reserved_stdout():
-        made_checks = run_async(run())
+        made_checks = with_home(lambda claw: claw.plugins.run_checks())
     for made in made_checks:
         for each in made.results:
             name, message = f"plugin {made.registration.plugin}", f"{made.registration.name}: {each.message}"
-            fix = of_plugin(catalog.home, made.registration.plugin, each.fix)
+            fix = of_plugin(made.registration.plugin, each.fix)
             yield CheckLine(name, each.status, redact(message), each.remedy and redact(each.remedy), fix)
 
 
@@ -454,11 +427,7 @@ def check_permissions(catalog: HomeCatalog) -> Iterator[CheckLine]:
 
 
 def check_sandbox(catalog: HomeCatalog) -> Iterator[CheckLine]:
-    """Report what the sandbox for commands enforces, and why commands are asked for if it is not all.
-
-    Raises:
-        SettingsError: the setting is invalid.
-    """
+    """Report what the sandbox for commands enforces, and why commands are asked for if it is not all."""
     from oneclaw_core.config.settings import SettingsReader
     from oneclaw_core.process import choose_sandbox
 

@@ -16,12 +16,7 @@ SETUP_COMMAND = "setup"
 
 
 def offer_setup(program: click.Group, context: click.Context) -> None:
-    """Ask whether to set up a model if none is chosen and no chat was held yet; run the plugin's command for it.
-
-    Args:
-        program: the group of all commands.
-        context: of the program.
-    """
+    """Ask whether to set up a model if none is chosen and no chat was held yet; run the plugin's command for it."""
     from oneclaw_core.cli.catalog import load_catalog
 
     if not _is_first_run(load_catalog(is_quiet=True)) or SETUP_COMMAND not in program.list_commands(context):

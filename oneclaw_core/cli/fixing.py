@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from oneclaw_core.cli.output import is_terminal, print_error, print_text, printable_line
+from oneclaw_core.cli.output import is_terminal, print_error, print_text, printable_line, reserved_stdout
+from oneclaw_core.cli.running import with_configuration, with_home
 from oneclaw_core.errors import OneClawError, UsageError
 from oneclaw_core.secrets.redaction import redact
 
@@ -16,8 +17,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from pathlib import Path
 
-    from oneclaw_core.config.configuration import Configuration
-    from oneclaw_core.home import Home
     from oneclaw_core.plugins.contract.checks import CheckFix
 
 
@@ -41,54 +40,29 @@ def close_to_others(path: Path, mode: int) -> LineFix:
 
 def unset(key: str, summary: str) -> LineFix:
     """Make the fix that removes the stored value of a setting."""
-
-    def apply() -> None:
-        from oneclaw_core.cli.running import with_configuration
-
-        async def work(changes: Configuration) -> bool:
-            return await changes.settings.unset(key)
-
-        with_configuration(work)
-
-    return LineFix(summary, apply)
+    return LineFix(summary, lambda: with_configuration(lambda changes: changes.settings.unset(key)))
 
 
-def of_plugin(home: Home, plugin: str, fix: CheckFix | None) -> LineFix | None:
+def of_plugin(plugin: str, fix: CheckFix | None) -> LineFix | None:
     """Make the fix that a plugin's check offers."""
     if fix is None:
         return None
 
     def apply() -> None:
-        from oneclaw_core.app import OneClaw
-        from oneclaw_core.cli.output import reserved_stdout
-        from oneclaw_core.cli.running import run_async
-
-        async def run() -> None:
-            async with OneClaw.open(home.path) as claw:
-                await claw.plugins.fix(plugin, fix)
-
         with reserved_stdout():
-            run_async(run())
+            with_home(lambda claw: claw.plugins.fix(plugin, fix))
 
     return LineFix(redact(fix.summary), apply)
 
 
 def check_can_ask(*, says_yes: bool) -> None:
-    """Refuse to fix anything where no one can agree.
-
-    Raises:
-        UsageError: standard input is no terminal, and ``--yes`` is not given.
-    """
+    """Refuse to fix anything where no one can agree."""
     if not says_yes and not is_terminal(sys.stdin):
         raise UsageError("--fix asks before each change, and standard input is no terminal: add --yes to agree to all")
 
 
 def apply_fixes(fixes: Iterable[tuple[str, LineFix]], *, says_yes: bool) -> int:
     """Ask for each fix, and apply those that the user agrees to.
-
-    Args:
-        fixes: with the name of the check.
-        says_yes: True if the user agreed beforehand.
 
     Returns:
         How many were applied.

@@ -12,7 +12,7 @@ import click
 
 from oneclaw_core.cli.catalog import load_catalog
 from oneclaw_core.cli.command_group import CommandGroup
-from oneclaw_core.cli.output import is_terminal, json_option, print_json, print_table, print_text, warn
+from oneclaw_core.cli.output import is_terminal, json_option, print_listing, print_text, warn_if_set
 from oneclaw_core.config.keys import MAX_KEY_CHARACTERS, KeySource, KeyStore, check_key
 from oneclaw_core.config.provider_options import place_of
 from oneclaw_core.config.providers import Providers
@@ -36,36 +36,21 @@ class PluginSecret:
 
     Attributes:
         plugin: the plugin's name.
-        name: of the secret.
+        key: what ``oneclaw keys set`` takes.
+        stored_as: the name in the secret store.
+        variable: the environment variable that goes before a stored value.
         is_required: True if the plugin has a setting of that name that cannot do without it.
     """
 
     plugin: str
-    name: str
+    key: str
+    stored_as: str
+    variable: str
     is_required: bool = False
-
-    @property
-    def key(self) -> str:
-        """The key that ``oneclaw keys set`` takes."""
-        return f"{self.plugin}.{self.name}"
-
-    @property
-    def stored_as(self) -> str:
-        """The name in the secret store."""
-        return secret_key(self.plugin, self.name)
-
-    @property
-    def variable(self) -> str:
-        """The environment variable that goes before a stored value."""
-        return variable_of(self.key)
 
 
 def find_secret(key: str, catalog: HomeCatalog) -> PluginSecret | None:
     """Find a secret that a user named, ``None`` if no plugin has such a name.
-
-    Args:
-        key: as ``PLUGIN.NAME``.
-        catalog: what is installed.
 
     Raises:
         NotFoundError: the plugin has no setting of that name; with the names that can be set.
@@ -74,37 +59,32 @@ def find_secret(key: str, catalog: HomeCatalog) -> PluginSecret | None:
     plugin = max((each.name for each in catalog.plugins if key.startswith(f"{each.name}.")), key=len, default=None)
     if plugin is None:
         return None
-    fields = [field for each in registered_settings(catalog.plugins) if each.plugin == plugin for field in each.fields]
-    for field in fields:
-        if field.key == key and not field.is_secret:
+    for each in registered_settings(catalog.plugins):
+        if any(field.key == key and not field.is_secret for field in each.fields) and each.plugin == plugin:
             raise UsageError(f"{key} is no secret: set it with: oneclaw config set {key} VALUE")
-    secrets = [field.key for field in fields if field.is_secret]
-    if key not in secrets:  # it is not repeated, for it may be a key
+    known = {each.key: each for each in all_secrets(catalog)}
+    if key not in known:  # it is not repeated, for it may be a key
+        secrets = [name for name, each in known.items() if each.plugin == plugin]
         close = get_close_matches(key, secrets, cutoff=0.6) or secrets
-        names = [*catalog.known_providers.preconfigured, *(each.key for each in all_secrets(catalog, ()))]
+        names = [*catalog.known_providers.preconfigured, *known]
         hint = f"did you mean {' or '.join(close)}?" if close else f"there are: {', '.join(names) or 'none'}"
         raise NotFoundError(f"the plugin {plugin} has no such secret; {hint}")
-    return PluginSecret(plugin, key.removeprefix(f"{plugin}."))
+    return known[key]
 
 
-def all_secrets(catalog: HomeCatalog, stored: Iterable[str]) -> list[PluginSecret]:
-    """List the secrets that plugins have settings for, and those that are stored.
-
-    Args:
-        catalog: what is installed.
-        stored: the names in the secret store.
-    """
+def all_secrets(catalog: HomeCatalog, stored: Iterable[str] = ()) -> list[PluginSecret]:
+    """List the secrets that plugins have settings for, and those of the names in the secret store."""
     found = [
-        PluginSecret(each.plugin, field.name, field.is_required)
+        PluginSecret(each.plugin, field.key, secret_key(each.plugin, field.name), field.variable, field.is_required)
         for each in registered_settings(catalog.plugins)
         for field in each.fields
         if each.plugin is not None and field.is_secret
     ]
     known = {each.stored_as for each in found}
     for name in stored:
-        plugin, dot, secret = name.partition(".")
+        plugin, dot, _ = name.partition(".")
         if dot and name not in known:
-            found.append(PluginSecret(shown_key(plugin), secret))
+            found.append(PluginSecret(shown_key(plugin), shown_key(name), name, variable_of(shown_key(name))))
     return found
 
 
@@ -132,6 +112,7 @@ def check_secret(text: str) -> str:
     return secret
 
 
+_GOES_BEFORE = "and goes before the stored key as long as it is"
 _PLACES = {
     KeySource.KEYRING: "in the system keyring",
     KeySource.FILE: "in keys.json in the home, readable by you alone",
@@ -183,7 +164,7 @@ def set_key(name: str, more: tuple[str, ...], in_file: bool, is_added: bool) -> 
     source = keep(stored_as, key, in_file=in_file, place=place)
     where = _PLACES[source] + (f", for {place}" if place and "://" in place else "")
     print_text(f"another key of {name} is stored {where}" if is_added else f"{what} is stored {where}")
-    _warn_of_environment(variable)
+    warn_if_set(variable, _GOES_BEFORE)
 
 
 @keys.command("list")
@@ -209,14 +190,11 @@ def list_keys(as_json: bool) -> None:
         if name not in configs and "." not in name
     ]
     documents += [_secret_document(each, stored.get(each.stored_as)) for each in all_secrets(catalog, stored)]
-    if as_json:
-        print_json(documents)
-        return
-    rows = [(_name(each), _shown_source(each), each["key_variable"]) for each in documents]
-    print_table(("name", "key", "variable"), rows)
-    for each in documents:
+    rows = ((_name(each), _shown_source(each), each["key_variable"]) for each in documents)
+    print_listing(as_json, documents, ("name", "key", "variable"), rows)
+    for each in () if as_json else documents:
         if each["source"] == KeySource.ENVIRONMENT and each["stored"]:
-            _warn_of_environment(each["key_variable"])
+            warn_if_set(each["key_variable"], _GOES_BEFORE)
 
 
 @keys.command("remove")
@@ -238,8 +216,7 @@ def remove(name: str, key: str | None) -> None:
     is_secret = "." in name
     print_text(f"the {'secret' if is_secret else 'key of'} {name} is removed")
     variable = variable_of(name) if is_secret else load_catalog(is_quiet=True).known_providers.key_variable_of(name)
-    if os.environ.get(variable):
-        warn(f"the environment variable {variable} is set, and its key is still used")
+    warn_if_set(variable, "and its key is still used")
 
 
 def _provider(name: str, catalog: HomeCatalog) -> ProviderConfig:
@@ -259,21 +236,12 @@ def _provider(name: str, catalog: HomeCatalog) -> ProviderConfig:
 
 
 def read_secret(what: str) -> str:
-    """Ask for a secret without showing it, or read one line of standard input where no one sits.
-
-    Args:
-        what: names it for the user.
-    """
+    """Ask for a secret without showing it, or read one line of standard input where no one sits."""
     if is_terminal(sys.stdin):
         typed: str = click.prompt(f"{what} (not shown)", hide_input=True, err=True)
         return typed
     line = sys.stdin.buffer.readline(MAX_KEY_CHARACTERS + 3)
     return line.decode("utf-8", "replace").rstrip("\r\n")
-
-
-def _warn_of_environment(variable: str) -> None:
-    if os.environ.get(variable):
-        warn(f"the environment variable {variable} is set, and goes before the stored key as long as it is")
 
 
 def _name(document: dict[str, Any]) -> str:

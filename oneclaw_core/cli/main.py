@@ -16,18 +16,16 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from oneclaw_core._version import __version__
+from oneclaw_core.cli.command_group import CommandGroup
 from oneclaw_core.cli.log import logging_to_home
-from oneclaw_core.cli.output import has_no_room, is_terminal, print_error, printable_line, warn
+from oneclaw_core.cli.output import has_no_room, is_terminal, print_error
 from oneclaw_core.errors import OneClawError
 from oneclaw_core.home import PROFILE_VARIABLE, check_profile_name
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from click.shell_completion import CompletionItem
-
     from oneclaw_core.cli.log import HomeLog
-    from oneclaw_core.plugins.registration.commands import PluginCommand
     from oneclaw_core.plugins.registration.record import PluginRecord
 
 INTERRUPTED_STATUS = 130
@@ -79,30 +77,21 @@ BUILTIN_COMMANDS = {
 }
 
 
-class CommandLine(click.Group):
+class CommandLine(CommandGroup):
     """The built-in commands, imported when used, and those of plugins, loaded when one is asked for."""
 
     def __init__(self, **attributes: Any) -> None:
         stand_ins = {name: click.Command(name, short_help=each.summary) for name, each in BUILTIN_COMMANDS.items()}
-        super().__init__(commands=stand_ins, **attributes)
-        self._of_plugins: dict[str, PluginCommand] | None = None
-
-    def list_commands(self, ctx: click.Context) -> list[str]:
-        """Name all commands, built-in ones first."""
-        return [*self.commands, *self._plugin_commands()]
+        super().__init__(name="oneclaw", commands=stand_ins, **attributes)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Find a command; ``None`` if there is none of that name."""
         builtin = BUILTIN_COMMANDS.get(cmd_name)
-        if builtin is not None:
-            return builtin.load()
-        from oneclaw_core.cli.command_group import load_command, require_command
+        return super().get_command(ctx, cmd_name) if builtin is None else builtin.load()
 
-        of_plugin = self._plugin_commands().get(cmd_name)
-        if of_plugin is None:
-            require_command(cmd_name)
-            return None
-        return load_command(of_plugin)
+    def own_commands(self) -> dict[str, click.Command]:
+        """Return the built-in commands in the order of their listing."""
+        return dict(self.commands)
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Parse the options; without a command, a terminal gets the chat."""
@@ -110,26 +99,6 @@ class CommandLine(click.Group):
             ctx.meta[_IS_BARE] = True
             args = [*args, "chat"]
         return super().parse_args(ctx, args)
-
-    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
-        """Complete the names of commands and options without importing any command."""
-        from oneclaw_core.cli.command_group import completions
-
-        summaries = {name: each.summary for name, each in BUILTIN_COMMANDS.items()}
-        summaries |= {name: each.summary for name, each in self._plugin_commands().items() if not each.is_hidden}
-        return [*completions(summaries, incomplete), *click.Command.shell_complete(self, ctx, incomplete)]
-
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the list of commands without importing any."""
-        of_plugins = self._plugin_commands()
-        with formatter.section("Commands"):
-            formatter.write_dl([(name, each.summary) for name, each in BUILTIN_COMMANDS.items()])
-        lines = [
-            (name, printable_line(each.summary)) for name, each in sorted(of_plugins.items()) if not each.is_hidden
-        ]
-        if lines:
-            with formatter.section("Commands of plugins"):
-                formatter.write_dl(lines)
 
     def invoke(self, ctx: click.Context) -> None:
         """Run the chosen command; what it returns is not an exit status."""
@@ -143,25 +112,9 @@ class CommandLine(click.Group):
             # click would say "Aborted!".
             ctx.exit(INTERRUPTED_STATUS)
 
-    def _plugin_commands(self) -> dict[str, PluginCommand]:
-        if self._of_plugins is None:
-            from oneclaw_core.cli.catalog import load_catalog
-            from oneclaw_core.plugins.registration.commands import plugin_commands
-
-            self._of_plugins = {}
-            try:
-                # A command that needs the database says itself that it cannot be read.
-                found = plugin_commands(load_catalog(is_quiet=True).plugins, taken=BUILTIN_COMMANDS)
-            except OneClawError as error:
-                warn(f"the commands of plugins are missing: {error}")
-            else:
-                self._of_plugins = {name: each for name, each in found.items() if not each.is_option}
-        return self._of_plugins
-
 
 def check_commands(record: PluginRecord) -> None:
     """Report the commands of a plugin whose names are those of OneClaw's own."""
-    from oneclaw_core.cli.command_group import CommandGroup
     from oneclaw_core.plugins.registration.commands import COMMAND_GROUPS, plugin_commands
 
     plugin_commands([record], taken=BUILTIN_COMMANDS)
@@ -174,7 +127,6 @@ def check_commands(record: PluginRecord) -> None:
 def command_line() -> CommandLine:
     """Make the program's command line; each one loads the commands of plugins anew."""
     line = CommandLine(
-        name="oneclaw",
         help="Tool-using AI agents whose tools come from plugins and are loaded on demand.",
         epilog="'oneclaw COMMAND --help' explains a command.",
         context_settings={"help_option_names": ["-h", "--help"]},
@@ -213,9 +165,6 @@ def _names_no_command(args: list[str]) -> bool:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the program.
-
-    Args:
-        arguments: as after the program's name; by default those it was started with.
 
     Returns:
         The exit status: 0 done, 1 the work failed, 2 wrong usage, 130 interrupted.

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
+import time
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from oneclaw_core.cli.command_group import CommandGroup
-from oneclaw_core.cli.output import json_option, print_json, print_listing, print_text, warn
+from oneclaw_core.cli.output import json_option, print_json, print_listing, print_text, warn, warn_if_set
+from oneclaw_core.cli.running import with_configuration
 from oneclaw_core.config.providers import MODEL_VARIABLE, Providers, default_model
 from oneclaw_core.errors import ProviderError, UsageError
 
@@ -35,8 +37,6 @@ def list_models(provider: str | None, refresh: bool, as_json: bool) -> None:
 
     What a service says is kept for 24 hours; services on this machine are always asked.
     """
-    from oneclaw_core.cli.running import with_configuration
-
     states, answers = with_configuration(
         lambda changes: changes.models.list(provider, is_refreshed=refresh), is_read_only=True
     )
@@ -67,8 +67,6 @@ def default(model: str | None, as_json: bool) -> None:
 @click.option("--display-name", metavar="TEXT", help="What people read in place of its name.")
 def add(model: str, display_name: str | None) -> None:
     """Add a model that its service does not list."""
-    from oneclaw_core.cli.running import with_configuration
-
     with_configuration(lambda changes: changes.models.add(model, display_name))
     print_text(f"model {model} is added")
 
@@ -77,8 +75,6 @@ def add(model: str, display_name: str | None) -> None:
 @click.argument("model", metavar="PROVIDER/MODEL")
 def remove(model: str) -> None:
     """Take back a model that was added."""
-    from oneclaw_core.cli.running import with_configuration
-
     with_configuration(lambda changes: changes.models.remove(model))
     print_text(f"model {model} is removed")
 
@@ -95,7 +91,6 @@ def set_override(model: str, key: str, value: str) -> None:
     reasoning, that is off, low, medium or high;
     display_name; or input_price, cached_input_price or output_price, in US dollars for a million tokens.
     """
-    from oneclaw_core.cli.running import with_configuration
 
     async def say(changes: Configuration) -> tuple[Any, ModelOverrides]:
         checked = await changes.models.say(model, key, value)
@@ -115,8 +110,6 @@ def unset_override(model: str, key: str | None) -> None:
 
     What was found out about the model is forgotten too.
     """
-    from oneclaw_core.cli.running import with_configuration
-
     with_configuration(lambda changes: changes.models.unsay(model, key))
     print_text(f"{key} of {model} is not set any more" if key else f"nothing is set for {model} any more")
 
@@ -138,8 +131,6 @@ def _show(as_json: bool) -> None:
 
 
 def _choose(model: str, as_json: bool) -> None:
-    from oneclaw_core.cli.running import with_configuration
-
     async def choose(changes: Configuration) -> tuple[str, Answer]:
         checked = await changes.models.set_default(model)
         provider = checked.partition("/")[0]
@@ -152,8 +143,7 @@ def _choose(model: str, as_json: bool) -> None:
         print_json({"model": checked, "source": "stored"})
     else:
         print_text(f"the default model is {checked}")
-    if os.environ.get(MODEL_VARIABLE):
-        warn(f"the environment variable {MODEL_VARIABLE} is set, and overrides this as long as it is")
+    warn_if_set(MODEL_VARIABLE, "and overrides this as long as it is")
 
 
 def _warn_if_not_offered(answer: Answer, name: str) -> None:
@@ -176,7 +166,7 @@ def _report_problems(answers: list[Answer], *, is_only_one: bool) -> None:
         if answer.problem is None:
             continue
         if answer.models is not None:
-            warn(f"{answer.problem} (shown is its list of {answer.models.age_text()} ago)")
+            warn(f"{answer.problem} (shown is its list of {_age(answer.models.fetched_at)} ago)")
         elif is_only_one:
             raise ProviderError(answer.problem)
         elif not answer.wants_key:
@@ -184,6 +174,15 @@ def _report_problems(answers: list[Answer], *, is_only_one: bool) -> None:
     keyless = [answer.config.name for answer in answers if answer.wants_key and answer.models is None]
     if keyless:
         warn(f"not asked, for there is no key: {', '.join(keyless)}; set one with: oneclaw keys set NAME")
+
+
+def _age(moment: float) -> str:
+    """Say how long ago a moment is, such as ``3 hours``."""
+    seconds = max(time.time() - moment, 0)
+    for unit, length in (("day", 86_400), ("hour", 3_600), ("minute", 60)):
+        if (count := int(seconds // length)) > 0:
+            return f"{count} {unit}{'' if count == 1 else 's'}"
+    return "a moment"
 
 
 def _warn_of_missing_prices(model: str, said: ModelOverrides) -> None:

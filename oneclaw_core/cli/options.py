@@ -28,9 +28,21 @@ if TYPE_CHECKING:
 
 Decorated = TypeVar("Decorated", bound="Callable[..., Any]")
 
+
+def stacked(*options: Callable[[Any], Any]) -> Callable[[Decorated], Decorated]:
+    """Make one decorator of several options, which the help lists in this order."""
+
+    def decorate(command: Decorated) -> Decorated:
+        for option in reversed(options):
+            command = option(command)
+        return command
+
+    return decorate
+
+
 _AGENT = click.option("--agent", metavar="NAME", help="The agent; by default the session's.")
 _MODEL = click.option("--model", metavar="PROVIDER/MODEL", help="The model; by default the session's.")
-_CONVERSATION = (
+_CONVERSATION = stacked(
     click.option("--session", metavar="NAME", help="The session to go on with, by name or id; a new name begins one."),
     _AGENT,
     _MODEL,
@@ -138,15 +150,15 @@ def conversation_options(command: Callable[..., Any]) -> Callable[..., Any]:
             raise click.UsageError("give one of --session and --continue")
         return command(*arguments, choice=choice, **parameters)
 
-    for option in reversed((*_CONVERSATION, allow_option)):
-        gather = option(gather)
-    return gather
+    return stacked(_CONVERSATION, allow_option)(gather)
 
 
-def stored_conversation_options(command: Decorated) -> Decorated:
-    """Give a command that begins no session the parameters ``session``, ``agent`` and ``model``."""
-    session = click.option("--session", metavar="NAME", help="A stored session, by name or id; by default a new one.")
-    return session(_AGENT(_MODEL(command)))
+stored_conversation_options = stacked(
+    click.option("--session", metavar="NAME", help="A stored session, by name or id; by default a new one."),
+    _AGENT,
+    _MODEL,
+)
+"""Gives a command that begins no session the parameters ``session``, ``agent`` and ``model``."""
 
 
 def session_hint(session: str) -> str:
@@ -225,12 +237,7 @@ async def open_allowing(
 def open_asking(
     allowed: Iterable[str], giving_way: Callable[[], AbstractAsyncContextManager[None]] = nullcontext
 ) -> AbstractAsyncContextManager[OneClaw]:
-    """Open the user's home as :func:`open_allowing` does, and ask at the terminal, if there is one.
-
-    Args:
-        allowed: permissions that are granted.
-        giving_way: entered while a question is open.
-    """
+    """Open the user's home as :func:`open_allowing` does, and ask at the terminal, if there is one."""
     from oneclaw_core.cli.asking import terminal_asker
     from oneclaw_core.cli.questions import terminal_questioner
 

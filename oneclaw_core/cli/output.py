@@ -208,13 +208,7 @@ def print_json(document: Any, *, indent: int | None = 2, stream: TextIO | None =
 
 
 def json_text(document: Any, *, indent: int | None = None, ensure_ascii: bool = False) -> str:
-    """Write a document as JSON in which every control character is escaped.
-
-    Args:
-        document: what JSON can hold.
-        indent: ``None`` for a document on one line.
-        ensure_ascii: escape all that is not ASCII too.
-    """
+    """Write a document as JSON in which every control character is escaped."""
     text = json.dumps(document, ensure_ascii=ensure_ascii, indent=indent)
     return _CONTROL_IN_JSON.sub(_escaped_in_json, text)
 
@@ -240,14 +234,7 @@ def print_table(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> Non
 def print_listing(
     as_json: bool, documents: Iterable[object], columns: Sequence[str], rows: Iterable[Sequence[object]]
 ) -> None:
-    """Print a listing, as one JSON array or as a table; only one of the two iterables is read.
-
-    Args:
-        as_json: the option ``--json``.
-        documents: the entries as JSON has them.
-        columns: the headings of the table.
-        rows: the entries as the table has them.
-    """
+    """Print a listing, as one JSON array or as a table; only one of the two iterables is read."""
     if as_json:
         print_json(list(documents))
     else:
@@ -279,6 +266,12 @@ def has_no_room(error: BaseException) -> bool:
 def warn(message: str) -> None:
     """Tell the user on one line of stderr about something that does not stop the command."""
     _print_line(f"warning: {message}")
+
+
+def warn_if_set(variable: str, effect: str) -> None:
+    """Warn that a variable of the environment is set, if it is, and what follows from that."""
+    if os.environ.get(variable):
+        warn(f"the environment variable {variable} is set, {effect}")
 
 
 def print_error(message: str) -> None:
@@ -345,12 +338,7 @@ def fitting_widths(widths: Sequence[int], least: Sequence[int], room: int) -> li
 
 
 def _draw_entries(console: Console, rows: Sequence[Sequence[Text]]) -> None:
-    """Draw what is too wide for a table: each row as a separate entry, its values below each other.
-
-    Args:
-        console: what to draw on.
-        rows: the headings first.
-    """
+    """Draw what is too wide for a table: each row as a separate entry, its values below each other."""
     from rich.padding import Padding
 
     headings, *entries = rows
@@ -363,13 +351,7 @@ def _draw_entries(console: Console, rows: Sequence[Sequence[Text]]) -> None:
 
 
 def _draw_sentences_below(console: Console, rows: Sequence[Sequence[Text]], widths: Sequence[int]) -> None:
-    """Draw a table whose last column has too little room beside the others: a strip of a word or two, and broken names.
-
-    Args:
-        console: what to draw on.
-        rows: the headings first.
-        widths: of the columns, in cells.
-    """
+    """Draw a table whose last column has too little room beside the others below them."""
     from rich.padding import Padding
     from rich.table import Table
 

@@ -5,26 +5,27 @@ from __future__ import annotations
 from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from oneclaw_core.cli.catalog import load_catalog
 from oneclaw_core.cli.command_group import CommandGroup
-from oneclaw_core.cli.options import permissions_by_name
+from oneclaw_core.cli.options import permissions_by_name, stacked
 from oneclaw_core.cli.output import json_option, print_listing, print_text, warn
+from oneclaw_core.cli.running import with_home, with_store
+from oneclaw_core.cli.sessions import find_stored
 from oneclaw_core.errors import UsageError
 from oneclaw_core.types.permissions import Decision, Grant
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Mapping
 
+    from oneclaw_core.app import OneClaw
     from oneclaw_core.cli.catalog import HomeCatalog
     from oneclaw_core.sessions.store import Store
     from oneclaw_core.tools.permission_meanings import PermissionMeaning
     from oneclaw_core.types.permissions import PermissionUse
-
-Decorated = TypeVar("Decorated", bound="Callable[..., Any]")
 
 
 @click.group(cls=CommandGroup)
@@ -45,26 +46,22 @@ def list_permissions(as_json: bool) -> None:
     print_listing(as_json, documents, ("permission", "state", "meaning", "tools"), rows)
 
 
-def _scope_options(command: Decorated) -> Decorated:
-    """Give a command the parameters ``agent``, ``task``, ``directory`` and ``until``."""
-    for option in (
-        click.option(
-            "--until",
-            type=click.DateTime(["%Y-%m-%d", "%Y-%m-%dT%H:%M", "%Y-%m-%d %H:%M"]),
-            help="When it ends, in local time; by default never.",
-        ),
-        click.option(
-            "--in",
-            "directory",
-            metavar="DIRECTORY",
-            type=click.Path(exists=True, file_okay=False),
-            help="The only directory that it holds in, for what runs in one, such as commands.",
-        ),
-        click.option("--task", metavar="TASK", help="The only scheduled task that it holds for, by name or id."),
-        click.option("--agent", metavar="NAME", help="The only agent that it holds for, by name or id."),
-    ):
-        command = option(command)
-    return command
+_scope_options = stacked(
+    click.option("--agent", metavar="NAME", help="The only agent that it holds for, by name or id."),
+    click.option("--task", metavar="TASK", help="The only scheduled task that it holds for, by name or id."),
+    click.option(
+        "--in",
+        "directory",
+        metavar="DIRECTORY",
+        type=click.Path(exists=True, file_okay=False),
+        help="The only directory that it holds in, for what runs in one, such as commands.",
+    ),
+    click.option(
+        "--until",
+        type=click.DateTime(["%Y-%m-%d", "%Y-%m-%dT%H:%M", "%Y-%m-%d %H:%M"]),
+        help="When it ends, in local time; by default never.",
+    ),
+)
 
 
 @permissions.command("grant")
@@ -98,7 +95,6 @@ def reset(name: str | None) -> None:
 
     The default holds again.
     """
-    from oneclaw_core.cli.running import with_store
     from oneclaw_core.tools.permission_rules import PermissionRule
 
     if name is None:
@@ -123,12 +119,9 @@ def log(session: str | None, limit: int, as_json: bool) -> None:
 
     What is granted by default, such as to read files of the workspace, is not listed.
     """
-    from oneclaw_core.cli.running import with_store
 
     async def read(store: Store) -> list[PermissionUse]:
-        found = await store.find_session(session) if session is not None else None
-        if session is not None and found is None:
-            raise UsageError(f"there is no session {session!r}; list them with: oneclaw sessions list")
+        found = await find_stored(store, session) if session is not None else None
         return await store.permission_log(limit, found.id if found is not None else None)
 
     uses = with_store(read)
@@ -174,7 +167,6 @@ def _decide(
     directory: str | None,
     until: datetime | None,
 ) -> None:
-    from oneclaw_core.cli.running import with_store
     from oneclaw_core.sessions.agents import not_found
     from oneclaw_core.tools.permission_meanings import is_permission_name
     from oneclaw_core.tools.permission_rules import ALL_PARTS, PermissionRule, subject_kind
@@ -231,21 +223,18 @@ def _decide(
 
 def _task_id(wanted: str) -> str:
     """Find the id of a scheduled task among those of all plugins that run any."""
-    from oneclaw_core.app import OneClaw
-    from oneclaw_core.cli.running import run_async
     from oneclaw_core.plugins.registration.entry import import_target
     from oneclaw_core.services.manager import SERVICE_HOOK
 
-    async def find() -> str | None:
-        async with OneClaw.open() as claw:
-            for each in claw.plugins.registrations(SERVICE_HOOK):
-                if "find_task" in each.options:
-                    found: str | None = await import_target(each.options["find_task"])(claw.services, wanted)
-                    if found is not None:
-                        return found
+    async def find(claw: OneClaw) -> str | None:
+        for each in claw.plugins.registrations(SERVICE_HOOK):
+            if "find_task" in each.options:
+                found: str | None = await import_target(each.options["find_task"])(claw.services, wanted)
+                if found is not None:
+                    return found
         return None
 
-    task = run_async(find())
+    task = with_home(find)
     if task is None:
         raise UsageError(f"there is no scheduled task {wanted!r}; list those there are with: oneclaw tasks list")
     return task

@@ -6,15 +6,16 @@ Works when every one of them is broken.
 from __future__ import annotations
 
 import os
-import sys
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from oneclaw_core.cli.catalog import load_catalog
 from oneclaw_core.cli.command_group import CommandGroup
-from oneclaw_core.cli.output import is_terminal, json_option, print_json, print_table, print_text, warn
-from oneclaw_core.errors import NotFoundError, OneClawError, UsageError
+from oneclaw_core.cli.confirming import confirm, yes_option
+from oneclaw_core.cli.output import json_option, print_listing, print_text, warn
+from oneclaw_core.cli.running import with_store
+from oneclaw_core.errors import NotFoundError, UsageError
 from oneclaw_core.home import find_home
 from oneclaw_core.plugins.catalogue.entries import InstalledCatalogue
 from oneclaw_core.plugins.catalogue.merging import report_skill_problems
@@ -45,13 +46,9 @@ def list_plugins(as_json: bool) -> None:
     records = catalog.plugins
     report_origins(catalog.home, records)
     _report_taken_chat_commands(records)
-    if as_json:
-        print_json([_document(record) for record in records])
-        return
-    print_table(
-        ("name", "package", "version", "status", "tools", "groups", "import"), [_row(record) for record in records]
-    )
-    for record in records:
+    columns = ("name", "package", "version", "status", "tools", "groups", "import")
+    print_listing(as_json, map(_document, records), columns, map(_row, records))
+    for record in () if as_json else records:
         for problem in record.problems:
             kind = "problem" if problem.is_error else "note"
             print_text(f"\n{record.name}: {kind} in {problem.where}: {problem.cause}")
@@ -84,14 +81,12 @@ def accept(names: tuple[str, ...], is_all: bool) -> None:
 
 @plugins.command("forget")
 @click.argument("name")
-@click.option("--yes", "is_confirmed", is_flag=True, help="Do not ask.")
+@yes_option
 def forget(name: str, is_confirmed: bool) -> None:
     """Remove a plugin's values and tables from the database.
 
     The plugin itself stays installed, and begins anew. What is in its folder of the home stays.
     """
-    from oneclaw_core.cli.running import with_store
-
     found = with_store(lambda store: store.plugin_content(name))
     if not found.values and not found.tables:
         raise NotFoundError(f"plugin {name!r} has stored nothing in the database")
@@ -101,10 +96,7 @@ def forget(name: str, is_confirmed: bool) -> None:
         if count
     )
     if not is_confirmed:
-        if not is_terminal(sys.stdin):
-            raise UsageError(f"no one can be asked here whether to remove what plugin {name!r} has stored: add --yes")
-        if not click.confirm(f"Remove what plugin {name} has stored ({shown})?", err=True):
-            raise OneClawError("nothing was removed")
+        confirm("remove", f"what plugin {name!r} has stored", f"Remove what plugin {name} has stored ({shown})?")
     with_store(lambda store: store.forget_plugin(name))
     print_text(f"what plugin {name} had stored is removed: {shown}")
 
@@ -162,7 +154,6 @@ def _is_installed(name: str) -> bool:
 
 def _change(name: str, *, is_disabled: bool) -> bool:
     """Put a plugin on the list of disabled ones or take it off; say whether it was on it."""
-    from oneclaw_core.cli.running import with_store
 
     def names(stored: Any) -> list[str]:
         # A value that does not fit is replaced: this command is a way to repair it.

@@ -10,7 +10,7 @@ import click
 
 from oneclaw_core.cli.options import stored_conversation_options
 from oneclaw_core.cli.output import is_terminal, json_option, print_json, print_text, printable, reserved_stdout
-from oneclaw_core.cli.running import run_async
+from oneclaw_core.cli.running import with_home
 from oneclaw_core.errors import UsageError
 from oneclaw_core.providers.base import ToolLoading
 from oneclaw_core.turn.estimate import definition_tokens, message_tokens, text_tokens
@@ -41,7 +41,9 @@ def prompt(session: str | None, agent: str | None, model: str | None, is_wired: 
     --wire --json, its address and headers around it. The key is never shown.
     """
     with reserved_stdout():
-        preview = run_async(_preview(session, agent, model, is_wired))
+        preview = with_home(
+            lambda claw: claw.preview_request(session=session, agent=agent, model=model, is_wired=is_wired)
+        )
     if is_wired:
         _print_wire(preview, as_json=as_json)
     elif as_json:
@@ -71,13 +73,6 @@ def request_document(preview: RequestPreview) -> dict[str, Any]:
         "messages": messages,
         "estimated_tokens": {**sizes, "total": sum(sizes.values())},
     }
-
-
-async def _preview(session: str | None, agent: str | None, model: str | None, is_wired: bool) -> RequestPreview:
-    from oneclaw_core.app import OneClaw
-
-    async with OneClaw.open() as claw:
-        return await claw.preview_request(session=session, agent=agent, model=model, is_wired=is_wired)
 
 
 def _print_wire(preview: RequestPreview, *, as_json: bool) -> None:

@@ -10,7 +10,9 @@ import click
 from oneclaw_core.cli.catalog import load_catalog
 from oneclaw_core.cli.command_group import CommandGroup
 from oneclaw_core.cli.keys import read_secret
+from oneclaw_core.cli.options import stacked
 from oneclaw_core.cli.output import json_option, print_listing, print_text, warn
+from oneclaw_core.cli.running import with_configuration
 from oneclaw_core.config.keys import KeySource, KeyStore
 from oneclaw_core.config.provider_options import NONE, check_header, check_options
 from oneclaw_core.config.providers import check_provider_name
@@ -18,8 +20,6 @@ from oneclaw_core.errors import OneClawError, UsageError
 from oneclaw_core.home import find_home
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
     from oneclaw_core.config.configuration import Configuration
     from oneclaw_core.config.provider_states import ProviderState
     from oneclaw_core.home import Home
@@ -30,7 +30,7 @@ def providers() -> None:
     """List model services; add, change, disable and remove them."""
 
 
-_OPTIONS = (
+_service_options = stacked(
     click.option(
         "--header",
         "headers",
@@ -47,7 +47,7 @@ _OPTIONS = (
 )
 
 
-_CHAIN_OPTIONS = (
+_chain_options = stacked(
     click.option(
         "--model",
         "models",
@@ -79,22 +79,6 @@ _CHAIN_OPTIONS = (
 )
 
 
-def _service_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Give a command the parameters ``headers``, ``timeout``, ``concurrency`` and ``reasoning``."""
-    return _with(_OPTIONS, command)
-
-
-def _chain_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Give a command the parameters ``models``, ``after``, ``retries``, ``silence`` and ``cool_down``."""
-    return _with(_CHAIN_OPTIONS, command)
-
-
-def _with(options: Sequence[Callable[..., Any]], command: Callable[..., Any]) -> Callable[..., Any]:
-    for option in reversed(options):
-        command = option(command)
-    return command
-
-
 @providers.command("list")
 @json_option
 def list_providers(as_json: bool) -> None:
@@ -120,8 +104,6 @@ def add(name: str, type_name: str | None, base_url: str | None, display_name: st
     With chain/NAME, add a chain: models of other services, the next of which is asked when one fails. Use it as any
     model, such as with: oneclaw models default chain/NAME
     """
-    from oneclaw_core.cli.running import with_configuration
-
     chain = {key: options.pop(key) for key in ("models", "after", "retries", "silence", "cool_down")}
     if "/" in name and type_name is not None:
         check_provider_name(name)
@@ -154,8 +136,6 @@ def _add_chain(
     silence: float | None,
     cool_down: float | None,
 ) -> None:
-    from oneclaw_core.cli.running import with_configuration
-
     options = {"retries": retries, "silence_seconds": silence, "cool_down_seconds": cool_down}
     composition: dict[str, Any] = {key: value for key, value in options.items() if value is not None}
     if after is not None:
@@ -175,8 +155,6 @@ def set_options(name: str, **options: Any) -> None:
 
     The value of a header is a secret: it is stored like a key, for the server where the provider is now, and not shown.
     """
-    from oneclaw_core.cli.running import with_configuration
-
     given = _given(**options)
     if not given:
         raise UsageError("nothing to set: give --header, --timeout, --concurrency or --reasoning")
@@ -209,8 +187,6 @@ def disable(name: str) -> None:
 @click.argument("name")
 def remove(name: str) -> None:
     """Remove a model service or a chain that was added."""
-    from oneclaw_core.cli.running import with_configuration
-
     if "/" in name:
         with_configuration(lambda changes: changes.compositions.remove(name))
         print_text(f"{name} is removed")
@@ -252,8 +228,6 @@ def _header(text: str) -> tuple[str, str | None]:
 
 
 def _switch(name: str, *, is_enabled: bool) -> None:
-    from oneclaw_core.cli.running import with_configuration
-
     with_configuration(lambda changes: changes.providers.change(name, is_enabled=is_enabled))
     print_text(f"provider {name} is {'enabled' if is_enabled else 'disabled'}")
     if not is_enabled:

@@ -21,11 +21,7 @@ if TYPE_CHECKING:
 def terminal_questioner(
     giving_way: Callable[[], AbstractAsyncContextManager[None]] = nullcontext,
 ) -> UserAsker | None:
-    """Return a function that asks a question; ``None`` where no one sits at a terminal.
-
-    Args:
-        giving_way: entered while a question is open, so that nothing else is shown in the middle of it.
-    """
+    """Return a function that asks a question; ``None`` where no one sits at a terminal."""
     if not (is_terminal(sys.stdin) and is_terminal(sys.stderr)):
         return None
 

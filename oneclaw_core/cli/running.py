@@ -1,8 +1,7 @@
-"""Asynchronous work of a command, with the open store where it needs one."""
+"""Asynchronous work of a command, with what it needs open: the store, the configuration, or the whole home."""
 
 from __future__ import annotations
 
-import asyncio
 import os
 import signal
 import sys
@@ -13,7 +12,7 @@ from oneclaw_core.home import find_home
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Coroutine
 
-    from oneclaw_core.agents import AgentService
+    from oneclaw_core.app import OneClaw
     from oneclaw_core.config.configuration import Configuration
     from oneclaw_core.sessions.store import Store
 
@@ -29,6 +28,8 @@ def run_async(coroutine: Coroutine[Any, Any, Value]) -> Value:
         KeyboardInterrupt: Ctrl-C ended it.
         SystemExit: SIGTERM ended it; the status is the one shells give such a program.
     """
+    import asyncio  # commands that only list something do without it
+
     is_terminated = False
 
     async def terminable() -> Value:
@@ -61,9 +62,6 @@ def with_store(work: Callable[[Store], Awaitable[Value]], *, is_read_only: bool 
         work: gets the open store.
         is_read_only: True if nothing is changed: an older database is not migrated, and the home may be read-only.
 
-    Returns:
-        What ``work`` returns.
-
     Raises:
         OneClawError: the home or its database cannot be used; the message says what to do.
     """
@@ -81,50 +79,23 @@ def with_store(work: Callable[[Store], Awaitable[Value]], *, is_read_only: bool 
     return run_async(run())
 
 
+def with_home(work: Callable[[OneClaw], Awaitable[Value]]) -> Value:
+    """Open the user's home with its plugins, do something with it, and close it; as :func:`with_store`."""
+
+    async def run() -> Value:
+        from oneclaw_core.app import OneClaw
+
+        async with OneClaw.open() as claw:
+            return await work(claw)
+
+    return run_async(run())
+
+
 def with_configuration(work: Callable[[Configuration], Awaitable[Value]], *, is_read_only: bool = False) -> Value:
-    """Open the store of the user's home, and let the configuration be changed.
-
-    Args:
-        work: gets the services.
-        is_read_only: as for :func:`with_store`.
-
-    Returns:
-        What ``work`` returns.
-
-    Raises:
-        OneClawError: the home or its database cannot be used; the message says what to do.
-    """
+    """Open the store of the user's home, and let the configuration be read and changed; as :func:`with_store`."""
     from oneclaw_core.cli.catalog import load_catalog
 
-    catalog = load_catalog()
+    catalog = load_catalog(is_quiet=True)  # a database that cannot be read is an error here
     return with_store(
         lambda store: work(catalog.configuration(catalog.home, store, os.environ)), is_read_only=is_read_only
     )
-
-
-def with_agents(work: Callable[[AgentService], Awaitable[Value]], *, is_read_only: bool = False) -> Value:
-    """Open the store of the user's home, and let agents be listed and changed.
-
-    Args:
-        work: gets the service.
-        is_read_only: as for :func:`with_store`.
-
-    Returns:
-        What ``work`` returns.
-
-    Raises:
-        OneClawError: the home or its database cannot be used; the message says what to do.
-    """
-    from oneclaw_core.agents import AgentService
-    from oneclaw_core.cli.catalog import load_catalog
-    from oneclaw_core.config.providers import Providers
-
-    catalog = load_catalog(is_quiet=True)
-
-    def run(store: Store) -> Awaitable[Value]:
-        async def check_model(name: str) -> None:
-            Providers(await store.settings(), os.environ, catalog.known_providers).split(name)
-
-        return work(AgentService(store, catalog.registry, check_model))
-
-    return with_store(run, is_read_only=is_read_only)

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
 import click
 
+from oneclaw_core.cli.confirming import confirm, yes_option
 from oneclaw_core.cli.output import (
-    is_terminal,
     json_option,
     print_json,
     print_table,
@@ -18,14 +17,15 @@ from oneclaw_core.cli.output import (
     printable_name,
     warn,
 )
-from oneclaw_core.cli.running import run_async, with_store
+from oneclaw_core.cli.running import with_home, with_store
 from oneclaw_core.cli.sessions import find_stored, session_document, sessions, timestamp
-from oneclaw_core.errors import OneClawError, SessionBusyError, UsageError
+from oneclaw_core.errors import SessionBusyError, UsageError
 from oneclaw_core.types.messages import MessageType
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from oneclaw_core.app import OneClaw
     from oneclaw_core.sessions.sessions import Session, SessionSummary
     from oneclaw_core.sessions.store import Store
 
@@ -55,7 +55,7 @@ def branch(name: str, new_name: str | None, to: int | None, as_json: bool) -> No
 
     NEW_NAME is what the new one is called. Files stay as they are: `oneclaw undo` takes their changes back.
     """
-    made = run_async(_branch(name, new_name, to))
+    made = with_home(lambda claw: _branch(claw, name, new_name, to))
     if as_json:
         print_json(session_document(made))
         return
@@ -63,26 +63,23 @@ def branch(name: str, new_name: str | None, to: int | None, as_json: bool) -> No
     print_text(f"session {shown} goes on from there: oneclaw chat --session '{shown}'")
 
 
-async def _branch(name: str, new_name: str | None, to: int | None) -> Session:
-    from oneclaw_core.app import OneClaw
-
-    async with OneClaw.open() as claw:
-        found = await find_stored(claw.store, name)
-        before = None
-        if to is not None:
-            history = await claw.store.messages(found.id)
-            own = [each.sequence for each in history if each.type is MessageType.USER]
-            if to > len(own):
-                raise UsageError(f"there is no message {to}: the session has messages 1 to {len(own)}")
-            before = own[to - 1]
-        return await claw.branch_session(found.id, new_name, before=before)
+async def _branch(claw: OneClaw, name: str, new_name: str | None, to: int | None) -> Session:
+    found = await find_stored(claw.store, name)
+    before = None
+    if to is not None:
+        history = await claw.store.messages(found.id)
+        own = [each.sequence for each in history if each.type is MessageType.USER]
+        if to > len(own):
+            raise UsageError(f"there is no message {to}: the session has messages 1 to {len(own)}")
+        before = own[to - 1]
+    return await claw.branch_session(found.id, new_name, before=before)
 
 
 @sessions.command("prune")
 @click.option("--older-than", type=click.IntRange(min=0), metavar="DAYS", help="Those not used for so many days.")
 @click.option("--keep", type=click.IntRange(min=0), metavar="NUMBER", help="All but so many, those used last.")
 @click.option("--named", "has_named", is_flag=True, help="Those with a name, too.")
-@click.option("--yes", "is_confirmed", is_flag=True, help="Do not ask.")
+@yes_option
 @json_option
 def prune(older_than: int | None, keep: int | None, has_named: bool, is_confirmed: bool, as_json: bool) -> None:
     """Delete old sessions, after listing them.
@@ -100,11 +97,8 @@ def prune(older_than: int | None, keep: int | None, has_named: bool, is_confirme
     if chosen and not as_json:
         _list(chosen)
     if chosen and not is_confirmed:
-        if not is_terminal(sys.stdin):
-            raise UsageError(f"no one can be asked here whether to delete {len(chosen)} sessions: add --yes")
-        if not click.confirm(f"Delete these {len(chosen)} sessions?", err=True):
-            raise OneClawError("nothing was deleted")
-    deleted = run_async(_delete(chosen)) if chosen else []
+        confirm("delete", f"{len(chosen)} sessions", f"Delete these {len(chosen)} sessions?")
+    deleted = with_home(lambda claw: _delete(claw, chosen)) if chosen else []
     if as_json:
         print_json([session_document(each) for each in deleted])
     else:
@@ -126,17 +120,14 @@ def _list(chosen: Sequence[SessionSummary]) -> None:
     )
 
 
-async def _delete(chosen: Sequence[SessionSummary]) -> list[Session]:
-    from oneclaw_core.app import OneClaw
-
+async def _delete(claw: OneClaw, chosen: Sequence[SessionSummary]) -> list[Session]:
     deleted: list[Session] = []
-    async with OneClaw.open() as claw:
-        for each in chosen:
-            try:
-                await claw.delete_session(each.id)
-            except SessionBusyError as error:
-                warn(str(error))
-            else:
-                deleted.append(each)
-        await claw.plugins.drain(2.0)
+    for each in chosen:
+        try:
+            await claw.delete_session(each.id)
+        except SessionBusyError as error:
+            warn(str(error))
+        else:
+            deleted.append(each)
+    await claw.plugins.drain(2.0)
     return deleted

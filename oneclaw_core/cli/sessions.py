@@ -13,6 +13,7 @@ from typing import IO, TYPE_CHECKING, Any
 import click
 
 from oneclaw_core.cli.command_group import CommandGroup
+from oneclaw_core.cli.confirming import confirm, yes_option
 from oneclaw_core.cli.output import (
     RAW_VARIABLE,
     is_terminal,
@@ -20,15 +21,14 @@ from oneclaw_core.cli.output import (
     json_text,
     print_json,
     print_listing,
-    print_table,
     print_text,
     printable,
     printable_line,
     printable_name,
     warn,
 )
-from oneclaw_core.cli.running import run_async, with_store
-from oneclaw_core.errors import NotFoundError, OneClawError, UsageError
+from oneclaw_core.cli.running import with_home, with_store
+from oneclaw_core.errors import NotFoundError, OneClawError
 from oneclaw_core.tools.toolset import one_line
 from oneclaw_core.types.messages import MessageType
 
@@ -91,18 +91,18 @@ def search(query: str, since: datetime | None, until: datetime | None, limit: in
     findings = with_store(
         lambda store: SessionReader(store).search(query, since=first, until=last, max_results=limit), is_read_only=True
     )
-    if as_json:
-        print_json([hit_document(hit) for hit in findings.hits])
-        return
-    if findings.hits and not findings.has_all_words:
+    if findings.hits and not findings.has_all_words and not as_json:
         warn("nothing has all the words; these have some of them")
-    rows = []
-    for hit in findings.hits:
-        passage = hit.passage
-        session = printable_name(passage.session_name or (passage.session_id or "")[:12])
-        excerpt = printable_line(hit.excerpt, _EXCERPT_CHARACTERS)
-        rows.append((session, timestamp(passage.moment), passage.role or "title", excerpt))
-    print_table(("session", "time", "by", "text"), rows)
+    rows = (
+        (
+            printable_name(hit.passage.session_name or (hit.passage.session_id or "")[:12]),
+            timestamp(hit.passage.moment),
+            hit.passage.role or "title",
+            printable_line(hit.excerpt, _EXCERPT_CHARACTERS),
+        )
+        for hit in findings.hits
+    )
+    print_listing(as_json, map(hit_document, findings.hits), ("session", "time", "by", "text"), rows)
 
 
 @sessions.command("show")
@@ -172,7 +172,7 @@ def stop(name: str) -> None:
 
 @sessions.command("delete")
 @click.argument("name")
-@click.option("--yes", "is_confirmed", is_flag=True, help="Do not ask.")
+@yes_option
 def delete(name: str, is_confirmed: bool) -> None:
     """Delete the session NAME with all its messages."""
 
@@ -180,29 +180,16 @@ def delete(name: str, is_confirmed: bool) -> None:
         session = await find_stored(store, name)
         return session, await store.count_messages(session.id)
 
-    async def remove(name: str) -> None:
-        from oneclaw_core.app import OneClaw
-
-        async with OneClaw.open() as claw:
-            await claw.delete_session(name)
-
     session, count = with_store(find)
     shown = printable_name(session.name or session.id)
     if not is_confirmed:
-        if not is_terminal(sys.stdin):
-            raise UsageError(f"no one can be asked here whether to delete session {shown!r}: add --yes")
-        if not click.confirm(f"Delete session {shown} with its {count} messages?", err=True):
-            raise OneClawError("nothing was deleted")
-    run_async(remove(session.id))
+        confirm("delete", f"session {shown!r}", f"Delete session {shown} with its {count} messages?")
+    with_home(lambda claw: claw.delete_session(session.id))
     print_text(f"session {shown} is deleted")
 
 
 async def find_stored(store: Store, name: str) -> Session:
-    """Find a session by its name or id.
-
-    Raises:
-        NotFoundError: there is none.
-    """
+    """Find a session by its name or id."""
     session = await store.find_session(name)
     if session is None:
         raise NotFoundError(f"there is no session {name!r}; list them with: oneclaw sessions list")
@@ -249,11 +236,7 @@ async def _write_markdown(store: Store, session: Session, write: Callable[[str],
 
 @contextmanager
 def _new_file(name: str) -> Iterator[IO[str]]:
-    """Open a file that only its owner can read; one that is there is replaced, and closed to others first.
-
-    Raises:
-        OneClawError: it cannot be written.
-    """
+    """Open a file that only its owner can read; one that is there is replaced, and closed to others first."""
     try:
         with open(  # Path.open knows no opener
             name, "w", encoding="utf-8", errors="backslashreplace", newline="\n", opener=_private
@@ -347,12 +330,8 @@ def compact_text(message: Message, model: str | None = None) -> str:
         case MessageType.USER:
             return f"You: {message.content}\n"
         case MessageType.ASSISTANT:
-            notes = [
-                *([printable_name(message.model)] if message.model and message.model != model else []),
-                *(["broken off"] if message.is_incomplete else []),
-            ]
-            speaker = f"OneClaw ({', '.join(notes)})" if notes else "OneClaw"
-            return f"{speaker}: {message.content}\n" if message.content else ""
+            named = printable_name(message.model) if message.model and message.model != model else None
+            return f"{_speaker('OneClaw', message, named)}: {message.content}\n" if message.content else ""
         case MessageType.TOOL_CALL:
             return f"  -> {message.tool_name} {one_line(message.tool_input or '', _COMPACT_CHARACTERS)}"
         case MessageType.TOOL_RESULT:
@@ -379,13 +358,17 @@ def markdown_entry(message: Message) -> str:
         case MessageType.USER:
             return f"\n## User\n\n{message.content}\n"
         case MessageType.ASSISTANT:
-            notes = [*([message.model] if message.model else []), *(["broken off"] if message.is_incomplete else [])]
-            speaker = f"Assistant ({', '.join(notes)})" if notes else "Assistant"
+            speaker = _speaker("Assistant", message, message.model)
             return f"\n## {speaker}\n\n{message.content}\n" if message.content else ""
         case MessageType.TOOL_CALL:
             return f"\n### Call of `{message.tool_name}`\n\n{_fenced(message.tool_input or '', 'json')}"
         case MessageType.TOOL_RESULT:
             return f"\n### Result of `{message.tool_name}` ({_outcome(message)})\n\n{_fenced(message.content)}"
+
+
+def _speaker(name: str, message: Message, model: str | None) -> str:
+    notes = [each for each in (model, "broken off" if message.is_incomplete else None) if each]
+    return f"{name} ({', '.join(notes)})" if notes else name
 
 
 def _outcome(message: Message) -> str:

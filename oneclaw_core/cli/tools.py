@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from oneclaw_core.cli.catalog import load_catalog, not_found
+from oneclaw_core.cli.catalog import load_catalog
 from oneclaw_core.cli.command_group import CommandGroup
 from oneclaw_core.cli.output import json_option, print_listing, print_text
+from oneclaw_core.cli.running import with_configuration
 from oneclaw_core.tools.toolset import one_line
 
 if TYPE_CHECKING:
@@ -36,12 +37,14 @@ def list_tools(group: str | None, agent: str | None, as_json: bool) -> None:
     catalog = load_catalog()
     registry = catalog.registry
     if group is not None and registry.get_group_definition(group) is None:
-        raise _no_group(registry, group)
+        from oneclaw_core.config.configuration import check_known
+
+        check_known(registry, "group", group)
     names = registry.get_all_tool_names() if group is None else registry.get_tool_groups().get(group, [])
     if agent is not None:
-        from oneclaw_core.cli.running import with_agents
-
-        selected = registry.toolset(with_agents(lambda service: service.get(agent), is_read_only=True).selection)
+        selected = registry.toolset(
+            with_configuration(lambda changes: changes.agents.get(agent), is_read_only=True).selection
+        )
         names = [name for name in names if selected.allows(name)]
     columns = ("name", "group", "plugin", "state", "description")
     documents = (_document(registry, name) for name in names)
@@ -72,16 +75,9 @@ def disable(name: str, is_group: bool) -> None:
 
 
 def _switch(name: str, is_group: bool, *, is_enabled: bool) -> None:
-    from oneclaw_core.cli.running import with_configuration
-
     kind: SwitchKind = "group" if is_group else "tool"
     with_configuration(lambda changes: changes.tools.switch(kind, name, is_enabled=is_enabled))
     print_text(f"{'tool group' if is_group else 'tool'} {name} is {'enabled' if is_enabled else 'disabled'}")
-
-
-def _no_group(registry: ToolRegistry, name: str) -> Exception:
-    known = [group.name for group in registry.get_all_group_definitions()]
-    return not_found("tool group", name, known, "oneclaw groups list", registry.absent_plugins)
 
 
 def _document(registry: ToolRegistry, name: str) -> dict[str, Any]:

@@ -10,6 +10,7 @@ import click
 
 from oneclaw_core.cli.catalog import load_catalog
 from oneclaw_core.cli.output import json_option, print_listing, print_text
+from oneclaw_core.cli.running import with_store
 from oneclaw_core.errors import UsageError
 from oneclaw_core.home import find_home
 from oneclaw_core.tools.permission_rules import TRUST_PERMISSION
@@ -58,7 +59,6 @@ def trust_directory(directory: Path, *, force: bool = False) -> tuple[list[str],
         UsageError: there is no such directory, or it is no project.
         OneClawError: the home or its database cannot be used.
     """
-    from oneclaw_core.cli.running import with_store
     from oneclaw_core.project.instructions import (
         PINS_SETTING,
         change_text,
@@ -99,7 +99,6 @@ def forget_trust(directory: str) -> bool:
     Raises:
         OneClawError: the home or its database cannot be used.
     """
-    from oneclaw_core.cli.running import with_store
     from oneclaw_core.project.instructions import PINS_SETTING, with_pins
 
     async def forget(store: Store) -> int:

@@ -35,10 +35,6 @@ class CompositionService:
     async def add(self, model: str, composition: Mapping[str, Any]) -> Route:
         """Add a model that stands for models of other providers, or change one that was added.
 
-        Args:
-            model: ``PROVIDER/MODEL``.
-            composition: as the provider's type understands it.
-
         Raises:
             NotFoundError: there is no such provider, here or behind the model.
             UsageError: the composition is invalid.

@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Self
 
+from oneclaw_core.agents import AgentService
 from oneclaw_core.config.compositions import CompositionService
 from oneclaw_core.config.environment_variables import EnvironmentVariables
 from oneclaw_core.config.keys import KeyStore
@@ -54,8 +55,8 @@ class ToolSwitches:
         """
         states = await self._store.tool_states()
         disabled = states.disabled_groups if kind == "group" else states.disabled_tools
-        if not is_enabled:
-            check_can_be_disabled(kind, name)
+        if not is_enabled and kind == "tool" and name == LOAD_TOOL_GROUP:
+            raise ProtectedError(f"{LOAD_TOOL_GROUP} cannot be disabled: without it a model can load no tool group")
         if not (is_enabled and name in disabled):
             check_known(self._registry, kind, name)
 
@@ -64,11 +65,6 @@ class ToolSwitches:
 
         What was disabled and is not installed any more can be enabled, and is forgotten in this way.
 
-        Args:
-            kind: ``tool`` or ``group``.
-            name: which.
-            is_enabled: what it is to be.
-
         Raises:
             UsageError: as for :meth:`check`.
         """
@@ -76,16 +72,6 @@ class ToolSwitches:
         await self._store.set_tool_enabled(kind, name, is_enabled)
         states = await self._store.tool_states()
         self._registry.set_disabled(states.disabled_tools, states.disabled_groups)
-
-
-def check_can_be_disabled(kind: SwitchKind, name: str) -> None:
-    """Refuse what would lock the model out.
-
-    Raises:
-        ProtectedError: it must stay enabled.
-    """
-    if kind == "tool" and name == LOAD_TOOL_GROUP:
-        raise ProtectedError(f"{LOAD_TOOL_GROUP} cannot be disabled: without it a model can load no tool group")
 
 
 def check_known(registry: ToolRegistry, kind: SwitchKind, name: str) -> None:
@@ -121,6 +107,7 @@ class Configuration:
         settings: the settings.
         tools: which tools and tool groups are enabled.
         environment: the environment variables of the user's own tools.
+        agents: the agents.
     """
 
     providers: ProviderService
@@ -129,6 +116,7 @@ class Configuration:
     settings: SettingService
     tools: ToolSwitches
     environment: EnvironmentVariables
+    agents: AgentService
 
     @classmethod
     def of(
@@ -157,11 +145,13 @@ class Configuration:
         """
         keys = KeyStore(home, environ, known_providers)
         source = ProviderSource(store, provider_types, known_providers, keys, environ)
+        models = ModelService(source, ModelLists(home))
         return cls(
             providers=ProviderService(source),
             compositions=CompositionService(source),
-            models=ModelService(source, ModelLists(home)),
+            models=models,
             settings=SettingService(store, environ, plugin_settings, plugin_names, keys.stored),
             tools=ToolSwitches(store, registry),
             environment=EnvironmentVariables(home),
+            agents=AgentService(store, registry, models.check_provider),
         )

@@ -50,9 +50,6 @@ def check_key(text: str) -> str:
 
     Returns:
         The key, without spaces around it.
-
-    Raises:
-        UsageError: it can be no key.
     """
     key = text.strip()
     if not key:
@@ -99,7 +96,8 @@ class KeyStore:
     """The keys of one user.
 
     The file ``keys.json`` in the home says of which providers a key is stored, and holds the keys that are not in the
-    system keyring; the keyring is asked for a key that it is said to have, never otherwise.
+    system keyring; the keyring is asked for a key that it is said to have, never otherwise. Each method raises a
+    ``OneClawError`` if the file is open to others, damaged or cannot be written, or the keyring refuses.
 
     Args:
         home: whose keys.
@@ -115,11 +113,7 @@ class KeyStore:
         remember_secrets_of(environ)
 
     def get(self, provider: str) -> str | None:
-        """Find a provider's key; the keyring may make this wait until its owner has unlocked it.
-
-        Raises:
-            OneClawError: the file is open to others or damaged, or the keyring refuses.
-        """
+        """Find a provider's key; the keyring may make this wait until its owner has unlocked it."""
         given = keys_in(self._environ.get(self._known.key_variable_of(provider)))
         return given[0] if given else self._get_stored(provider)
 
@@ -130,20 +124,21 @@ class KeyStore:
             variable = self._known.key_variable_of(name.partition(_MORE)[0])
             raise OneClawError(f"{error}; or set it in the environment variable {variable}") from None
 
+    def _stored_of(self, provider: str) -> dict[str, SecretPlace]:
+        """Return the places of a provider's keys by their names in the secret store."""
+        return {name: place for name, place in self._secrets.stored().items() if name.partition(_MORE)[0] == provider}
+
     async def find(self, config: ProviderConfig) -> tuple[str, ...]:
         """Find the stored keys of a provider, for the server that they were set for, without blocking the event loop.
 
         A key of an earlier version, which says no server, is for the provider's address at this first use, and for the
         vendor's own address if a plugin brings the provider.
 
-        Args:
-            config: the provider as it is now.
-
         Raises:
             OneClawError: the key was set for another server, or cannot be read.
         """
         name = config.name
-        stored = {each: place for each, place in self._secrets.stored().items() if each.partition(_MORE)[0] == name}
+        stored = self._stored_of(name)
         if not stored:
             return ()
         place = place_of(config)
@@ -166,23 +161,11 @@ class KeyStore:
         return tuple(key for key in found if key is not None)
 
     def places(self) -> dict[str, str]:
-        """Return the servers that stored keys are for, by provider; keys of earlier versions are not in it.
-
-        Raises:
-            OneClawError: the file is open to others or damaged.
-        """
+        """Return the servers that stored keys are for, by provider; keys of earlier versions are not in it."""
         return self._secrets.addresses()
 
     def bind(self, provider: str, place: str) -> None:
-        """Say which server a stored key is for, if an earlier version has not said so.
-
-        Args:
-            provider: its name.
-            place: from ``provider_options.place_of``.
-
-        Raises:
-            OneClawError: the file cannot be written.
-        """
+        """Say which server a stored key is for, if an earlier version has not said so."""
         self._secrets.bind(provider, place)
 
     async def _read(self, place: SecretPlace, get: Callable[[], str | None]) -> str | None:
@@ -194,10 +177,6 @@ class KeyStore:
 
     async def find_headers(self, provider: str, place: str) -> dict[str, str]:
         """Find the stored headers of a provider; like a key, they belong to the server that they were set for.
-
-        Args:
-            provider: its name.
-            place: where it is now, from ``provider_options.place_of``.
 
         Raises:
             OneClawError: they are not stored, were set for another place, or cannot be read.
@@ -219,15 +198,7 @@ class KeyStore:
         return headers
 
     def set_headers(self, provider: str, text: str | None) -> None:
-        """Store the headers of a provider in the place of those that were stored.
-
-        Args:
-            provider: its name.
-            text: the headers as one secret; ``None`` to remove them.
-
-        Raises:
-            OneClawError: the keyring refuses, or the file cannot be written.
-        """
+        """Store the headers of a provider, written as one secret, in the place of those that were stored."""
         name = provider + _HEADERS
         if text is not None:
             self._home.create()
@@ -236,11 +207,7 @@ class KeyStore:
             self._secrets.remove(name)
 
     def remember_stored(self) -> None:
-        """Have the keys in the file redacted from now on; those in the keyring are once it has given them.
-
-        Raises:
-            OneClawError: the file is open to others or damaged.
-        """
+        """Have the keys in the file redacted from now on; those in the keyring are once it has given them."""
         self._secrets.remember_stored()
         for name, place in self._secrets.stored().items():
             if name.endswith(_HEADERS) and place is SecretPlace.FILE:
@@ -250,21 +217,13 @@ class KeyStore:
                         remember_secret(secret)
 
     def source(self, provider: str) -> KeySource | None:
-        """Say where a provider's key comes from, ``None`` if it has none; no keyring is asked.
-
-        Raises:
-            OneClawError: the file is open to others or damaged.
-        """
+        """Say where a provider's key comes from, ``None`` if it has none; no keyring is asked."""
         if self._environ.get(self._known.key_variable_of(provider)):
             return KeySource.ENVIRONMENT
         return self.stored().get(provider)
 
     def stored(self) -> dict[str, KeySource]:
-        """Say of which providers a key is stored, and where; what the environment has does not count.
-
-        Raises:
-            OneClawError: the file is open to others or damaged.
-        """
+        """Say of which providers a key is stored, and where; what the environment has does not count."""
         found: dict[str, KeySource] = {}
         for name, place in self._secrets.stored().items():
             if not name.endswith(_HEADERS):
@@ -277,20 +236,16 @@ class KeyStore:
         Args:
             provider: its name.
             is_from_environment: False to list the stored ones, though the environment has others that are used.
-
-        Raises:
-            OneClawError: the file is open to others or damaged.
         """
         given = keys_in(self._environ.get(self._known.key_variable_of(provider))) if is_from_environment else ()
         if given:
             return [KnownKey(KeySource.ENVIRONMENT, fingerprint(each)) for each in given]
         found = []
-        for name, place in self._secrets.stored().items():
-            owner, _, shown = name.partition(_MORE)
-            if owner == provider:
-                if not shown and place is SecretPlace.FILE:
-                    shown = fingerprint(self._secrets.get(name) or "")
-                found.append(KnownKey(KeySource(place), shown or None))
+        for name, place in self._stored_of(provider).items():
+            shown = name.partition(_MORE)[2]
+            if not shown and place is SecretPlace.FILE:
+                shown = fingerprint(self._secrets.get(name) or "")
+            found.append(KnownKey(KeySource(place), shown or None))
         return found
 
     def add(self, provider: str, key: str, *, in_file: bool = False, place: str | None = None) -> KeySource:
@@ -300,7 +255,7 @@ class KeyStore:
             DuplicateError: it is stored already.
             UsageError: the others are for another server, or there are too many.
         """
-        stored = [each for each in self._secrets.stored() if each.partition(_MORE)[0] == provider]
+        stored = self._stored_of(provider)
         if provider not in stored:
             name = provider
         elif len(stored) >= MOST_KEYS:
@@ -330,14 +285,11 @@ class KeyStore:
 
         Returns:
             Where it is now: in the keyring, or in the file if there is no keyring to be used.
-
-        Raises:
-            OneClawError: the keyring refuses, or the file cannot be written.
         """
         self._home.create()
         source = KeySource(self._secrets.set(provider, key, in_file=in_file, address=place))
-        for name in self._secrets.stored():
-            if name.startswith(provider + _MORE):
+        for name in self._stored_of(provider):
+            if name != provider:
                 self._secrets.remove(name)
         return source
 
@@ -353,10 +305,9 @@ class KeyStore:
 
         Raises:
             NotFoundError: no key has that fingerprint.
-            OneClawError: the file cannot be written, or the keyring would not delete a key.
         """
         self._home.create()
-        names = [each for each in self._secrets.stored() if each.partition(_MORE)[0] == provider]
+        names = [*self._stored_of(provider)]
         if key is not None:
             names = [
                 each

@@ -109,10 +109,6 @@ SETTABLE = tuple(key for key in ModelOverrides.model_fields if key != "added")
 def model_overrides(stored: Mapping[str, Any], full_model: str) -> ModelOverrides:
     """Find what the user says about a model.
 
-    Args:
-        stored: settings from the store.
-        full_model: ``PROVIDER/MODEL``.
-
     Raises:
         SettingsError: what is stored does not fit.
     """

@@ -224,10 +224,6 @@ class ModelService:
     async def add(self, model: str, display_name: str | None = None) -> None:
         """Add a model to those that are listed, for services that do not list all or any.
 
-        Args:
-            model: ``PROVIDER/MODEL``.
-            display_name: what people read.
-
         Raises:
             DuplicateError: it is listed, or was added.
             UsageError: there is no such provider, or a name does not fit.
@@ -329,13 +325,11 @@ class ModelService:
 
     async def _say(self, model: str, values: Mapping[str, Any]) -> None:
         """Note something in addition to what was said before."""
-        from oneclaw_core.config.model_overrides import model_overrides
-
         setting = MODEL_SETTING + model
 
-        def with_values(said: Any) -> dict[str, Any]:
-            before = model_overrides({} if said is None else {setting: said}, model)
-            return {**before.document(), **values}
+        def with_values(stored: Any) -> dict[str, Any]:
+            said = said_of({setting: stored}, model)
+            return {**(said.document() if said is not None else {}), **values}
 
         await self._store.change_setting(setting, with_values)
 

@@ -55,14 +55,6 @@ class ModelList:
         """Return True if the list need not be fetched again; a list from the future was written by a wrong clock."""
         return 0 <= now - self.fetched_at < FRESH_SECONDS
 
-    def age_text(self) -> str:
-        """Say how old the list is, such as ``3 hours``."""
-        seconds = max(time.time() - self.fetched_at, 0)
-        for unit, length in (("day", 86_400), ("hour", 3_600), ("minute", 60)):
-            if (count := int(seconds // length)) > 0:
-                return f"{count} {unit}{'' if count == 1 else 's'}"
-        return "a moment"
-
     def find(self, model: str) -> ModelInfo | None:
         """Return the entry of a model; ``None`` if it is not in the list."""
         return next((each for each in self.models if each.name == model), None)
@@ -102,11 +94,6 @@ class ModelLists:
         self, config: ProviderConfig, factory: Callable[[ProviderConfig], Provider], seconds: float
     ) -> ModelList:
         """Ask a service for its models now, and keep what it says.
-
-        Args:
-            config: its provider, with the key.
-            factory: of the provider type.
-            seconds: how long that may take.
 
         Raises:
             OneClawError: it could not be asked.
@@ -165,10 +152,6 @@ def _model(document: dict[str, Any]) -> ModelInfo:
 def said_of(stored: Mapping[str, Any], full_model: str) -> ModelOverrides | None:
     """Find what the user says about a model; ``None`` for nothing, which takes no import of pydantic.
 
-    Args:
-        stored: settings from the store.
-        full_model: ``PROVIDER/MODEL``.
-
     Raises:
         SettingsError: what is stored does not fit.
     """
@@ -181,12 +164,6 @@ def said_of(stored: Mapping[str, Any], full_model: str) -> ModelOverrides | None
 
 def model_facts(config: ProviderConfig, model: str, lists: ModelLists, stored: Mapping[str, Any]) -> ModelInfo:
     """Put together what is known about a model, without asking anybody: what the user says, else its service.
-
-    Args:
-        config: its provider.
-        model: its name there.
-        lists: what services said.
-        stored: settings from the store.
 
     Raises:
         SettingsError: what is stored does not fit.

@@ -45,9 +45,6 @@ def check_header(name: str, value: str) -> str:
 
     Returns:
         The value, without spaces around it.
-
-    Raises:
-        SettingsError: it cannot be sent.
     """
     if not _TOKEN.fullmatch(name):
         # It is not repeated: written like "Authorization: Bearer KEY", it would hold the secret.
@@ -66,11 +63,6 @@ def check_header(name: str, value: str) -> str:
 
 def check_headers(headers: Mapping[str, str], *, has_key: bool, provider: str) -> dict[str, str]:
     """Check the headers of a provider.
-
-    Args:
-        headers: by their names.
-        has_key: True if the provider has a key, which goes into a header too.
-        provider: its name, for messages.
 
     Returns:
         The headers as they are stored.

@@ -194,13 +194,7 @@ class ProviderService:
         return await self.get(name)
 
     async def sends_stored_key(self, name: str, type_name: str, base_url: str) -> bool:
-        """Return True if the stored key of a provider would be sent to another address that a tool chooses.
-
-        Args:
-            name: of the provider, which may be a new one.
-            type_name: the wire format it speaks.
-            base_url: the address.
-        """
+        """Return True if the stored key of a provider would be sent to another address that a tool chooses."""
         if name not in self._keys.stored():
             return False
         place = self._keys.places().get(name)

@@ -81,15 +81,7 @@ def provider_states(
     stored_keys: Mapping[str, KeySource],
     key_places: Mapping[str, str],
 ) -> list[ProviderState]:
-    """Describe every provider: those known from the start, then the user's own.
-
-    Args:
-        stored: settings from the store.
-        environ: the environment.
-        known: what plugins say about providers.
-        stored_keys: where the stored keys are, by provider.
-        key_places: the servers that they were set for, by provider.
-    """
+    """Describe every provider: those known from the start, then the user's own."""
     configs = Providers(stored, environ, known).values()
     return [_state(config, stored, stored_keys.get(config.name), key_places.get(config.name)) for config in configs]
 

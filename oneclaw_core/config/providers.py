@@ -207,11 +207,7 @@ async def with_key(config: ProviderConfig, keys: KeyStore) -> ProviderConfig:
 
 
 def lacks_key(config: ProviderConfig, keys: KeyStore) -> bool:
-    """Return True if a provider is a vendor's service that needs a key and has none.
-
-    Raises:
-        OneClawError: the stored keys cannot be read.
-    """
+    """Return True if a provider is a vendor's service that needs a key and has none."""
     if not KEY_HEADERS.isdisjoint(name.lower() for name in config.header_names):
         return False
     is_vendors = config.is_preconfigured and not config.is_local and config.base_url is None
@@ -228,11 +224,7 @@ def is_on_this_machine(config: ProviderConfig) -> bool:
 
 
 def check_provider_name(name: str) -> None:
-    """Refuse a name that could not be part of ``PROVIDER/MODEL``.
-
-    Raises:
-        SettingsError: with the rule.
-    """
+    """Refuse a name that could not be part of ``PROVIDER/MODEL``."""
     if not _NAME.fullmatch(name):
         raise SettingsError(
             f"{name!r} is no name for a provider: use lower-case letters, digits, '_' and '-', beginning with a letter"

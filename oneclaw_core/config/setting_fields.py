@@ -116,9 +116,6 @@ def secret_key(plugin: str, name: str) -> str:
 def schema_of(model: type[BaseModel]) -> dict[str, Any]:
     """Describe a model's fields as JSON data.
 
-    Args:
-        model: pydantic model of settings.
-
     Returns:
         ``schema``, the JSON Schema by the names of the fields, and ``aliases``, other names of them.
 
@@ -284,9 +281,5 @@ class SettingsModel:
     has_validators: bool = True
 
     def for_checking(self) -> type[BaseModel] | None:
-        """Return the model if it is loaded or defines validators.
-
-        Raises:
-            PluginError: it cannot be imported.
-        """
+        """Return the model if it is loaded or defines validators."""
         return self.load() if self.has_validators else self.loaded

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
 from oneclaw_core.config.setting_fields import secret_key
 from oneclaw_core.config.settings import check_value, faults_of, given_values, missing
-from oneclaw_core.distributions import how_to_install, plugin_of
+from oneclaw_core.distributions import how_to_install, plugin_of, unknown_name
 from oneclaw_core.errors import NotFoundError, UsageError
 from oneclaw_core.threads import run_in_thread
 
@@ -80,21 +79,6 @@ def setting_states(
     return states
 
 
-def unknown_settings(stored: Mapping[str, Any], plugins: Iterable[SettingsModel]) -> list[str]:
-    """Find the keys of values that are stored for a plugin that has no such setting."""
-    known, prefixes = set[str](), []
-    for settings in plugins:
-        prefixes.append(f"{settings.plugin}.")
-        known |= {key for field in settings.fields for key in (field.key, *field.aliases)}
-    return [key for key in stored if key not in known and key.startswith(tuple(prefixes))]
-
-
-def settings_without_plugin(stored: Iterable[str], installed: Iterable[str]) -> dict[str, str]:
-    """Find the keys of stored values whose plugin is not installed; return its name by key."""
-    names = set(installed)
-    return {key: plugin for key in stored if (plugin := plugin_of(key)) is not None and plugin not in names}
-
-
 def _state(
     field: SettingField,
     model: type[BaseModel] | None,
@@ -164,24 +148,16 @@ class SettingService:
             OneClawError: the secret store is open to others or damaged.
         """
         stored = await run_in_thread(self._stored_secrets)
-        return tuple(
-            SettingState(
-                each.key,
-                None,
-                None,
-                f"environment {each.variable}"
-                if self._environ.get(each.variable)
-                else "stored"
-                if secret_key(settings.plugin or "", each.name) in stored
-                else "default",
-                each.description,
-                plugin=settings.plugin,
-                is_secret=True,
-            )
-            for settings in self._models_of_plugins()
-            for each in settings.fields
-            if each.is_secret
-        )
+        states = []
+        for settings in self._models_of_plugins():
+            for each in filter(lambda each: each.is_secret, settings.fields):
+                source = "stored" if secret_key(settings.plugin or "", each.name) in stored else "default"
+                if self._environ.get(each.variable):
+                    source = f"environment {each.variable}"
+                states.append(
+                    SettingState(each.key, None, None, source, each.description, plugin=settings.plugin, is_secret=True)
+                )
+        return tuple(states)
 
     async def for_setup(self) -> tuple[SettingState, ...]:
         """Describe the settings of plugins that are asked for at set-up; those that are secrets, too.
@@ -189,19 +165,13 @@ class SettingService:
         A field is asked for with ``json_schema_extra={"setup": True}``, or only for some values of other fields with
         ``json_schema_extra={"setup": {"backend": ["brave", "tavily"]}}``.
         """
-        stored = await self._store.settings()
-        found = []
-        for settings in self._models_of_plugins():
-            for each in filter(lambda each: each.is_for_setup, settings.fields):
-                said = each.schema["setup"]
-                condition = said if isinstance(said, dict) else {}
-                if each.is_secret:
-                    source = f"environment {each.variable}" if self._environ.get(each.variable) else "default"
-                    state = SettingState(each.key, None, None, source, each.description, None, settings.plugin)
-                else:
-                    state = _state(each, settings.loaded, stored, self._environ, settings.plugin)
-                found.append(replace(state, is_secret=each.is_secret, setup_condition=condition))
-        return tuple(found)
+        states = {each.key: each for each in (*await self.list(), *await self.secrets())}
+        asked = [field for each in self._models_of_plugins() for field in each.fields if field.is_for_setup]
+        conditions = {each.key: each.schema["setup"] for each in asked}
+        return tuple(
+            replace(states[key], setup_condition=said if isinstance(said, dict) else {})
+            for key, said in conditions.items()
+        )
 
     def check(self, key: str, value: str) -> Any:
         """Refuse what :meth:`set` would refuse.
@@ -220,10 +190,6 @@ class SettingService:
 
     async def set(self, key: str, value: str) -> SettingState:
         """Store a value for a setting.
-
-        Args:
-            key: which.
-            value: as the user writes it.
 
         Raises:
             NotFoundError: there is no such setting.
@@ -268,9 +234,7 @@ class SettingService:
                 raise NotFoundError(
                     f"the plugin {plugin} of the setting {key!r} is not installed: {how_to_install(plugin)}"
                 )
-            close = get_close_matches(key, known, cutoff=0.6)
-            hint = f"did you mean {' or '.join(close)}?" if close else "list them with: oneclaw config list"
-            raise NotFoundError(f"there is no setting {key!r}; {hint}")
+            raise NotFoundError(unknown_name("setting", key, known, "oneclaw config list", {}))
         if known[key][0].is_secret:
             raise UsageError(f"{key} is a secret, which is never shown: set it with: oneclaw keys set {key}")
         return known[key]

@@ -48,14 +48,7 @@ def given_values(
     environ: Mapping[str, str],
     secrets: Mapping[str, str] | None = None,
 ) -> dict[str, GivenValue]:
-    """Find what is set, by the names of the fields: in the environment, else in the store.
-
-    Args:
-        fields: the settings.
-        stored: values from the store, by key; keys of other things are passed over.
-        environ: the environment.
-        secrets: of the secret store, by key.
-    """
+    """Find what is set, by the names of the fields: in the environment, else in the store."""
     found = {}
     for field in fields:
         text = environ.get(field.variable)
@@ -91,11 +84,6 @@ def faults_of(model: type[BaseModel], values: Mapping[str, Any]) -> dict[str, st
 def read_model(model: type[Model], fields: Iterable[SettingField], given: Mapping[str, GivenValue]) -> Model:
     """Validate values and make an instance of their model.
 
-    Args:
-        model: the settings.
-        fields: of the model.
-        given: what is set.
-
     Raises:
         SettingsError: a value is invalid or missing; the message says where it comes from and what to do.
     """
@@ -123,11 +111,6 @@ def missing(field: SettingField) -> str:
 def check_value(field: SettingField, text: str, model: type[BaseModel] | None) -> Any:
     """Check a value that the user typed.
 
-    Args:
-        field: the setting.
-        text: the value.
-        model: of the setting; ``None`` to check against its JSON Schema alone.
-
     Returns:
         The value in the form in which it is stored.
 
@@ -154,9 +137,6 @@ class SettingsReader:
 
     def read(self, stored: Mapping[str, Any]) -> Settings:
         """Return the settings; where none is set, an object with the defaults, which takes no import of pydantic.
-
-        Args:
-            stored: values from the store, by key.
 
         Raises:
             SettingsError: a value is invalid.
@@ -252,9 +232,6 @@ class CurrentSettings:
 
         Returns:
             The names of the fields whose values changed; none of them the first time.
-
-        Raises:
-            PluginError: the model cannot be imported.
         """
         async with self._lock:  # so that each change is told once
             return await self._refresh(stored)
