@@ -15,6 +15,7 @@ import sysconfig
 import tomllib
 import venv
 from concurrent.futures import ThreadPoolExecutor
+from functools import cache
 from importlib import metadata
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -100,17 +101,30 @@ def blocked_packages(required: list[str]) -> set[str]:
 
     What extends pytest stays: pytest imports it at its start. So do the packages of this environment's own tools.
     """
-    extending = [
-        each.metadata["Name"]
-        for each in metadata.distributions()
-        if any(point.group == "pytest11" for point in each.entry_points)
-    ]
-    kept = closure([*required, *extending, "pip", "packaging"])
-    return {
-        package
-        for package, distributions in metadata.packages_distributions().items()
-        if not kept & {normalised(each) for each in distributions}
-    }
+    kept = closure([*required, *extending_pytest(), "pip", "packaging"])
+    return {package for package, distributions in packages_here().items() if not kept & distributions}
+
+
+@cache
+def extending_pytest() -> list[str]:
+    """Find the installed distributions that extend pytest."""
+    return sorted({point.dist.name for point in metadata.entry_points(group="pytest11") if point.dist is not None})
+
+
+@cache
+def packages_here() -> dict[str, frozenset[str]]:
+    """Find what can be imported, and the normalised names of the distributions that bring it."""
+    found = metadata.packages_distributions()
+    return {package: frozenset(map(normalised, distributions)) for package, distributions in found.items()}
+
+
+@cache
+def requirements_of(distribution: str) -> list[Requirement]:
+    """Return what an installed distribution requires, in every case; nothing if it is not installed."""
+    try:
+        return [Requirement(each) for each in metadata.requires(distribution) or ()]
+    except metadata.PackageNotFoundError:
+        return []
 
 
 def closure(required: list[str]) -> set[str]:
@@ -123,12 +137,7 @@ def closure(required: list[str]) -> set[str]:
         if key in found:
             continue
         found |= {key, normalised(requirement.name)}
-        try:
-            requires = metadata.requires(requirement.name) or []
-        except metadata.PackageNotFoundError:
-            continue
-        for text in requires:
-            further = Requirement(text)
+        for further in requirements_of(requirement.name):
             extras = requirement.extras or {""}
             if further.marker is None or any(further.marker.evaluate({"extra": extra}) for extra in {*extras, ""}):
                 waiting.append(further)

@@ -5,6 +5,7 @@ from pathlib import Path
 import own_environment  # noqa: F401  # before keyring is imported
 import pytest
 from how_long import register_profiles
+from no_waiting_for_disks import wait_for_no_disk
 from rare_garbage_collection import collect_garbage_rarely, pytest_collection_finish
 from shared_fork_servers import share_fork_servers
 
@@ -13,6 +14,7 @@ __all__ = ["pytest_collection_finish"]
 register_profiles()
 collect_garbage_rarely()
 share_fork_servers()
+wait_for_no_disk()
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -49,17 +49,13 @@ def test_the_fast_path_agrees_with_the_metaschema(keywords):
 
 
 @pytest.mark.parametrize("keyword", schema_module._PLAIN_KEYWORDS)
-@pytest.mark.parametrize(
-    "value",
-    [
+def test_every_plain_keyword_agrees_with_the_metaschema(keyword):
+    values = [
         *(None, True, False, 0, 1, -1, 2.0, -0.5, "", "string", "nonsense", "(", [], ["a"], ["a", "a"], [1], [[]]),
         *({}, {"a": {}}, {"a": 1}, {"type": "string"}, {"type": "nonsense"}, [{}], [True], [1, {}]),
-    ],
-    ids=repr,
-)
-def test_every_plain_keyword_agrees_with_the_metaschema(keyword, value):
-    schema = {"type": "object", "properties": {"a": {keyword: value}}}
-    assert is_accepted(schema) == METASCHEMA.is_valid(schema)
+    ]
+    schemas = [{"type": "object", "properties": {"a": {keyword: value}}} for value in values]
+    assert [each for each in schemas if is_accepted(each) != METASCHEMA.is_valid(each)] == []
 
 
 def test_a_common_schema_does_not_need_jsonschema(monkeypatch):

@@ -17,7 +17,7 @@ from oneclaw_core import PermissionAnswer
 
 pytestmark = pytest.mark.one_python
 
-SETS = 100 if IS_LONG else 12
+SETS = 100 if IS_LONG else 4
 # What a call may come to; anything else is a fault of the tool's, such as an answer that it could not read.
 ERRORS = {"validation_error", "not_found", "permission_denied", "not_available", "conflict"}
 
