@@ -133,6 +133,21 @@ def test_a_grant_keeps_all_that_it_holds_for_and_when_it_was_used(tmp_path: Path
     asyncio.run(main())
 
 
+def test_a_use_is_recorded_if_the_decisions_are_those_that_granted_it(tmp_path: Path) -> None:
+    async def main() -> None:
+        async with opened(tmp_path) as store:
+            await store.set_grant(Grant("a.b"))
+            known = await store.grants()
+            use = PermissionUse("a.b", None, "", "other", True, "grant", grant=known[0].key)
+            assert await store.record_known_permission_use(use, known)
+            assert await store.record_known_permission_use(use, known)  # that it was used changes no decision
+            await store.set_grant(Grant("a.b", decision=Decision.DENY))
+            assert not await store.record_known_permission_use(use, known)
+            assert len(await store.permission_log(10)) == 2
+
+    asyncio.run(main())
+
+
 def test_tools_and_groups_are_switched_off_and_on(tmp_path: Path) -> None:
     async def main() -> None:
         async with opened(tmp_path) as store:
