@@ -262,7 +262,10 @@ class Store:
 
     # Settings, permissions and disabled tools
 
-    user_states = _reads(stored_settings.read_user_states)
+    async def user_states(self) -> UserStates:
+        """Read all that the user has set, before each call of a tool."""
+        return await self._database.read_now(stored_settings.read_user_states)
+
     settings = _reads(stored_settings.read_settings)
     set_setting = _writes(stored_settings.set_setting)
     change_setting = _writes(stored_settings.change_setting)
