@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from oneclaw_core.distributions import missing_part
 from oneclaw_core.errors import PermissionDeniedError, PluginError
-from oneclaw_core.threads import run_in_thread
+from oneclaw_core.threads import run_in_thread, started_task
 from oneclaw_core.tools.arguments import (
     ArgumentsError,
     argument_faults,
@@ -213,7 +213,9 @@ class ToolExecutor:
             else:
                 arrivals.put_nowait(outcome)
 
-        tasks = [asyncio.create_task(answer(call)) for call in calls]
+        # One alone waits for no other, and begins at once.
+        start = started_task if len(calls) == 1 else asyncio.create_task
+        tasks = [start(answer(call)) for call in calls]
         loads += [(call, task) for call, task in zip(calls, tasks, strict=True) if call.name == LOAD_TOOL_GROUP]
         try:
             missing = len(tasks)
