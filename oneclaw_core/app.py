@@ -230,7 +230,14 @@ class OneClaw:
             load = partial(load_plugins, disabled_plugins(stored, environ), points, found.loading)
             catalog = await run_in_thread(load)
             policy = PermissionPolicy(
-                await store.grants(), store.set_grant, ask, allow, store.record_permission_use, store.grants, ask_user
+                await store.grants(),
+                store.set_grant,
+                ask,
+                allow,
+                store.record_permission_use,
+                store.grants,
+                ask_user,
+                store.record_known_permission_use,
             )
             claw = cls(found, catalog, store, environ, policy, start, deps, stored)
             await claw.refresh_tool_states()

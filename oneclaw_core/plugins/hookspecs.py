@@ -81,6 +81,7 @@ def hookimpl(function: _Function, /) -> _Function: ...
 def hookimpl(
     *,
     tools: Collection[str] | None = None,
+    in_turns: bool = False,
     timeout_seconds: float | None = None,
     tryfirst: bool = False,
     trylast: bool = False,
@@ -90,6 +91,7 @@ def hookimpl(
     /,
     *,
     tools: Collection[str] | None = None,
+    in_turns: bool = False,
     timeout_seconds: float | None = None,
     tryfirst: bool = False,
     trylast: bool = False,
@@ -99,6 +101,7 @@ def hookimpl(
     Args:
         function: the function, for use without parentheses.
         tools: the only tools, or tool groups, whose calls the hook is about; ``None`` for all.
+        in_turns: True if the hook is about calls of turns alone, not about those of programs and the command line.
         timeout_seconds: time limit of one call, instead of the limit of the hook's kind.
         tryfirst: run before the plain implementations of other plugins.
         trylast: run behind them.
@@ -108,6 +111,7 @@ def hookimpl(
         marked.oneclaw_options = {
             "tools": None if tools is None else tuple(tools),
             "timeout_seconds": timeout_seconds,
+            "in_turns": in_turns,
         }
         return _mark(marked, tryfirst=tryfirst, trylast=trylast)
 

@@ -8,16 +8,21 @@ from __future__ import annotations
 
 import inspect
 import logging
-import sys
 import time
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from oneclaw_core.errors import PluginError
-from oneclaw_core.threads import LoopBlockedError, run_in_thread, start_in_background, watched_threads
+from oneclaw_core.threads import (
+    LoopBlockedError,
+    run_in_thread,
+    start_in_background,
+    started_task,
+    watched_threads,
+)
 
 if TYPE_CHECKING:
     import asyncio
-    from collections.abc import Callable, Coroutine
+    from collections.abc import Callable
 
     from oneclaw_core.worker_loop import WorkerLoop
 
@@ -129,7 +134,7 @@ async def call_isolated(
     import asyncio
 
     with watched_threads() as watch:
-        task = _start(_outcome_of(call, is_async, worker, name))
+        task = started_task(_outcome_of(call, is_async, worker, name))
     try:
         if not task.done():
             await asyncio.wait({task}, timeout=seconds)
@@ -169,15 +174,6 @@ async def _outcome_of(
         raise
     except BaseException as error:  # noqa: BLE001  # foreign code may raise anything, such as SystemExit
         return None, error, time.monotonic() - started
-
-
-def _start(coroutine: Coroutine[Any, Any, tuple[Any, BaseException | None, float]]) -> asyncio.Task[Any]:
-    import asyncio
-
-    if sys.version_info >= (3, 12):
-        # Most hooks never wait, and then cost no turn of the event loop.
-        return asyncio.Task(coroutine, loop=asyncio.get_running_loop(), eager_start=True)
-    return asyncio.create_task(coroutine)
 
 
 async def _cancel(task: asyncio.Task[Any]) -> None:

@@ -59,6 +59,13 @@ class Backend(ABC):
         """Connect to the existing database without changing anything."""
         return self.connect()
 
+    def connect_without_waiting(self) -> Connection | None:
+        """Connect to the existing database, to read what is there now; ``None`` if a read waits for others.
+
+        What cannot be read without waiting raises an exception of the driver.
+        """
+        return None
+
     def exists(self) -> bool:
         """Return True if the database exists; a server is only asked when a connection is made.
 

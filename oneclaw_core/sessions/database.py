@@ -83,6 +83,10 @@ class Database:
         # Each thread keeps its connection.
         self._of_thread = threading.local()
         self._connections: list[Connection] = []
+        # Of the event loop's own thread, made at the first use.
+        self._own: Connection | None = None
+        self._has_own = not is_read_only
+        self._own_thread = threading.get_ident()
         self._abandoned: set[Future[None]] = set()
         self._are_writes_grouped = threads == 1
         # What waits for a thread. A thread that runs takes more until nothing is left.
@@ -134,6 +138,28 @@ class Database:
         """
         return await self._in_thread(lambda: self._transact(lambda it: work(it, *args, **kwargs), writes=False))
 
+    async def read_now(self, work: Callable[[Connection], Value]) -> Value:
+        """Read a few rows, in the thread of the event loop if that waits for nothing, else as :meth:`read`.
+
+        Args:
+            work: must not write.
+
+        Raises:
+            StoreError: the database cannot be read, in its finer kinds.
+        """
+        if self._has_own and threading.get_ident() == self._own_thread:
+            try:
+                if self._own is None:
+                    self._own = self.backend.connect_without_waiting()
+                    self._has_own = self._own is not None
+                if self._own is not None:
+                    with self._own.transaction(writes=False):
+                        return work(self._own)
+            except self.backend.driver_errors + _OF_WRONG_VALUES:
+                # Another connection writes the first page, or something is wrong, which what follows says.
+                self._close_own()
+        return await self.read(work)
+
     async def write(
         self,
         work: Callable[Concatenate[Connection, Arguments], Value],
@@ -184,7 +210,14 @@ class Database:
 
     async def close(self) -> None:
         """Wait for open transactions and close the connections; closing again does nothing."""
+        self._has_own = False
+        self._close_own()
         await asyncio.to_thread(self._shut_down)
+
+    def _close_own(self) -> None:
+        own, self._own = self._own, None
+        if own is not None:
+            own.close()
 
     async def _in_thread(self, work: Callable[[], Value]) -> Value:
         return cast("Value", await self._done(_Job(work), self._others))

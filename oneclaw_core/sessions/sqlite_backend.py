@@ -96,9 +96,16 @@ class SqliteBackend(Backend):
 
     def connect(self) -> Connection:
         """See :class:`~oneclaw_core.sessions.backend.Backend`."""
+        return self._connect(self._busy_seconds)
+
+    def connect_without_waiting(self) -> Connection:
+        """See :class:`~oneclaw_core.sessions.backend.Backend`."""
+        return self._connect(0)
+
+    def _connect(self, busy_seconds: float) -> Connection:
         if self._prefix is None:
-            return SqliteConnection(self.path, self._busy_seconds)
-        return ConfinedSqliteConnection(self.path, self._busy_seconds, self._prefix)
+            return SqliteConnection(self.path, busy_seconds)
+        return ConfinedSqliteConnection(self.path, busy_seconds, self._prefix)
 
     def connect_read_only(self) -> Connection:
         """See :class:`~oneclaw_core.sessions.backend.Backend`."""

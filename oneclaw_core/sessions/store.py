@@ -262,7 +262,10 @@ class Store:
 
     # Settings, permissions and disabled tools
 
-    user_states = _reads(stored_settings.read_user_states)
+    async def user_states(self) -> UserStates:
+        """Read all that the user has set, before each call of a tool."""
+        return await self._database.read_now(stored_settings.read_user_states)
+
     settings = _reads(stored_settings.read_settings)
     set_setting = _writes(stored_settings.set_setting)
     change_setting = _writes(stored_settings.change_setting)
@@ -274,6 +277,7 @@ class Store:
     remove_task_grants = _writes(stored_grants.remove_task_grants)
     reset_grants = _writes(stored_grants.reset_grants)
     record_permission_use = _writes(stored_grants.record_use)
+    record_known_permission_use = _writes(stored_grants.record_known_use)
     permission_log = _reads(stored_grants.read_log)
     tool_states = _reads(stored_settings.read_tool_states)
     set_tool_enabled = _writes(stored_settings.set_tool_enabled)

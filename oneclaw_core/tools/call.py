@@ -23,7 +23,7 @@ from oneclaw_core.http.clients import (
 )
 from oneclaw_core.http.messages import shown_url
 from oneclaw_core.secrets.redaction import redact
-from oneclaw_core.threads import LoopBlockedError, watched_threads
+from oneclaw_core.threads import LoopBlockedError, started_task, watched_threads
 from oneclaw_core.tools.function import invoke
 from oneclaw_core.tools.host_patterns import private_place
 from oneclaw_core.tools.provenance import SEND_PERMISSION, request_in_words
@@ -163,7 +163,7 @@ class RunningCall:
         """
         self._tool_name = context.tool_name
         with watched_threads() as threads:
-            task = asyncio.create_task(_finish(invoke(tool, arguments, context), context.tool_name, around))
+            task = started_task(_finish(invoke(tool, arguments, context), context.tool_name, around))
         task.add_done_callback(self._wake)
         try:
             while not task.done():

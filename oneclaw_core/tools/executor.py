@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from oneclaw_core.distributions import missing_part
 from oneclaw_core.errors import PermissionDeniedError, PluginError
-from oneclaw_core.threads import run_in_thread
+from oneclaw_core.threads import run_in_thread, started_task
 from oneclaw_core.tools.arguments import (
     ArgumentsError,
     argument_faults,
@@ -213,7 +213,9 @@ class ToolExecutor:
             else:
                 arrivals.put_nowait(outcome)
 
-        tasks = [asyncio.create_task(answer(call)) for call in calls]
+        # One alone waits for no other, and begins at once.
+        start = started_task if len(calls) == 1 else asyncio.create_task
+        tasks = [start(answer(call)) for call in calls]
         loads += [(call, task) for call, task in zip(calls, tasks, strict=True) if call.name == LOAD_TOOL_GROUP]
         try:
             missing = len(tasks)
@@ -273,7 +275,7 @@ class ToolExecutor:
         if self._registry.foreign_core_tools:  # the model has read what they say of themselves
             provenance.marks.extend(self._registry.foreign_core_tools.values())
             scope.conversation.add(provenance.marks)
-        hooks = self._hooks_on(call, scope) if self._plugins is not None and self._plugins.governs_calls else None
+        hooks = self._hooks_on(call, scope)
         try:
             refusal = self._refusal(call.name, scope, loaded)
             result = presentable(refusal or await self._check_and_run(call, scope, arrivals, hooks, provenance))
@@ -297,14 +299,18 @@ class ToolExecutor:
     def _hooks_on(
         self, call: ToolCall, scope: CallScope, caller: Literal["javascript"] | None = None
     ) -> HookedCall | None:
-        """Return the hooks of plugins on a call."""
-        assert self._plugins is not None
+        """Return the hooks of plugins on a call; ``None`` if none is about it."""
+        if self._plugins is None or not self._plugins.governs_calls:
+            return None
         found = self._registry.find(call.name)
+        group = found.source.group_name if found is not None else None
+        if not self._plugins.are_about(call.name, group, is_in_turn=scope.turn is not None):
+            return None
         return self._plugins.of_call(
             id=call.id,
             tool=call.name,
             arguments=_object_in(call.arguments),
-            group=found.source.group_name if found is not None else None,
+            group=group,
             plugin=found.source.plugin if found is not None else None,
             required_permissions=tuple(found.definition.required_permissions) if found is not None else (),
             agent=scope.agent_name,
@@ -416,7 +422,8 @@ class ToolExecutor:
             if arrivals.qsize() < MAX_QUEUED_PROGRESS:
                 arrivals.put_nowait(ToolProgress(call, message, fraction))
 
-        inner_call = partial(self._inner_call, call, scope) if hooks is not None else None
+        has_hooks = self._plugins is not None and self._plugins.governs_calls
+        inner_call = partial(self._inner_call, call, scope) if has_hooks else None
         worker = plugin.worker if plugin is not None and not source.is_bound_to_source else None
         running = RunningCall(
             definition.timeout_seconds,
@@ -557,7 +564,9 @@ class ToolExecutor:
             PermissionDeniedError: a plugin refuses it, or failed.
         """
         hooks = self._hooks_on(ToolCall(call.id, name, json.dumps(arguments)), scope, "javascript")
-        assert hooks is not None
+        if hooks is None:
+            yield arguments
+            return
         found = self._registry.find(name)
         result = ToolResult.error("interrupted", "The call was interrupted.")
         try:

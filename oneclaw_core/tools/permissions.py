@@ -175,6 +175,8 @@ class PermissionPolicy:
         record: called with what a person decided, now or before; what is granted is recorded before it is done.
         read: reads the lasting decisions as they are now; ``None`` if no one else changes them.
         ask_user: asks the user what is no permission; ``None`` where there is no one to ask.
+        record_known: called with what was granted and the lasting decisions that granted it; records it and returns
+            True, or returns False if there are others by now. ``None`` to read the decisions first.
 
     Raises:
         UsageError: something in ``allowed`` has a pattern that is none.
@@ -189,8 +191,10 @@ class PermissionPolicy:
         record: Callable[[PermissionUse], Awaitable[None]] | None = None,
         read: Callable[[], Awaitable[Iterable[Grant]]] | None = None,
         ask_user: UserAsker | None = None,
+        record_known: Callable[[PermissionUse, tuple[Grant, ...]], Awaitable[bool]] | None = None,
     ) -> None:
         self._ask_user = ask_user
+        self._record_known = record_known
         self.replace_grants(decided)
         self._remember = remember
         self._record = record
@@ -234,8 +238,9 @@ class PermissionPolicy:
 
     def replace_grants(self, decided: Iterable[Grant]) -> None:
         """Take over what is remembered now; another process may have changed it."""
+        self._known = tuple(decided)
         self._decided: dict[str, list[Grant]] = {}
-        for grant in decided:
+        for grant in self._known:
             self._decided.setdefault(grant.permission, []).append(grant)
 
     def forget_session(self, session_id: str) -> None:
@@ -296,6 +301,9 @@ class PermissionPolicy:
         Raises:
             PermissionDeniedError: it is not; the message says how the user can change that.
         """
+        known = await self._granted_by_known(request)
+        if known is not None:
+            return known
         try:
             decided_by, grant = await self._decide(request, sandbox)
         except PermissionDeniedError as error:
@@ -339,6 +347,20 @@ class PermissionPolicy:
                 self._askers.pop(session_id, None)
             else:
                 self._askers[session_id] = before
+
+    async def _granted_by_known(self, request: PermissionRequest) -> str | None:
+        """Record what the known decisions grant, in the transaction that finds them unchanged; ``None`` otherwise."""
+        if self._record_known is None:
+            return None
+        try:
+            found = self._granted_by(request)
+        except PermissionDeniedError:
+            return None
+        if found is None or found[0] == "default":
+            return None
+        decided_by, grant = found
+        use = _use_of(request, grant, decided_by, is_granted=True)
+        return decided_by if await self._record_known(use, self._known) else None
 
     async def _decide(self, request: PermissionRequest, sandbox: str | None) -> tuple[str, Grant | None]:
         await self.refresh()
@@ -466,21 +488,23 @@ class PermissionPolicy:
         """Have a decision recorded, unless the defaults let it through."""
         if self._record is None or (is_granted and decided_by == "default"):
             return
-        await self._record(
-            PermissionUse(
-                permission=request.permission,
-                subject=redact(request.subject) if request.subject is not None else None,
-                detail=redact(request.detail),
-                tool_name=request.tool_name,
-                is_granted=is_granted,
-                decided_by=decided_by,
-                session_id=request.session_id,
-                agent=request.agent,
-                task=request.task,
-                directory=request.directory,
-                grant=grant.key if grant is not None else None,
-            )
-        )
+        await self._record(_use_of(request, grant, decided_by, is_granted=is_granted))
+
+
+def _use_of(request: PermissionRequest, grant: Grant | None, decided_by: str, *, is_granted: bool) -> PermissionUse:
+    return PermissionUse(
+        permission=request.permission,
+        subject=redact(request.subject) if request.subject is not None else None,
+        detail=redact(request.detail),
+        tool_name=request.tool_name,
+        is_granted=is_granted,
+        decided_by=decided_by,
+        session_id=request.session_id,
+        agent=request.agent,
+        task=request.task,
+        directory=request.directory,
+        grant=grant.key if grant is not None else None,
+    )
 
 
 def grant_in_words(grant: Grant) -> str:

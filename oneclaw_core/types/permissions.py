@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
@@ -58,7 +58,7 @@ class Grant:
     directory: str | None = None
     source: str = "command line"
     created_at: datetime | None = None
-    last_used_at: datetime | None = None
+    last_used_at: datetime | None = field(default=None, compare=False)
 
     @property
     def name(self) -> str:

@@ -190,6 +190,21 @@ def test_observers_learn_of_calls_that_did_not_run(oneclaw_factory):
     ]
 
 
+def test_hooks_about_calls_of_turns_are_not_called_for_a_program(oneclaw_factory):
+    seen = []
+    home = oneclaw_factory(
+        named(
+            policy=plugin(before_tool_call=hookimpl(in_turns=True)(lambda call: seen.append(call.caller))),
+            audit=plugin(after_tool_call=hookimpl(in_turns=True)(lambda call: seen.append(call.caller))),
+        )
+    )
+    assert home.call_tool("echo", text="a").is_success
+    home.model.calls("echo", text="a").then("Done.")
+    home.send("Call it.")
+    home.run(home.app.plugins.drain(5))
+    assert seen == ["model", "model"]
+
+
 def test_observers_learn_how_long_a_call_took(oneclaw_factory):
     durations = []
     home = oneclaw_factory(named(audit=plugin(after_tool_call=lambda duration_ms: durations.append(duration_ms))))

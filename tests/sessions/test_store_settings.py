@@ -133,6 +133,60 @@ def test_a_grant_keeps_all_that_it_holds_for_and_when_it_was_used(tmp_path: Path
     asyncio.run(main())
 
 
+def test_a_use_is_recorded_if_the_decisions_are_those_that_granted_it(tmp_path: Path) -> None:
+    async def main() -> None:
+        async with opened(tmp_path) as store:
+            await store.set_grant(Grant("a.b"))
+            known = await store.grants()
+            use = PermissionUse("a.b", None, "", "other", True, "grant", grant=known[0].key)
+            assert await store.record_known_permission_use(use, known)
+            assert await store.record_known_permission_use(use, known)  # that it was used changes no decision
+            await store.set_grant(Grant("a.b", decision=Decision.DENY))
+            assert not await store.record_known_permission_use(use, known)
+            assert len(await store.permission_log(10)) == 2
+
+    asyncio.run(main())
+
+
+def test_what_another_process_has_set_is_read_at_once(tmp_path: Path) -> None:
+    async def main() -> None:
+        async with opened(tmp_path) as store, opened(tmp_path) as other:
+            assert await store.user_states() == UserStates()
+            await other.set_grant(Grant("a.b", decision=Decision.DENY))
+            await other.set_tool_enabled("tool", "mail", False)
+            await other.set_setting("x", 1)
+            states = await store.user_states()
+            assert (states.settings, states.disabled_tools) == ({"x": 1}, {"mail"})
+            assert states.grants == await other.grants()
+
+    asyncio.run(main())
+
+
+def test_states_are_read_in_a_thread_where_another_connection_is_in_the_way(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def busy(backend: SqliteBackend) -> None:
+        raise sqlite3.OperationalError("database is locked")
+
+    async def main() -> None:
+        async with opened(tmp_path) as store:
+            await store.set_setting("x", 1)
+            monkeypatch.setattr(SqliteBackend, "connect_without_waiting", busy)
+            assert (await store.user_states()).settings == {"x": 1}
+
+    asyncio.run(main())
+
+
+def test_states_of_a_closed_store_are_refused(tmp_path: Path) -> None:
+    async def main() -> None:
+        async with opened(tmp_path) as store:
+            await store.user_states()
+        with pytest.raises(StoreError, match="is closed"):
+            await store.user_states()
+
+    asyncio.run(main())
+
+
 def test_tools_and_groups_are_switched_off_and_on(tmp_path: Path) -> None:
     async def main() -> None:
         async with opened(tmp_path) as store:

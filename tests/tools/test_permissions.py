@@ -425,6 +425,30 @@ def test_a_denial_made_elsewhere_counts_for_the_next_call_and_while_the_user_is_
     assert household.remembered == []
 
 
+def test_a_denial_that_is_found_while_a_use_is_recorded_counts():
+    stored, recorded = [Grant("network.private")], []
+
+    async def read():
+        return tuple(stored)
+
+    async def record_known(use, known):
+        if known != tuple(stored):
+            return False
+        recorded.append(use)
+        return True
+
+    household = Household()
+    policy = PermissionPolicy(stored, household.remember, record=household.record, read=read, record_known=record_known)
+    assert is_granted(policy) == [True]
+    stored[:] = [Grant("network.private", decision=DENY)]
+    assert is_granted(policy, request(), request()) == [False, False]
+    assert [each.is_granted for each in recorded] == [True]
+    assert [each.is_granted for each in household.uses] == [False, False]
+    stored[:] = [Grant("network.private", source="question")]
+    assert is_granted(policy, request(), request()) == [True, True]
+    assert len(recorded) == 2
+
+
 def test_what_is_denied_to_an_agent_is_denied_to_those_that_work_for_it():
     decided = [Grant("network.private"), Grant("network.private", decision=DENY, agent="Ada")]
     policy = PermissionPolicy(decided, Household().remember)

@@ -75,6 +75,7 @@ class HookOptions:
         argument_names: the arguments of the hook that the function takes.
         is_async: True for an async function.
         tools: the only tools, or tool groups, whose calls it is about; ``None`` for all.
+        in_turns: True if it is about calls of turns alone.
         timeout_seconds: time limit of one call; ``None`` for the limit of the hook's kind.
         order: -1 for ``tryfirst``, 1 for ``trylast``, else 0.
     """
@@ -84,6 +85,7 @@ class HookOptions:
     tools: tuple[str, ...] | None = None
     timeout_seconds: float | None = None
     order: int = 0
+    in_turns: bool = False
 
     def to_dict(self) -> dict[str, Any]:
         """Return the options as JSON data."""
@@ -93,6 +95,7 @@ class HookOptions:
             "tools": None if self.tools is None else list(self.tools),
             "timeout_seconds": self.timeout_seconds,
             "order": self.order,
+            **({"in_turns": True} if self.in_turns else {}),
         }
 
     @classmethod
@@ -105,10 +108,13 @@ class HookOptions:
             None if tools is None else tuple(tools),
             data["timeout_seconds"],
             data["order"],
+            data.get("in_turns", False),
         )
 
-    def is_about(self, tool: str, group: str | None) -> bool:
+    def is_about(self, tool: str, group: str | None, *, is_in_turn: bool) -> bool:
         """Return True if a call of a tool concerns the hook."""
+        if self.in_turns and not is_in_turn:
+            return False
         return self.tools is None or tool in self.tools or (group is not None and group in self.tools)
 
 

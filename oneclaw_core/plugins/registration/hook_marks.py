@@ -152,4 +152,5 @@ def _options(mark: pluggy.HookImpl, known: tuple[str, ...]) -> HookOptions:
         tools=given.get("tools"),
         timeout_seconds=given.get("timeout_seconds"),
         order=-1 if mark.tryfirst else 1 if mark.trylast else 0,
+        in_turns=bool(given.get("in_turns")),
     )

@@ -287,11 +287,19 @@ class Plugins:
 
     def concerned(self, hook: str, call: CallInfo) -> list[RunningPlugin]:
         """Return the plugins whose implementation of a hook is about a tool call, in order."""
-        return [step.plugin for step in self._plans.get(hook, ()) if step.options.is_about(call.tool, call.group)]
+        return [step.plugin for step in self._plans.get(hook, ()) if _is_about(step, call)]
 
-    def of_call(self, **about: Any) -> HookedCall | None:
-        """Return the hooks on a tool call, described as in :class:`CallInfo`; ``None`` if no plugin has any."""
-        return HookedCall(self, CallInfo(**about)) if self.governs_calls else None
+    def are_about(self, tool: str, group: str | None, *, is_in_turn: bool) -> bool:
+        """Return True if a call of a tool concerns any hook."""
+        return any(
+            step.options.is_about(tool, group, is_in_turn=is_in_turn)
+            for hook in CALL_HOOKS
+            for step in self._plans.get(hook, ())
+        )
+
+    def of_call(self, **about: Any) -> HookedCall:
+        """Return the hooks on a tool call, described as in :class:`CallInfo`."""
+        return HookedCall(self, CallInfo(**about))
 
     async def message_context(self, turn: TurnInfo) -> list[tuple[str, str]]:
         """Gather texts to send with a user's message.
@@ -418,7 +426,7 @@ class Plugins:
         """Queue an event for the observers of a hook."""
         for step in self._plans.get(hook, ()):
             call = arguments.get("call")
-            if call is None or step.options.is_about(call.tool, call.group):
+            if call is None or _is_about(step, call):
                 step.plugin.queue.put(hook, arguments)
 
     async def drain(self, seconds: float) -> None:
@@ -484,6 +492,10 @@ class Plugins:
         error = HookError(plugin.name, hook, fault)
         _log.warning("%s", error)
         return error
+
+
+def _is_about(step: _Step, call: CallInfo) -> bool:
+    return step.options.is_about(call.tool, call.group, is_in_turn=call.turn is not None)
 
 
 def _is_sound(ask: Ask) -> bool:

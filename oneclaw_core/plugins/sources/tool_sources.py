@@ -15,7 +15,7 @@ from oneclaw_core.plugins.contract.tool_source import ToolSource
 from oneclaw_core.plugins.isolation import ForeignError, HookError, call_isolated
 from oneclaw_core.plugins.registration.entry import PluginProblem
 from oneclaw_core.plugins.sources.known_tools import Known, known_path, publish_known, read_known, write_known
-from oneclaw_core.threads import run_in_thread
+from oneclaw_core.threads import run_in_thread, started_task
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Collection, Iterable
@@ -113,12 +113,10 @@ class ToolSources:
     async def refresh(self) -> None:
         """Start the sources that a request needs, and have those that run look for changes."""
         await self._start(each for each in self._sources if each.must_start)
-        refreshed = [each.refresh() for each in self._sources if each.has_refresh]
-        if len(refreshed) == 1:
-            await refreshed[0]
-        elif refreshed:
-            # Side by side, so that several that hang delay a request no longer than one.
-            await asyncio.gather(*refreshed)
+        # Side by side, so that several that hang delay a request no longer than one.
+        refreshing = [started_task(each.refresh()) for each in self._sources if each.has_refresh]
+        if not all(each.done() for each in refreshing):
+            await asyncio.gather(*refreshing)
 
     async def _start(self, sources: Iterable[_Source]) -> None:
         """Start sources, and wait a while for all that are starting."""

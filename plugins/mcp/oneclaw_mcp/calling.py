@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from mcp import Client
-    from mcp_types import CallToolResult
 
     from oneclaw_core import ToolContext
     from oneclaw_mcp.connection import Connection
@@ -45,8 +44,10 @@ async def call_tool(
     context.mark_outside(f"the MCP server {server.name}")
     for is_last in (False, True):
         try:
-            with context.paused():
-                client = await connection.started(context.progress)
+            client = connection.running()
+            if client is None:
+                with context.paused():
+                    client = await connection.started(context.progress)
         except ServerError as error:
             return ToolResult.error(error.error_type, str(error))
         try:
@@ -118,8 +119,8 @@ async def _listed_resources(client: Client) -> str:
 
 async def _asked(
     connection: Connection, client: Client, tool: KnownTool, arguments: dict[str, Any], context: ToolContext
-) -> CallToolResult:
-    from mcp_types import CallToolRequest, CallToolRequestParams, CallToolResult
+) -> dict[str, Any]:
+    from mcp_types import CallToolRequest, CallToolRequestParams, InputRequiredResult
 
     loop = asyncio.get_running_loop()
     seconds, latest = connection.server.call_seconds, loop.time() + MAX_CALL_SECONDS
@@ -139,16 +140,17 @@ async def _asked(
                     name=tool.wire, arguments=arguments, input_responses=responses, request_state=state
                 )
             )
-            answer = await client.session.send_request(
+            answer: dict[str, Any] = await client.session.send_request(
                 request,
                 answer_adapter(),
                 request_read_timeout_seconds=MAX_CALL_SECONDS,
                 progress_callback=report,
             )
         connection.limits.pop(id(context), None)
-        if isinstance(answer, CallToolResult):
+        if answer.get("resultType") != "input_required":
             return answer
-        responses, state = await connection.answers(answer.input_requests or {}), answer.request_state
+        wanted = InputRequiredResult.model_validate(answer, by_name=False)
+        responses, state = await connection.answers(wanted.input_requests or {}), wanted.request_state
     raise ServerError(f"The MCP server {connection.server.name} asked for more than {MAX_INPUT_ROUNDS} times.")
 
 

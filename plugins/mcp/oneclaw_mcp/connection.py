@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 
     from mcp import Client
-    from pydantic import TypeAdapter
 
     from oneclaw_core import ToolContext
     from oneclaw_mcp.servers import Server
@@ -143,6 +142,13 @@ class Connection:
         """
         if self._client is None:
             raise ServerError(f"The MCP server {self.server.name} does not run.", "interrupted")
+        return self._client
+
+    def running(self) -> Client | None:
+        """Return the client of the SDK; ``None`` if the server has to be started, or is on its way out."""
+        if self._client is None or self._ending.is_set():
+            return None
+        self._last_used = time.monotonic()
         return self._client
 
     async def started(self, progress: Callable[[str], None] | None = None) -> Client:
@@ -484,9 +490,9 @@ def _import_sdk() -> None:
 
 
 @cache
-def answer_adapter() -> TypeAdapter[Any]:
-    """Return what reads the answer to a call; it takes long to make."""
-    from mcp_types import CallToolResult, InputRequiredResult
+def answer_adapter() -> Any:  # the SDK takes one of its models alone, by its types
+    """Return what takes the answer to a call as it is; the SDK has validated it by the version of the protocol."""
+
     from pydantic import TypeAdapter
 
-    return TypeAdapter(CallToolResult | InputRequiredResult)
+    return TypeAdapter(dict[str, Any])

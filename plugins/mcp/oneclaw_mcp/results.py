@@ -15,9 +15,8 @@ from oneclaw_core.tools import replace_content
 from oneclaw_mcp.cleaning import cleaned, foreign_faults
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from pathlib import Path
-
-    from mcp_types import CallToolResult
 
     from oneclaw_core import ToolContext
     from oneclaw_mcp.manifest import KnownTool
@@ -30,26 +29,26 @@ _MAX_URI_CHARACTERS = 2_000
 _PREVIEW_CHARACTERS = 4_000
 
 
-async def tool_result(server: Server, tool: KnownTool, answer: CallToolResult, context: ToolContext) -> ToolResult:
+async def tool_result(server: Server, tool: KnownTool, answer: Mapping[str, Any], context: ToolContext) -> ToolResult:
     """Make the result of a call.
 
     Args:
         server: the server.
         tool: what was called.
-        answer: of the server.
+        answer: of the server, as the protocol has it.
         context: of the call.
     """
-    blocks = [each.model_dump(by_alias=True, exclude_none=True, mode="json") for each in answer.content]
+    blocks: list[dict[str, Any]] = answer["content"]
     parts, pictures = await content_parts(server, blocks, context)
     text = "\n\n".join(parts)
-    if answer.is_error:
+    if answer.get("isError"):
         return ToolResult.error(
             "execution_error", text or f"The MCP server {server.name} says no more than that it failed."
         )
-    structured = answer.structured_content
+    structured = answer.get("structuredContent")
     if structured is None:
         return ToolResult.success(await shown_text(server, text, context), pictures)
-    note = await run_in_thread(lambda: _misfit(tool, structured))
+    note = [] if tool.output_schema is None else await run_in_thread(lambda: _misfit(tool, structured))
     others = [part for part, block in zip(parts, blocks, strict=True) if block.get("type") != "text"]
     if note or others:
         written = json.dumps(structured, ensure_ascii=False)
@@ -110,8 +109,7 @@ def _link(block: dict[str, Any]) -> str:
 
 def _misfit(tool: KnownTool, structured: Any) -> list[str]:
     """Say that a structured result does not fit the schema that the server gave for it."""
-    if tool.output_schema is None:
-        return []
+    assert tool.output_schema is not None
     try:
         faults = foreign_faults({"type": "object", **tool.output_schema}, structured)
     except Exception as error:  # noqa: BLE001  # a foreign schema; the result counts nevertheless
