@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from datetime import datetime, timedelta
+from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import case, delete, func, select, tuple_, update
 
-from oneclaw_scheduled_tasks.rows import run_from_row, to_milliseconds, to_moment
+from oneclaw_scheduled_tasks.rows import run_from_row, to_column, to_milliseconds, to_moment
 from oneclaw_scheduled_tasks.tables import runs, tasks, workers
 from oneclaw_scheduled_tasks.task import WITH_RESULT, OverlapPolicy, Run, RunStatus
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
+    from datetime import datetime
 
     from sqlalchemy import Connection, Select
 
@@ -255,10 +256,7 @@ def change_run(connection: Connection, run_id: str, worker: str, columns: Mappin
     Returns:
         Whether it is still this worker's.
     """
-    values = {
-        key: to_milliseconds(value) if isinstance(value, datetime) else str(value) if key == "status" else value
-        for key, value in columns.items()
-    }
+    values = {key: to_column(value) for key, value in columns.items()}
     statement = update(runs).where(
         runs.c.id == run_id, runs.c.worker == worker, runs.c.status == str(RunStatus.RUNNING)
     )

@@ -10,7 +10,7 @@ from sqlalchemy import delete, func, insert, or_, select, update
 
 from oneclaw_core import NotFoundError, UsageError
 from oneclaw_scheduled_tasks.missed import Due, MissedPolicy, due
-from oneclaw_scheduled_tasks.rows import run_from_row, run_to_row, task_from_row, task_to_row, to_milliseconds
+from oneclaw_scheduled_tasks.rows import run_from_row, task_from_row, to_milliseconds, to_row
 from oneclaw_scheduled_tasks.stored_runs import has_unfinished, stop_runs
 from oneclaw_scheduled_tasks.tables import runs, tasks
 from oneclaw_scheduled_tasks.task import OverlapPolicy, Run, RunStatus, Task, run_id
@@ -34,7 +34,7 @@ REPLACED = "it was stopped when the next one was due, as the task's overlap says
 
 def add_task(connection: Connection, task: Task) -> None:
     """Store a new task."""
-    connection.execute(insert(tasks).values(task_to_row(task)))
+    connection.execute(insert(tasks).values(to_row(task)))
 
 
 def change_task(connection: Connection, before: Task, after: Task) -> None:
@@ -43,7 +43,7 @@ def change_task(connection: Connection, before: Task, after: Task) -> None:
     Raises:
         NotFoundError: it is gone.
     """
-    old, new = task_to_row(before), task_to_row(after)
+    old, new = to_row(before), to_row(after)
     row = {name: value for name, value in new.items() if value != old[name]}
     if "planned_at" in row:
         # A worker may have gone by the old schedule meanwhile.
@@ -300,11 +300,11 @@ def add_run(connection: Connection, run: Run) -> bool:
     if connection.dialect.name == "postgresql":
         from sqlalchemy.dialects import postgresql
 
-        statement: Any = postgresql.insert(runs).values(run_to_row(run)).on_conflict_do_nothing()
+        statement: Any = postgresql.insert(runs).values(to_row(run)).on_conflict_do_nothing()
     else:
         from sqlalchemy.dialects import sqlite
 
-        statement = sqlite.insert(runs).values(run_to_row(run)).on_conflict_do_nothing()
+        statement = sqlite.insert(runs).values(to_row(run)).on_conflict_do_nothing()
     return bool(connection.execute(statement).rowcount)
 
 

@@ -279,6 +279,35 @@ class Run:
         return max(0.0, (self.ended_at - self.started_at).total_seconds())
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WorkerState:
+    """A worker as the others see it.
+
+    Attributes:
+        id: made anew by each process.
+        host: the machine's name.
+        pid: of the process.
+        version: of this package.
+        concurrency: how many runs it does at a time.
+        started_at: when it began, by its own clock.
+        beats: counts up as long as it lives; others watch it by clocks of their own.
+        beat_at: the time of the last one, by its own clock.
+        is_stopping: whether it takes no more runs.
+        running: how many runs it does now.
+    """
+
+    id: str
+    host: str
+    pid: int
+    version: str
+    concurrency: int
+    started_at: datetime
+    beats: int
+    beat_at: datetime
+    is_stopping: bool = False
+    running: int = 0
+
+
 def run_id(task_id: str, scheduled_at: datetime) -> str:
     """The id of the run of an occurrence, the same for every worker that finds it due."""
     return f"{task_id}-{scheduled_at.astimezone(UTC):%Y%m%dT%H%M%SZ}"

@@ -26,7 +26,7 @@ from oneclaw_scheduled_tasks.doing import Doing
 from oneclaw_scheduled_tasks.engine import Engine, HandedBack
 from oneclaw_scheduled_tasks.liveness import BEAT_SECONDS, DEAD_SECONDS, Watch
 from oneclaw_scheduled_tasks.planner import Planner
-from oneclaw_scheduled_tasks.stored_workers import WorkerState
+from oneclaw_scheduled_tasks.task import WorkerState
 from oneclaw_scheduled_tasks.triggers import Watchers
 
 if TYPE_CHECKING:
