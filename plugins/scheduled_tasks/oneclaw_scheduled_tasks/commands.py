@@ -14,8 +14,7 @@ from oneclaw_core.cli import is_terminal, json_option, print_json, print_table, 
 from oneclaw_scheduled_tasks.command_options import (
     read_words,
     refuse_no_schedule,
-    run_options,
-    schedule_options,
+    task_options,
 )
 
 if TYPE_CHECKING:
@@ -49,8 +48,7 @@ def _dead_after_option(help_text: str) -> Callable[[Decorated], Decorated]:
 @tasks.command("add")
 @click.argument("name")
 @click.argument("prompt")
-@schedule_options
-@run_options
+@task_options
 @json_option
 def add(name: str, prompt: str, as_json: bool, **options: Any) -> None:
     """Schedule the task NAME.
@@ -168,8 +166,7 @@ def show(task_id: str, as_json: bool) -> None:
 @click.argument("task_id")
 @click.option("--name", help="Another name.")
 @click.option("--prompt", help="Something else to do.")
-@schedule_options
-@run_options
+@task_options
 def edit(task_id: str, name: str | None, prompt: str | None, **options: Any) -> None:
     """Change what the options give of the task TASK_ID."""
     _change(task_id, read_words(options, name=name, prompt=prompt))

@@ -84,10 +84,10 @@ class Occurrences:
         if self._follows_clock:
             # In the first of two equal hours, earlier wall times lie ahead, too.
             earliest = wall - max(timedelta(), self._both_instants(wall)[-1] - moment)
-            walls = self._walls_after(earliest)
+            walls = self._walls(earliest, is_forward=True)
             return next((each for each in self._as_shown(walls, is_forward=True) if each > moment), None)
         # No wall time up to the moment's own can give a later instant.
-        for each in self._walls_after(wall):
+        for each in self._walls(wall, is_forward=True):
             instant = self.instant(each)
             if instant > moment:
                 return instant
@@ -103,10 +103,10 @@ class Occurrences:
         # In the second of two equal hours, later wall times lie before the moment, too.
         latest = wall + max(timedelta(), moment - self.instant(wall))
         if self._follows_clock:
-            walls = self._walls_until(latest)
+            walls = self._walls(latest, is_forward=False)
             yield from (each for each in self._as_shown(walls, is_forward=False) if each <= moment)
             return
-        for each in self._walls_until(latest):
+        for each in self._walls(latest, is_forward=False):
             instant = self.instant(each)
             if instant <= moment:
                 yield instant
@@ -165,36 +165,20 @@ class Occurrences:
                 early = middle
         return (late + timedelta(milliseconds=500)).replace(microsecond=0)
 
-    def _walls_after(self, wall: datetime) -> Iterator[datetime]:
-        schedule = self._schedule
-        if isinstance(schedule, Cron):
-            yield from _cron_walls(schedule.expression, wall, is_forward=True)
-        elif isinstance(schedule, OneTime):
-            yield from _one_time_walls(schedule)
-        elif isinstance(schedule, Daily | Weekly):
-            day = wall.date()
-            while day <= LAST_DAY:
-                if isinstance(schedule, Daily) or day.weekday() == schedule.weekday:
-                    yield datetime.combine(day, time(schedule.hour, schedule.minute))
-                day += _DAY
-
-    def _walls_until(self, wall: datetime) -> Iterator[datetime]:
-        schedule = self._schedule
-        if isinstance(schedule, Cron):
-            yield from _cron_walls(schedule.expression, wall, is_forward=False)
-        elif isinstance(schedule, OneTime):
-            yield from _one_time_walls(schedule)
-        elif isinstance(schedule, Daily | Weekly):
-            day = wall.date()
-            while day >= FIRST_DAY:
-                if isinstance(schedule, Daily) or day.weekday() == schedule.weekday:
-                    yield datetime.combine(day, time(schedule.hour, schedule.minute))
-                day -= _DAY
-
-
-def _one_time_walls(schedule: OneTime) -> Iterator[datetime]:
-    if FIRST_DAY <= schedule.day <= LAST_DAY:
-        yield datetime.combine(schedule.day, time(schedule.hour, schedule.minute))
+    def _walls(self, wall: datetime, *, is_forward: bool) -> Iterator[datetime]:
+        """Give the wall-clock times from one on, or back from one, that one included."""
+        match self._schedule:
+            case OneTime(day, hour, minute):
+                return iter([datetime.combine(day, time(hour, minute))] if FIRST_DAY <= day <= LAST_DAY else [])
+            case Daily(hour, minute):
+                expression = f"{minute} {hour} * * *"
+            case Weekly(weekday, hour, minute):
+                expression = f"{minute} {hour} * * {(weekday + 1) % 7}"
+            case Cron(expression):
+                pass
+            case _:
+                return iter(())
+        return _cron_walls(expression, wall, is_forward=is_forward)
 
 
 def _cron_walls(expression: str, wall: datetime, *, is_forward: bool) -> Iterator[datetime]:

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
 
     from oneclaw_core import ToolContext
+    from oneclaw_scheduled_tasks.service import TaskWords
     from oneclaw_scheduled_tasks.task import Run, Task
 
 WRITE_PERMISSION = "tasks.write"
@@ -56,50 +57,12 @@ def _answering(
 
 
 @_answering("creation_failed")
-async def schedule_task(
-    name: str,
-    prompt: str,
-    schedule_type: str,
-    hour: int | None = None,
-    minute: int | None = None,
-    day_of_week: str | None = None,
-    date: str | None = None,
-    cron: str | None = None,
-    interval_minutes: int | None = None,
-    time_zone: str | None = None,
-    end_date: str | None = None,
-    missed: str | None = None,
-    agent: str | None = None,
-    model: str | None = None,
-    tool_groups: list[str] | None = None,
-    *,
-    context: ToolContext,
-) -> str:
+async def schedule_task(*, context: ToolContext, **given: Any) -> str:
     """Have an agent do something later, once or again and again."""
     from oneclaw_scheduled_tasks.limits import limited
-    from oneclaw_scheduled_tasks.schedules import ScheduleWords
-    from oneclaw_scheduled_tasks.service import TaskService, TaskWords
+    from oneclaw_scheduled_tasks.service import TaskService
 
-    when = ScheduleWords(
-        schedule_type=schedule_type,
-        hour=hour,
-        minute=minute,
-        day_of_week=day_of_week,
-        date=date,
-        cron=cron,
-        interval_minutes=interval_minutes,
-    )
-    words = TaskWords(
-        name=name,
-        prompt=prompt,
-        when=when,
-        time_zone=time_zone,
-        end_date=end_date,
-        missed=missed,
-        agent=agent,
-        model=model,
-        tool_groups=None if tool_groups is None else tuple(tool_groups),
-    )
+    words = _words(given)
     async with TaskService.open(context.services) as service:
         task = await service.new(await limited(words, context, service))
         await context.ask_permission(
@@ -143,46 +106,12 @@ async def run_scheduled_task(task_id: str, *, context: ToolContext) -> str:
 
 
 @_answering("update_failed")
-async def update_scheduled_task(
-    task_id: str,
-    name: str | None = None,
-    prompt: str | None = None,
-    schedule_type: str | None = None,
-    hour: int | None = None,
-    minute: int | None = None,
-    day_of_week: str | None = None,
-    date: str | None = None,
-    cron: str | None = None,
-    interval_minutes: int | None = None,
-    time_zone: str | None = None,
-    end_date: str | None = None,
-    missed: str | None = None,
-    enabled: bool | None = None,
-    *,
-    context: ToolContext,
-) -> str:
+async def update_scheduled_task(task_id: str, *, context: ToolContext, **given: Any) -> str:
     """Change what is given of a task."""
     from oneclaw_scheduled_tasks.limits import check_change
-    from oneclaw_scheduled_tasks.schedules import ScheduleWords
-    from oneclaw_scheduled_tasks.service import TaskService, TaskWords
+    from oneclaw_scheduled_tasks.service import TaskService
 
-    words = TaskWords(
-        name=name,
-        prompt=prompt,
-        when=ScheduleWords(
-            schedule_type=schedule_type,
-            hour=hour,
-            minute=minute,
-            day_of_week=day_of_week,
-            date=date,
-            cron=cron,
-            interval_minutes=interval_minutes,
-        ),
-        time_zone=time_zone,
-        end_date=end_date,
-        missed=missed,
-        is_enabled=enabled,
-    )
+    words = _words(given)
     async with TaskService.open(context.services) as service:
         before, after = await service.changed(task_id, words)
         # As in schedule_task: what it says would be done with other tools.
@@ -211,6 +140,23 @@ async def delete_scheduled_task(task_id: str, *, context: ToolContext) -> str:
         )
         await service.delete(task.id)
     return f"Task '{task.name}' and the log of its runs are deleted."
+
+
+def _words(given: dict[str, Any]) -> TaskWords:
+    """Read the arguments of a tool; the manifest has checked their names and types."""
+    from dataclasses import fields
+
+    from oneclaw_scheduled_tasks.schedules import ScheduleWords
+    from oneclaw_scheduled_tasks.service import TaskWords
+
+    about_time = {each.name for each in fields(ScheduleWords)}
+    when = ScheduleWords(**{key: value for key, value in given.items() if key in about_time})
+    others = {key: value for key, value in given.items() if key not in about_time}
+    if "enabled" in others:
+        others["is_enabled"] = others.pop("enabled")
+    if others.get("tool_groups") is not None:
+        others["tool_groups"] = tuple(others["tool_groups"])
+    return TaskWords(when=when, **others)
 
 
 def describe_changes(before: Task, after: Task, *, is_whole: bool = False) -> list[str]:
