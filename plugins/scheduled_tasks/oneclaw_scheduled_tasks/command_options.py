@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
+
+from oneclaw_core import UsageError
+from oneclaw_scheduled_tasks.schedules import ScheduleWords
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -81,13 +85,7 @@ def task_options(command: Decorated) -> Decorated:
 
 
 def read_words(options: dict[str, Any], *, name: str | None, prompt: str | None) -> TaskWords:
-    """Make of the options of :func:`task_options` what they say of a task.
-
-    Raises:
-        UsageError: they do not go together, or one is no number or time.
-    """
-    from dataclasses import fields
-
+    """Make of the options of :func:`task_options` what they say of a task."""
     from oneclaw_scheduled_tasks.service import TaskWords
 
     given = {each.name: options[each.name] for each in fields(TaskWords) if each.name in options}
@@ -97,9 +95,6 @@ def read_words(options: dict[str, Any], *, name: str | None, prompt: str | None)
 
 
 def _when(options: dict[str, Any]) -> Any:
-    from oneclaw_core import UsageError
-    from oneclaw_scheduled_tasks.schedules import ScheduleWords
-
     at, per_day = options["at"], options["per_day"]
     parameters = tuple(_parameter(each) for each in options["parameters"]) or None
     names = {"date": "--date", "day": "--day", "cron": "--cron", "every": "--every", "trigger": "--on"}
@@ -126,8 +121,6 @@ def _when(options: dict[str, Any]) -> Any:
 
 
 def _parameter(text: str) -> tuple[str, str]:
-    from oneclaw_core import UsageError
-
     name, sign, value = text.partition("=")
     if not sign:
         raise UsageError(f"--with must be NAME=VALUE, not {text[:100]!r}")
@@ -135,9 +128,6 @@ def _parameter(text: str) -> tuple[str, str]:
 
 
 def _interval(text: str) -> Any:
-    from oneclaw_core import UsageError
-    from oneclaw_scheduled_tasks.schedules import ScheduleWords
-
     number = text.strip().removesuffix("s")
     if not (number.isascii() and number.isdigit() and len(number) <= 9):
         raise UsageError(f"--every must be a number of minutes, or of seconds as in 90s, not {text[:50]!r}")
@@ -147,13 +137,7 @@ def _interval(text: str) -> Any:
 
 
 def refuse_no_schedule(options: dict[str, Any]) -> None:
-    """Refuse options that do not say when.
-
-    Raises:
-        UsageError: they do not.
-    """
-    from oneclaw_core import UsageError
-
+    """Refuse options that do not say when."""
     if all(options[name] is None for name in ("at", "date", "day", "cron", "every", "trigger")):
         raise UsageError(
             "say when: --at HH:MM (alone, every day; with --date or --day), --every MINUTES, --cron, or --on TRIGGER"
@@ -161,8 +145,6 @@ def refuse_no_schedule(options: dict[str, Any]) -> None:
 
 
 def _time_of_day(text: str) -> tuple[int, int]:
-    from oneclaw_core import UsageError
-
     hour, colon, minute = text.strip().partition(":")
     if not (colon and hour.isascii() and hour.isdigit() and minute.isascii() and minute.isdigit() and len(minute) == 2):
         raise UsageError(f"--at must be a time of day as HH:MM, not {text[:50]!r}")

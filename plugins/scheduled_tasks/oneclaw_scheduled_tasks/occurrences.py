@@ -29,11 +29,7 @@ _SECOND = timedelta(seconds=1)
 class Occurrences:
     """When a task is due.
 
-    Args:
-        schedule: by the wall clock.
-        zone: whose wall clock.
-        anchor: where intervals are counted from.
-        last_day: the last day in the zone on which it is due, ``None`` for no end.
+    Intervals are counted from ``anchor``; ``last_day`` is a day in the zone.
     """
 
     def __init__(self, schedule: Schedule, zone: ZoneInfo, anchor: datetime, last_day: date | None = None) -> None:
@@ -48,13 +44,7 @@ class Occurrences:
         return found if found is not None and self._is_before_end(found) else None
 
     def latest_until(self, moment: datetime, limit: int, since: datetime | None = None) -> list[datetime]:
-        """The last instants up to a moment, that one included, in their order and in UTC.
-
-        Args:
-            moment: the latest possible one.
-            limit: how many at most.
-            since: the earliest possible one, ``None`` for any.
-        """
+        """The last instants up to a moment, that one included, in their order and in UTC."""
         found: list[datetime] = []
         latest = moment.astimezone(UTC)
         if self._last_day is not None and FIRST_DAY < self._last_day < LAST_DAY:
@@ -145,11 +135,7 @@ class Occurrences:
         return moment.astimezone(self._zone).replace(tzinfo=None, fold=0)
 
     def instant(self, wall: datetime) -> datetime:
-        """The instant that a wall-clock time means, in UTC.
-
-        Args:
-            wall: without a time zone.
-        """
+        """The instant that a wall-clock time means, in UTC."""
         first = wall.replace(tzinfo=self._zone, fold=0).astimezone(UTC)
         if first.astimezone(self._zone).replace(tzinfo=None) == wall:
             return first

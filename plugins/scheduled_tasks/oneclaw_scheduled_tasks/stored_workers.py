@@ -25,11 +25,7 @@ def add_worker(connection: Connection, worker: WorkerState) -> None:
 
 
 def beat(connection: Connection, worker_id: str, now: datetime, *, is_stopping: bool) -> bool:
-    """Say that a worker lives.
-
-    Returns:
-        Whether the others still count on it.
-    """
+    """Say that a worker lives."""
     statement = update(workers).where(workers.c.id == worker_id)
     return bool(
         connection.execute(

@@ -5,10 +5,10 @@ from __future__ import annotations
 import hashlib
 import math
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, timedelta
 from enum import StrEnum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from oneclaw_core import UsageError
 from oneclaw_scheduled_tasks.missed import MissedPolicy
@@ -157,11 +157,7 @@ class Task:
         return occurrence + timedelta(seconds=int.from_bytes(digest[:8]) % (self.jitter_seconds + 1))
 
     def retry_delay(self, attempt: int) -> timedelta:
-        """Return the pause after a failed attempt.
-
-        Args:
-            attempt: its number, from 1.
-        """
+        """Return the pause after a failed attempt."""
         return timedelta(seconds=min(self.retry_delay_seconds * 2 ** (attempt - 1), _MOST_DELAY_SECONDS))
 
     def local_text(self, moment: datetime | None) -> str:
@@ -266,6 +262,11 @@ class Run:
     is_read: bool = False
     event: str | None = None
 
+    def not_run(self, now: datetime, status: RunStatus, reason: str) -> Run:
+        """Return the run as one that was skipped or missed, which there is nothing to do about."""
+        ended: dict[str, Any] = {"is_queued": True, "is_delivered": True, "is_read": True, "ended_at": now}
+        return replace(self, status=status, error=reason, **ended)
+
     @property
     def makes_up(self) -> bool:
         """True if somebody asked for the run of an occurrence."""
@@ -281,20 +282,7 @@ class Run:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WorkerState:
-    """A worker as the others see it.
-
-    Attributes:
-        id: made anew by each process.
-        host: the machine's name.
-        pid: of the process.
-        version: of this package.
-        concurrency: how many runs it does at a time.
-        started_at: when it began, by its own clock.
-        beats: counts up as long as it lives; others watch it by clocks of their own.
-        beat_at: the time of the last one, by its own clock.
-        is_stopping: whether it takes no more runs.
-        running: how many runs it does now.
-    """
+    """A worker as the others see it."""
 
     id: str
     host: str

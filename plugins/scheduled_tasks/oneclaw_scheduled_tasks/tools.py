@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
 from functools import wraps
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any, ParamSpec
 
 from oneclaw_core import NotFoundError, OneClawError, PermissionDeniedError, ToolResult, UsageError
+from oneclaw_scheduled_tasks.limits import check_change, limited
+from oneclaw_scheduled_tasks.schedules import ScheduleWords
+from oneclaw_scheduled_tasks.service import TaskRefusedError, TaskService, TaskWords
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
 
     from oneclaw_core import ToolContext
-    from oneclaw_scheduled_tasks.service import TaskWords
     from oneclaw_scheduled_tasks.task import Run, Task
 
 WRITE_PERMISSION = "tasks.write"
@@ -28,16 +31,12 @@ def _answering(
 ) -> Callable[[Callable[Parameters, Awaitable[str]]], Callable[Parameters, Awaitable[ToolResult]]]:
     """Turn errors into error types.
 
-    Args:
-        failure: for what cannot be.
-        unknown: where there is no such task.
+    ``unknown`` is the error type where there is no such task, ``failure`` that of all other faults.
     """
 
     def decorate(tool: Callable[Parameters, Awaitable[str]]) -> Callable[Parameters, Awaitable[ToolResult]]:
         @wraps(tool)
         async def answered(*args: Parameters.args, **kwargs: Parameters.kwargs) -> ToolResult:
-            from oneclaw_scheduled_tasks.service import TaskRefusedError
-
             try:
                 return ToolResult.success(await tool(*args, **kwargs))
             except PermissionDeniedError:
@@ -59,9 +58,6 @@ def _answering(
 @_answering("creation_failed")
 async def schedule_task(*, context: ToolContext, **given: Any) -> str:
     """Have an agent do something later, once or again and again."""
-    from oneclaw_scheduled_tasks.limits import limited
-    from oneclaw_scheduled_tasks.service import TaskService
-
     words = _words(given)
     async with TaskService.open(context.services) as service:
         task = await service.new(await limited(words, context, service))
@@ -80,8 +76,6 @@ async def schedule_task(*, context: ToolContext, **given: Any) -> str:
 @_answering("execution_error")
 async def list_scheduled_tasks(offset: int = 0, *, context: ToolContext) -> str:
     """List the tasks, the newest first, as many as the model is shown."""
-    from oneclaw_scheduled_tasks.service import TaskService
-
     async with TaskService.open(context.services) as service:
         found = await service.list_all()
     if not found:
@@ -94,8 +88,6 @@ async def list_scheduled_tasks(offset: int = 0, *, context: ToolContext) -> str:
 @_answering("run_failed", unknown="run_failed")
 async def run_scheduled_task(task_id: str, *, context: ToolContext) -> str:
     """Have a task run now, whatever its schedule."""
-    from oneclaw_scheduled_tasks.service import TaskService
-
     async with TaskService.open(context.services) as service:
         task = await service.get(task_id)
         await context.ask_permission(
@@ -108,9 +100,6 @@ async def run_scheduled_task(task_id: str, *, context: ToolContext) -> str:
 @_answering("update_failed")
 async def update_scheduled_task(task_id: str, *, context: ToolContext, **given: Any) -> str:
     """Change what is given of a task."""
-    from oneclaw_scheduled_tasks.limits import check_change
-    from oneclaw_scheduled_tasks.service import TaskService
-
     words = _words(given)
     async with TaskService.open(context.services) as service:
         before, after = await service.changed(task_id, words)
@@ -131,8 +120,6 @@ async def update_scheduled_task(task_id: str, *, context: ToolContext, **given: 
 @_answering("deletion_failed")
 async def delete_scheduled_task(task_id: str, *, context: ToolContext) -> str:
     """Delete a task with the log of its runs."""
-    from oneclaw_scheduled_tasks.service import TaskService
-
     async with TaskService.open(context.services) as service:
         task = await service.get(task_id)
         await context.ask_permission(
@@ -144,11 +131,6 @@ async def delete_scheduled_task(task_id: str, *, context: ToolContext) -> str:
 
 def _words(given: dict[str, Any]) -> TaskWords:
     """Read the arguments of a tool; the manifest has checked their names and types."""
-    from dataclasses import fields
-
-    from oneclaw_scheduled_tasks.schedules import ScheduleWords
-    from oneclaw_scheduled_tasks.service import TaskWords
-
     about_time = {each.name for each in fields(ScheduleWords)}
     when = ScheduleWords(**{key: value for key, value in given.items() if key in about_time})
     others = {key: value for key, value in given.items() if key not in about_time}
@@ -160,13 +142,7 @@ def _words(given: dict[str, Any]) -> TaskWords:
 
 
 def describe_changes(before: Task, after: Task, *, is_whole: bool = False) -> list[str]:
-    """Say what differs between two states of a task, each part as ``what: before -> after``.
-
-    Args:
-        before: the task as it was.
-        after: the task as it is to be.
-        is_whole: show all of what is new, however long.
-    """
+    """Say what differs between two states of a task, each part as ``what: before -> after``."""
     shown: list[tuple[str, Any, Any]] = [("schedule", before.schedule_text, after.schedule_text)]
     for key in (
         "name", "prompt", "agent", "model", "missed", "catch_up_seconds", "jitter_seconds", "overlap", "retries",
