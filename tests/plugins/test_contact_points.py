@@ -44,6 +44,10 @@ async def take_word(context, parameters, request, fire):
     return WebResponse.json({"started": await fire(f"{parameters['what']}: {request.text()}")})
 
 
+async def fail(context, parameters, fire):
+    raise ValueError("broken")
+
+
 class Plugin:
     @hookimpl
     def register_channels(self, register):
@@ -59,6 +63,7 @@ class Plugin:
         register("counted", three_times, help="fires three times", parameters={"what": "a word"}, required=["what"])
         functions = {"set_up": f"{__name__}:choose_word", "take_request": f"{__name__}:take_word"}
         register("asked", three_times, help="is asked", parameters={"what": "a word"}, **functions)
+        register("broken", fail)
 
 
 class Host:
@@ -160,11 +165,13 @@ def test_a_trigger_completes_its_parameters_and_answers_requests(run):
         return text == "word: hello"
 
     async def work(host, claw):
-        with pytest.raises(NotFoundError, match="no trigger 'rung'; plugins have registered: asked, counted"):
+        with pytest.raises(NotFoundError, match="no trigger 'rung'; plugins have registered: asked, broken, counted"):
             claw.services.trigger("rung")
         with pytest.raises(NotFoundError, match=r"no trigger 'mail_received'; it needs the plugin triggers, "):
             claw.services.trigger("mail_received")
         assert claw.services.trigger("counted").set_up is None
+        with pytest.raises(PluginError, match=r"Plugin.*trigger broken.*ValueError"):
+            await claw.services.trigger("broken").run({}, fire)
         for services in (claw.services, claw.services.for_other_loop()):
             trigger = services.trigger("asked")
             made = await trigger.set_up({})
@@ -205,7 +212,7 @@ def test_requests_and_responses_cannot_be_changed():
 def test_other_plugins_work_with_a_trigger(run):
     async def work(host, claw):
         trigger = claw.services.trigger("counted")
-        assert [each.name for each in claw.services.triggers()] == ["asked", "counted"]
+        assert [each.name for each in claw.services.triggers()] == ["broken", "asked", "counted"]
         across = claw.services.for_other_loop().trigger("counted")
         texts = []
 

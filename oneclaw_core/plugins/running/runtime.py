@@ -259,7 +259,13 @@ class Plugins:
     async def _call(self, registration: Registration, *arguments: Any) -> Any:
         context = await self.context_of(registration.plugin)
         target = await self.object_of(registration)
-        return await target(context, *arguments)
+        try:
+            return await target(context, *arguments)
+        except OneClawError:
+            raise
+        except Exception as error:
+            what = f"trigger {registration.name}"
+            raise HookError(registration.plugin, what, f"raised {describe_error(error)}") from error
 
     async def before_turn(self, turn: TurnInfo) -> Verdict | None:
         """Ask the gates whether a turn may begin; ``None`` if it may."""

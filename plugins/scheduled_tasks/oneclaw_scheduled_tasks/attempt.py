@@ -65,12 +65,6 @@ class Outcome:
 async def attempt(app: OneClaw, task: Task, run: Run, record: Callable[..., Awaitable[None]]) -> Outcome:
     """Have the agent do the task.
 
-    Args:
-        app: a home in which no one is asked for permissions.
-        task: what is to be done.
-        run: as it was before this attempt.
-        record: stores columns of the run.
-
     Raises:
         asyncio.CancelledError: the worker stops; the session can be taken up.
         StoreError: the database is out of reach; the same.
@@ -126,11 +120,7 @@ class Done:
 
 
 def done_in(messages: Sequence[Message]) -> Done:
-    """Read from a history what has been done; loading tool groups is nothing.
-
-    Args:
-        messages: of the run's session, all of them.
-    """
+    """Read from a history what has been done; loading tool groups is nothing."""
     calls = {
         each.tool_call_id: each.tool_name or ""
         for each in messages
@@ -146,12 +136,7 @@ def done_in(messages: Sequence[Message]) -> Done:
 
 
 def message_to_send(task: Task, done: Done) -> str:
-    """Choose what the agent is sent: the task itself as long as nothing of it is done, else to go on.
-
-    Args:
-        task: which.
-        done: in the run's session.
-    """
+    """Choose what the agent is sent: the task itself as long as nothing of it is done, else to go on."""
     if not done.is_begun and (task.repeats_calls or not done.cut_off):
         return task.prompt
     return CONTINUATION_WITH_REPEATS if task.repeats_calls else CONTINUATION

@@ -27,13 +27,7 @@ _FORMS = ("%Y-%m-%d", "%Y-%m-%dT%H:%M", "%Y-%m-%d %H:%M")
 def read_moment(text: str, task: Task, *, is_end: bool = False) -> datetime:
     """Read a day or a time by the wall clock of a task; of a day, its beginning.
 
-    Args:
-        text: ``YYYY-MM-DD``, with or without ``HH:MM``.
-        task: whose time zone counts.
-        is_end: True for the end of a day, and of a minute.
-
-    Raises:
-        UsageError: it is neither.
+    It is ``YYYY-MM-DD``, with or without ``HH:MM``. With ``is_end``, it is the end of the day or minute.
     """
     for form in _FORMS:
         try:
@@ -50,11 +44,7 @@ def read_moment(text: str, task: Task, *, is_end: bool = False) -> datetime:
 
 
 def occurrences_between(task: Task, first: datetime, last: datetime) -> list[datetime]:
-    """List when a task was due from a moment to another one, both included.
-
-    Raises:
-        UsageError: there are more than can be made up for at once.
-    """
+    """List when a task was due from a moment to another one, both included."""
     found: list[datetime] = []
     moment = first - timedelta(microseconds=1)
     while (due := task.next_after(moment)) is not None and due <= last:
@@ -75,17 +65,7 @@ def not_done(connection: Connection, task: Task, moments: Sequence[datetime]) ->
 
 
 def make_up(connection: Connection, task: Task, moments: Sequence[datetime], now: datetime) -> list[Run]:
-    """Make the runs of occurrences that are not done.
-
-    Args:
-        connection: of the transaction.
-        task: whose.
-        moments: the occurrences.
-        now: the time.
-
-    Returns:
-        The runs that were made.
-    """
+    """Make the runs of occurrences that are not done."""
     to_do = not_done(connection, task, moments)
     connection.execute(delete(runs).where(runs.c.id.in_([run_id(task.id, at) for at in to_do])))
     made = [

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from oneclaw_core import UsageError
 from oneclaw_core.tools import grant_in_words
 from oneclaw_scheduled_tasks.inbox import IN_A_CHAT, result_text
-from oneclaw_scheduled_tasks.service import TaskService, TaskWords, find_task
+from oneclaw_scheduled_tasks.service import TaskService, find_task
 
 if TYPE_CHECKING:
     from oneclaw_core import ChatCommandContext
@@ -53,8 +53,7 @@ async def tasks_command(context: ChatCommandContext, rest: str) -> str:
         task = await service.get(await find_task(context.services, wanted) or wanted)
         if verb == "run":
             return f"run {(await service.run(task.id)).id} waits for a worker"
-        await service.store_change(*await service.changed(task.id, TaskWords(is_enabled=verb == "resume")))
-        stopped = await service.stop_task(task.id) if verb == "pause" else []
+        stopped = await service.set_enabled(task.id, is_enabled=verb == "resume")
         lines = [f"task {task.name} is {'enabled' if verb == 'resume' else 'paused'}"]
         return "\n".join([*lines, *(f"run {each.id} is stopped" for each in stopped)])
 

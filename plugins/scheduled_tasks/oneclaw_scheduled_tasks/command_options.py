@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
+
+from oneclaw_core import UsageError
+from oneclaw_scheduled_tasks.schedules import ScheduleWords
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -17,107 +21,71 @@ MISSED = ("run_once", "skip", "all")
 OVERLAP = ("skip", "queue", "allow", "cancel_previous")
 
 
-def schedule_options(command: Decorated) -> Decorated:
-    """Add the options that say when a task is done."""
-    for option in reversed(
-        (
-            click.option("--at", metavar="HH:MM", help="The time of day, for one_time, daily and weekly."),
-            click.option("--date", metavar="YYYY-MM-DD", help="Once, on this day."),
-            click.option("--day", metavar="WEEKDAY", help="Every week, on this day."),
-            click.option(
-                "--cron", metavar="'M H D M W'", help="By a cron expression; a sixth field before is the second."
-            ),
-            click.option("--on", "trigger", metavar="TRIGGER", help="Not by the clock, but when something happens."),
-            click.option(
-                "--with",
-                "parameters",
-                metavar="NAME=VALUE",
-                multiple=True,
-                help="A parameter of the trigger; may be repeated.",
-            ),
-            click.option("--per-day", metavar="NUMBER", type=int, help="How often a trigger may start it a day: 24."),
-            click.option("--every", metavar="MINUTES", help="Every so many minutes, or seconds as in 90s."),
-            click.option("--time-zone", metavar="ZONE", help="An IANA name; by default the machine's."),
-            click.option("--until", "end_date", metavar="YYYY-MM-DD", help="The last day; '' for no end."),
-            click.option("--missed", type=click.Choice(MISSED), help="What to do about runs that no one did in time."),
-            click.option(
-                "--catch-up",
-                "catch_up_seconds",
-                metavar="SECONDS",
-                type=int,
-                help="How old a missed run may be to be made up for.",
-            ),
-            click.option(
-                "--jitter",
-                "jitter_seconds",
-                metavar="SECONDS",
-                type=int,
-                help="Begin up to so much later, to spread load.",
-            ),
-            click.option(
-                "--overlap",
-                type=click.Choice(OVERLAP),
-                help="What to do when a run is due and the one before has not ended; by default skip it.",
-            ),
-        )
-    ):
-        command = option(command)
-    return command
+# The option, the field of TaskWords or None for the option's name, its metavar or choices, its type, its help.
+_SCHEDULE = (
+    ("--at", None, "HH:MM", str, "The time of day, for one_time, daily and weekly."),
+    ("--date", None, "YYYY-MM-DD", str, "Once, on this day."),
+    ("--day", None, "WEEKDAY", str, "Every week, on this day."),
+    ("--cron", None, "'M H D M W'", str, "By a cron expression; a sixth field before is the second."),
+    ("--on", "trigger", "TRIGGER", str, "Not by the clock, but when something happens."),
+    ("--with", "parameters", "NAME=VALUE", tuple, "A parameter of the trigger; may be repeated."),
+    ("--per-day", None, "NUMBER", int, "How often a trigger may start it a day: 24."),
+    ("--every", None, "MINUTES", str, "Every so many minutes, or seconds as in 90s."),
+    ("--time-zone", None, "ZONE", str, "An IANA name; by default the machine's."),
+    ("--until", "end_date", "YYYY-MM-DD", str, "The last day; '' for no end."),
+    ("--missed", None, MISSED, str, "What to do about runs that no one did in time."),
+    ("--catch-up", "catch_up_seconds", "SECONDS", int, "How old a missed run may be to be made up for."),
+    ("--jitter", "jitter_seconds", "SECONDS", int, "Begin up to so much later, to spread load."),
+    (
+        "--overlap",
+        None,
+        OVERLAP,
+        str,
+        "What to do when one is due and the one before has not ended; by default skip it.",
+    ),
+)
+_RUN = (
+    ("--agent", None, "NAME", str, "The agent; by default the General Assistant."),
+    ("--model", None, "PROVIDER/MODEL", str, "The model; '' for the agent's."),
+    (
+        "--group", "tool_groups", "NAME", tuple,
+        "A tool group that runs begin with, and no other; may be repeated; '*' for all, '' for none.",
+    ),
+    ("--retries", None, "NUMBER", int, "How often a run that failed is tried again."),
+    ("--retry-delay", "retry_delay_seconds", "SECONDS", int, "Before the first of them; it doubles."),
+    ("--max-seconds", None, "NUMBER", int, "How long an attempt may take."),
+    ("--max-cost", None, "DOLLARS", float, "How much it may cost; 0 for no limit."),
+    (
+        "--repeat-calls/--no-repeat-calls", "repeats_calls", None, bool,
+        "Whether a call that was cut off may be made again when its run is taken up; by default not.",
+    ),
+    ("--webhook", None, "URL", str, "Send results there by POST; '' for nowhere."),
+    ("--command", None, "COMMAND", str, "Give results to a shell command, as JSON; '' for none."),
+    (
+        "--send", "channels", "CHANNEL[:TO]", tuple,
+        "Send results through a channel, such as telegram:CHAT; may be repeated; '' for none.",
+    ),
+    ("--notify/--no-notify", "is_notified", None, bool, "Show results on the desktop."),
+)  # fmt: skip
 
 
-def run_options(command: Decorated) -> Decorated:
-    """Add the options that say how a task is done."""
-    for option in reversed(
-        (
-            click.option("--agent", metavar="NAME", help="The agent; by default the General Assistant."),
-            click.option("--model", metavar="PROVIDER/MODEL", help="The model; '' for the agent's."),
-            click.option(
-                "--group",
-                "tool_groups",
-                metavar="NAME",
-                multiple=True,
-                help="A tool group that runs begin with, and no other; may be repeated; '*' for all, '' for none.",
-            ),
-            click.option("--retries", metavar="NUMBER", type=int, help="How often a run that failed is tried again."),
-            click.option(
-                "--retry-delay",
-                "retry_delay_seconds",
-                metavar="SECONDS",
-                type=int,
-                help="Before the first of them; it doubles.",
-            ),
-            click.option("--max-seconds", metavar="NUMBER", type=int, help="How long an attempt may take."),
-            click.option("--max-cost", metavar="DOLLARS", type=float, help="How much it may cost; 0 for no limit."),
-            click.option(
-                "--repeat-calls/--no-repeat-calls",
-                "repeats_calls",
-                default=None,
-                help="Whether a call that was cut off may be made again when its run is taken up; by default not.",
-            ),
-            click.option("--webhook", metavar="URL", help="Send results there by POST; '' for nowhere."),
-            click.option("--command", metavar="COMMAND", help="Give results to a shell command, as JSON; '' for none."),
-            click.option(
-                "--send",
-                "channels",
-                metavar="CHANNEL[:TO]",
-                multiple=True,
-                help="Send results through a channel, such as telegram:CHAT; may be repeated; '' for none.",
-            ),
-            click.option("--notify/--no-notify", "is_notified", default=None, help="Show results on the desktop."),
-        )
-    ):
+def task_options(command: Decorated) -> Decorated:
+    """Add the options that say when and how a task is done."""
+    for name, field, values, kind, text in reversed((*_SCHEDULE, *_RUN)):
+        names = (name,) if field is None else (name, field)
+        if kind is bool:
+            option = click.option(*names, default=None, help=text)
+        elif isinstance(values, tuple):
+            option = click.option(*names, type=click.Choice(values), help=text)
+        else:
+            single: Any = None if kind is tuple else kind
+            option = click.option(*names, type=single, metavar=values, multiple=kind is tuple, help=text)
         command = option(command)
     return command
 
 
 def read_words(options: dict[str, Any], *, name: str | None, prompt: str | None) -> TaskWords:
-    """Make of the options of :func:`schedule_options` and :func:`run_options` what they say of a task.
-
-    Raises:
-        UsageError: they do not go together, or one is no number or time.
-    """
-    from dataclasses import fields
-
+    """Make of the options of :func:`task_options` what they say of a task."""
     from oneclaw_scheduled_tasks.service import TaskWords
 
     given = {each.name: options[each.name] for each in fields(TaskWords) if each.name in options}
@@ -127,44 +95,32 @@ def read_words(options: dict[str, Any], *, name: str | None, prompt: str | None)
 
 
 def _when(options: dict[str, Any]) -> Any:
-    from oneclaw_core import UsageError
-    from oneclaw_scheduled_tasks.schedules import ScheduleWords
-
-    at, date, day = options["at"], options["date"], options["day"]
-    cron, every, trigger = options["cron"], options["every"], options["trigger"]
-    per_day = options["per_day"]
+    at, per_day = options["at"], options["per_day"]
     parameters = tuple(_parameter(each) for each in options["parameters"]) or None
-    given = [
-        name
-        for name, value in (("--date", date), ("--day", day), ("--cron", cron), ("--every", every), ("--on", trigger))
-        if value is not None
-    ]
+    names = {"date": "--date", "day": "--day", "cron": "--cron", "every": "--every", "trigger": "--on"}
+    given = {key: options[key] for key in names if options[key] is not None}
     if len(given) > 1:
-        raise UsageError(f"{' and '.join(given)} do not go together: give one of them")
-    if at is not None and (cron is not None or every is not None or trigger is not None):
-        raise UsageError(f"--at and {given[0]} do not go together: give one of them")
-    hour, minute = _time_of_day(at) if at is not None else (None, None)
-    events = {"trigger": trigger, "parameters": parameters, "per_day": per_day}
-    if trigger is not None:
-        return ScheduleWords(schedule_type="trigger", **events)
-    if not given and at is None:
-        return ScheduleWords(**events)
+        raise UsageError(f"{' and '.join(names[key] for key in given)} do not go together: give one of them")
+    kind = next(iter(given), None)
+    if at is not None and kind in ("cron", "every", "trigger"):
+        raise UsageError(f"--at and {names[kind]} do not go together: give one of them")
+    if kind == "trigger" or (kind is None and at is None):
+        schedule_type = None if kind is None else "trigger"
+        return ScheduleWords(schedule_type=schedule_type, parameters=parameters, per_day=per_day, **given)
     if parameters is not None or per_day is not None:
         raise UsageError("--with and --per-day go with --on alone")
-    if cron is not None:
-        return ScheduleWords(schedule_type="cron", cron=cron)
-    if every is not None:
-        return _interval(every)
-    if date is not None:
-        return ScheduleWords(schedule_type="one_time", date=date, hour=hour, minute=minute)
-    if day is not None:
-        return ScheduleWords(schedule_type="weekly", day_of_week=day, hour=hour, minute=minute)
-    return ScheduleWords(hour=hour, minute=minute)
+    if kind == "every":
+        return _interval(given["every"])
+    if kind == "cron":
+        return ScheduleWords(schedule_type="cron", cron=given["cron"])
+    hour, minute = _time_of_day(at) if at is not None else (None, None)
+    types = {"date": "one_time", "day": "weekly"}
+    return ScheduleWords(
+        schedule_type=types.get(kind or ""), hour=hour, minute=minute, date=options["date"], day_of_week=options["day"]
+    )
 
 
 def _parameter(text: str) -> tuple[str, str]:
-    from oneclaw_core import UsageError
-
     name, sign, value = text.partition("=")
     if not sign:
         raise UsageError(f"--with must be NAME=VALUE, not {text[:100]!r}")
@@ -172,9 +128,6 @@ def _parameter(text: str) -> tuple[str, str]:
 
 
 def _interval(text: str) -> Any:
-    from oneclaw_core import UsageError
-    from oneclaw_scheduled_tasks.schedules import ScheduleWords
-
     number = text.strip().removesuffix("s")
     if not (number.isascii() and number.isdigit() and len(number) <= 9):
         raise UsageError(f"--every must be a number of minutes, or of seconds as in 90s, not {text[:50]!r}")
@@ -184,13 +137,7 @@ def _interval(text: str) -> Any:
 
 
 def refuse_no_schedule(options: dict[str, Any]) -> None:
-    """Refuse options that do not say when.
-
-    Raises:
-        UsageError: they do not.
-    """
-    from oneclaw_core import UsageError
-
+    """Refuse options that do not say when."""
     if all(options[name] is None for name in ("at", "date", "day", "cron", "every", "trigger")):
         raise UsageError(
             "say when: --at HH:MM (alone, every day; with --date or --day), --every MINUTES, --cron, or --on TRIGGER"
@@ -198,8 +145,6 @@ def refuse_no_schedule(options: dict[str, Any]) -> None:
 
 
 def _time_of_day(text: str) -> tuple[int, int]:
-    from oneclaw_core import UsageError
-
     hour, colon, minute = text.strip().partition(":")
     if not (colon and hour.isascii() and hour.isdigit() and minute.isascii() and minute.isdigit() and len(minute) == 2):
         raise UsageError(f"--at must be a time of day as HH:MM, not {text[:50]!r}")

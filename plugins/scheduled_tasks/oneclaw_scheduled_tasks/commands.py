@@ -1,22 +1,27 @@
 """``oneclaw tasks``: the tasks and their log, and the worker.
 
-What a command needs is imported when it runs, so that the others start as fast as before.
+What opens the database or a home is imported when it is needed: it takes long.
 """
 
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from oneclaw_core.cli import is_terminal, json_option, print_json, print_table, print_text
+from oneclaw_core import NotFoundError, OneClawError, UsageError, find_home
+from oneclaw_core.cli import is_terminal, json_option, print_json, print_table, print_text, run_async
 from oneclaw_scheduled_tasks.command_options import (
     read_words,
     refuse_no_schedule,
-    run_options,
-    schedule_options,
+    task_options,
 )
+from oneclaw_scheduled_tasks.documents import run_document, task_document
+from oneclaw_scheduled_tasks.inbox import result_text
+from oneclaw_scheduled_tasks.schedules import SECRET
+from oneclaw_scheduled_tasks.task import duration_text
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -49,8 +54,7 @@ def _dead_after_option(help_text: str) -> Callable[[Decorated], Decorated]:
 @tasks.command("add")
 @click.argument("name")
 @click.argument("prompt")
-@schedule_options
-@run_options
+@task_options
 @json_option
 def add(name: str, prompt: str, as_json: bool, **options: Any) -> None:
     """Schedule the task NAME.
@@ -58,8 +62,6 @@ def add(name: str, prompt: str, as_json: bool, **options: Any) -> None:
     An agent is sent PROMPT at the times that the options say. With --at alone it runs every day; --date makes it run
     once, --day every week.
     """
-    from dataclasses import replace
-
     from oneclaw_scheduled_tasks.triggers import setup_text
 
     refuse_no_schedule(options)
@@ -75,8 +77,6 @@ def add(name: str, prompt: str, as_json: bool, **options: Any) -> None:
 
     task, setup, text = _with_service(run)
     if as_json:
-        from oneclaw_scheduled_tasks.documents import task_document
-
         print_json(task_document(task) | (dict(setup.values) if setup is not None else {}))
     elif not task.is_triggered:
         print_text(f"task {task.id} is scheduled {task.schedule_text}; next run: {task.local_text(task.next_at)}")
@@ -93,7 +93,6 @@ def triggers(as_json: bool) -> None:
 
     Plugins can bring more of them.
     """
-    from oneclaw_scheduled_tasks.schedules import SECRET
 
     async def read(service: TaskService) -> Any:
         return service.services.triggers()
@@ -127,8 +126,6 @@ def triggers(as_json: bool) -> None:
 @json_option
 def list_command(as_json: bool) -> None:
     """List the tasks, the newest first."""
-    from oneclaw_scheduled_tasks.documents import task_document
-
     found = _with_service(lambda service: service.list_all())
     if as_json:
         print_json([task_document(task, last) for task, last in found])
@@ -154,8 +151,6 @@ def list_command(as_json: bool) -> None:
 @json_option
 def show(task_id: str, as_json: bool) -> None:
     """Show the task TASK_ID."""
-    from oneclaw_scheduled_tasks.documents import task_document
-
     document = task_document(_with_service(lambda service: service.get(task_id)))
     if as_json:
         print_json(document)
@@ -168,8 +163,7 @@ def show(task_id: str, as_json: bool) -> None:
 @click.argument("task_id")
 @click.option("--name", help="Another name.")
 @click.option("--prompt", help="Something else to do.")
-@schedule_options
-@run_options
+@task_options
 def edit(task_id: str, name: str | None, prompt: str | None, **options: Any) -> None:
     """Change what the options give of the task TASK_ID."""
     _change(task_id, read_words(options, name=name, prompt=prompt))
@@ -223,7 +217,6 @@ def backfill(task: str, first: str, last: str, is_confirmed: bool) -> None:
     These are the times when it was due by its schedule, also before it was made, and that were missed, skipped or have
     no run. TASK is a name or an id. There can be 100 at once, and each run is told which one it is.
     """
-    from oneclaw_core import NotFoundError, OneClawError, UsageError
     from oneclaw_scheduled_tasks.service import find_task
 
     async def find(service: TaskService) -> Any:
@@ -290,9 +283,6 @@ def inbox(keep: bool, as_json: bool) -> None:
 
     What is shown counts as seen.
     """
-    from oneclaw_scheduled_tasks.documents import run_document
-    from oneclaw_scheduled_tasks.inbox import result_text
-
     found = _with_service(lambda service: service.inbox(is_marked=not keep))
     if as_json:
         print_json([{**run_document(run), "task": name} for run, name in found])
@@ -322,8 +312,6 @@ def log(task_id: str, as_json: bool) -> None:
 
     The newest is the first; they are kept for 90 days.
     """
-    from oneclaw_scheduled_tasks.documents import run_document
-    from oneclaw_scheduled_tasks.task import duration_text
 
     async def read(service: TaskService) -> Any:
         return await service.get(task_id), await service.log(task_id)
@@ -360,7 +348,6 @@ def copy(target: str, dead_seconds: float, as_json: bool) -> None:
     'oneclaw db copy' does so with everything else. Stop the workers first. What has not ended is done by workers of
     the other database.
     """
-    from oneclaw_core import find_home
     from oneclaw_scheduled_tasks.copying import copy_tasks
     from oneclaw_scheduled_tasks.database import tasks_database_url
 
@@ -436,7 +423,6 @@ def _change(task_id: str, words: TaskWords) -> None:
 def _with_service(work: Callable[[TaskService], Awaitable[Value]]) -> Value:
     """Open the user's home and the tasks' database, do something with the tasks, and close both."""
     from oneclaw_core import OneClaw
-    from oneclaw_core.cli import run_async
     from oneclaw_scheduled_tasks.service import TaskService
 
     async def run() -> Value:

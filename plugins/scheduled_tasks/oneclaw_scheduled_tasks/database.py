@@ -60,12 +60,7 @@ def sqlite_path(url: str) -> Path | None:
 
 
 class TaskDatabase:
-    """An open database with the tasks' tables in it. Made by :meth:`open`.
-
-    Args:
-        url: as :func:`tasks_database_url` gives it.
-        engine: connected to it.
-    """
+    """An open database with the tasks' tables in it. Made by :meth:`open`."""
 
     def __init__(self, url: str, engine: Engine) -> None:
         self.url = url
@@ -73,11 +68,7 @@ class TaskDatabase:
 
     @classmethod
     async def open(cls, url: str) -> Self:
-        """Open a database, and make what it lacks.
-
-        Raises:
-            StoreError: it cannot be used; the message says what to do.
-        """
+        """Open a database, and make what it lacks."""
         return await asyncio.to_thread(cls.open_here, url)
 
     @classmethod
@@ -98,16 +89,7 @@ class TaskDatabase:
         *args: Arguments.args,
         **kwargs: Arguments.kwargs,
     ) -> Value:
-        """Run a function in a transaction.
-
-        Args:
-            work: if it raises, nothing is stored.
-            *args: what it gets after its connection.
-            **kwargs: keyword arguments for it.
-
-        Raises:
-            StoreError: the database cannot be read or written.
-        """
+        """Run a function in a transaction."""
         return await asyncio.to_thread(lambda: self.run_here(work, *args, **kwargs))
 
     def run_here(

@@ -33,11 +33,6 @@ _log = logging.getLogger("oneclaw.tasks")
 async def deliver(task: Task, run: Run, open_channel: Callable[[str], Awaitable[Channel]]) -> str | None:
     """Send a result.
 
-    Args:
-        task: whose result.
-        run: has ended with a result.
-        open_channel: makes a channel, given its name.
-
     Returns:
         The problems, ``None`` if there were none.
     """

@@ -35,12 +35,7 @@ _log = logging.getLogger("oneclaw.tasks")
 class Doing:
     """The runs that a worker does.
 
-    Args:
-        app: the home, in which no one is asked for permissions.
-        database: the tasks'.
-        worker_id: the worker's.
-        report: is told about each run that begins or ends, with its task.
-        clock: tells the time.
+    ``report`` is called with each run that begins or ends. In ``app`` no one is asked for permissions.
     """
 
     def __init__(
@@ -71,9 +66,7 @@ class Doing:
     async def do(self, run_id: str, dispatch: int) -> None:
         """Do a run that was taken from the queue.
 
-        Args:
-            run_id: which.
-            dispatch: how often it had been put into the queue when this was.
+        ``dispatch`` says how often it had been put into the queue when this entry was.
 
         Raises:
             asyncio.CancelledError: the worker stops; the run is noted as interrupted.

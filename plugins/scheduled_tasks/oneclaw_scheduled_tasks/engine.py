@@ -112,12 +112,7 @@ class Engine:
             raise
 
     def enqueue(self, connection: Connection, run: Run) -> None:
-        """Put a run into the queue, in a transaction of the tasks' database.
-
-        Args:
-            connection: of the transaction.
-            run: which; what is there of its earlier dispatches does not count any more.
-        """
+        """Put a run into the queue, in a transaction of the tasks' database."""
         from dbos import WorkflowSerializationFormat
 
         assert self._client is not None
@@ -151,11 +146,7 @@ class Engine:
         self._client.delete_workflows([f"{run_id}.{dispatch}" for run_id, dispatch in entries])
 
     def remove_old(self, before: datetime) -> int:
-        """Delete the entries of runs that ended before a time.
-
-        Returns:
-            How many.
-        """
+        """Delete the entries of runs that ended before a time."""
         assert self._client is not None
         removed = 0
         while old := self._client.list_workflows(
@@ -171,11 +162,7 @@ class Engine:
         return removed
 
     def stop(self, grace_seconds: float = 0.0) -> None:
-        """Take no more runs, and wait for those under way.
-
-        Args:
-            grace_seconds: how long.
-        """
+        """Take no more runs, and wait for those under way."""
         if self.is_running:
             from dbos import DBOS
 

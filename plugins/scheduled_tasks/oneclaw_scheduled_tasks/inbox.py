@@ -56,10 +56,7 @@ def _count_in_file(path: Path) -> dict[str, int]:
 def result_text(run: Run, name: str, command: str = ON_THE_COMMAND_LINE) -> str:
     """Say what has come of a run.
 
-    Args:
-        run: which.
-        name: of its task.
-        command: what grants the run what it lacked and has it go on, with ``{run}`` for its id.
+    ``command`` is what the user can do about a missing permission, with ``{run}`` for the run's id.
     """
     if run.status is RunStatus.SUCCESS:
         return f"[Scheduled] {name}: {run.answer or ''}"

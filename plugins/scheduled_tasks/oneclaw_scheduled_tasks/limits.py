@@ -21,11 +21,6 @@ _SESSION_OF_A_RUN = re.compile(r"scheduled-([0-9a-f]{12}-(?:(?:manual|event)-[0-
 async def limited(words: TaskWords, context: ToolContext, service: TaskService) -> TaskWords:
     """Keep a new task to the tools and limits of the turn that schedules it.
 
-    Args:
-        words: what is said of the task.
-        context: of the call.
-        service: the tasks.
-
     Raises:
         UsageError: it names another agent or more tool groups than the turn has, or the turn cannot be stood for by
             tool groups.
@@ -51,12 +46,6 @@ async def limited(words: TaskWords, context: ToolContext, service: TaskService) 
 
 async def check_change(before: Task, after: Task, context: ToolContext, service: TaskService) -> None:
     """Keep a turn from having done by another task what it could not do itself.
-
-    Args:
-        before: the task.
-        after: what it is to be.
-        context: of the call.
-        service: the tasks.
 
     Raises:
         UsageError: the prompt changes of a task that has more tools, or wider limits, than the turn.

@@ -16,11 +16,7 @@ DEAD_SECONDS = 15.0
 
 
 class Watch:
-    """One observer.
-
-    Args:
-        dead_seconds: how long a worker may be still.
-    """
+    """One observer."""
 
     def __init__(self, dead_seconds: float = DEAD_SECONDS) -> None:
         self._dead_seconds = dead_seconds
@@ -29,12 +25,7 @@ class Watch:
     def dead(self, beats: Mapping[str, int], now: float) -> frozenset[str]:
         """Look at the counts.
 
-        Args:
-            beats: the count of each worker.
-            now: in seconds, by a monotonic clock.
-
-        Returns:
-            Those that have been still for too long.
+        ``now`` is in seconds, by a monotonic clock.
         """
         self._seen = {
             worker: seen if (seen := self._seen.get(worker)) is not None and seen[0] == count else (count, now)

@@ -32,12 +32,7 @@ class MissedPolicy(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Due:
-    """The occurrences that have come due.
-
-    Attributes:
-        run: those to run, in their order.
-        missed: those that are not run any more, the same.
-    """
+    """The occurrences that have come due."""
 
     run: tuple[datetime, ...] = ()
     missed: tuple[datetime, ...] = ()
@@ -46,12 +41,7 @@ class Due:
 def due(occurrences: Occurrences, first: datetime, now: datetime, policy: MissedPolicy, catch_up: timedelta) -> Due:
     """Decide what is run.
 
-    Args:
-        occurrences: of the task.
-        first: the earliest one that has not been dealt with.
-        now: the time.
-        policy: of the task.
-        catch_up: how old an occurrence may be to be made up for, under ``run_once`` and ``all``.
+    ``first`` is the earliest occurrence that has not been dealt with.
     """
     waiting = occurrences.latest_until(now, MOST_DUE, first)
     if not waiting:

@@ -29,11 +29,7 @@ _SECOND = timedelta(seconds=1)
 class Occurrences:
     """When a task is due.
 
-    Args:
-        schedule: by the wall clock.
-        zone: whose wall clock.
-        anchor: where intervals are counted from.
-        last_day: the last day in the zone on which it is due, ``None`` for no end.
+    Intervals are counted from ``anchor``; ``last_day`` is a day in the zone.
     """
 
     def __init__(self, schedule: Schedule, zone: ZoneInfo, anchor: datetime, last_day: date | None = None) -> None:
@@ -48,13 +44,7 @@ class Occurrences:
         return found if found is not None and self._is_before_end(found) else None
 
     def latest_until(self, moment: datetime, limit: int, since: datetime | None = None) -> list[datetime]:
-        """The last instants up to a moment, that one included, in their order and in UTC.
-
-        Args:
-            moment: the latest possible one.
-            limit: how many at most.
-            since: the earliest possible one, ``None`` for any.
-        """
+        """The last instants up to a moment, that one included, in their order and in UTC."""
         found: list[datetime] = []
         latest = moment.astimezone(UTC)
         if self._last_day is not None and FIRST_DAY < self._last_day < LAST_DAY:
@@ -84,10 +74,10 @@ class Occurrences:
         if self._follows_clock:
             # In the first of two equal hours, earlier wall times lie ahead, too.
             earliest = wall - max(timedelta(), self._both_instants(wall)[-1] - moment)
-            walls = self._walls_after(earliest)
+            walls = self._walls(earliest, is_forward=True)
             return next((each for each in self._as_shown(walls, is_forward=True) if each > moment), None)
         # No wall time up to the moment's own can give a later instant.
-        for each in self._walls_after(wall):
+        for each in self._walls(wall, is_forward=True):
             instant = self.instant(each)
             if instant > moment:
                 return instant
@@ -103,10 +93,10 @@ class Occurrences:
         # In the second of two equal hours, later wall times lie before the moment, too.
         latest = wall + max(timedelta(), moment - self.instant(wall))
         if self._follows_clock:
-            walls = self._walls_until(latest)
+            walls = self._walls(latest, is_forward=False)
             yield from (each for each in self._as_shown(walls, is_forward=False) if each <= moment)
             return
-        for each in self._walls_until(latest):
+        for each in self._walls(latest, is_forward=False):
             instant = self.instant(each)
             if instant <= moment:
                 yield instant
@@ -145,11 +135,7 @@ class Occurrences:
         return moment.astimezone(self._zone).replace(tzinfo=None, fold=0)
 
     def instant(self, wall: datetime) -> datetime:
-        """The instant that a wall-clock time means, in UTC.
-
-        Args:
-            wall: without a time zone.
-        """
+        """The instant that a wall-clock time means, in UTC."""
         first = wall.replace(tzinfo=self._zone, fold=0).astimezone(UTC)
         if first.astimezone(self._zone).replace(tzinfo=None) == wall:
             return first
@@ -165,36 +151,20 @@ class Occurrences:
                 early = middle
         return (late + timedelta(milliseconds=500)).replace(microsecond=0)
 
-    def _walls_after(self, wall: datetime) -> Iterator[datetime]:
-        schedule = self._schedule
-        if isinstance(schedule, Cron):
-            yield from _cron_walls(schedule.expression, wall, is_forward=True)
-        elif isinstance(schedule, OneTime):
-            yield from _one_time_walls(schedule)
-        elif isinstance(schedule, Daily | Weekly):
-            day = wall.date()
-            while day <= LAST_DAY:
-                if isinstance(schedule, Daily) or day.weekday() == schedule.weekday:
-                    yield datetime.combine(day, time(schedule.hour, schedule.minute))
-                day += _DAY
-
-    def _walls_until(self, wall: datetime) -> Iterator[datetime]:
-        schedule = self._schedule
-        if isinstance(schedule, Cron):
-            yield from _cron_walls(schedule.expression, wall, is_forward=False)
-        elif isinstance(schedule, OneTime):
-            yield from _one_time_walls(schedule)
-        elif isinstance(schedule, Daily | Weekly):
-            day = wall.date()
-            while day >= FIRST_DAY:
-                if isinstance(schedule, Daily) or day.weekday() == schedule.weekday:
-                    yield datetime.combine(day, time(schedule.hour, schedule.minute))
-                day -= _DAY
-
-
-def _one_time_walls(schedule: OneTime) -> Iterator[datetime]:
-    if FIRST_DAY <= schedule.day <= LAST_DAY:
-        yield datetime.combine(schedule.day, time(schedule.hour, schedule.minute))
+    def _walls(self, wall: datetime, *, is_forward: bool) -> Iterator[datetime]:
+        """Give the wall-clock times from one on, or back from one, that one included."""
+        match self._schedule:
+            case OneTime(day, hour, minute):
+                return iter([datetime.combine(day, time(hour, minute))] if FIRST_DAY <= day <= LAST_DAY else [])
+            case Daily(hour, minute):
+                expression = f"{minute} {hour} * * *"
+            case Weekly(weekday, hour, minute):
+                expression = f"{minute} {hour} * * {(weekday + 1) % 7}"
+            case Cron(expression):
+                pass
+            case _:
+                return iter(())
+        return _cron_walls(expression, wall, is_forward=is_forward)
 
 
 def _cron_walls(expression: str, wall: datetime, *, is_forward: bool) -> Iterator[datetime]:

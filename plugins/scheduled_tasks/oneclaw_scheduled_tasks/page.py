@@ -44,12 +44,7 @@ _NEW = {
 
 
 async def show_tasks(context: PluginContext, request: WebRequest) -> WebPage:
-    """List the tasks; schedule one that a form describes.
-
-    Args:
-        context: of the plugin.
-        request: for the page.
-    """
+    """List the tasks; schedule one that a form describes."""
     notice = ""
     async with TaskService.open(context.services) as service:
         if request.method == "POST":
@@ -65,12 +60,7 @@ async def show_tasks(context: PluginContext, request: WebRequest) -> WebPage:
 
 
 async def show_inbox(context: PluginContext, request: WebRequest) -> WebPage:
-    """Show the last results, which count as seen then; stop a run or have it go on.
-
-    Args:
-        context: of the plugin.
-        request: for the page.
-    """
+    """Show the last results, which count as seen then; stop a run or have it go on."""
     notice = ""
     async with TaskService.open(context.services) as service:
         if request.method == "POST":
@@ -90,12 +80,7 @@ async def show_inbox(context: PluginContext, request: WebRequest) -> WebPage:
 
 
 async def show_task(context: PluginContext, request: WebRequest) -> WebPage | WebResponse:
-    """Show a task with its runs; run, pause, or delete it, stop a run or have it go on.
-
-    Args:
-        context: of the plugin.
-        request: names it.
-    """
+    """Show a task with its runs; run, pause, or delete it, stop a run or have it go on."""
     task_id, notice = request.path_parameters["id"], ""
     async with TaskService.open(context.services) as service:
         if request.method == "POST":
@@ -142,10 +127,9 @@ async def _do(service: TaskService, task_id: str, form: Mapping[str, str]) -> st
         return "It runs as soon as a worker takes it."
     if action not in ("pause", "resume"):
         raise UsageError("action: must be run, pause, resume or delete")
-    await service.store_change(*await service.changed(task_id, TaskWords(is_enabled=action == "resume")))
+    stopped = await service.set_enabled(task_id, is_enabled=action == "resume")
     if action == "resume":
         return "It is enabled."
-    stopped = await service.stop_task(task_id)
     return f"It is paused; runs that were stopped: {len(stopped)}." if stopped else "It is paused."
 
 
@@ -221,13 +205,7 @@ def _result(run: Run) -> str:
 
 
 def run_actions(run: Run, about: str, lacked: Sequence[Grant]) -> tuple[str | WebForm, ...]:
-    """Return the buttons for a run.
-
-    Args:
-        run: which.
-        about: what it is, for screen readers.
-        lacked: the grants that it lacked.
-    """
+    """Return the buttons for a run."""
     if not run.status.is_final:
         return (WebForm(submit="Stop", about=about, hidden={"action": "stop", "run": run.id}),)
     if not run.status.can_go_on:

@@ -31,13 +31,7 @@ _DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
 
 @dataclass(frozen=True, slots=True)
 class OneTime:
-    """Once.
-
-    Attributes:
-        day: the date.
-        hour: from 0 to 23.
-        minute: from 0 to 59.
-    """
+    """Once."""
 
     day: date
     hour: int
@@ -113,13 +107,7 @@ class Interval:
 
 @dataclass(frozen=True, slots=True)
 class Triggered:
-    """Not by the clock, but whenever a trigger of a plugin reports an event.
-
-    Attributes:
-        trigger: its name.
-        parameters: of the trigger, by name.
-        per_day: how many runs a day there are at most.
-    """
+    """Not by the clock, but whenever a trigger of a plugin reports an event."""
 
     trigger: str
     parameters: tuple[tuple[str, str], ...]
@@ -147,18 +135,7 @@ SCHEDULE_TYPES = tuple(_TYPES)
 class ScheduleWords:
     """A schedule as somebody gives it, in the words of the tools and the command line; nothing is checked yet.
 
-    Attributes:
-        schedule_type: one of ``one_time``, ``daily``, ``weekly``, ``cron``, ``interval`` and ``trigger``.
-        hour: for the first three.
-        minute: the same; 0 where only the hour is given.
-        day_of_week: its English name, in any case, for ``weekly``.
-        date: ``YYYY-MM-DD``, for ``one_time``.
-        cron: the expression.
-        interval_minutes: the interval.
-        interval_seconds: the interval, if it is no whole number of minutes.
-        trigger: what starts it instead of the clock, for ``trigger``.
-        parameters: of the trigger.
-        per_day: how many runs a trigger may start a day.
+    Each type has the options that ``_BELONGS`` says; ``date`` is ``YYYY-MM-DD``, ``day_of_week`` an English name.
     """
 
     schedule_type: str | None = None
@@ -196,11 +173,7 @@ class ScheduleWords:
 
 
 def read_schedule(words: ScheduleWords) -> Schedule:
-    """Make a schedule of what somebody has given.
-
-    Raises:
-        UsageError: something is missing, out of its range, or belongs to another type; the message says which.
-    """
+    """Make a schedule of what somebody has given."""
     kind = (words.schedule_type or "").strip().lower()
     if kind not in _TYPES:
         raise UsageError(f"schedule_type must be one of {', '.join(_TYPES)}, not {words.schedule_type!r}")
@@ -261,24 +234,13 @@ def schedule_to_json(schedule: Schedule) -> dict[str, Any]:
 
 
 def schedule_from_json(document: Mapping[str, Any]) -> Schedule:
-    """Read what :func:`schedule_to_json` has written.
-
-    Raises:
-        UsageError: it is none.
-    """
+    """Read what :func:`schedule_to_json` has written."""
     known = ScheduleWords.__dataclass_fields__
     return read_schedule(ScheduleWords(**{key: value for key, value in document.items() if key in known}))
 
 
 def check_cron(expression: str | None) -> str:
-    """Check a cron expression.
-
-    Returns:
-        The expression with single spaces.
-
-    Raises:
-        UsageError: it is none of five or six fields.
-    """
+    """Check a cron expression."""
     from croniter import croniter
 
     fields = (expression or "").split()
@@ -326,15 +288,7 @@ def _no_cron(expression: str | None) -> UsageError:
 
 
 def read_date(name: str, text: str | None) -> date:
-    """Read a date.
-
-    Args:
-        name: of the parameter, for the message.
-        text: ``YYYY-MM-DD``.
-
-    Raises:
-        UsageError: it is none.
-    """
+    """Read a date."""
     written = (text or "").strip()
     try:
         if not _DATE.fullmatch(written):

@@ -41,29 +41,8 @@ class TaskRefusedError(UsageError):
 class TaskWords:
     """The stated options of a task; ``None`` if absent, an empty text to remove an option.
 
-    Attributes:
-        name: for people.
-        prompt: what the agent is sent.
-        when: the schedule.
-        time_zone: an IANA name.
-        end_date: the last day, as ``YYYY-MM-DD``.
-        agent: the agent's name or id.
-        model: ``PROVIDER/MODEL``.
-        tool_groups: the only groups that runs have; ``*`` among them for all.
-        missed: the policy for occurrences that no one ran in time.
-        catch_up_seconds: how old a missed occurrence may be to be made up for.
-        jitter_seconds: how long after it is due a run may begin.
-        overlap: the policy for occurrences that come due while an earlier run has not ended.
-        retries: after a failure.
-        retry_delay_seconds: before the first of them.
-        max_seconds: of an attempt.
-        max_cost: of an attempt, in US dollars; 0 takes the limit away.
-        repeats_calls: whether a call that was cut off may be made again when its run is taken up.
-        is_enabled: whether it runs when it is due.
-        is_notified: whether the desktop shows its results.
-        webhook: where its results are sent.
-        command: what its results are given to.
-        channels: where else its results are sent, each as ``CHANNEL`` or ``CHANNEL:TO``; an empty one takes all away.
+    They are those of :class:`Task` as users write them: ``*`` among the groups means all, a cost of 0 no limit, and
+    an empty channel none.
     """
 
     name: str | None = None
@@ -93,13 +72,8 @@ class TaskWords:
 class TaskService:
     """The tasks of an open home.
 
-    Args:
-        services: of the home.
-        database: the tasks'.
-        clock: tells the time.
-
-    Attributes:
-        services: of the home.
+    Methods raise a ``NotFoundError`` for what is not there, a ``TaskRefusedError`` for a task that cannot be like that,
+    another ``UsageError`` for other faults. What stops or resumes runs returns them as they were before.
     """
 
     def __init__(
@@ -117,13 +91,7 @@ class TaskService:
             yield cls(services, database)
 
     async def new(self, words: TaskWords) -> Task:
-        """Make a task, without storing it.
-
-        Raises:
-            TaskRefusedError: it has no name or nothing to do, or would never be due.
-            UsageError: something else is wrong; the message says what.
-            NotFoundError: there is no such agent, provider or tool group.
-        """
+        """Make a task, without storing it."""
         now = self._now()
         values = await self._values(words)
         for key in ("name", "prompt"):
@@ -151,13 +119,7 @@ class TaskService:
     async def changed(self, task_id: str, words: TaskWords) -> tuple[Task, Task]:
         """Find out what a task would be with changes, without storing it.
 
-        Returns:
-            The task as it is, and as it would be.
-
-        Raises:
-            NotFoundError: there is no such task, agent, provider or tool group.
-            TaskRefusedError: it would have no name or nothing to do, or never be due.
-            UsageError: something else is wrong; the message says what.
+        Returns the task as it is, and as it would be.
         """
         before = await self.get(task_id)
         values = await self._values(words)
@@ -184,11 +146,7 @@ class TaskService:
         return before, after
 
     async def store_change(self, before: Task, after: Task) -> None:
-        """Store what :meth:`changed` has made: what differs, and nothing of what others have changed meanwhile.
-
-        Raises:
-            NotFoundError: the task is gone.
-        """
+        """Store what :meth:`changed` has made: what differs, and nothing of what others have changed meanwhile."""
 
         def store(connection: Connection) -> None:
             stored_tasks.change_task(connection, before, after)
@@ -197,16 +155,13 @@ class TaskService:
 
         await self._database.run(store)
 
+    async def set_enabled(self, task_id: str, *, is_enabled: bool) -> list[Run]:
+        """Pause a task, which stops its runs, or resume it."""
+        await self.store_change(*await self.changed(task_id, TaskWords(is_enabled=is_enabled)))
+        return [] if is_enabled else await self.stop_task(task_id)
+
     async def stop_run(self, run_id: str) -> Run:
-        """Stop a run: it calls nothing more, and is not taken up again.
-
-        Returns:
-            The run as it was before.
-
-        Raises:
-            NotFoundError: there is no such run.
-            UsageError: it has ended.
-        """
+        """Stop a run: it calls nothing more, and is not taken up again."""
         found = await self.find_run(run_id)
         stopped = await self._stop("it was stopped", run_id=found.id)
         if not stopped:
@@ -214,11 +169,7 @@ class TaskService:
         return stopped[0]
 
     async def stop_task(self, task_id: str) -> list[Run]:
-        """Stop all runs of a task that have not ended.
-
-        Returns:
-            The runs as they were before.
-        """
+        """Stop all runs of a task that have not ended."""
         return await self._stop("it was stopped with its task", task_id=task_id)
 
     async def _stop(self, reason: str, **which: str) -> list[Run]:
@@ -234,15 +185,7 @@ class TaskService:
                     await self.services.sessions.stop(run.session)
 
     async def continue_run(self, run_id: str) -> Run:
-        """Have a run go on that ended without what it was to do, in its session.
-
-        Returns:
-            The run as it was before.
-
-        Raises:
-            NotFoundError: there is no such run, or its task is deleted.
-            UsageError: it has not ended, or has nothing left to do.
-        """
+        """Have a run go on that ended without what it was to do, in its session."""
         now = self._now()
 
         def store(connection: Connection) -> Run:
@@ -264,19 +207,7 @@ class TaskService:
         return await self.services.task_permissions.lacked(run.task_id, run.session)
 
     async def grant_and_continue(self, run_id: str, grants: Iterable[Grant]) -> Run:
-        """Grant what a run lacked to its task alone, and have the run go on.
-
-        Args:
-            run_id: the run's id.
-            grants: those of :meth:`lacked` that the user agrees with.
-
-        Returns:
-            The run as it was before.
-
-        Raises:
-            NotFoundError: there is no such run, or its task is deleted.
-            UsageError: it cannot go on, or nothing of this kind is missing.
-        """
+        """Grant what a run lacked to its task alone, and have the run go on."""
         run = await self.find_run(run_id)
         grants = tuple(grants)
         if run.status.can_go_on:
@@ -287,19 +218,11 @@ class TaskService:
         return await self.continue_run(run.id)
 
     async def inbox(self, *, is_marked: bool) -> list[tuple[Run, str]]:
-        """List the results that the user has not seen, the oldest first, with the names of their tasks.
-
-        Args:
-            is_marked: count them as seen from now on.
-        """
+        """List the results that the user has not seen, the oldest first, with the names of their tasks."""
         return await self._database.run(lambda connection: stored_runs.unread(connection, is_marked=is_marked))
 
     async def results(self, limit: int) -> list[tuple[Run, str]]:
-        """List the last results, first those that were not seen, with the names of their tasks; they count as seen.
-
-        Args:
-            limit: how many at most.
-        """
+        """List the last results, first those that were not seen, with the names of their tasks; they count as seen."""
 
         def read(connection: Connection) -> list[tuple[Run, str]]:
             found = stored_runs.last_results(connection, limit)
@@ -313,11 +236,7 @@ class TaskService:
         return sum((await self._database.run(stored_runs.count_unread)).values())
 
     async def get(self, task_id: str) -> Task:
-        """A task.
-
-        Raises:
-            NotFoundError: there is none of that id.
-        """
+        """A task."""
         return await self._database.run(stored_tasks.get_task, task_id.strip())
 
     async def list_all(self) -> list[tuple[Task, Run | None]]:
@@ -325,11 +244,7 @@ class TaskService:
         return await self._database.run(stored_tasks.list_tasks)
 
     async def log(self, task_id: str, limit: int = stored_runs.SHOWN_RUNS) -> list[Run]:
-        """The runs of a task, the newest first.
-
-        Raises:
-            NotFoundError: there is no such task.
-        """
+        """The runs of a task, the newest first."""
 
         def read(connection: Connection) -> list[Run]:
             stored_tasks.get_task(connection, task_id)
@@ -338,11 +253,7 @@ class TaskService:
         return await self._database.run(read)
 
     async def run(self, task_id: str) -> Run:
-        """Have a task run now, enabled or not; its schedule stays as it is.
-
-        Raises:
-            NotFoundError: there is no such task.
-        """
+        """Have a task run now, enabled or not; its schedule stays as it is."""
         now = self._now()
 
         def store(connection: Connection) -> Run:
@@ -357,10 +268,7 @@ class TaskService:
     async def fire(self, task_id: str, text: str, key: str | None) -> bool:
         """Start a task by an event.
 
-        Args:
-            task_id: the task's id.
-            text: what happened.
-            key: names the event; two of one key start the task once.
+        Of two events of one key, one starts the task.
 
         Returns:
             False if it is not started: it is paused or has ended, the event is known, or it has run often enough today.
@@ -374,13 +282,7 @@ class TaskService:
     async def missing_runs(self, task: Task, first: str, last: str) -> list[datetime]:
         """List the occurrences in a time that has passed that there is no run of, or one that was missed or skipped.
 
-        Args:
-            task: whose.
-            first: the day or time to begin with, as ``YYYY-MM-DD`` or ``YYYY-MM-DD HH:MM`` by the task's wall clock.
-            last: the day or time to end with.
-
-        Raises:
-            UsageError: that is no time, or these are too many.
+        A day or time is ``YYYY-MM-DD`` or ``YYYY-MM-DD HH:MM`` by the task's wall clock.
         """
         begin, end = backfill.read_moment(first, task), backfill.read_moment(last, task, is_end=True)
         if end < begin:
@@ -402,22 +304,14 @@ class TaskService:
         return await self._database.run(read)
 
     async def find_run(self, run_id: str) -> Run:
-        """A run.
-
-        Raises:
-            NotFoundError: there is none of that id.
-        """
+        """A run."""
         found = await self._database.run(stored_runs.find_run, run_id.strip())
         if found is None:
             raise _no_run(run_id)
         return found
 
     async def delete(self, task_id: str) -> None:
-        """Delete a task with its log and its decisions on permissions, and stop its runs; its sessions stay.
-
-        Raises:
-            NotFoundError: there is no such task.
-        """
+        """Delete a task with its log and its decisions on permissions, and stop its runs; its sessions stay."""
         task_id = task_id.strip()
 
         def remove(connection: Connection) -> list[Run]:
@@ -481,11 +375,7 @@ class TaskService:
     async def set_up(self, words: TaskWords) -> tuple[TaskWords, TriggerSetup | None]:
         """Have the trigger that options name complete its parameters.
 
-        Returns:
-            The options, and what the user is shown once, if there is something.
-
-        Raises:
-            NotFoundError: there is no such trigger.
+        Returns the options, and what the user is shown once, if there is something.
         """
         when = words.when
         set_up = self.services.trigger(when.trigger).set_up if when.trigger else None
@@ -515,11 +405,7 @@ class TaskService:
 
 
 async def find_task(services: HomeServices, wanted: str) -> str | None:
-    """Find the id of a task by its id or name; ``None`` if there is none.
-
-    Raises:
-        UsageError: several have the name.
-    """
+    """Find the id of a task by its id or name; ``None`` if there is none."""
     async with TaskService.open(services) as service:
         names = {task.id: task.name for task, _ in await service.list_all()}
     if wanted in names:

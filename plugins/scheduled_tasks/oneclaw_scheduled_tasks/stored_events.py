@@ -12,10 +12,10 @@ from sqlalchemy import func, select
 
 from oneclaw_scheduled_tasks.rows import task_from_row, to_milliseconds
 from oneclaw_scheduled_tasks.schedules import Triggered
-from oneclaw_scheduled_tasks.stored_runs import find_run, has_unfinished, stop_runs
-from oneclaw_scheduled_tasks.stored_tasks import REPLACED, SKIPPED, add_run
+from oneclaw_scheduled_tasks.stored_runs import find_run
+from oneclaw_scheduled_tasks.stored_tasks import SKIPPED, add_run, may_begin
 from oneclaw_scheduled_tasks.tables import runs, tasks
-from oneclaw_scheduled_tasks.task import OverlapPolicy, Run, RunStatus, Task
+from oneclaw_scheduled_tasks.task import Run, RunStatus, Task
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
@@ -36,13 +36,6 @@ def triggered_tasks(connection: Connection) -> list[Task]:
 def add_event(connection: Connection, task_id: str, now: datetime, text: str, key: str | None) -> bool:
     """Make the run that an event starts, if it starts one.
 
-    Args:
-        connection: of the transaction.
-        task_id: the task.
-        now: the time.
-        text: what happened.
-        key: names the event, ``None`` for one that is like no other.
-
     Returns:
         Whether there is a run now that was not there before.
     """
@@ -57,29 +50,15 @@ def add_event(connection: Connection, task_id: str, now: datetime, text: str, ke
     run_id = _id(task, key or uuid.uuid4().hex)
     if find_run(connection, run_id) is not None:
         return False
-    skipped = Run(
-        id=run_id,
-        task_id=task.id,
-        scheduled_at=now,
-        not_before=now,
-        status=RunStatus.SKIPPED,
-        is_queued=True,
-        ended_at=now,
-        is_delivered=True,
-        is_read=True,
-        event=text[:_MOST_CHARACTERS],
-    )
+    run = Run(id=run_id, task_id=task.id, scheduled_at=now, not_before=now, event=text[:_MOST_CHARACTERS])
     if _count_since(connection, task, datetime.combine(today, time(), task.zone)) >= task.schedule.per_day:
         # Noted once a day: events can come in thousands.
-        add_run(connection, replace(skipped, id=_id(task, f"enough {today}"), error=ENOUGH))
+        enough = run.not_run(now, RunStatus.SKIPPED, ENOUGH)
+        add_run(connection, replace(enough, id=_id(task, f"enough {today}")))
         return False
-    if task.overlap is not OverlapPolicy.ALLOW and has_unfinished(connection, task.id):
-        if task.overlap is OverlapPolicy.SKIP:
-            add_run(connection, replace(skipped, error=SKIPPED))
-            return False
-        if task.overlap is OverlapPolicy.CANCEL_PREVIOUS:
-            stop_runs(connection, now, REPLACED, task_id=task.id)
-    run = Run(id=run_id, task_id=task.id, scheduled_at=now, not_before=now, event=skipped.event)
+    if not may_begin(connection, task, now):
+        add_run(connection, run.not_run(now, RunStatus.SKIPPED, SKIPPED))
+        return False
     return add_run(connection, run)
 
 

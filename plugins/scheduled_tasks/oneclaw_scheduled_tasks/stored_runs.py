@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from datetime import datetime, timedelta
+from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import case, delete, func, select, tuple_, update
 
-from oneclaw_scheduled_tasks.rows import run_from_row, to_milliseconds, to_moment
+from oneclaw_scheduled_tasks.rows import run_from_row, to_column, to_milliseconds, to_moment
 from oneclaw_scheduled_tasks.tables import runs, tasks, workers
 from oneclaw_scheduled_tasks.task import WITH_RESULT, OverlapPolicy, Run, RunStatus
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
+    from datetime import datetime
 
-    from sqlalchemy import Connection, Select
+    from sqlalchemy import ColumnElement, Connection
 
 KEPT_DAYS = 90
 SHOWN_RUNS = 50
@@ -46,32 +47,19 @@ def runs_of(connection: Connection, task_id: str, limit: int = SHOWN_RUNS) -> li
 
 
 def finished_since(connection: Connection, since: datetime, known: Collection[str] = ()) -> list[tuple[Run, str]]:
-    """The runs that ended with a result or an error at a time or after, in this order, with the names of their tasks.
-
-    Args:
-        connection: of the transaction.
-        since: the time.
-        known: ids of runs to leave out.
-    """
-    query = (
-        select(runs, tasks.c.name)
-        .join(tasks, tasks.c.id == runs.c.task_id)
-        .where(
-            runs.c.ended_at >= to_milliseconds(since),
-            runs.c.status.in_(_WITH_RESULT),
-        )
-        .order_by(runs.c.ended_at, runs.c.id)
-    )
-    return [each for each in _named(connection, query) if each[0].id not in known]
+    """List the runs that ended with a result at a time or after, but for known ones, with the names of their tasks."""
+    has_ended = (runs.c.ended_at >= to_milliseconds(since)) & runs.c.status.in_(_WITH_RESULT)
+    return [each for each in _with_names(connection, has_ended, runs.c.ended_at) if each[0].id not in known]
 
 
-def _named(connection: Connection, query: Select[Any]) -> list[tuple[Run, str]]:
-    found = []
-    for row in connection.execute(query).mappings():
-        values = dict(row)
-        name = values.pop("name")
-        found.append((run_from_row(values), name))
-    return found
+def _with_names(
+    connection: Connection, condition: ColumnElement[bool], *order: ColumnElement[Any], limit: int | None = None
+) -> list[tuple[Run, str]]:
+    query = select(runs, tasks.c.name.label("name_of_task")).join(tasks, tasks.c.id == runs.c.task_id)
+    query = query.where(condition).order_by(*order, runs.c.id).limit(limit)
+    rows = [dict(row) for row in connection.execute(query).mappings()]
+    names = [row.pop("name_of_task") for row in rows]
+    return [(run_from_row(row), name) for row, name in zip(rows, names, strict=True)]
 
 
 def next_moments(connection: Connection) -> tuple[datetime | None, datetime | None]:
@@ -123,13 +111,6 @@ def stop_runs(
 ) -> list[Run]:
     """End runs that have not ended; the worker that has one finds out and lets go of it.
 
-    Args:
-        connection: of the transaction.
-        now: the time.
-        reason: why, for the log.
-        task_id: the task whose runs are meant; ``None`` for one run.
-        run_id: that run.
-
     Returns:
         The runs as they were before.
     """
@@ -159,19 +140,8 @@ def still_running(connection: Connection, worker: str) -> set[str]:
 
 
 def unread(connection: Connection, *, is_marked: bool = False) -> list[tuple[Run, str]]:
-    """The runs that ended and whose results the user has not seen, the oldest first, with the names of their tasks.
-
-    Args:
-        connection: of the transaction.
-        is_marked: count them as read from now on.
-    """
-    query = (
-        select(runs, tasks.c.name)
-        .join(tasks, tasks.c.id == runs.c.task_id)
-        .where(_IS_UNREAD)
-        .order_by(runs.c.ended_at, runs.c.id)
-    )
-    found = _named(connection, query)
+    """List the results that the user has not seen, the oldest first, with the names of their tasks."""
+    found = _with_names(connection, _IS_UNREAD, runs.c.ended_at)
     if is_marked:
         mark_read(connection, [run.id for run, _ in found])
     return found
@@ -184,15 +154,8 @@ def count_unread(connection: Connection) -> dict[RunStatus, int]:
 
 
 def last_results(connection: Connection, limit: int) -> list[tuple[Run, str]]:
-    """The last results, the newest first, those that were not seen before all others, with the names of their tasks."""
-    query = (
-        select(runs, tasks.c.name)
-        .join(tasks, tasks.c.id == runs.c.task_id)
-        .where(_HAS_RESULT)
-        .order_by(runs.c.is_read, runs.c.ended_at.desc(), runs.c.id)
-        .limit(limit)
-    )
-    return _named(connection, query)
+    """List the last results, those that were not seen before all others, with the names of their tasks."""
+    return _with_names(connection, _HAS_RESULT, runs.c.is_read, runs.c.ended_at.desc(), limit=limit)
 
 
 def mark_read(connection: Connection, ids: Collection[str]) -> None:
@@ -208,12 +171,7 @@ def note_queued(connection: Connection, queued: Sequence[Run]) -> None:
 def begin_run(connection: Connection, run_id: str, dispatch: int, worker: str, now: datetime) -> Run | None:
     """Take a run over from the queue.
 
-    Args:
-        connection: of the transaction.
-        run_id: which.
-        dispatch: how often it had been put into the queue when this was.
-        worker: who takes it.
-        now: the time.
+    ``dispatch`` says how often it had been put into the queue when this entry was.
 
     Returns:
         The run as it was before; ``None`` if there is nothing to do any more.
@@ -246,19 +204,10 @@ def begin_run(connection: Connection, run_id: str, dispatch: int, worker: str, n
 def change_run(connection: Connection, run_id: str, worker: str, columns: Mapping[str, Any]) -> bool:
     """Change a run that a worker has.
 
-    Args:
-        connection: of the transaction.
-        run_id: which.
-        worker: who changes it.
-        columns: what it is to have, by column.
-
     Returns:
         Whether it is still this worker's.
     """
-    values = {
-        key: to_milliseconds(value) if isinstance(value, datetime) else str(value) if key == "status" else value
-        for key, value in columns.items()
-    }
+    values = {key: to_column(value) for key, value in columns.items()}
     statement = update(runs).where(
         runs.c.id == run_id, runs.c.worker == worker, runs.c.status == str(RunStatus.RUNNING)
     )
@@ -348,10 +297,6 @@ def drop_waiting(connection: Connection, task_id: str) -> None:
 
 
 def remove_old(connection: Connection, now: datetime) -> int:
-    """Delete what is older than the log is kept.
-
-    Returns:
-        How many runs.
-    """
+    """Delete what is older than the log is kept."""
     limit = to_milliseconds(now - timedelta(days=KEPT_DAYS))
     return connection.execute(delete(runs).where(runs.c.ended_at < limit)).rowcount

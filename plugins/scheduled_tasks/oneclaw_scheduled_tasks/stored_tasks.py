@@ -10,7 +10,7 @@ from sqlalchemy import delete, func, insert, or_, select, update
 
 from oneclaw_core import NotFoundError, UsageError
 from oneclaw_scheduled_tasks.missed import Due, MissedPolicy, due
-from oneclaw_scheduled_tasks.rows import run_from_row, run_to_row, task_from_row, task_to_row, to_milliseconds
+from oneclaw_scheduled_tasks.rows import run_from_row, task_from_row, to_milliseconds, to_row
 from oneclaw_scheduled_tasks.stored_runs import has_unfinished, stop_runs
 from oneclaw_scheduled_tasks.tables import runs, tasks
 from oneclaw_scheduled_tasks.task import OverlapPolicy, Run, RunStatus, Task, run_id
@@ -34,16 +34,12 @@ REPLACED = "it was stopped when the next one was due, as the task's overlap says
 
 def add_task(connection: Connection, task: Task) -> None:
     """Store a new task."""
-    connection.execute(insert(tasks).values(task_to_row(task)))
+    connection.execute(insert(tasks).values(to_row(task)))
 
 
 def change_task(connection: Connection, before: Task, after: Task) -> None:
-    """Store what is to be different about a task; the rest stays as it is by now.
-
-    Raises:
-        NotFoundError: it is gone.
-    """
-    old, new = task_to_row(before), task_to_row(after)
+    """Store what is to be different about a task; the rest stays as it is by now."""
+    old, new = to_row(before), to_row(after)
     row = {name: value for name, value in new.items() if value != old[name]}
     if "planned_at" in row:
         # A worker may have gone by the old schedule meanwhile.
@@ -53,11 +49,7 @@ def change_task(connection: Connection, before: Task, after: Task) -> None:
 
 
 def remove_task(connection: Connection, task_id: str) -> None:
-    """Delete a task with its log.
-
-    Raises:
-        NotFoundError: there is none.
-    """
+    """Delete a task with its log."""
     connection.execute(delete(runs).where(runs.c.task_id == task_id))
     if not connection.execute(delete(tasks).where(tasks.c.id == task_id)).rowcount:
         raise no_task(task_id)
@@ -70,11 +62,7 @@ def find_task(connection: Connection, task_id: str) -> Task | None:
 
 
 def get_task(connection: Connection, task_id: str) -> Task:
-    """A task.
-
-    Raises:
-        NotFoundError: there is none of that id.
-    """
+    """A task."""
     found = find_task(connection, task_id)
     if found is None:
         raise no_task(task_id)
@@ -111,9 +99,6 @@ def plan_due(connection: Connection, now: datetime, *, has_jumped: bool = False)
         connection: of the transaction.
         now: the time.
         has_jumped: True if the clock was put forward since the last time: what it jumped over is run once at most.
-
-    Returns:
-        How many tasks were looked at.
     """
     moment = to_milliseconds(now)
     query = (
@@ -144,13 +129,6 @@ def replan(connection: Connection, now: datetime) -> int:
 
     That is so after the clock has been put back, and where another version of the time zone database was used. Runs
     that there have been are not made again, for their ids are the same. A task that is due once stays due when it was.
-
-    Args:
-        connection: of the transaction.
-        now: the time.
-
-    Returns:
-        How many plans were changed.
     """
     moment = to_milliseconds(now)
     changed = _undo_what_lies_ahead(connection, now)
@@ -217,11 +195,7 @@ def _lies_ahead(now: datetime) -> ColumnElement[bool]:
 
 
 def _undo_what_lies_ahead(connection: Connection, now: datetime) -> int:
-    """Take back what a clock that was ahead has done; a task that is due once is due again.
-
-    Returns:
-        How many tasks are due again.
-    """
+    """Take back what a clock that was ahead has done; a task that is due once is due again."""
     rows = connection.execute(select(runs.c.id, runs.c.task_id, runs.c.scheduled_at).where(_lies_ahead(now))).all()
     connection.execute(delete(runs).where(runs.c.id.in_([row.id for row in rows])))
     # What waits for another attempt, or was asked for, waits no longer than it would have.
@@ -246,41 +220,25 @@ def _plan(connection: Connection, task: Task, now: datetime, *, has_jumped: bool
     policy = MissedPolicy.RUN_ONCE if has_jumped and task.missed is MissedPolicy.ALL else task.missed
     catch_up = timedelta(seconds=task.catch_up_seconds)
     found = due(task.occurrences, first, now, policy, catch_up) if first is not None else Due()
-    to_run = found.run
-    if to_run and task.overlap is not OverlapPolicy.ALLOW and has_unfinished(connection, task.id):
-        if task.overlap is OverlapPolicy.SKIP:
-            to_run = ()
-            for at in found.run:
-                add_ended(connection, task, at, now, RunStatus.SKIPPED, SKIPPED)
-        elif task.overlap is OverlapPolicy.CANCEL_PREVIOUS:
-            stop_runs(connection, now, REPLACED, task_id=task.id)
-    for at in to_run:
-        begin = max(now, task.begin_of(at))
-        add_run(connection, Run(id=run_id(task.id, at), task_id=task.id, scheduled_at=at, not_before=begin))
+    is_run = bool(found.run) and may_begin(connection, task, now)
+    for at in found.run:
+        run = Run(id=run_id(task.id, at), task_id=task.id, scheduled_at=at, not_before=max(now, task.begin_of(at)))
+        add_run(connection, run if is_run else run.not_run(now, RunStatus.SKIPPED, SKIPPED))
     for at in found.missed:
-        add_ended(connection, task, at, now, RunStatus.MISSED, MISSED)
+        run = Run(id=run_id(task.id, at), task_id=task.id, scheduled_at=at, not_before=now)
+        add_run(connection, run.not_run(now, RunStatus.MISSED, MISSED))
     _set_plan(connection, task.id, task.next_after(now), now)
     if task.is_one_time:
         connection.execute(update(tasks).where(tasks.c.id == task.id).values(is_enabled=False))
 
 
-def add_ended(connection: Connection, task: Task, at: datetime, now: datetime, status: RunStatus, reason: str) -> None:
-    """Note an occurrence that is not run."""
-    add_run(
-        connection,
-        Run(
-            id=run_id(task.id, at),
-            task_id=task.id,
-            scheduled_at=at,
-            not_before=now,
-            status=status,
-            is_queued=True,
-            ended_at=now,
-            error=reason,
-            is_delivered=True,
-            is_read=True,
-        ),
-    )
+def may_begin(connection: Connection, task: Task, now: datetime) -> bool:
+    """Apply the policy for runs that are due while another one has not ended; return False to skip them."""
+    if task.overlap is OverlapPolicy.ALLOW or not has_unfinished(connection, task.id):
+        return True
+    if task.overlap is OverlapPolicy.CANCEL_PREVIOUS:
+        stop_runs(connection, now, REPLACED, task_id=task.id)
+    return task.overlap is not OverlapPolicy.SKIP
 
 
 def _set_plan(connection: Connection, task_id: str, next_at: datetime | None, now: datetime) -> None:
@@ -292,19 +250,15 @@ def _set_plan(connection: Connection, task_id: str, next_at: datetime | None, no
 
 
 def add_run(connection: Connection, run: Run) -> bool:
-    """Store a run unless there is one of its id.
-
-    Returns:
-        Whether it is new.
-    """
+    """Store a run unless there is one of its id."""
     if connection.dialect.name == "postgresql":
         from sqlalchemy.dialects import postgresql
 
-        statement: Any = postgresql.insert(runs).values(run_to_row(run)).on_conflict_do_nothing()
+        statement: Any = postgresql.insert(runs).values(to_row(run)).on_conflict_do_nothing()
     else:
         from sqlalchemy.dialects import sqlite
 
-        statement = sqlite.insert(runs).values(run_to_row(run)).on_conflict_do_nothing()
+        statement = sqlite.insert(runs).values(to_row(run)).on_conflict_do_nothing()
     return bool(connection.execute(statement).rowcount)
 
 

@@ -1,107 +1,58 @@
 """The tables of the tasks, their runs and the workers, the same on SQLite and PostgreSQL.
 
-Points in time are milliseconds since 1970 in UTC; JSON is text.
+Columns are the fields of the nouns. Points in time are milliseconds since 1970 in UTC; JSON is text.
 """
 
 from __future__ import annotations
 
-from sqlalchemy import BigInteger, Boolean, Column, Float, Index, Integer, MetaData, Table, Text, text, true
+from dataclasses import Field, fields
+from typing import Any
+
+from sqlalchemy import BigInteger, Boolean, Column, Float, Index, Integer, MetaData, Table, Text, text
+
+from oneclaw_scheduled_tasks.task import Run, Task, WorkerState
 
 METADATA = MetaData()
 
 SCHEMA_VERSION = 5
+
+_TYPES = {"int": BigInteger, "datetime": BigInteger, "float": Float, "bool": Boolean}
+
+
+def _columns(noun: type[Any], *left_out: str) -> list[Column[Any]]:
+    return [_column(field) for field in fields(noun) if field.name not in left_out]
+
+
+def _column(field: Field[Any]) -> Column[Any]:
+    kind, _, other = str(field.type).partition(" | ")
+    column_type: type[Any] = _TYPES.get(kind, Text)
+    return Column(field.name, column_type, primary_key=field.name == "id", nullable=other == "None")
+
+
+def _partial(name: str, column: str, condition: str) -> Index:
+    """Make an index of the few rows that workers look for again and again in a table that grows."""
+    # As SQLAlchemy writes the condition of a query, or the index would not be used.
+    on_sqlite = condition.replace("NOT is_queued", "is_queued = 0")
+    return Index(name, column, sqlite_where=text(on_sqlite), postgresql_where=text(condition))
+
 
 schema_version = Table("task_schema_version", METADATA, Column("version", Integer, nullable=False))
 
 tasks = Table(
     "task_definitions",
     METADATA,
-    Column("id", Text, primary_key=True),
-    Column("name", Text, nullable=False),
-    Column("prompt", Text, nullable=False),
-    Column("schedule", Text, nullable=False),
-    Column("time_zone", Text, nullable=False),
-    Column("end_date", Text),
-    Column("agent", Text, nullable=False),
-    Column("model", Text),
-    Column("tool_groups", Text),
-    Column("missed", Text, nullable=False),
-    Column("catch_up_seconds", BigInteger, nullable=False),
-    Column("jitter_seconds", BigInteger, nullable=False, server_default="0"),
-    Column("overlap", Text, nullable=False, server_default="skip"),
-    Column("retries", Integer, nullable=False),
-    Column("retry_delay_seconds", BigInteger, nullable=False),
-    Column("max_seconds", BigInteger, nullable=False),
-    Column("max_cost", Float),
-    Column("repeats_calls", Boolean, nullable=False),
-    Column("is_enabled", Boolean, nullable=False),
-    Column("is_notified", Boolean, nullable=False),
-    Column("webhook", Text),
-    Column("command", Text),
-    Column("channels", Text, nullable=False, server_default="[]"),
-    Column("created_at", BigInteger, nullable=False),
-    Column("anchor", BigInteger, nullable=False),
-    Column("next_at", BigInteger),
-    Column("planned_at", BigInteger),
+    *_columns(Task),
     Index("task_definitions_by_next", "is_enabled", "next_at"),
 )
 
 runs = Table(
     "task_runs",
     METADATA,
-    Column("id", Text, primary_key=True),
-    Column("task_id", Text, nullable=False),
-    Column("scheduled_at", BigInteger, nullable=False),
-    Column("is_manual", Boolean, nullable=False),
-    Column("status", Text, nullable=False),
-    Column("attempt", Integer, nullable=False),
-    Column("dispatches", Integer, nullable=False),
-    Column("not_before", BigInteger, nullable=False),
-    Column("is_queued", Boolean, nullable=False),
-    Column("interruptions", Integer, nullable=False),
-    Column("is_cut_off", Boolean, nullable=False),
-    Column("worker", Text),
-    Column("session", Text),
-    Column("started_at", BigInteger),
-    Column("ended_at", BigInteger),
-    Column("input_tokens", BigInteger, nullable=False),
-    Column("output_tokens", BigInteger, nullable=False),
-    Column("cost", Float),
-    Column("error", Text),
-    Column("notes", Text),
-    Column("answer", Text),
-    Column("is_delivered", Boolean, nullable=False),
-    Column("is_read", Boolean, nullable=False, server_default=true()),
-    Column("event", Text),
+    *_columns(Run),
     Index("task_runs_by_task", "task_id", "scheduled_at"),
     Index("task_runs_by_end", "ended_at"),
-    # What the workers look for again and again is a handful of a table that grows.
-    Index(
-        "task_runs_to_queue",
-        "not_before",
-        sqlite_where=text("is_queued = 0"),
-        postgresql_where=text("NOT is_queued"),
-    ),
-    Index(
-        "task_runs_open",
-        "status",
-        sqlite_where=text("ended_at IS NULL"),
-        postgresql_where=text("ended_at IS NULL"),
-    ),
+    _partial("task_runs_to_queue", "not_before", "NOT is_queued"),
+    _partial("task_runs_open", "status", "ended_at IS NULL"),
 )
 
-workers = Table(
-    "task_workers",
-    METADATA,
-    Column("id", Text, primary_key=True),
-    Column("host", Text, nullable=False),
-    Column("pid", BigInteger, nullable=False),
-    Column("version", Text, nullable=False),
-    Column("concurrency", Integer, nullable=False),
-    Column("started_at", BigInteger, nullable=False),
-    # Counts up as long as the worker lives. Others watch it by separate clocks, so that no two machines' clocks
-    # need agree.
-    Column("beats", BigInteger, nullable=False),
-    Column("beat_at", BigInteger, nullable=False),
-    Column("is_stopping", Boolean, nullable=False),
-)
+workers = Table("task_workers", METADATA, *_columns(WorkerState, "running"))

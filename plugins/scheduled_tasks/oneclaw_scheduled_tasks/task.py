@@ -5,10 +5,10 @@ from __future__ import annotations
 import hashlib
 import math
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, timedelta
 from enum import StrEnum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from oneclaw_core import UsageError
 from oneclaw_scheduled_tasks.missed import MissedPolicy
@@ -157,11 +157,7 @@ class Task:
         return occurrence + timedelta(seconds=int.from_bytes(digest[:8]) % (self.jitter_seconds + 1))
 
     def retry_delay(self, attempt: int) -> timedelta:
-        """Return the pause after a failed attempt.
-
-        Args:
-            attempt: its number, from 1.
-        """
+        """Return the pause after a failed attempt."""
         return timedelta(seconds=min(self.retry_delay_seconds * 2 ** (attempt - 1), _MOST_DELAY_SECONDS))
 
     def local_text(self, moment: datetime | None) -> str:
@@ -266,6 +262,11 @@ class Run:
     is_read: bool = False
     event: str | None = None
 
+    def not_run(self, now: datetime, status: RunStatus, reason: str) -> Run:
+        """Return the run as one that was skipped or missed, which there is nothing to do about."""
+        ended: dict[str, Any] = {"is_queued": True, "is_delivered": True, "is_read": True, "ended_at": now}
+        return replace(self, status=status, error=reason, **ended)
+
     @property
     def makes_up(self) -> bool:
         """True if somebody asked for the run of an occurrence."""
@@ -277,6 +278,22 @@ class Run:
         if self.started_at is None or self.ended_at is None:
             return None
         return max(0.0, (self.ended_at - self.started_at).total_seconds())
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WorkerState:
+    """A worker as the others see it."""
+
+    id: str
+    host: str
+    pid: int
+    version: str
+    concurrency: int
+    started_at: datetime
+    beats: int
+    beat_at: datetime
+    is_stopping: bool = False
+    running: int = 0
 
 
 def run_id(task_id: str, scheduled_at: datetime) -> str:

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
 from functools import wraps
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any, ParamSpec
 
 from oneclaw_core import NotFoundError, OneClawError, PermissionDeniedError, ToolResult, UsageError
+from oneclaw_scheduled_tasks.limits import check_change, limited
+from oneclaw_scheduled_tasks.schedules import ScheduleWords
+from oneclaw_scheduled_tasks.service import TaskRefusedError, TaskService, TaskWords
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
@@ -27,16 +31,12 @@ def _answering(
 ) -> Callable[[Callable[Parameters, Awaitable[str]]], Callable[Parameters, Awaitable[ToolResult]]]:
     """Turn errors into error types.
 
-    Args:
-        failure: for what cannot be.
-        unknown: where there is no such task.
+    ``unknown`` is the error type where there is no such task, ``failure`` that of all other faults.
     """
 
     def decorate(tool: Callable[Parameters, Awaitable[str]]) -> Callable[Parameters, Awaitable[ToolResult]]:
         @wraps(tool)
         async def answered(*args: Parameters.args, **kwargs: Parameters.kwargs) -> ToolResult:
-            from oneclaw_scheduled_tasks.service import TaskRefusedError
-
             try:
                 return ToolResult.success(await tool(*args, **kwargs))
             except PermissionDeniedError:
@@ -56,50 +56,9 @@ def _answering(
 
 
 @_answering("creation_failed")
-async def schedule_task(
-    name: str,
-    prompt: str,
-    schedule_type: str,
-    hour: int | None = None,
-    minute: int | None = None,
-    day_of_week: str | None = None,
-    date: str | None = None,
-    cron: str | None = None,
-    interval_minutes: int | None = None,
-    time_zone: str | None = None,
-    end_date: str | None = None,
-    missed: str | None = None,
-    agent: str | None = None,
-    model: str | None = None,
-    tool_groups: list[str] | None = None,
-    *,
-    context: ToolContext,
-) -> str:
+async def schedule_task(*, context: ToolContext, **given: Any) -> str:
     """Have an agent do something later, once or again and again."""
-    from oneclaw_scheduled_tasks.limits import limited
-    from oneclaw_scheduled_tasks.schedules import ScheduleWords
-    from oneclaw_scheduled_tasks.service import TaskService, TaskWords
-
-    when = ScheduleWords(
-        schedule_type=schedule_type,
-        hour=hour,
-        minute=minute,
-        day_of_week=day_of_week,
-        date=date,
-        cron=cron,
-        interval_minutes=interval_minutes,
-    )
-    words = TaskWords(
-        name=name,
-        prompt=prompt,
-        when=when,
-        time_zone=time_zone,
-        end_date=end_date,
-        missed=missed,
-        agent=agent,
-        model=model,
-        tool_groups=None if tool_groups is None else tuple(tool_groups),
-    )
+    words = _words(given)
     async with TaskService.open(context.services) as service:
         task = await service.new(await limited(words, context, service))
         await context.ask_permission(
@@ -117,8 +76,6 @@ async def schedule_task(
 @_answering("execution_error")
 async def list_scheduled_tasks(offset: int = 0, *, context: ToolContext) -> str:
     """List the tasks, the newest first, as many as the model is shown."""
-    from oneclaw_scheduled_tasks.service import TaskService
-
     async with TaskService.open(context.services) as service:
         found = await service.list_all()
     if not found:
@@ -131,8 +88,6 @@ async def list_scheduled_tasks(offset: int = 0, *, context: ToolContext) -> str:
 @_answering("run_failed", unknown="run_failed")
 async def run_scheduled_task(task_id: str, *, context: ToolContext) -> str:
     """Have a task run now, whatever its schedule."""
-    from oneclaw_scheduled_tasks.service import TaskService
-
     async with TaskService.open(context.services) as service:
         task = await service.get(task_id)
         await context.ask_permission(
@@ -143,46 +98,9 @@ async def run_scheduled_task(task_id: str, *, context: ToolContext) -> str:
 
 
 @_answering("update_failed")
-async def update_scheduled_task(
-    task_id: str,
-    name: str | None = None,
-    prompt: str | None = None,
-    schedule_type: str | None = None,
-    hour: int | None = None,
-    minute: int | None = None,
-    day_of_week: str | None = None,
-    date: str | None = None,
-    cron: str | None = None,
-    interval_minutes: int | None = None,
-    time_zone: str | None = None,
-    end_date: str | None = None,
-    missed: str | None = None,
-    enabled: bool | None = None,
-    *,
-    context: ToolContext,
-) -> str:
+async def update_scheduled_task(task_id: str, *, context: ToolContext, **given: Any) -> str:
     """Change what is given of a task."""
-    from oneclaw_scheduled_tasks.limits import check_change
-    from oneclaw_scheduled_tasks.schedules import ScheduleWords
-    from oneclaw_scheduled_tasks.service import TaskService, TaskWords
-
-    words = TaskWords(
-        name=name,
-        prompt=prompt,
-        when=ScheduleWords(
-            schedule_type=schedule_type,
-            hour=hour,
-            minute=minute,
-            day_of_week=day_of_week,
-            date=date,
-            cron=cron,
-            interval_minutes=interval_minutes,
-        ),
-        time_zone=time_zone,
-        end_date=end_date,
-        missed=missed,
-        is_enabled=enabled,
-    )
+    words = _words(given)
     async with TaskService.open(context.services) as service:
         before, after = await service.changed(task_id, words)
         # As in schedule_task: what it says would be done with other tools.
@@ -202,8 +120,6 @@ async def update_scheduled_task(
 @_answering("deletion_failed")
 async def delete_scheduled_task(task_id: str, *, context: ToolContext) -> str:
     """Delete a task with the log of its runs."""
-    from oneclaw_scheduled_tasks.service import TaskService
-
     async with TaskService.open(context.services) as service:
         task = await service.get(task_id)
         await context.ask_permission(
@@ -213,14 +129,20 @@ async def delete_scheduled_task(task_id: str, *, context: ToolContext) -> str:
     return f"Task '{task.name}' and the log of its runs are deleted."
 
 
-def describe_changes(before: Task, after: Task, *, is_whole: bool = False) -> list[str]:
-    """Say what differs between two states of a task, each part as ``what: before -> after``.
+def _words(given: dict[str, Any]) -> TaskWords:
+    """Read the arguments of a tool; the manifest has checked their names and types."""
+    about_time = {each.name for each in fields(ScheduleWords)}
+    when = ScheduleWords(**{key: value for key, value in given.items() if key in about_time})
+    others = {key: value for key, value in given.items() if key not in about_time}
+    if "enabled" in others:
+        others["is_enabled"] = others.pop("enabled")
+    if others.get("tool_groups") is not None:
+        others["tool_groups"] = tuple(others["tool_groups"])
+    return TaskWords(when=when, **others)
 
-    Args:
-        before: the task as it was.
-        after: the task as it is to be.
-        is_whole: show all of what is new, however long.
-    """
+
+def describe_changes(before: Task, after: Task, *, is_whole: bool = False) -> list[str]:
+    """Say what differs between two states of a task, each part as ``what: before -> after``."""
     shown: list[tuple[str, Any, Any]] = [("schedule", before.schedule_text, after.schedule_text)]
     for key in (
         "name", "prompt", "agent", "model", "missed", "catch_up_seconds", "jitter_seconds", "overlap", "retries",

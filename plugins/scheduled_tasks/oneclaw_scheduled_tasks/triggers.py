@@ -84,13 +84,7 @@ async def take_request(context: PluginContext, request: WebRequest) -> WebRespon
 
 
 class Watchers:
-    """The triggers that are at work in one worker of all, each for one task.
-
-    Args:
-        services: of the home, which has the plugins' triggers.
-        database: the tasks'.
-        clock: tells the time.
-    """
+    """The triggers that are at work in one worker of all, each for one task."""
 
     def __init__(self, services: HomeServices, database: TaskDatabase, clock: Callable[[], datetime]) -> None:
         self._services = services
@@ -99,11 +93,7 @@ class Watchers:
         self._watching: dict[tuple[str, Triggered], asyncio.Task[None]] = {}
 
     async def refresh(self, *, is_first: bool) -> None:
-        """Begin to watch for tasks that are new or changed, and stop for those that are gone.
-
-        Args:
-            is_first: True for the one worker that watches.
-        """
+        """Begin to watch for tasks that are new or changed, and stop for those that are gone."""
         tasks = await self._database.run(triggered_tasks) if is_first else []
         wanted = {(each.id, each.schedule): each for each in tasks if isinstance(each.schedule, Triggered)}
         await self._stop([key for key in self._watching if key not in wanted])

@@ -26,7 +26,7 @@ from oneclaw_scheduled_tasks.doing import Doing
 from oneclaw_scheduled_tasks.engine import Engine, HandedBack
 from oneclaw_scheduled_tasks.liveness import BEAT_SECONDS, DEAD_SECONDS, Watch
 from oneclaw_scheduled_tasks.planner import Planner
-from oneclaw_scheduled_tasks.stored_workers import WorkerState
+from oneclaw_scheduled_tasks.task import WorkerState
 from oneclaw_scheduled_tasks.triggers import Watchers
 
 if TYPE_CHECKING:
@@ -69,12 +69,7 @@ class WorkerOptions:
 class Worker:
     """A worker in this process, of which there can be one.
 
-    Args:
-        app: the home, in which no one is asked for permissions.
-        database: the tasks'.
-        options: how it works.
-        report: is told about each run that begins or ends, with its task.
-        clock: tells the time.
+    ``report`` is called with each run that begins or ends. In ``app`` no one is asked for permissions.
     """
 
     def __init__(
@@ -194,8 +189,7 @@ class Worker:
     async def _tick(self) -> float | None:
         """Make runs of what is due, and queue what may begin.
 
-        Returns:
-            In how many seconds something is due, if that is known.
+        Returns in how many seconds something is due, if that is known.
         """
         if not self._planner.is_steady():
             return None
@@ -312,9 +306,6 @@ async def work(
         stop: ends it when it is set.
         report: is told about each run that begins or ends, with its task.
         began: is told about each worker.
-
-    Raises:
-        OneClawError: the home or its database cannot be used.
     """
     from oneclaw_core import find_home
 

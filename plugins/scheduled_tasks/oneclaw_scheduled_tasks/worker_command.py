@@ -27,12 +27,7 @@ _SHOWN_CHARACTERS = 200
 def run_worker(concurrency: int, grace_seconds: float, dead_seconds: float, *, is_bound: bool, as_json: bool) -> None:
     """Work until a signal comes.
 
-    Args:
-        concurrency: how many runs at a time.
-        grace_seconds: how long runs have to finish.
-        dead_seconds: how long another worker may be silent.
-        is_bound: whether to stop when standard input is closed, too.
-        as_json: print one JSON document a line about each run.
+    With ``is_bound``, it also stops when standard input is closed.
     """
     options = WorkerOptions(
         concurrency=concurrency,
@@ -110,12 +105,7 @@ def _short(text: str | None) -> str:
 def print_status(dead_seconds: float, *, as_json: bool) -> bool:
     """List the workers.
 
-    Args:
-        dead_seconds: how long one may be silent.
-        as_json: print one JSON document.
-
-    Returns:
-        Whether there is one.
+    Returns True if there is one.
     """
 
     async def read() -> list[tuple[bool, dict[str, object]]]:

@@ -27,11 +27,7 @@ _CLOCK_TOLERANCE = timedelta(seconds=30)
 
 
 async def run_worker_beside(context: ServiceContext) -> None:
-    """Run a worker, once there is a task, and show what comes of tasks.
-
-    Args:
-        context: shows texts.
-    """
+    """Run a worker, once there is a task, and show what comes of tasks."""
     home = find_home()
     url = tasks_database_url(home.database_url)
     context.ready()

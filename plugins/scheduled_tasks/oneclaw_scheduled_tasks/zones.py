@@ -12,14 +12,7 @@ _OF_THE_MACHINE = "localtime"
 
 
 def find_zone(name: str) -> ZoneInfo:
-    """Find a time zone by its IANA name.
-
-    Args:
-        name: such as ``Europe/Berlin``, in any case.
-
-    Raises:
-        UsageError: there is none; the message suggests similar ones.
-    """
+    """Find a time zone by its IANA name."""
     wanted = name.strip()
     try:
         zone = ZoneInfo(wanted)

@@ -12,9 +12,8 @@ from oneclaw_scheduled_tasks.database import TaskDatabase
 from oneclaw_scheduled_tasks.missed import MissedPolicy
 from oneclaw_scheduled_tasks.planner import STEADY_SECONDS, Planner
 from oneclaw_scheduled_tasks.schedules import Daily, Interval, OneTime
-from oneclaw_scheduled_tasks.stored_workers import WorkerState
 from oneclaw_scheduled_tasks.tables import tasks
-from oneclaw_scheduled_tasks.task import CATCH_UP_SECONDS, OverlapPolicy, RunStatus, Task
+from oneclaw_scheduled_tasks.task import CATCH_UP_SECONDS, OverlapPolicy, RunStatus, Task, WorkerState
 from sqlalchemy import text, update
 
 BEGIN = datetime(2026, 1, 1, 12, tzinfo=UTC)

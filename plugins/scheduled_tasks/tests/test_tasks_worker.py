@@ -165,7 +165,7 @@ def test_results_go_to_the_webhook_and_the_command_of_the_task(tasks, allowed, c
     assert posted["task"] == "Fetch hit/1"
     assert json.loads((tmp_path / "result").read_text()) == posted
     notes = {run.notes for run in runs}
-    assert notes == {None, "the task's command ended with status 3: too bad"}
+    assert notes == {None, "the channel command did not send it: the command ended with status 3: too bad"}
 
 
 @pytest.mark.one_python

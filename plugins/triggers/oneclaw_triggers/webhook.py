@@ -30,7 +30,7 @@ async def set_up(context: PluginContext, parameters: Mapping[str, str]) -> Trigg
     """Make a token, of which only a digest is stored."""
     token = secrets.token_urlsafe(32)
     note = f"send requests with the header\nAuthorization: Bearer {token}\nthe token is shown this once"
-    return TriggerSetup(parameters={PARAMETER: _digest(token)}, note=note, values={"token": token})
+    return TriggerSetup(parameters={**parameters, PARAMETER: _digest(token)}, note=note, values={"token": token})
 
 
 async def take_request(
