@@ -94,7 +94,7 @@ class CommandGroup(click.Group):
 
     @property
     def _parent(self) -> str | None:
-        """What plugins name to register a subcommand here; ``None`` for the program itself."""
+        """The name that plugins register subcommands under; ``None`` for the program itself."""
         return None if self.name == "oneclaw" else self.name
 
 

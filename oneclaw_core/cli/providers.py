@@ -15,7 +15,7 @@ from oneclaw_core.cli.output import json_option, print_listing, print_text, warn
 from oneclaw_core.cli.running import with_configuration
 from oneclaw_core.config.keys import KeySource, KeyStore
 from oneclaw_core.config.provider_options import NONE, check_header, check_options
-from oneclaw_core.config.providers import check_provider_name
+from oneclaw_core.config.providers import Providers, check_provider_name
 from oneclaw_core.errors import OneClawError, UsageError
 from oneclaw_core.home import find_home
 
@@ -86,7 +86,8 @@ def list_providers(as_json: bool) -> None:
     from oneclaw_core.config.provider_states import provider_states
 
     catalog = load_catalog()
-    states = provider_states(catalog.states.settings, os.environ, catalog.known_providers, *_stored_keys(catalog.home))
+    configs = Providers(catalog.states.settings, os.environ, catalog.known_providers)
+    states = provider_states(configs, *_stored_keys(catalog.home))
     columns = ("name", "type", "base URL", "key", "variable", "state")
     print_listing(as_json, (state.document() for state in states), columns, map(_row, states))
 

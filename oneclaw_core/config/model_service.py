@@ -172,9 +172,9 @@ class ModelService:
         Raises:
             NotFoundError: there is no such provider.
         """
-        config = (await self._source.providers()).require(provider)
-        kept = self._lists.load(config)
-        return model_states(Answer(config, kept), await self._store.settings(), self._source.environ)
+        configs = await self._source.providers()
+        config = configs.require(provider)
+        return model_states(Answer(config, self._lists.load(config)), configs.stored, self._source.environ)
 
     async def check_model(self, model: str) -> None:
         """Refuse a model that cannot be used; it need not be listed, for no service lists all.
@@ -335,8 +335,9 @@ class ModelService:
 
     async def _find(self, model: str) -> tuple[ProviderConfig, bool, bool]:
         """Find a model's provider, and tell whether the user has added the model and its service lists it."""
-        config, name = (await self._source.providers()).split(model)
-        said, kept = said_of(await self._store.settings(), model), self._lists.load(config)
+        configs = await self._source.providers()
+        config, name = configs.split(model)
+        said, kept = said_of(configs.stored, model), self._lists.load(config)
         return config, said is not None and said.added, kept is not None and kept.find(name) is not None
 
     async def _answer(self, config: ProviderConfig, is_refreshed: bool, seconds: float) -> Answer:

@@ -55,8 +55,7 @@ class ProviderService:
 
     async def list(self) -> list[ProviderState]:
         """Describe every provider."""
-        stored = await self._store.settings()
-        return provider_states(stored, self._source.environ, self._known, self._keys.stored(), self._keys.places())
+        return provider_states(await self._source.providers(), self._keys.stored(), self._keys.places())
 
     async def get(self, name: str) -> ProviderState:
         """Describe one provider.
@@ -64,8 +63,10 @@ class ProviderService:
         Raises:
             NotFoundError: there is none of that name.
         """
-        (await self._source.providers()).require(name)
-        return next(state for state in await self.list() if state.name == name)
+        configs = await self._source.providers()
+        configs.require(name)
+        states = provider_states(configs, self._keys.stored(), self._keys.places())
+        return next(state for state in states if state.name == name)
 
     async def check_new(
         self,

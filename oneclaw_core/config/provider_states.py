@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 from oneclaw_core.config.keys import KeySource
 from oneclaw_core.config.provider_options import is_same_place, place_of
-from oneclaw_core.config.providers import PROVIDER_SETTING, Providers, document_of
+from oneclaw_core.config.providers import PROVIDER_SETTING, document_of
 from oneclaw_core.providers.service_url import shown_url
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from oneclaw_core.config.providers import Providers
     from oneclaw_core.providers.base import ProviderConfig
-    from oneclaw_core.providers.known import KnownProviders
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,15 +75,19 @@ class ProviderState:
 
 
 def provider_states(
-    stored: Mapping[str, Any],
-    environ: Mapping[str, str],
-    known: KnownProviders,
-    stored_keys: Mapping[str, KeySource],
-    key_places: Mapping[str, str],
+    providers: Providers, stored_keys: Mapping[str, KeySource], key_places: Mapping[str, str]
 ) -> list[ProviderState]:
-    """Describe every provider: those known from the start, then the user's own."""
-    configs = Providers(stored, environ, known).values()
-    return [_state(config, stored, stored_keys.get(config.name), key_places.get(config.name)) for config in configs]
+    """Describe every provider.
+
+    Args:
+        providers: as they are configured.
+        stored_keys: where the stored keys are, by provider.
+        key_places: the servers that they were set for, by provider.
+    """
+    return [
+        _state(each, providers.stored, stored_keys.get(each.name), key_places.get(each.name))
+        for each in providers.values()
+    ]
 
 
 def _state(

@@ -57,14 +57,19 @@ class Providers(dict[str, ProviderConfig]):
         environ: the environment, with keys and endpoints.
         known: what plugins say about providers.
 
+    Attributes:
+        stored: the settings that they were read from.
+
     Raises:
         SettingsError: what is stored for a provider does not fit.
     """
 
     def __init__(self, stored: Mapping[str, Any], environ: Mapping[str, str], known: KnownProviders) -> None:
         super().__init__()
-        self._environ, self._known = environ, known
-        self._limits = _concurrency(stored, environ)
+        self.stored, self._environ, self._known = stored, environ, known
+        # A turn validates this setting; an invalid value limits nothing.
+        text = environ.get(CONCURRENCY.variable)
+        self._limits = document_of(CONCURRENCY.parse(text) if text else stored.get(CONCURRENCY.key))
         said = {key.removeprefix(PROVIDER_SETTING): stored[key] for key in stored if key.startswith(PROVIDER_SETTING)}
         for name, each in known.preconfigured.items():
             base_url = (environ.get(each.base_url_variable) if each.base_url_variable else None) or each.base_url
@@ -184,12 +189,6 @@ class ProviderSource:
 def document_of(stored: Any) -> Mapping[str, Any]:
     """Return what is stored as an object; another value, which a hand has put there, says nothing."""
     return stored if isinstance(stored, dict) else {}
-
-
-def _concurrency(stored: Mapping[str, Any], environ: Mapping[str, str]) -> Mapping[str, Any]:
-    """Read the setting ``provider_concurrency``, which a turn validates; one that is invalid limits nothing."""
-    text = environ.get(CONCURRENCY.variable)
-    return document_of(CONCURRENCY.parse(text) if text else stored.get(CONCURRENCY.key))
 
 
 async def with_key(config: ProviderConfig, keys: KeyStore) -> ProviderConfig:
