@@ -7,10 +7,9 @@ imported on first use, so that importing the package costs next to nothing.
 
 from __future__ import annotations
 
-from oneclaw_core._lazy import lazy_names
+from oneclaw_core._lazy import TYPE_CHECKING, lazy_names
 from oneclaw_core._version import __version__ as __version__
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from oneclaw_core.agents import AgentService as AgentService
     from oneclaw_core.app import OneClaw as OneClaw

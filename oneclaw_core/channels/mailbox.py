@@ -132,12 +132,7 @@ class OutgoingText:
 
 
 class ChannelTables:
-    """The rows of one channel in the tables that all channels share.
-
-    Args:
-        tables: see :func:`open_tables`.
-        channel: the name of the channel.
-    """
+    """The rows of one channel in the tables that all channels share."""
 
     def __init__(self, tables: PluginTables, channel: str) -> None:
         self._tables = tables

@@ -41,24 +41,14 @@ class _Open:
 
 
 class Questions:
-    """The open questions of one channel.
-
-    Args:
-        channel: shows them.
-    """
+    """The open questions of one channel."""
 
     def __init__(self, channel: ChatChannel) -> None:
         self._channel = channel
         self._open: dict[str, _Open] = {}
 
     async def permission(self, request: PermissionRequest, chat: str, person: str) -> PermissionAnswer:
-        """Ask a person for a permission; no answer is a no.
-
-        Args:
-            request: what is asked.
-            chat: where the person reads it.
-            person: who may answer.
-        """
+        """Ask a person for a permission; no answer is a no."""
         asked = approval_question(request)
         answers = [each.answer for each in asked.choices if each.answer in self._channel.answers]
         question = ChatQuestion(

@@ -123,9 +123,6 @@ def private_kind(address: str) -> str:
 def is_own_address(address: str) -> bool:
     """Tell whether an address means this machine, its link, a multicast group or a cloud's metadata service.
 
-    Args:
-        address: as for :func:`is_public_address`.
-
     Returns:
         ``True`` also for what is no address at all.
     """

@@ -15,9 +15,8 @@ or is killed.
 
 from __future__ import annotations
 
-from oneclaw_core._lazy import lazy_names
+from oneclaw_core._lazy import TYPE_CHECKING, lazy_names
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from oneclaw_core.errors import SandboxError as SandboxError
     from oneclaw_core.process.probe import ProbeEnd as ProbeEnd

@@ -73,10 +73,6 @@ class ImageFitter:
     def fit(self, request: ModelRequest, limits: ImageLimits) -> tuple[ModelRequest, list[str]]:
         """Fit the images of a request. It takes a while for large ones: call it in a thread.
 
-        Args:
-            request: with the originals.
-            limits: of the service.
-
         Returns:
             The request to send, and what to tell the user about images that are not sent.
         """

@@ -78,12 +78,7 @@ _DIGEST_BYTES = 12
 
 
 def refused_parts(refusal: str, request: ModelRequest) -> tuple[str, ...]:
-    """Name the parts of a request that a refusal is about; none if it is about nothing that can be left out.
-
-    Args:
-        refusal: what the service says.
-        request: what it refused.
-    """
+    """Name the parts of a request that a refusal is about; none if it is about nothing that can be left out."""
     if _STREAM_OPTIONS_REFUSED.search(refusal):
         return () if STREAM_OPTIONS in request.left_out else (STREAM_OPTIONS,)
     count = len(request.tools.names)

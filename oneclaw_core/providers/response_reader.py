@@ -25,11 +25,7 @@ _MAX_ERROR_BYTES = 64 * 1024
 
 
 class ResponseReader:
-    """Reads the responses of one service.
-
-    Args:
-        errors: puts into words what is wrong with one.
-    """
+    """Reads the responses of one service."""
 
     def __init__(self, errors: ServiceErrors) -> None:
         self._errors = errors

@@ -175,10 +175,6 @@ class RefusedParameters:
     def note(self, refusal: str, request: ModelRequest) -> bool:
         """Note what a refusal says about a sampling parameter of its request.
 
-        Args:
-            refusal: what the service says.
-            request: what it refused.
-
         Returns:
             Whether the request can be sent again without the parameter.
         """

@@ -26,10 +26,6 @@ class ServiceUrl:
     def of(cls, config: ProviderConfig, default: str) -> ServiceUrl:
         """Read the base URL of a provider.
 
-        Args:
-            config: the provider.
-            default: the base URL if it names none.
-
         Raises:
             SettingsError: it is no http or https URL.
         """

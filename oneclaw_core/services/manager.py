@@ -117,9 +117,6 @@ class ServiceManager:
     async def run(self, stop: asyncio.Event) -> None:
         """Run all services until the event is set, all have ended or one cannot start, then stop them.
 
-        Args:
-            stop: set to stop them.
-
         Raises:
             SettingsError: a service cannot start until the user changes a setting, such as a port.
         """

@@ -176,10 +176,6 @@ class OAuthGrant:
 def read_grant(service: OAuthService, document: Any) -> OAuthGrant:
     """Read an answer of the token endpoint (RFC 6749, section 5.1).
 
-    Args:
-        service: for its scopes.
-        document: JSON data.
-
     Raises:
         ValueError: it holds no tokens.
     """

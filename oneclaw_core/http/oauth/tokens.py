@@ -189,14 +189,7 @@ async def _post(
 
 
 class AccessTokens:
-    """Gives the access tokens of one service's accounts.
-
-    Args:
-        service: whose.
-        accounts: where sign-ins are stored.
-        endpoint: where new tokens come from.
-        renewal: see :class:`OAuthClient`.
-    """
+    """Gives the access tokens of one service's accounts."""
 
     def __init__(
         self, service: OAuthService, accounts: OAuthAccounts, endpoint: TokenEndpoint, renewal: Renewal | None
@@ -208,12 +201,7 @@ class AccessTokens:
         self._renewing: set[asyncio.Task[str]] = set()
 
     async def get(self, name: str, refused: str | None) -> str:
-        """Return a token that is valid as far as is known, a new one if need be.
-
-        Args:
-            name: of the account.
-            refused: a token that the service has just refused.
-        """
+        """Return a token that is valid as far as is known, a new one if need be."""
         self._account(name)
         kept = self._kept(name, refused)
         return kept.token if kept is not None else await self.renew(name, refused, is_forced=False)

@@ -53,11 +53,7 @@ def core_requirements(distribution: Any) -> list[str]:
 
 
 def python_requirement(distribution: Any) -> str:
-    """Return a distribution's ``Requires-Python``, ``""`` for none.
-
-    Args:
-        distribution: as for :func:`core_requirements`.
-    """
+    """Return a distribution's ``Requires-Python``, ``""`` for none."""
     headers = _headers_of(distribution)
     return str(headers.get("Requires-Python", "")) if headers is not None else ""
 

@@ -33,13 +33,6 @@ _log = logging.getLogger("oneclaw.plugins")
 class Description:
     """One import of a plugin, with its registration hooks.
 
-    Args:
-        name: of the plugin.
-        load: imports it.
-        contract: reads its marks.
-        registry: for tools that need to know the others.
-        package: its distribution, for messages.
-
     Attributes:
         entry: what it registers, and what is wrong with it.
         step: what runs now: the import or a hook.

@@ -9,7 +9,7 @@ import sys
 import time
 import zlib
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from oneclaw_core.distributions import CORE_TOOLS, OUR_DISTRIBUTIONS, PROVIDER_PLUGINS
 from oneclaw_core.errors import describe_error
@@ -33,8 +33,7 @@ _EARLY_PLUGINS = CORE_TOOL_PLUGINS | {*PROVIDER_PLUGINS.values()}
 _log = logging.getLogger("oneclaw.plugins")
 
 
-@dataclass(frozen=True, slots=True)
-class PackageMetadata:
+class PackageMetadata(NamedTuple):
     """The part of a distribution's metadata that loading needs.
 
     Attributes:
@@ -91,18 +90,10 @@ class InstalledPlugin:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the plugin as JSON data."""
-        dist = self.dist
         return {
             "name": self.name,
             "value": self.value,
-            "dist": [
-                dist.name,
-                dist.version,
-                list(dist.core_requirements),
-                dist.python_requirement,
-                dist.fault,
-                dist.is_compatible,
-            ],
+            "dist": list(self.dist),
             "files": list(self.files),
             "tree": self.tree,
             "shipped": self.shipped,
@@ -111,8 +102,8 @@ class InstalledPlugin:
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> InstalledPlugin:
         """Read what :meth:`to_dict` returned."""
-        name, version, core_requirements, python_requirement, fault, is_compatible = data["dist"]
-        dist = PackageMetadata(name, version, tuple(core_requirements), python_requirement, fault, is_compatible)
+        name, version, core_requirements, *others = data["dist"]
+        dist = PackageMetadata(name, version, tuple(core_requirements), *others)
         return cls(data["name"], data["value"], dist, tuple(data["files"]), data["tree"], data["shipped"])
 
 

@@ -61,11 +61,7 @@ class InstalledCatalogue:
         return [each.plugin for each in self._kept]
 
     def entries(self, plugins: Iterable[InstalledPlugin]) -> dict[InstalledPlugin, PluginEntry]:
-        """Return the entries of plugins; those that are not known are described now.
-
-        Args:
-            plugins: of :meth:`plugins`.
-        """
+        """Return the entries of plugins; those that are not known are described now."""
         wanted = set(plugins)
         kept = [each for each in self._kept if each.plugin in wanted]
         found = {each.plugin: entry for each in kept if (entry := each.entry()) is not None}
@@ -223,14 +219,7 @@ _PACKAGE = "{package}"
 
 
 def shipped_document(entry: PluginEntry, package: str, version: str, folder: Path) -> dict[str, Any]:
-    """Return the content of the file for an entry.
-
-    Args:
-        entry: of the plugin.
-        package: its distribution.
-        version: of that.
-        folder: of the package, which is installed elsewhere.
-    """
+    """Return the content of the file for an entry."""
     data = {**entry.to_dict(), "import_ms": None}
     return {
         "format": FORMAT,
@@ -242,12 +231,7 @@ def shipped_document(entry: PluginEntry, package: str, version: str, folder: Pat
 
 
 def read_shipped_entry(path: Path, plugin: InstalledPlugin) -> PluginEntry | None:
-    """Read the entry that a package brings; ``None`` if it is of another version.
-
-    Args:
-        path: the file, in the folder of the package.
-        plugin: whose entry it is.
-    """
+    """Read the entry that a package brings; ``None`` if it is of another version."""
     try:
         document = json.loads(path.read_bytes())
         about = (document["format"], document["contract"], document["package"], document["version"])

@@ -231,12 +231,7 @@ class Catalog:
 
 
 def set_hooks(hooks: Mapping[str, Mapping[str, Any]], record: PluginRecord) -> None:
-    """Note which event and lifecycle hooks a plugin implements.
-
-    Args:
-        hooks: their options as JSON data, by hook.
-        record: of the plugin.
-    """
+    """Note which event and lifecycle hooks a plugin implements."""
     if hooks:
         from oneclaw_core.plugins.registration.entry import HookOptions
 

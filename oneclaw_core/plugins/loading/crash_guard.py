@@ -180,10 +180,6 @@ class CrashGuard:
 def forget_endings(directory: Path, name: str) -> bool:
     """Have a plugin tried again at the next start.
 
-    Args:
-        directory: where the notes lie.
-        name: the plugin's.
-
     Returns:
         Whether something was held against it.
     """

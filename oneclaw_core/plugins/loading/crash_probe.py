@@ -38,11 +38,7 @@ _TASK = "oneclaw_core.plugins.loading.crash_probe:import_targets"
 
 
 def can_be_imported(targets: Sequence[str]) -> bool:
-    """Return True if a child process lives on after importing something; exceptions do no harm.
-
-    Args:
-        targets: what to import, in this order.
-    """
+    """Return True if a child process lives on after importing something; exceptions do no harm."""
     with tempfile.TemporaryDirectory(prefix="oneclaw-", ignore_cleanup_errors=True) as folder:
         scratch = Scratch(Path(folder))
         scratch.make()

@@ -56,11 +56,7 @@ class OriginNews:
 
 
 class PluginOrigins:
-    """The record of one home, for the environment of this program.
-
-    Args:
-        home: the user's.
-    """
+    """The record of one home, for the environment of this program."""
 
     def __init__(self, home: Home) -> None:
         self._home = home
@@ -100,10 +96,6 @@ class PluginOrigins:
     def accept(self, plugins: Iterable[InstalledPlugin], packages: Collection[str]) -> None:
         """Take down packages as they are now.
 
-        Args:
-            plugins: the installed plugins.
-            packages: normalised names of packages.
-
         Raises:
             OneClawError: the record cannot be written.
         """
@@ -140,13 +132,7 @@ class PluginOrigins:
 
 
 def report_origins(home: Home, records: Iterable[PluginRecord], *, is_thorough: bool = False) -> list[OriginNews]:
-    """Report plugins that are not as the user knows them to their records, and return what is different.
-
-    Args:
-        home: the user's.
-        records: of the plugins.
-        is_thorough: as for :meth:`PluginOrigins.look`.
-    """
+    """Report plugins that are not as the user knows them to their records, and return what is different."""
     installed = [(each, each.installed) for each in records if each.installed is not None and not each.is_disabled]
     found = PluginOrigins(home).look((plugin for _, plugin in installed), is_thorough=is_thorough)
     for news in found:

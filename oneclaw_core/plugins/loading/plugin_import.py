@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from oneclaw_core.errors import PluginError
@@ -12,7 +13,7 @@ from oneclaw_core.plugins.loading.crash_guard import LOADING, CrashGuard
 from oneclaw_core.plugins.registration.entry import new_problem
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
     from oneclaw_core.plugins.registration.record import PluginRecord
@@ -48,25 +49,23 @@ class PluginImport:
         Raises:
             PluginError: it cannot be imported; the message names the plugin and the command that disables it.
         """
-        if self._failure is not None:
-            raise self._failure
-        try:
+        with self._reported():
             return self._call.wait(isolation.LOAD_SECONDS)
-        except (TimeoutError, ForeignError) as error:
-            raise self._failed(error) from error
-        except BaseException:  # Ctrl-C is not the plugin's fault
-            self._notes.close()
-            raise
 
     async def wait_async(self) -> Any:
         """Do the same without blocking the event loop."""
+        with self._reported():
+            return await self._call.wait_async(isolation.LOAD_SECONDS)
+
+    @contextmanager
+    def _reported(self) -> Iterator[None]:
         if self._failure is not None:
             raise self._failure
         try:
-            return await self._call.wait_async(isolation.LOAD_SECONDS)
+            yield
         except (TimeoutError, ForeignError) as error:
             raise self._failed(error) from error
-        except BaseException:  # neither is the end of the turn
+        except BaseException:  # neither Ctrl-C nor the end of the turn is the plugin's fault
             self._notes.close()
             raise
 

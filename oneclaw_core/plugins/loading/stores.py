@@ -37,11 +37,6 @@ def home_with_backend(
 ) -> tuple[Home, Backend]:
     """Find the database of a home.
 
-    Args:
-        home: the home.
-        environ: the environment.
-        plugins: as for :func:`backend_of`.
-
     Returns:
         The home with the URL of that database, and its backend.
 

@@ -6,7 +6,7 @@ An installed plugin always reaches the registry by its entry, so that a listing 
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from importlib import import_module
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any
@@ -33,6 +33,7 @@ SOURCE_HOOK = "register_tools.source"
 
 
 MAX_TIMEOUT_SECONDS = 600.0
+_STORED_OF_TOOL = ("group", "target", "origin", "isolation", "asks_itself", "checks_own_arguments")
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +58,7 @@ class PluginProblem:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the problem as JSON data."""
-        return {name: getattr(self, name) for name in self.__slots__}
+        return _as_dict(self)
 
 
 def new_problem(
@@ -65,6 +66,22 @@ def new_problem(
 ) -> PluginProblem:
     """Make a problem whose cause is one line without secrets; see :class:`PluginProblem`."""
     return PluginProblem(where, " ".join(redact(cause).split()), remedy, is_error, check, pointer)
+
+
+class ReportsProblems:
+    """Base of what has problems, which are reported to it."""
+
+    __slots__ = ()
+
+    def report(
+        self, where: str, cause: str, remedy: str, *, is_error: bool = True, check: str = "", pointer: str = ""
+    ) -> None:
+        """Add a problem; see :class:`PluginProblem`."""
+        self.add(new_problem(where, cause, remedy, is_error=is_error, check=check, pointer=pointer))
+
+    def add(self, problem: PluginProblem) -> None:
+        """Add a problem, unless it is known."""
+        raise NotImplementedError
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,27 +106,14 @@ class HookOptions:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the options as JSON data."""
-        return {
-            "argument_names": list(self.argument_names),
-            "is_async": self.is_async,
-            "tools": None if self.tools is None else list(self.tools),
-            "timeout_seconds": self.timeout_seconds,
-            "order": self.order,
-            **({"in_turns": True} if self.in_turns else {}),
-        }
+        return _as_dict(self)
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> HookOptions:
         """Read what :meth:`to_dict` returned."""
         tools = data["tools"]
-        return cls(
-            tuple(data["argument_names"]),
-            data["is_async"],
-            None if tools is None else tuple(tools),
-            data["timeout_seconds"],
-            data["order"],
-            data.get("in_turns", False),
-        )
+        lists = {"argument_names": tuple(data["argument_names"]), "tools": None if tools is None else tuple(tools)}
+        return cls(**{**data, **lists})
 
     def is_about(self, tool: str, group: str | None, *, is_in_turn: bool) -> bool:
         """Return True if a call of a tool concerns the hook."""
@@ -224,34 +228,18 @@ class ToolEntry:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the tool as JSON data, its parameters as JSON text."""
-        return {
-            **self.definition.to_dict(),
-            "group": self.group,
-            "target": self.target,
-            "origin": self.origin,
-            "isolation": self.isolation,
-            "asks_itself": self.asks_itself,
-            "checks_own_arguments": self.checks_own_arguments,
-            **({"is_poll": True} if self.is_poll else {}),
-        }
+        data = self.definition.to_dict() | {name: getattr(self, name) for name in _STORED_OF_TOOL}
+        return data | {"is_poll": True} if self.is_poll else data
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> ToolEntry:
         """Read what :meth:`to_dict` returned; the definition was checked when it was described."""
-        return cls(
-            ToolDefinition.stored(data),
-            data["group"],
-            data["target"],
-            data["origin"],
-            data["isolation"],
-            data["asks_itself"],
-            data["checks_own_arguments"],
-            data.get("is_poll", False),
-        )
+        stored = {name: data[name] for name in _STORED_OF_TOOL}
+        return cls(ToolDefinition.stored(data), **stored, is_poll=data.get("is_poll", False))
 
 
 @dataclass(slots=True)
-class PluginEntry:
+class PluginEntry(ReportsProblems):
     """Everything that a plugin registers, and what is wrong with it.
 
     Attributes:
@@ -274,11 +262,8 @@ class PluginEntry:
     problems: list[PluginProblem] = field(default_factory=list)
     import_ms: float | None = None
 
-    def report(
-        self, where: str, cause: str, remedy: str, *, is_error: bool = True, check: str = "", pointer: str = ""
-    ) -> None:
-        """Note a problem."""
-        problem = new_problem(where, cause, remedy, is_error=is_error, check=check, pointer=pointer)
+    def add(self, problem: PluginProblem) -> None:
+        """Add a problem, unless it is known."""
         if problem not in self.problems:
             self.problems.append(problem)
 
@@ -331,3 +316,7 @@ class PluginEntry:
             [PluginProblem(**each) for each in data["problems"]],
             data["import_ms"],
         )
+
+
+def _as_dict(value: HookOptions | PluginProblem) -> dict[str, Any]:
+    return {each.name: getattr(value, each.name) for each in fields(value)}

@@ -31,12 +31,7 @@ class PluginContract:
         self._lock = threading.Lock()
 
     def marks(self, plugin: Any, entry: PluginEntry) -> dict[str, pluggy.HookImpl]:
-        """Return the plugin's implementations, by the hook's name, and report what is wrong with them.
-
-        Args:
-            plugin: a module or an object.
-            entry: gets the problems.
-        """
+        """Return the plugin's implementations, by the hook's name, and report what is wrong with them."""
         with self._lock:
             try:
                 return self._read(plugin, entry)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
 from oneclaw_core.errors import PluginError
-from oneclaw_core.plugins.registration.entry import PluginProblem, new_problem
+from oneclaw_core.plugins.registration.entry import ReportsProblems
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from oneclaw_core.plugins.catalogue.discovery import InstalledPlugin
-    from oneclaw_core.plugins.registration.entry import HookOptions, Registration
+    from oneclaw_core.plugins.registration.entry import HookOptions, PluginProblem, Registration
     from oneclaw_core.tools.definition import Tool
 
 
@@ -83,7 +83,7 @@ class RunningImport(Protocol):
 
 
 @dataclass(slots=True)
-class PluginRecord:
+class PluginRecord(ReportsProblems):
     """A plugin that is installed, and what became of it.
 
     Attributes:
@@ -174,12 +174,6 @@ class PluginRecord:
         if registration.target is None:
             return _found(registration, self.load_now())
         return self._import(registration.target).wait()
-
-    def report(
-        self, where: str, cause: str, remedy: str, *, is_error: bool = True, check: str = "", pointer: str = ""
-    ) -> None:
-        """Note a problem, and log it."""
-        self.add(new_problem(where, cause, remedy, is_error=is_error, check=check, pointer=pointer))
 
     def add(self, problem: PluginProblem, *, is_logged: bool = True) -> None:
         """Note a problem, and log it unless the user was told about it before."""

@@ -52,9 +52,6 @@ def settle_settings(records: Iterable[PluginRecord]) -> None:
     """Describe the models that are registered by their names, and refuse settings that cannot be used.
 
     Of two plugins with the same environment variable, the first one's settings stay; the other has none.
-
-    Args:
-        records: the plugins, in the order of loading.
     """
     taken = {variable_of(key): f"the setting {key}" for key in CORE_DEFAULTS}
     taken |= dict.fromkeys(_OTHER_VARIABLES, "OneClaw itself")
