@@ -35,6 +35,8 @@ SESSION = [
 ]
 
 _DURATION = re.compile(r" <?\d[\d.,]* m?s(?=\x1b|\r|\n|$)")
+# How much of a result fits on its line depends on the digits of its duration.
+_CUT_RESULT = re.compile(r"( … [^…]{20})[^…]*…")
 _SESSION = re.compile(r"(?<=session )[0-9a-f]{12}")
 _REWRITTEN = re.compile(r"[^\n]*\r\x1b\[K")
 _OTHER_ESCAPES = re.compile(r"\x1b\[(?![\d;]*m)[\d;?]*[A-Za-z]")
@@ -95,7 +97,8 @@ def svg(shown: str, columns: int = COLUMNS) -> str:
 def text_of(picture: str) -> str:
     """The words of a picture in their order, for comparing two of them whatever drew them."""
     pieces = re.findall(r"<text[^>]*>([^<]*)</text>", picture)
-    return " ".join("".join(html.unescape(piece) for piece in pieces).replace("\xa0", " ").split())
+    text = " ".join("".join(html.unescape(piece) for piece in pieces).replace("\xa0", " ").split())
+    return _CUT_RESULT.sub(r"\1…", text)
 
 
 def _run(arguments: list[str], typed: str, home: str) -> str:
