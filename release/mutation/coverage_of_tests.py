@@ -34,6 +34,7 @@ class TestCoverage:
         self._state = _digest(self._files)
         self.seconds: dict[str, float] = {}
         self._digests: dict[str, str] = {}
+        self._seen: set[str] = set()
         self._lines: dict[str, dict[int, list[str]]] = {}
         self._load()
 
@@ -42,6 +43,7 @@ class TestCoverage:
         if found.get("state") != self._state:
             return
         self.seconds, self._digests, names = found["seconds"], found["digests"], found["names"]
+        self._seen = set(found["seen"])
         self._lines = {
             path: {int(line): [names[number] for number in tests] for line, tests in lines.items()}
             for path, lines in found["lines"].items()
@@ -61,7 +63,8 @@ class TestCoverage:
             for line, tests in lines.items():
                 lines[line] = [test for test in tests if _file_of(test) not in old]
         self._digests.update(current)
-        return [item for item in wanted if _file_of(item.nodeid) in old]
+        self._seen = {test for test in self._seen if _file_of(test) not in old}
+        return [item for item in wanted if item.nodeid not in self._seen]
 
     def record(self, items: list[pytest.Item]) -> None:
         """Run tests, and keep what passed in the file. The process cannot be used for anything else afterwards."""
@@ -81,6 +84,7 @@ class TestCoverage:
             coverage.stop()
             data = coverage.get_data()
             self.seconds |= watcher.passed
+            self._seen.update(item.nodeid for item in items)
             for file in self._files:
                 lines = self._lines.setdefault(str(file.relative_to(self._root)), {})
                 for line, tests in data.contexts_by_lineno(str(file)).items():
@@ -93,7 +97,13 @@ class TestCoverage:
             path: {line: [numbers[test] for test in tests if test in numbers] for line, tests in found.items()}
             for path, found in self._lines.items()
         }
-        content = {"state": self._state, "seconds": self.seconds, "digests": self._digests, "names": list(numbers)}
+        content = {
+            "state": self._state,
+            "seconds": self.seconds,
+            "digests": self._digests,
+            "names": list(numbers),
+            "seen": sorted(self._seen),
+        }
         self._record.parent.mkdir(parents=True, exist_ok=True)
         self._record.write_text(json.dumps(content | {"lines": lines}))
 

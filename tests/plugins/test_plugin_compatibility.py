@@ -120,6 +120,14 @@ def test_a_plugin_for_a_newer_core_is_not_imported():
     assert problem.remedy.startswith("upgrade oneclaw-core, or install a version of acme-tools")
 
 
+def test_a_plugin_for_another_python_is_not_imported():
+    (problem,) = record_of(Unloadable(metadata=f"{HEAD}Requires-Python: >=99\n\nThe description.\n")).problems
+    assert problem.cause.startswith("acme-tools 3.1 needs Python >=99, and this is 3.")
+    assert problem.remedy == (
+        "install a version of acme-tools for this Python, or disable it with: oneclaw plugins disable acme"
+    )
+
+
 def test_a_plugin_for_an_older_core_is_not_imported():
     (problem,) = record_of(Unloadable("oneclaw-core<0.0.1")).problems
     assert "oneclaw plugins upgrade acme-tools" in problem.remedy

@@ -1,11 +1,12 @@
 import asyncio
-from dataclasses import asdict
+from dataclasses import asdict, replace
 
 import pytest
 from histories import opened
 
-from oneclaw_core.errors import NotFoundError
+from oneclaw_core.errors import NotFoundError, StoreError
 from oneclaw_core.sessions import Background, BackgroundWork
+from oneclaw_core.sessions import background as background_module
 
 WORK = BackgroundWork(id="nap-1", kind="agent", title="sleep", plugin="agents", session_id="s")
 
@@ -47,5 +48,38 @@ def test_work_of_a_process_that_is_gone_is_interrupted_unless_it_ran_on_another_
             states = {each.id: each.state for each in await Background(store, tmp_path / "locks").all_work()}
             assert states == {"nap-1": "interrupted", "far-1": "running"}
             assert list((tmp_path / "locks").glob("process-*")) == []
+
+    asyncio.run(run())
+
+
+def test_work_outside_of_conversations_is_forgotten_when_it_ends(tmp_path):
+    async def run():
+        async with opened(tmp_path) as store:
+            background, heard = Background(store, tmp_path / "locks"), []
+            background.listen(heard.append)
+            await background.begin(replace(WORK, session_id=None), lambda: None)
+            await background.begin(replace(WORK, id="nap-2"), lambda: None)
+            assert [each.id for each in background.here()] == ["nap-1", "nap-2"]
+            await background.end("nap-1", "ended", "exit code 0")
+            await background.end("nap-1", "ended")  # which says nothing twice
+            assert [(each.id, each.state, each.outcome) for each in heard] == [("nap-1", "ended", "exit code 0")]
+            assert [each.id for each in await background.all_work()] == ["nap-2"]
+            assert background.untold == set()
+            await background.aclose()
+
+    asyncio.run(run())
+
+
+def test_work_that_does_not_stop_in_time_is_named(tmp_path, monkeypatch):
+    monkeypatch.setattr(background_module, "STOP_SECONDS", 0.2)
+
+    async def run():
+        async with opened(tmp_path) as store:
+            background = Background(store, tmp_path / "locks")
+            await background.begin(WORK, lambda: None)
+            with pytest.raises(StoreError, match=r"nap-1 did not stop within 0.2 s; its process may hang"):
+                await background.stop("nap-1")
+            assert [each.state for each in await background.all_work()] == ["running"]
+            await background.aclose()
 
     asyncio.run(run())

@@ -111,6 +111,18 @@ def test_the_newest_are_looked_at_where_many_match(tmp_path: Path) -> None:
     asyncio.run(main())
 
 
+def test_a_search_reads_so_much_text_and_no_more(tmp_path: Path) -> None:
+    async def main() -> None:
+        async with opened(tmp_path) as store:
+            session = await store.create_session(agent="General Assistant")
+            await store.append(session.id, [user(f"tea {number} " + "x" * 15_000) for number in range(60)])
+            texts = await found(store, "tea")
+            assert [text.split()[1] for text in texts] == [str(number) for number in range(59, 59 - len(texts), -1)]
+            assert 1 < len(texts) < 60
+
+    asyncio.run(main())
+
+
 def test_what_has_some_of_the_words_is_found_if_nothing_has_all(tmp_path: Path) -> None:
     async def main() -> None:
         async with opened(tmp_path) as store:

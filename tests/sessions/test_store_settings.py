@@ -120,7 +120,19 @@ def test_a_grant_keeps_all_that_it_holds_for_and_when_it_was_used(tmp_path: Path
             everywhere, narrow = await store.grants()
             assert (everywhere.directory, everywhere.last_used_at) == (None, None)
             assert replace(narrow, created_at=None) == grant
-            use = PermissionUse("shell.execute", "make test", "run it", "exec", True, "grant", "s1", grant=grant.key)
+            use = PermissionUse(
+                permission="shell.execute",
+                subject="make test",
+                detail="run it",
+                tool_name="exec",
+                is_granted=True,
+                decided_by="grant",
+                session_id="s1",
+                agent="Ada",
+                task="report",
+                directory="/srv",
+                grant=grant.key,
+            )
             await store.record_permission_use(use)
             await store.record_permission_use(PermissionUse("a.b", None, "", "other", False, "user"))
             everywhere, narrow = await store.grants()
@@ -128,7 +140,7 @@ def test_a_grant_keeps_all_that_it_holds_for_and_when_it_was_used(tmp_path: Path
             assert narrow.last_used_at is not None
             logged = await store.permission_log(10)
             assert [(each.permission, each.is_granted) for each in logged] == [("a.b", False), ("shell.execute", True)]
-            assert [each.tool_name for each in await store.permission_log(10, "s1")] == ["exec"]
+            assert [replace(each, at=use.at, grant=use.grant) for each in await store.permission_log(10, "s1")] == [use]
 
     asyncio.run(main())
 
