@@ -96,16 +96,18 @@ class ForkedProcess:
         """Wait for the end of the process, and until the fork server has collected it."""
         if self._connection.fileno() < 0:
             return
-        with suppress(TimeoutError):
-            async with asyncio.timeout(timeout_seconds):
-                while self.poll() is None:
+        try:
+            with suppress(TimeoutError):
+                async with asyncio.timeout(timeout_seconds):
+                    while self.poll() is None:
+                        await _readable(self._connection)
+                with suppress(OSError):  # the server has ended
+                    self._connection.shutdown(socket.SHUT_WR)
+                async with asyncio.timeout(_RELEASE_SECONDS):
                     await _readable(self._connection)
-            with suppress(OSError):  # the server has ended
-                self._connection.shutdown(socket.SHUT_WR)
-            async with asyncio.timeout(_RELEASE_SECONDS):
-                await _readable(self._connection)
-        if self.returncode is not None:
-            self._connection.close()
+        finally:  # a caller that is cancelled does not wait once more
+            if self.returncode is not None:
+                self._connection.close()
 
     def kill(self) -> None:
         """End it alone, unless its end is known."""
@@ -116,6 +118,8 @@ class ForkedProcess:
     def abandon(self) -> None:
         """Have the server kill the worker, if it still runs, and everything that it has started."""
         self._connection.close()
+
+    release = abandon
 
 
 class _ServerEndedError(Exception):

@@ -61,6 +61,9 @@ class _SpawnedProcess:
         kill_group(self.pid)
         self._process.wait()
 
+    def release(self) -> None:
+        """Do nothing: the process holds nothing open here."""
+
 
 class PythonProcess:
     """A process that runs a Python function, with pipes to its standard input and output.
@@ -125,7 +128,10 @@ class PythonProcess:
         self._receiving.close()
         # A task that is being cancelled waits too; a killed process ends soon.
         with anyio.CancelScope(shield=True):
-            await self.wait()
+            try:
+                await self.wait()
+            finally:
+                self._process.release()
             with suppress(ConnectionError):
                 await self.stdin.wait_closed()
             await asyncio.sleep(0)  # the loop may be closed next, and closes the other pipe now

@@ -18,6 +18,7 @@ from pathlib import Path
 from tempfile import TemporaryFile
 
 import pytest
+from how_long import some
 from model_server import ModelServer
 from oneclaw_anthropic.provider import AnthropicProvider
 from oneclaw_gemini.provider import GeminiProvider
@@ -45,6 +46,8 @@ WIRES = {wire.provider: wire for wire in FORMATS}
 OTHERS_VARIABLES = re.compile(r"(ONECLAW|OPENAI|ANTHROPIC|GEMINI|GOOGLE|OLLAMA)_\w+|\w+_API_KEY")
 
 every_format = pytest.mark.parametrize("wire", each_of(FORMATS))
+# What the core does before or after a request, whatever its format.
+some_formats = pytest.mark.parametrize("wire", each_of(some(FORMATS, 3)))
 native_formats = pytest.mark.parametrize("wire", each_of([wire for wire in FORMATS if wire.loads_natively]))
 
 
@@ -304,7 +307,7 @@ def test_with_a_dispatcher_the_list_of_tools_never_changes(tmp_path, wire):
     assert json.loads(calls[1].tool_input) == REPORT
 
 
-@every_format
+@some_formats
 def test_a_session_begun_without_a_dispatcher_goes_on_with_one(tmp_path, wire):
     use = ("use_tool", {"name": "pdf_info", "arguments": REPORT})
     script = [wire.calls(LOAD), wire.calls(INFO), wire.says("Six pages."), wire.calls(use), wire.says("Still six.")]
@@ -379,7 +382,7 @@ def test_files_arrive_and_stay_in_the_conversation(tmp_path, wire):
     wire.assert_goes_on(*server.contents)
 
 
-@every_format
+@some_formats
 def test_a_model_that_takes_no_files_refuses_them_before_anything_is_stored(tmp_path, wire):
     override(tmp_path, wire, "input_media_types", "none")
     with ModelServer([]) as server, pytest.raises(UsageError, match=r"takes no attachments, not chart\.png"):
@@ -437,7 +440,7 @@ def test_usage_and_cost_at_the_vendors_own_address(tmp_path, monkeypatch, wire):
     assert (row["prefix_breaks"], row["changes"]["tools"]) == (breaks, breaks)
 
 
-@every_format
+@some_formats
 def test_a_server_of_ones_own_has_no_known_price_and_a_broken_prefix_is_told(tmp_path, wire):
     with ModelServer([wire.calls(LOAD), wire.says("Loaded."), wire.says("Hello.")]) as server:
         events = said(tmp_path, addresses(server), wire, "Load it")
@@ -450,7 +453,7 @@ def test_a_server_of_ones_own_has_no_known_price_and_a_broken_prefix_is_told(tmp
     assert row["prefix_breaks"] == (0 if wire.loads_natively else 2)
 
 
-@every_format
+@some_formats
 def test_a_turn_stops_at_its_limit_before_the_next_request_and_the_session_goes_on(tmp_path, wire):
     with ModelServer([wire.calls(LOAD), wire.says("Loaded.")]) as server:
         limited = addresses(server) | {"ONECLAW_TURN_MAX_TOKENS": "10"}
@@ -510,7 +513,7 @@ def test_a_conversation_that_the_service_finds_too_long_is_summarised(tmp_path, 
     assert len(server.contents[4]) < len(server.contents[2]) - 10_000
 
 
-@every_format
+@some_formats
 def test_a_summary_is_asked_for_with_the_dispatcher_that_the_session_has(tmp_path, wire):
     async def compact(environ):
         async with OneClaw.open(tmp_path, environ=environ, start_directory=EXAMPLES) as claw:
@@ -529,7 +532,7 @@ def test_a_summary_is_asked_for_with_the_dispatcher_that_the_session_has(tmp_pat
     assert "pdf_info: {" in wire.system_prompt(server.bodies[4])
 
 
-@every_format
+@some_formats
 def test_compact_on_demand(tmp_path, wire):
     script = [wire.calls(LOAD), wire.says("Loaded."), wire.says("Fine."), wire.says("A summary."), wire.says("Bye.")]
     with ModelServer(script) as server:
@@ -580,7 +583,7 @@ def test_a_key_is_sent_to_the_service_and_shown_nowhere(tmp_path, wire):
 # What goes wrong on the way
 
 
-@every_format
+@some_formats
 def test_a_provider_that_is_set_anew_still_ends_the_answer_it_has_begun(tmp_path, wire):
     async def talk(*servers):
         async with OneClaw.open(tmp_path, environ={}, start_directory=EXAMPLES) as claw:
@@ -642,7 +645,7 @@ def test_an_answer_that_breaks_off_is_told_and_what_was_read_is_kept(tmp_path, w
     assert b"Once upon" in server.contents[1]
 
 
-@every_format
+@some_formats
 def test_a_service_that_is_busy_is_asked_again(tmp_path, wire):
     busy = wire.refuses(429, "slow down", {"Retry-After": "0"})
     with ModelServer([busy, wire.calls(LOAD), busy, wire.says("Loaded.")]) as server:

@@ -3,6 +3,7 @@
 import asyncio
 import contextvars
 import copy
+import threading
 from contextlib import contextmanager
 
 import pytest
@@ -320,13 +321,13 @@ def test_an_interrupted_call_is_observed(oneclaw_factory):
         await asyncio.Event().wait()
         return ""
 
-    started = asyncio.Event()
+    started = threading.Event()  # the tool runs on the loop of its plugin
     given = plugin(register_tools=registers(wait), after_tool_call=lambda result: seen.append(result.error_type))
 
     async def work():
         async with oneclaw_factory([given]).opened() as claw:
             task = asyncio.create_task(claw.call_tool("wait"))
-            await started.wait()
+            await asyncio.to_thread(started.wait)
             task.cancel()
             await asyncio.wait({task})
 

@@ -4,6 +4,7 @@ import asyncio
 import json
 import os
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -12,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from oneclaw_core.process import python_process
+from oneclaw_core.process.forking import NUMBER_BYTES, ForkedProcess
 
 pytestmark = [
     pytest.mark.every_python,
@@ -177,6 +179,7 @@ def test_signals_that_a_command_sends_to_all_do_not_end_the_server():
 PROGRAM = """
 import asyncio, sys
 from oneclaw_core.process import python_process
+from oneclaw_core.process.forking import NUMBER_BYTES, ForkedProcess
 async def main():
     async with python_process(
         "forked_functions:wait", preload=("forked_functions",), search_path=[sys.argv[1], *sys.path]
@@ -231,3 +234,20 @@ def test_a_call_that_is_cancelled_while_modules_are_imported_leaves_nothing(tmp_
 
     asyncio.run(cancel())
     assert has_ended(int(marker.read_text()))
+
+
+def test_no_connection_stays_open_if_waiting_for_the_end_is_cancelled():
+    async def run():
+        near, server = socket.socketpair()
+        near.setblocking(False)
+        with server:
+            process = ForkedProcess(os.getpid(), near)
+            waiting = asyncio.create_task(process.wait(30))
+            server.send(bytes(NUMBER_BYTES))
+            while process.returncode is None:
+                await asyncio.sleep(0)
+            waiting.cancel()
+            await asyncio.wait({waiting})
+            return process.returncode, near.fileno()
+
+    assert asyncio.run(run()) == (0, -1)

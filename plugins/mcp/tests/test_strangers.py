@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from oneclaw_core.tools.user_question import UserQuestion
 
 NPM_PROGRAMS = os.environ.get("ONECLAW_TESTS_NPM_PROGRAMS")
-TRANSPORTS = pytest.mark.parametrize("kind", ["stdio", "http"])
+TRANSPORTS = pytest.mark.parametrize("kind", ["stdio", pytest.param("http", marks=pytest.mark.long)])
 FASTMCP = """
 import os, sys
 from fastmcp import Context, FastMCP

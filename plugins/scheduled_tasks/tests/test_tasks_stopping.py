@@ -6,6 +6,7 @@ A model that is asked once more than its script says is a fault.
 from __future__ import annotations
 
 import asyncio
+import threading
 import time
 from contextlib import asynccontextmanager
 
@@ -30,7 +31,7 @@ class Held:
     """Something that is under way, and does not end by itself."""
 
     def __init__(self):
-        self.begun = asyncio.Event()
+        self.begun = threading.Event()  # a tool runs on the loop of its plugin
         self.ended_at = None
 
     async def forever(self):
@@ -87,7 +88,7 @@ async def stopped_in_the_middle(under, plugin, in_the_middle, by):
             await service.add(task)
             async with worker_of(claw, database) as worker, asyncio.timeout(SECONDS):
                 run = await service.run(task.id)
-                await in_the_middle.begun.wait()
+                await asyncio.to_thread(in_the_middle.begun.wait)
                 begun = time.monotonic()
                 if by == "a command":
                     await service.stop_run(run.id)

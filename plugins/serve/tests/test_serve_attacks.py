@@ -97,7 +97,7 @@ def test_scripts_in_texts_names_and_titles_stay_text(serving, at_page):
     assert at_page(work) == ([], set())
 
 
-@pytest.mark.parametrize("host", ["127.0.0.1", "evil.example"])
+@pytest.mark.parametrize("host", [pytest.param("127.0.0.1", marks=pytest.mark.long), "evil.example"])
 def test_pages_of_other_ports_and_sites_reach_nothing(serving, at_page, host):
     async def work(rig, page, noted):
         async with site(SITE.format(origin=rig.origin)) as port:
