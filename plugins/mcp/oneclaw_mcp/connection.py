@@ -492,7 +492,6 @@ def _import_sdk() -> None:
 @cache
 def answer_adapter() -> Any:  # the SDK takes one of its models alone, by its types
     """Return what takes the answer to a call as it is; the SDK has validated it by the version of the protocol."""
-
     from pydantic import TypeAdapter
 
     return TypeAdapter(dict[str, Any])
