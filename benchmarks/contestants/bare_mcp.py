@@ -46,12 +46,19 @@ def definition_of(tool: Any) -> dict[str, Any]:
     return {"name": tool.name, "description": tool.description, "parameters": tool.input_schema}
 
 
-def stdio_client_of(entry: dict[str, Any], environ: dict[str, str] | None = None) -> Client:
-    """Return a client of a server that is a program."""
+def stdio_client_of(entry: dict[str, Any], environ: dict[str, str] | None = None, mode: str = "auto") -> Client:
+    """Return a client of a server that is a program.
+
+    Args:
+        entry: of the server in a file of servers.
+        environ: environment variables for it; ``None`` for the few that the SDK passes on.
+        mode: ``legacy`` for the handshake of the old era, whose limit is that of all requests. ``auto`` asks for the
+            new era first, and gives that up after ten seconds.
+    """
     from mcp import Client, StdioServerParameters, stdio_client
 
     parameters = StdioServerParameters(command=entry["command"], args=entry["args"], env=environ)
-    return Client(stdio_client(parameters), read_timeout_seconds=_SECONDS)
+    return Client(stdio_client(parameters), read_timeout_seconds=_SECONDS, mode=mode)
 
 
 @asynccontextmanager

@@ -68,7 +68,8 @@ async def mcp_gateway(size: int) -> dict[str, float]:
     entry = {"command": sys.executable, "args": ["-W", "ignore", "-m", "benchmarks.contestants.fastmcp"]}
     environ = {**os.environ, CONFIGURATION: os.environ[CONFIGURATION]}
     call = {"name": _first_tool(size), "arguments": TEXT}
-    return await behind_gateway(stdio_client_of(entry, environ), "call_tool", call)
+    # It starts all servers before its first answer, which takes it longer than the SDK waits for that of the new era.
+    return await behind_gateway(stdio_client_of(entry, environ, "legacy"), "call_tool", call)
 
 
 def main() -> None:

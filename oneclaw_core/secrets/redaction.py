@@ -9,7 +9,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
 # What the names of environment variables that hold secrets end in, by the convention that vendors follow.
 SECRET_SUFFIXES = ("_API_KEY", "_ACCESS_KEY", "_SECRET_KEY", "_TOKEN", "_SECRET", "PASSWORD")
@@ -61,16 +61,23 @@ def redact(text: str, environ: Mapping[str, str] | None = None, *, shortest: int
         environ: the environment; by default the program's own.
         shortest: how many characters a secret has at least; a shorter one stays.
     """
-    if not text:
-        return text
-    environ = os.environ if environ is None else environ
-    found = _secrets_in(environ) | _remembered
+    return redact_all((text,), environ, shortest=shortest)[0]
+
+
+def redact_all(
+    texts: Iterable[str], environ: Mapping[str, str] | None = None, *, shortest: int = SHORTEST_SECRET_CHARACTERS
+) -> list[str]:
+    """Do the same for several texts; the secrets are looked for once."""
+    found = list(texts)
+    if not any(found):
+        return found
+    secrets = _secrets_in(os.environ if environ is None else environ) | _remembered
     # Of two secrets of which one contains the other, the longer goes first, so that no rest of it stays.
-    for secret in sorted(found, key=len, reverse=True):
+    for secret in sorted(secrets, key=len, reverse=True):
         if len(secret) < shortest:
             break
-        text = text.replace(secret, REDACTED)
-    return text
+        found = [each.replace(secret, REDACTED) for each in found]
+    return found
 
 
 def without_secrets(environ: Mapping[str, str] | None = None) -> dict[str, str]:

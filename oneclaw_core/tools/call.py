@@ -22,7 +22,7 @@ from oneclaw_core.http.clients import (
     refuse_on_loop,
 )
 from oneclaw_core.http.messages import shown_url
-from oneclaw_core.secrets.redaction import redact
+from oneclaw_core.secrets.redaction import redact_all
 from oneclaw_core.threads import LoopBlockedError, started_task, watched_threads
 from oneclaw_core.tools.function import invoke
 from oneclaw_core.tools.host_patterns import private_place
@@ -628,10 +628,8 @@ def presentable(result: ToolResult) -> ToolResult:
     """Make sure that a result can be stored, sent and printed; an error may quote a key that a service refused."""
     result = of_kept_size(result)
     if not result.is_success:
-        return ToolResult.error(
-            redact(clean_text(str(result.error_type or "execution_error"))),
-            redact(clean_text(str(result.error_message or ""))),
-        )
+        said = (str(result.error_type or "execution_error"), str(result.error_message or ""))
+        return ToolResult.error(*redact_all(map(clean_text, said)))
     if not all(isinstance(each, Attachment) for each in result.attachments):
         return ToolResult.error("execution_error", "The tool returned attachments that are no Attachment objects.")
     size_bytes = sum(len(each.data) for each in result.attachments)

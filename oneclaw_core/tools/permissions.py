@@ -18,7 +18,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from oneclaw_core.errors import NobodyToAskError, PermissionDeniedError
-from oneclaw_core.secrets.redaction import redact
+from oneclaw_core.secrets.redaction import redact_all
 from oneclaw_core.tools.permission_rules import (
     ALL_PARTS,
     PermissionRule,
@@ -492,10 +492,11 @@ class PermissionPolicy:
 
 
 def _use_of(request: PermissionRequest, grant: Grant | None, decided_by: str, *, is_granted: bool) -> PermissionUse:
+    subject, detail = redact_all((request.subject or "", request.detail))
     return PermissionUse(
         permission=request.permission,
-        subject=redact(request.subject) if request.subject is not None else None,
-        detail=redact(request.detail),
+        subject=subject if request.subject is not None else None,
+        detail=detail,
         tool_name=request.tool_name,
         is_granted=is_granted,
         decided_by=decided_by,
