@@ -48,8 +48,8 @@ HOW_TO_GET = (
     "make one in the Google Cloud console, https://console.cloud.google.com/auth/clients, of the type desktop app, "
     "download its client_secret.json, and sign in once with: oneclaw google login --client client_secret.json"
 )
-_NAME = "client"
-_WORDS = SecretWords(
+_CLIENT_NAME = "client"
+_CLIENT_WORDS = SecretWords(
     "the OAuth client", "the OAuth client", "OAuth client", "oneclaw google login --client client_secret.json"
 )
 TOKEN_URL = "https://oauth2.googleapis.com/token"  # noqa: S105  # an address
@@ -87,7 +87,7 @@ class ClientStore:
     def __init__(self, home: Home, environ: Mapping[str, str] = os.environ) -> None:
         self._home = home
         self._environ = environ
-        self._secrets = SecretStore(home.path / "google_workspace" / "google_client.json", home.locks, _WORDS)
+        self._secrets = SecretStore(home.path / "google_workspace" / "google_client.json", home.locks, _CLIENT_WORDS)
 
     def get(self) -> ClientIdentity:
         """Find the client.
@@ -102,7 +102,7 @@ class ClientStore:
         if client_id or client_secret:
             raise UsageError(f"{ID_VARIABLE} and {SECRET_VARIABLE} must both be set, or neither")
         with suppress(ValueError, TypeError, KeyError):
-            values = json.loads(self._secrets.get(_NAME) or "")
+            values = json.loads(self._secrets.get(_CLIENT_NAME) or "")
             remember_secret(values["client_secret"])
             return ClientIdentity(values["client_id"], values["client_secret"])
         raise UsageError(f"there is no OAuth client to sign in with: {HOW_TO_GET}")
@@ -116,7 +116,7 @@ class ClientStore:
         self._home.create()
         values = {"client_id": client.client_id, "client_secret": client.client_secret}
         remember_secret(client.client_secret)
-        return self._secrets.set(_NAME, json.dumps(values), in_file=in_file)
+        return self._secrets.set(_CLIENT_NAME, json.dumps(values), in_file=in_file)
 
 
 def read_client_file(text: str, file_name: str) -> ClientIdentity:

@@ -1,4 +1,4 @@
-"""What every tool shares: the arguments and the answers of a call, and words for questions and messages.
+"""Answers and arguments of every tool, and words for questions and messages.
 
 Titles, subjects and names come from other people: in a question they must neither end their own quotes nor push what
 matters out of sight.
@@ -35,10 +35,13 @@ PASSAGE_CHARACTERS = 300
 _ID = re.compile(r"[\w-]+")
 _IN_LINK = re.compile(r"/(?:d|folders)/([\w-]+)|[?&]id=([\w-]+)")
 _DAY = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
+
 ACCOUNT = "account"
 """The parameter of every tool; the metadata of each manifest describe it."""
+
 FILE_SERVICES = frozenset(["drive", "docs", "sheets", "slides", "forms"])
 """The services whose permissions are for files."""
+
 # Parameters of these services that name files and folders, by ids or links, as tools and as Google write them.
 _FILES = (
     "file_id",

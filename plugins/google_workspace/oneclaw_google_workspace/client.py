@@ -40,6 +40,7 @@ ALONE_SECONDS = 25
 SILENCE_SECONDS = 60
 # What is left of the tool's timeout when a call stops waiting by itself, to say what may have been done.
 MARGIN_SECONDS = 3
+
 Harm = Literal["organize", "write", "send", "share", "forward", "delete"]
 """The harm that a change can do; the last part of its permission."""
 

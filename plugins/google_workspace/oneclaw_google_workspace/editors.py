@@ -1,4 +1,4 @@
-"""What the editors of Docs, Sheets, Slides and Forms share: edits, texts, colours, folders and comments.
+"""Editors of Docs, Sheets, Slides and Forms, in what they share: edits, texts, colours, folders and comments.
 
 The editors' own APIs tell where in a file a comment stands, and Drive's API does not. Drive's API answers, resolves and
 deletes threads of all three alike.

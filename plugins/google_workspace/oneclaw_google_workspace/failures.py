@@ -1,4 +1,4 @@
-"""What goes wrong between a tool and Google: the errors that a model sees, what they mean, trying again, deadlines."""
+"""Failures between a tool and Google: the errors that a model sees, Google's refusals, retries and deadlines."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What takes more than one request: batches, downloads that are taken up where they broke off, uploads in pieces.
+"""Transfers of more than a request: batches, downloads that are resumed, and uploads in pieces.
 
 Google's description of uploads: https://developers.google.com/workspace/drive/api/guides/manage-uploads#resumable
 """

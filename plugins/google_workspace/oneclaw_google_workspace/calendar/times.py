@@ -141,6 +141,7 @@ def _days(start: date, end: date | None, length: timedelta | None, zone_name: st
 
 When = date | datetime
 """A day, or a moment; one without an offset is not placed in a zone yet."""
+
 _DAY_LENGTH = len("2026-03-31")
 
 

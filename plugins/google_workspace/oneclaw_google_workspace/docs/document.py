@@ -1,4 +1,4 @@
-"""A document: its tabs and texts, finding places in it, sending changes of it; and changing its tabs and furniture."""
+"""A document: its tabs and texts, finding places in it, sending changes; tools for its tabs, headers and footers."""
 
 from __future__ import annotations
 

@@ -24,6 +24,7 @@ SHORTCUT_TYPE = f"{GOOGLE}shortcut"
 VIDEO_TYPE = f"{GOOGLE}vid"
 _OFFICE = "application/vnd.openxmlformats-officedocument."
 _OPEN = "application/vnd.oasis.opendocument."
+
 EXPORT_TYPES = {
     "txt": "text/plain",
     "md": "text/markdown",
@@ -46,8 +47,10 @@ EXPORT_TYPES = {
     "mp4": "video/mp4",
 }
 """Media types by the words of ``export_format``."""
+
 ZIPPED_PAGE_TYPE = "application/zip"
 """The formats that Google exports a document to instead of a single HTML page."""
+
 DEFAULT_EXPORTS = {
     f"{GOOGLE}document": "md",
     f"{GOOGLE}spreadsheet": "csv",
@@ -57,6 +60,7 @@ DEFAULT_EXPORTS = {
     VIDEO_TYPE: "mp4",
 }
 """The format that ``auto`` stands for, by Google document type; other types cannot be downloaded."""
+
 _WORDS = {
     **dict.fromkeys((EXPORT_TYPES["docx"], EXPORT_TYPES["odt"], "application/msword", "application/rtf"), "word"),
     **dict.fromkeys((EXPORT_TYPES["xlsx"], EXPORT_TYPES["ods"], "application/vnd.ms-excel"), "excel"),

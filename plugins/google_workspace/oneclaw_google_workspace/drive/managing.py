@@ -1,4 +1,4 @@
-"""Listing, searching and describing files: moving, renaming, copying and deleting them."""
+"""Files as a user manages them: listing, searching, describing, moving, renaming, copying, starring and trashing."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The tool ``drive_share_file``: the people to get, keep or lose access."""
+"""Access to files: the tool ``drive_share_file``, and the people to get, keep or lose access by its arguments."""
 
 from __future__ import annotations
 

@@ -22,9 +22,11 @@ if TYPE_CHECKING:
 
     from lxml.html import HtmlElement
 
+    Color = tuple[float, float, float]
 
 Style = dict[str, str]
 """Values in lower case, by the names of their properties."""
+
 # Properties that decide whether a text can be seen.
 PROPERTIES = frozenset((
     "display", "visibility", "opacity", "font-size", "font", "color", "background", "background-color",
@@ -37,8 +39,6 @@ _MAX_ATTRIBUTE_CHARACTERS = 4_000
 _MAX_RULES = 3_000
 _MAX_STEPS = 300_000
 _MEDIA = frozenset({"", "all", "screen", "only screen"})
-if TYPE_CHECKING:
-    Color = tuple[float, float, float]
 # Elements whose content is never text of the mail, or shown only where something else fails.
 _SILENT_TAGS = frozenset((
     "script", "style", "title", "template", "svg", "iframe", "object", "embed", "noscript", "head", "audio",

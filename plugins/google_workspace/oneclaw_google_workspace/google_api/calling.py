@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     from oneclaw_google_workspace.methods import ApiRequest
 
 # Fields that name somebody who gets something.
-_FIELDS = frozenset(
+_NAMING_FIELDS = frozenset(
     [
         "address",
         "delegateEmail",
@@ -61,8 +61,8 @@ _FIELDS = frozenset(
         "topicName",
     ]
 )
-_LISTS = frozenset(["reviewerEmails", "addReviewers"])
-_FIELDS_OF_PARAMETERS = ("newDataOwner", "sendAsEmail")
+_NAMING_LISTS = frozenset(["reviewerEmails", "addReviewers"])
+_NAMING_PARAMETERS = ("newDataOwner", "sendAsEmail")
 _HEADERS = ("To", "Cc", "Bcc")
 ANYONE = "anyone"
 MAX_ANSWER_CHARACTERS = 40_000
@@ -92,7 +92,7 @@ def recipients_of(method_id: str, parameters: Mapping[str, Any], body: Mapping[s
         parameters: of path and query.
         body: of the request; a mail in it is not read, see :func:`mail_in`.
     """
-    found = [str(parameters[name]) for name in _FIELDS_OF_PARAMETERS if parameters.get(name)]
+    found = [str(parameters[name]) for name in _NAMING_PARAMETERS if parameters.get(name)]
     found += _named(body)
     if method_id.startswith("calendar.acl."):
         scope = body.get("scope") or {}
@@ -196,11 +196,11 @@ def _named(value: Any, name: str = "") -> Iterator[str]:
             yield from _named(each, key)
     elif isinstance(value, list):
         for each in value:
-            if name in _LISTS and isinstance(each, str):
+            if name in _NAMING_LISTS and isinstance(each, str):
                 yield each
             else:
                 yield from _named(each, name)
-    elif name in _FIELDS and isinstance(value, str) and value:
+    elif name in _NAMING_FIELDS and isinstance(value, str) and value:
         yield value
 
 

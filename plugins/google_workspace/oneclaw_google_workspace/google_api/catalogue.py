@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
 Schema = dict[str, Any]
 """A schema as Discovery documents have it: JSON Schema of an early draft, with ``$ref`` to the name of another."""
+
 _SETTINGS = "gmail.users.settings."
 _LABELS = "gmail.users.labels."
 _SERVICES = {"people": "contacts"}
@@ -226,6 +227,7 @@ delete   keep.notes: delete
 organize keep.notes.permissions: batchDelete
 share    keep.notes.permissions: batchCreate
 """
+
 DOCUMENTS = {
     "gmail": "gmail.v1",
     "drive": "drive.v3",
@@ -241,6 +243,7 @@ DOCUMENTS = {
     "keep": "keep.v1",
 }
 """By the first word of the ids of an API's methods, the name of its document."""
+
 CATALOGUE = Path(__file__).with_name("catalogue.zip")
 _SCOPE_PREFIX = "https://www.googleapis.com/auth/"
 _PARAMETER_KEYS = (

@@ -1,4 +1,4 @@
-"""What lies on cells: formats, dropdowns, rules, named ranges, filters and charts; ``sheets_format_cells``."""
+"""Objects on cells: formats, dropdowns, rules, named ranges, filters and charts; ``sheets_format_cells``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is on slides: adding, formatting and moving elements, changing texts, and commenting."""
+"""Contents of slides: adding, formatting and moving elements, changing texts, and commenting."""
 
 from __future__ import annotations
 
