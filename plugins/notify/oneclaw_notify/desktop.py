@@ -38,7 +38,6 @@ class DesktopChannel(Channel):
             end = await run_program(
                 command,
                 directory=Path("/"),
-                environ=os.environ,
                 timeout_seconds=_SECONDS,
                 on_stdout=lambda _: None,
             )

@@ -68,9 +68,7 @@ def server_that_answers(status):
 
 
 @pytest.fixture
-def send(oneclaw_factory, monkeypatch):
-    monkeypatch.setattr(webhook, "_SECONDS", 0.5)
-
+def send(oneclaw_factory):
     def send(url, **about):
         async def work():
             async with oneclaw_factory(["notify"]).opened() as claw, asyncio.timeout(20):
@@ -107,7 +105,8 @@ def test_an_answer_without_end_keeps_no_one(send):
         send(url, text="x")
 
 
-def test_an_answer_that_never_begins_is_given_up(send):
+def test_an_answer_that_never_begins_is_given_up(send, monkeypatch):
+    monkeypatch.setattr(webhook, "_SECONDS", 0.3)
     with (
         server_that_drips(b"HTTP/1.1 200 OK\r\n", b"X: y\r\n") as url,
         pytest.raises(OneClawError, match=r"the webhook at 127.0.0.1 was not reached \(TimeoutError\)"),
