@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import logging
 import os
+import stat
 import sys
 import zlib
 from pathlib import Path
@@ -17,7 +18,7 @@ from typing import Any
 from oneclaw_core._version import __version__
 from oneclaw_core.errors import OneClawError
 from oneclaw_core.plugins.contract import CONTRACT_VERSION
-from oneclaw_core.private_files import read_private, write_private
+from oneclaw_core.private_files import make_private_directory, read_private, write_private
 
 FORMAT = 2
 MAX_BYTES = 256 * 1024 * 1024
@@ -55,6 +56,10 @@ class CatalogueCache:
         body = json.dumps(content, separators=(",", ":")).encode()
         header = json.dumps({**_identity(), "checksum": zlib.crc32(body)}).encode()
         try:
+            make_private_directory(self._path.parent)
+            state = self._path.parent.stat()
+            if state.st_uid != os.geteuid() or state.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
+                return  # others could put files there
             write_private(self._path, header + b"\n" + body)
         except OSError as error:
             _log.debug("the catalogue of plugins cannot be cached: %s", error)
