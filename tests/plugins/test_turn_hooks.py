@@ -111,7 +111,9 @@ def test_a_turn_that_fails_is_finished_with_its_error(oneclaw_factory, journal):
 
 @pytest.mark.parametrize("is_in_an_answer", [False, True])
 def test_a_turn_that_its_listener_leaves_is_interrupted(oneclaw_factory, journal, is_in_an_answer):
-    home = oneclaw_factory(named(audit=journal.plugin()))
+    kinds = []
+    watch = plugin(after_model_response=lambda response: kinds.append(response.error_type))
+    home = oneclaw_factory(named(audit=journal.plugin(), watch=watch))
     if is_in_an_answer:
         home.model.says("Once upon a time.")
     else:
@@ -129,6 +131,7 @@ def test_a_turn_that_its_listener_leaves_is_interrupted(oneclaw_factory, journal
     assert outcome.is_interrupted
     if is_in_an_answer:
         assert journal.of("after_model_response") == ["the request was interrupted"]
+        assert kinds == ["interrupted"]
     # The half of an answer that had come counts, though no one listened any more.
     assert outcome.usage.is_at_least == is_in_an_answer
     assert outcome.usage.input_tokens > 0
