@@ -98,6 +98,32 @@ def generated_arguments(parameters: Schema, random: Random, known: Known) -> dic
     return made | {name: _generated(name, properties[name], random, known) for name in chosen if name != switch}
 
 
+def amended_arguments(
+    arguments: dict[str, Any], refusal: str, parameters: Schema, random: Random, known: Known
+) -> dict[str, Any]:
+    """Do what a refusal asks for, such as ``freeze needs tab.``: give what is needed, and leave out what is too much.
+
+    Args:
+        arguments: that were refused.
+        refusal: the tool's message.
+        parameters: of the tool.
+        random: chooses.
+        known: as for :func:`generated_arguments`.
+    """
+    properties = parameters.get("properties", {})
+    needed, extra = (
+        [
+            name
+            for each in re.findall(rf"{word} ([\w, ]+)[.;]", refusal)
+            for name in each.split(", ")
+            if name in properties
+        ]
+        for word in ("needs", "does not go with")
+    )
+    made = {name: _generated(name, properties[name], random, known) for name in needed}
+    return {name: value for name, value in (arguments | made).items() if name not in extra}
+
+
 # What says which of the other parameters are needed.
 _SWITCHES = ("action", "element", "setting", "target", "position")
 

@@ -7,7 +7,7 @@ import asyncio
 from random import Random
 
 import pytest
-from google_arguments import generated_arguments
+from google_arguments import amended_arguments, generated_arguments
 from google_desk import give_database, make_home, open_home, sign_in, stand_in
 from google_furniture import furnish
 from how_long import IS_LONG
@@ -24,7 +24,7 @@ ERRORS = {"validation_error", "not_found", "permission_denied", "not_available",
 
 @pytest.mark.parametrize("name", OF_ONE_SERVICE)
 def test_what_a_tool_sends_fits_googles_description(name, tmp_path, monkeypatch):
-    random = Random(name)
+    parameters, random = TOOLS[name]["parameters"], Random(name)
     called = []
 
     async def agree(_):
@@ -34,8 +34,11 @@ def test_what_a_tool_sends_fits_googles_description(name, tmp_path, monkeypatch)
         async with open_home(home, ask=agree, start_directory=tmp_path) as claw:
             # What does not go together is refused before anything is sent: of such, further sets make up for it.
             while len(called) < SETS or (len(google.requests) < SETS / 2 and len(called) < 20 * SETS):
-                arguments = generated_arguments(TOOLS[name]["parameters"], random, known)
+                arguments = generated_arguments(parameters, random, known)
                 called.append((arguments, (await claw.call_tool(name, arguments)).result))
+                amended = amended_arguments(arguments, str(called[-1][1].error_message), parameters, random, known)
+                if amended != arguments:
+                    called.append((amended, (await claw.call_tool(name, amended)).result))
 
     with stand_in(monkeypatch) as google:  # which fails at its end if a request did not fit
         home = make_home(tmp_path / "home", monkeypatch)
