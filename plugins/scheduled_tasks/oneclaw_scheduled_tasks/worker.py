@@ -87,7 +87,6 @@ class Worker:
         self._planner = Planner(database, clock)
         self._watchers = Watchers(app.services, database, clock)
         self._doing = Doing(app, database, self.id, report, clock)
-        self._stop = asyncio.Event()
         self._lost = asyncio.Event()
         self._is_stopping = False
         self._planned_at = -math.inf
@@ -98,12 +97,8 @@ class Worker:
         self._engine = Engine(database.url, self.id, options.concurrency, self._work)
         self._loop: asyncio.AbstractEventLoop | None = None
 
-    def stop(self) -> None:
-        """Ask it to stop: runs under way may finish in the time that the options give them."""
-        self._stop.set()
-
-    async def run(self) -> bool:
-        """Work until told to stop.
+    async def run(self, stop: asyncio.Event) -> bool:
+        """Work until told to stop; runs under way may finish in the time that the options give them.
 
         Returns:
             Whether it was told; else others have taken it for dead, or the database was out of reach, and it has let
@@ -124,12 +119,12 @@ class Worker:
                 asyncio.create_task(self._repeat(TICK_SECONDS, self._tick)),
                 asyncio.create_task(self._repeat(STOP_SECONDS, self._doing.let_go_of_stopped)),
             ]
-            waits = [asyncio.create_task(self._stop.wait()), asyncio.create_task(self._lost.wait())]
+            waits = [asyncio.create_task(stop.wait()), asyncio.create_task(self._lost.wait())]
             try:
                 await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
             finally:
                 await _cancel(waits)
-            return self._stop.is_set()
+            return stop.is_set()
         finally:
             await self._shut_down(loops)
 
@@ -344,22 +339,13 @@ async def _work_once(
     ):
         worker = Worker(app, database, options, report)
         began(worker)
-        stopping = asyncio.create_task(_pass_on(stop, worker))
-        try:
-            await worker.run()
-        finally:
-            await _cancel([stopping])
+        await worker.run(stop)
 
 
 def _import_what_runs_need() -> None:
     """Take the time now, not in the middle of the first calls, where a kill would cost most."""
     for name in ("httpx", "jsonschema", "pydantic"):
         import_module(name)
-
-
-async def _pass_on(stop: asyncio.Event, worker: Worker) -> None:
-    await stop.wait()
-    worker.stop()
 
 
 async def _cancel(tasks: list[asyncio.Task[Any]]) -> None:

@@ -69,11 +69,12 @@ class Tools:
 @asynccontextmanager
 async def worker_of(claw, database):
     worker = Worker(claw, database, WorkerOptions(grace_seconds=0))
-    working = asyncio.create_task(worker.run())
+    stop = asyncio.Event()
+    working = asyncio.create_task(worker.run(stop))
     try:
         yield worker
     finally:
-        worker.stop()
+        stop.set()
         await working
 
 
