@@ -153,6 +153,7 @@ class ToolExecutor:
     ) -> None:
         self._project = project
         self._plugins = plugins
+        self._has_hooks = plugins is not None and plugins.governs_calls
         self._records = records
         self._links = KnownLinks(records) if records is not None else None
         self._blocks = LoopBlocks()
@@ -275,7 +276,7 @@ class ToolExecutor:
         if self._registry.foreign_core_tools:  # the model has read what they say of themselves
             provenance.marks.extend(self._registry.foreign_core_tools.values())
             scope.conversation.add(provenance.marks)
-        hooks = self._hooks_on(call, scope)
+        hooks = self._hooks_on(call, scope) if self._has_hooks else None
         try:
             refusal = self._refusal(call.name, scope, loaded)
             result = presentable(refusal or await self._check_and_run(call, scope, arrivals, hooks, provenance))
@@ -300,11 +301,9 @@ class ToolExecutor:
         self, call: ToolCall, scope: CallScope, caller: Literal["javascript"] | None = None
     ) -> HookedCall | None:
         """Return the hooks of plugins on a call; ``None`` if none is about it."""
-        if self._plugins is None or not self._plugins.governs_calls:
-            return None
         found = self._registry.find(call.name)
         group = found.source.group_name if found is not None else None
-        if not self._plugins.are_about(call.name, group, is_in_turn=scope.turn is not None):
+        if self._plugins is None or not self._plugins.are_about(call.name, group, is_in_turn=scope.turn is not None):
             return None
         return self._plugins.of_call(
             id=call.id,
@@ -422,8 +421,7 @@ class ToolExecutor:
             if arrivals.qsize() < MAX_QUEUED_PROGRESS:
                 arrivals.put_nowait(ToolProgress(call, message, fraction))
 
-        has_hooks = self._plugins is not None and self._plugins.governs_calls
-        inner_call = partial(self._inner_call, call, scope) if has_hooks else None
+        inner_call = partial(self._inner_call, call, scope) if self._has_hooks else None
         worker = plugin.worker if plugin is not None and not source.is_bound_to_source else None
         running = RunningCall(
             definition.timeout_seconds,
@@ -563,7 +561,8 @@ class ToolExecutor:
         Raises:
             PermissionDeniedError: a plugin refuses it, or failed.
         """
-        hooks = self._hooks_on(ToolCall(call.id, name, json.dumps(arguments)), scope, "javascript")
+        written = ToolCall(call.id, name, json.dumps(arguments))
+        hooks = self._hooks_on(written, scope, "javascript") if self._has_hooks else None
         if hooks is None:
             yield arguments
             return
