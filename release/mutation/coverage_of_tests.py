@@ -40,7 +40,7 @@ class TestCoverage:
 
     def _load(self) -> None:
         found = json.loads(self._record.read_text()) if self._record.exists() else {}
-        if found.get("state") != self._state:
+        if found.get("state") != self._state or "seen" not in found:
             return
         self.seconds, self._digests, names = found["seconds"], found["digests"], found["names"]
         self._seen = set(found["seen"])
