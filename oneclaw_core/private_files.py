@@ -84,13 +84,15 @@ def read_private(path: Path, max_bytes: int) -> bytes | None:
     try:
         # Opened before it is looked at, so that what is looked at is what is read.
         with open(path, "rb", opener=_without_waiting) as file:  # Path.open takes no opener
-            _require_private(path, os.fstat(file.fileno()))
-            content = file.read(max_bytes + 1)
+            state = os.fstat(file.fileno())
+            _require_private(path, state)
+            # To read a number of bytes takes memory for all of them, however short the file is.
+            content = file.read() if state.st_size <= max_bytes else b""
     except FileNotFoundError:
         return None
     except OSError as error:
         raise _unreadable(path, error.strerror or str(error)) from None
-    if len(content) > max_bytes:
+    if state.st_size > max_bytes:
         raise _unreadable(path, f"it is longer than {max_bytes} bytes")
     return content
 

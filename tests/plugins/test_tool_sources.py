@@ -75,7 +75,7 @@ class Host:
         self.known = PublishedTools(self.registry, [self.record])
         self.sources = sources
         self.entry = PluginEntry("acme")
-        self.register = ToolRegistrar(self.registry, self.entry)
+        self.register = ToolRegistrar(self.entry, self.registry)
         self.running = ToolSources(self.known, home, self)
 
     def add(self, **options):
@@ -200,7 +200,7 @@ def test_a_listing_knows_tools_groups_and_the_last_problem(run, tmp_path):
     run(names_after_refresh, files=source)
 
     registry, record = ToolRegistry(), PluginRecord("acme")
-    ToolRegistrar(registry, record).source("files", "acme.files:Files")
+    ToolRegistrar(record, registry).source("files", "acme.files:Files")
     list_sources(PublishedTools(registry, [record]), tmp_path / "tool_sources", ListingContext(tmp_path, {}, {}))
 
     assert registry.get_all_tool_names() == ["first", "second"] == record.tools
@@ -366,7 +366,7 @@ def test_a_source_that_fails_harms_no_other_and_is_named(run, tmp_path, caplog, 
 
     # Other processes name it, too.
     registry, record = ToolRegistry(), PluginRecord("acme")
-    ToolRegistrar(registry, record).source("broken", "acme:Broken")
+    ToolRegistrar(record, registry).source("broken", "acme:Broken")
     list_sources(PublishedTools(registry, [record]), tmp_path / "tool_sources", ListingContext(tmp_path, {}, {}))
     assert [each.cause for each in record.problems] == [problem]
 
@@ -547,7 +547,7 @@ def test_a_damaged_file_of_known_tools_is_passed_over(run, tmp_path, caplog, con
 
 def test_nonsense_is_refused_when_it_is_registered():
     registry, record = ToolRegistry(), PluginRecord("acme")
-    register = ToolRegistrar(registry, record)
+    register = ToolRegistrar(record, registry)
 
     register.source("files", "acme.files:Files")
     register.source("files", "acme.files:Others")
@@ -628,7 +628,7 @@ def list_nothing(context, tools):
 def listed(tmp_path, function, disabled=()):
     registry, record, entry = ToolRegistry(), PluginRecord("acme"), PluginEntry("acme")
     target = f"{__name__}:{function}"
-    ToolRegistrar(registry, entry).source("files", target, starts="open", listing=target, listed_as="mine")
+    ToolRegistrar(entry, registry).source("files", target, starts="open", listing=target, listed_as="mine")
     record.registrations += entry.registrations
     records = [record]
     published = PublishedTools(registry, records)

@@ -1,4 +1,4 @@
-"""Events: listing and reading them, their parts as Google is told of them, and what a question says of them."""
+"""Events: listing and reading them, their parts as Google takes them, and what a question says of them."""
 
 from __future__ import annotations
 
