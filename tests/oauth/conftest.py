@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import threading
-
 import pytest
 from user_at_browser import UserAtBrowser
 
@@ -21,14 +19,8 @@ def server():
 def user(server, monkeypatch):
     """A user whose browser opens; what is shown is in ``user.shown``, and ``user.typed`` is what is typed."""
     user = UserAtBrowser(server)
-
-    def open_browser(url):
-        user.opened.append(url)
-        threading.Thread(target=user.browse, args=(url,), daemon=True).start()
-        return user.has_browser
-
     monkeypatch.setenv("BROWSER", "a browser")
-    monkeypatch.setattr("webbrowser.open", open_browser)
+    monkeypatch.setattr("webbrowser.open", user.open_browser)
     monkeypatch.setattr("oneclaw_core.http.oauth.consent.WAIT_SECONDS", 60.0)
     return user
 

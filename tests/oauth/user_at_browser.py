@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 
 
 class UserAtBrowser:
@@ -21,11 +22,29 @@ class UserAtBrowser:
         self.has_browser = True
         self.browse = server.visit
         self.typed = None
+        self._has_read = threading.Event()
 
     @property
     def options(self):
         """Arguments of ``sign_in``."""
-        return {"open_browser": True, "show": self.shown.append, "read_line": self.read_line}
+        return {"open_browser": True, "show": self.show, "read_line": self.read_line}
+
+    def open_browser(self, url):
+        """Have the browser go to an address, once that is shown, as no person is faster."""
+        self.opened.append(url)
+
+        def browse():
+            self._has_read.wait(10)
+            self.browse(url)
+
+        threading.Thread(target=browse, daemon=True).start()
+        return self.has_browser
+
+    def show(self, line):
+        """Show a line; an address is read."""
+        self.shown.append(line)
+        if line in self.opened:
+            self._has_read.set()
 
     async def read_line(self):
         if self.typed is None:
