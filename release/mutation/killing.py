@@ -1,4 +1,4 @@
-"""Try mutants: each in a process of its own, with the tests that run the lines it changes, until one of them fails."""
+"""Try each mutant in a separate process, with the tests that run the changed lines, until one of them fails."""
 
 from __future__ import annotations
 

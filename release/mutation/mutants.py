@@ -261,6 +261,6 @@ def _inner(code: CodeType) -> list[CodeType]:
 
 
 def _outline(code: CodeType) -> tuple[object, ...]:
-    """What a module or class does besides defining functions, wherever its lines are."""
+    """Describe the code of a module or class without its functions and line numbers."""
     constants = [each.co_name if isinstance(each, CodeType) else (type(each), repr(each)) for each in code.co_consts]
     return code.co_code, constants, code.co_names, code.co_exceptiontable

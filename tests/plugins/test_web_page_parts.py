@@ -1,4 +1,4 @@
-"""What the pages of plugins are made of."""
+"""Parts of the pages of plugins."""
 
 from oneclaw_core.plugins import WebForm
 

@@ -1,4 +1,4 @@
-"""What the tests of triggers share: what a trigger reports, and a trigger at work."""
+"""Helpers for the tests of triggers: a trigger at work, and the events that it reports."""
 
 import asyncio
 

@@ -1,14 +1,13 @@
-"""Let the tests' own process not wait until a disk has what it wrote: a fourth of what databases cost in tests.
+"""Skip ``fsync`` in the process of the tests.
 
-That a killed process loses nothing does not depend on it, only what a machine without power keeps. Programs that tests
-start do wait.
+Only a power cut could lose data by that; a killed process does not. Programs that tests start still wait for the disk.
 """
 
 import os
 
 
 def wait_for_no_disk():
-    """Leave out what brings files to the disk; the first call counts."""
+    """Replace ``fsync`` and SQLite's waits for the disk; later calls do nothing."""
     from oneclaw_core.sessions.sqlite_connection import SqliteConnection
 
     if os.fsync is _do_nothing:

@@ -1,4 +1,4 @@
-"""Which addresses stand in a text, and count as known to the model or the user."""
+"""Addresses in texts, and those that count as known to the model or the user."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""How much a model is sent and may answer."""
+"""Limits on what a model is sent and may answer."""
 
 import asyncio
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""What a model is told when its lists have changed since the conversation began."""
+"""News for a model whose lists have changed since the conversation began."""
 
 from oneclaw_core.turn.context import news_of
 

@@ -65,7 +65,7 @@ _CLIENT_CODES = ("invalid_client", "unauthorized_client")
 
 @dataclass(frozen=True, slots=True)
 class ClientIdentity:
-    """As whom OneClaw comes to Google.
+    """OAuth client that OneClaw signs in with at Google.
 
     Attributes:
         client_id: public.

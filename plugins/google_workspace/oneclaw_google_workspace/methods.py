@@ -90,7 +90,7 @@ class Method:
         id: as Google names it, such as ``tasks.tasks.list``.
         verb: of HTTP.
         path: below the host, with parameters in braces; the value of ``{+name}`` keeps its slashes.
-        is_repeatable: whether doing it twice comes to the same as doing it once, so that it can be sent again when
+        is_repeatable: True if doing it twice has the effect of doing it once, so that it can be sent again when
             no one knows whether the first request was carried out.
         is_reading: whether it changes nothing.
         takes_all_drives: whether it wants to be told that the caller knows of shared drives.

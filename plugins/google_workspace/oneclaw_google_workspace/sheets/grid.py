@@ -59,7 +59,7 @@ class Action:
         request: of Google's batchUpdate.
         changed: what has been done, for the answer.
         sheet_id: the tab that the answer is about.
-        is_repeatable: whether doing it twice comes to the same as doing it once.
+        is_repeatable: True if doing it twice has the effect of doing it once.
         lost: cells whose content goes.
         is_creating: whether it makes the tab ``sheet_id``.
         is_deleting: whether it deletes the tab ``sheet_id``.
