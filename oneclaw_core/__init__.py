@@ -13,7 +13,6 @@ from oneclaw_core._version import __version__ as __version__
 if TYPE_CHECKING:
     from oneclaw_core.agents import AgentService as AgentService
     from oneclaw_core.app import OneClaw as OneClaw
-    from oneclaw_core.app import ask as ask
     from oneclaw_core.builtin.clock import get_current_time as get_current_time
     from oneclaw_core.config.configuration import Configuration as Configuration
     from oneclaw_core.config.model_service import ModelState as ModelState
@@ -80,6 +79,7 @@ if TYPE_CHECKING:
     from oneclaw_core.plugins.registration.registrars import ToolRegistrar as ToolRegistrar
     from oneclaw_core.secrets.redaction import redact as redact
     from oneclaw_core.secrets.redaction import remember_secret as remember_secret
+    from oneclaw_core.sync_ask import ask as ask
     from oneclaw_core.tools.client import ToolClient as ToolClient
     from oneclaw_core.tools.context import ToolContext as ToolContext
     from oneclaw_core.tools.definition import Tool as Tool
@@ -155,7 +155,8 @@ _NAMES = {
     "secrets.redaction": "redact remember_secret",
     # Programs that embed OneClaw
     "agents": "AgentService",
-    "app": "OneClaw ask",
+    "app": "OneClaw",
+    "sync_ask": "ask",
     "config.configuration": "Configuration",
     "home": "Home find_home",
     "config.model_service": "ModelState",

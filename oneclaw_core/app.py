@@ -1,58 +1,33 @@
-"""The class OneClaw: open a home, wire its parts, send messages."""
+"""The class OneClaw: the facade of an open home."""
 
 from __future__ import annotations
 
-import asyncio
 import json
-import os
-from contextlib import aclosing, asynccontextmanager
-from functools import partial
-from pathlib import Path
+from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any, Literal
 
-from oneclaw_core.config.keys import KeyStore, known_secret_check
-from oneclaw_core.config.models import ModelLists
-from oneclaw_core.config.settings import SettingsReader
-from oneclaw_core.errors import UsageError
-from oneclaw_core.home import Home, find_home
+from oneclaw_core.opening import open_home
 from oneclaw_core.plugins.catalogue.merging import add_program_tools
-from oneclaw_core.plugins.contract.home_services import HomeServices
-from oneclaw_core.plugins.loading.load_plugins import disabled_plugins, given_plugins, load_plugins
-from oneclaw_core.plugins.loading.stores import home_with_backend
-from oneclaw_core.plugins.running.hook_settings import HookTimeouts, hook_timeouts, plugin_order
-from oneclaw_core.plugins.running.running_plugin import PluginContexts
-from oneclaw_core.plugins.running.runtime import Plugins
-from oneclaw_core.plugins.sources.published_tools import PublishedTools
-from oneclaw_core.plugins.sources.tool_sources import ToolSources
-from oneclaw_core.project.trust import Project
-from oneclaw_core.providers.pool import ProviderPool
-from oneclaw_core.sessions.background import Background
-from oneclaw_core.sessions.store import Store
-from oneclaw_core.threads import run_in_thread
-from oneclaw_core.tools.executor import ToolExecutor
-from oneclaw_core.tools.paths import PathGuard
-from oneclaw_core.tools.permissions import PermissionPolicy
-from oneclaw_core.tools.task_permissions import TaskPermissions
-from oneclaw_core.turn.context import NewMessage, TurnParts, check_texts
-from oneclaw_core.turn.conversations import Conversations, SessionReader
-from oneclaw_core.turn.model import ModelChooser
-from oneclaw_core.turn.plugin_question import answer_plugin
+from oneclaw_core.turn.context import NewMessage, check_texts
 from oneclaw_core.turn.preview import next_request, preview
-from oneclaw_core.turn.turns import Turns
 from oneclaw_core.types.agents import GENERAL_ASSISTANT, AgentLimits
-from oneclaw_core.types.events import TurnFinishedEvent
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mapping
+    from pathlib import Path
 
     from oneclaw_core.agents import AgentService
+    from oneclaw_core.config.configuration import Configuration
     from oneclaw_core.config.core_settings import Settings
+    from oneclaw_core.home import Home
+    from oneclaw_core.opening import OpenHome
     from oneclaw_core.plugins.catalogue.merging import Catalog
-    from oneclaw_core.plugins.contract.contact_points import Channel, Trigger
-    from oneclaw_core.plugins.contract.tool_source import ToolSource
-    from oneclaw_core.process.sandbox.choice import ChosenSandbox
+    from oneclaw_core.plugins.contract.home_services import HomeServices
+    from oneclaw_core.plugins.running.runtime import Plugins
     from oneclaw_core.providers.base import ModelRequest
+    from oneclaw_core.sessions.background import Background
     from oneclaw_core.sessions.sessions import Session
+    from oneclaw_core.sessions.store import Store
     from oneclaw_core.tools.client import ToolClient
     from oneclaw_core.tools.context import ToolContext
     from oneclaw_core.tools.definition import Tool
@@ -81,110 +56,18 @@ class OneClaw:
         services: the part of all this that tools may use.
     """
 
-    def __init__(
-        self,
-        home: Home,
-        catalog: Catalog,
-        store: Store,
-        environ: Mapping[str, str],
-        permissions: PermissionPolicy,
-        start_directory: Path,
-        deps: object = None,
-        stored: Mapping[str, Any] | None = None,
-    ) -> None:
-        self.home = home
-        self.catalog = catalog
-        self._environ = environ
-        self.store = store
-        self.configuration = catalog.configuration(home, store, environ)
-        self.agents: AgentService = self.configuration.agents
-        self._project = Project(start_directory, permissions, home.path / "projects", store.change_setting)
-        self._applied: Mapping[str, Any] | None = None
-        self.background = Background(store, home.locks)
-        self.services = HomeServices(
-            home=home,
-            agents=self.agents,
-            configuration=self.configuration,
-            registry=catalog.registry,
-            sessions=SessionReader(store),
-            tool_source=self._tool_source,
-            project=self._project,
-            skills=catalog.skills,
-            holds_secret=known_secret_check(home, environ),
-            send_message=self.send_message,
-            task_permissions=TaskPermissions(store),
-            channel=self._channel,
-            triggers=self._triggers,
-            trigger=self._trigger,
-            background=self.background,
-            sandbox=self._choose_sandbox,
-            loop=asyncio.get_running_loop(),
-        )
-        self.plugins = Plugins(
-            catalog.plugins,
-            PluginContexts(
-                home=home,
-                plugins=catalog.plugins,
-                environ=environ,
-                permissions=permissions,
-                read_settings=store.settings,
-                storage=store.plugin_storage,
-                ask_model=lambda *question: answer_plugin(self._parts, *question),
-                services=self.services,
-            ).make,
-            order=plugin_order(stored or {}, environ),
-            limits=hook_timeouts(stored or {}, environ),
-            timeouts=HookTimeouts(home.hook_timeouts),
-            absent=catalog.absent_plugins,
-        )
-        settings = SettingsReader(environ)
-        published = PublishedTools(catalog.registry, catalog.plugins)
-        self._tool_sources = ToolSources(published, home.tool_sources, self.plugins)
-        paths = PathGuard(home.workspace, start_directory, home.path)
-        self._providers = ProviderPool(catalog.provider_types, catalog.absent_plugins)
-        models = ModelChooser(
-            self.agents,
-            settings,
-            environ,
-            catalog.known_providers,
-            KeyStore(home, environ, catalog.known_providers),
-            ModelLists(home),
-            self._providers,
-        )
-        self._conversations = Conversations(store, self.plugins, self._project.path)
-        self._parts = TurnParts(
-            store=store,
-            registry=catalog.registry,
-            executor=ToolExecutor(
-                catalog.registry,
-                permissions,
-                home.path,
-                paths,
-                self.services,
-                self.plugins,
-                deps,
-                store,
-                self._project,
-            ),
-            plugins=self.plugins,
-            permissions=permissions,
-            settings=settings,
-            models=models,
-            providers=self._providers,
-            refresh_tools=self._tool_sources.refresh,
-            apply_settings=self._apply_settings,
-            background=self.background,
-        )
-        self._turns = Turns(self._parts, self._conversations)
-
-    async def _channel(self, name: str) -> Channel:
-        return await self.plugins.channel(name)
-
-    def _triggers(self) -> list[Trigger]:
-        return self.plugins.triggers()
-
-    def _trigger(self, name: str) -> Trigger:
-        return self.plugins.trigger(name)
+    def __init__(self, opened: OpenHome) -> None:
+        self._opened = opened
+        self._parts = opened.parts
+        self._turns = opened.turns
+        self.catalog: Catalog = opened.catalog
+        self.store: Store = opened.parts.store
+        self.plugins: Plugins = opened.parts.plugins
+        self.background: Background = opened.parts.background
+        self.services: HomeServices = opened.services
+        self.home: Home = opened.services.home
+        self.agents: AgentService = opened.services.agents
+        self.configuration: Configuration = opened.services.configuration
 
     @classmethod
     @asynccontextmanager
@@ -218,39 +101,17 @@ class OneClaw:
         Raises:
             OneClawError: the home or its database cannot be used.
         """
-        environ = os.environ if environ is None else environ
-        found = find_home(environ, home)
-        found.create()
-        points = None if plugins is None else given_plugins(plugins)
-        found, backend = await run_in_thread(partial(home_with_backend, found, environ, points))
-        start = Path(start_directory) if start_directory is not None else _current_directory()
-        async with await Store.open(backend, lock_directory=found.locks) as store:
-            stored = await store.settings()
-            # In a thread: an installed plugin may have to be described by a process first.
-            load = partial(load_plugins, disabled_plugins(stored, environ), points, found.loading)
-            catalog = await run_in_thread(load)
-            policy = PermissionPolicy(
-                await store.grants(),
-                store.set_grant,
-                ask,
-                allow,
-                store.record_permission_use,
-                store.grants,
-                ask_user,
-                store.record_known_permission_use,
-            )
-            claw = cls(found, catalog, store, environ, policy, start, deps, stored)
-            await claw.refresh_tool_states()
-            try:
-                claw._tool_sources.add(disabled_plugins(stored, environ))
-                await claw._tool_sources.start()
-                yield claw
-            finally:
-                await claw._turns.tracker.end()
-                await claw._tool_sources.aclose()
-                await claw.plugins.aclose()
-                await claw.background.aclose()
-                await claw._providers.aclose()
+        async with open_home(
+            home,
+            ask=ask,
+            ask_user=ask_user,
+            allow=allow,
+            environ=environ,
+            start_directory=start_directory,
+            plugins=plugins,
+            deps=deps,
+        ) as opened:
+            yield cls(opened)
 
     async def begin_session(
         self, name: str | None = None, *, agent: str | None = None, model: str | None = None, title: str | None = None
@@ -268,7 +129,7 @@ class OneClaw:
         """
         check_texts(name=name, agent=agent, model=model, title=title)
         persona = GENERAL_ASSISTANT if agent is None else await self.agents.get(agent)
-        return await self._conversations.begin(name, persona.name, model, title)
+        return await self._opened.conversations.begin(name, persona.name, model, title)
 
     async def branch_session(self, session: str, name: str | None = None, *, before: int | None = None) -> Session:
         """Begin a session with a copy of the history of another one, which stays as it is.
@@ -283,7 +144,7 @@ class OneClaw:
             UsageError: the name is taken, or there is nothing to copy.
         """
         check_texts(session=session, name=name)
-        return await self._conversations.branch(session, name, before)
+        return await self._opened.conversations.branch(session, name, before)
 
     async def delete_session(self, session: str) -> None:
         """Delete a session with its history.
@@ -295,7 +156,7 @@ class OneClaw:
             NotFoundError: there is no such session.
             SessionBusyError: a turn of it is under way.
         """
-        deleted = await self._conversations.delete(session)
+        deleted = await self._opened.conversations.delete(session)
         self._parts.permissions.forget_session(deleted.id)
 
     def send_message(
@@ -390,16 +251,8 @@ class OneClaw:
         """Finish the last turn of a session, which was killed or failed, and yield what happens until its answer.
 
         No message is stored. Calls that were found without a result run again if their tools are read-only or
-        idempotent; the others are answered as interrupted. Then the model goes on.
-
-        Args:
-            session: the session's name or id; ``None`` for the one that was used last.
-            agent: as for :meth:`send_message`.
-            model: as for :meth:`send_message`.
-            limits: as for :meth:`send_message`.
-            ask: as for :meth:`send_message`.
-            reasoning: as for :meth:`send_message`.
-            steering: as for :meth:`send_message`.
+        idempotent; the others are answered as interrupted. Then the model goes on. Without ``session``, it is the one
+        that was used last; the other arguments are those of :meth:`send_message`.
 
         Yields:
             ``TurnFinishedEvent`` last. If the turn has its answer already, that event alone, with that answer.
@@ -434,15 +287,9 @@ class OneClaw:
     async def next_request(
         self, *, session: str | None = None, agent: str | None = None, model: str | None = None
     ) -> tuple[ModelRequest, str]:
-        """Find out exactly what a model would be sent next, with whatever the user writes still to be added.
+        """Return the next request to a model, without what the user will write, and the full name of the model.
 
-        Args:
-            session: the session's name or id; ``None`` for a new one.
-            agent: the agent's name.
-            model: ``PROVIDER/MODEL``.
-
-        Returns:
-            The request, and the full name of the model.
+        Takes and raises the same as :meth:`preview_request`.
         """
         request, chosen = await next_request(self._parts, session, agent, model)
         return request, chosen.full_name
@@ -455,7 +302,7 @@ class OneClaw:
         model: str | None = None,
         is_wired: bool = False,
     ) -> RequestPreview:
-        """Find out the same, with what is made of it for the model, such as for a dispatcher.
+        """Return the next request as it is sent to the model, such as to one that has a dispatcher.
 
         Args:
             session: the session's name or id; ``None`` for a new one.
@@ -472,15 +319,9 @@ class OneClaw:
     async def session_status(
         self, session: str | None = None, *, agent: str | None = None, model: str | None = None
     ) -> SessionStatus:
-        """Find out where a session stands: its model, how full the context is, what it cost, its tool groups.
+        """Return the state of a session: its model, how full the context is, what it cost, its tool groups.
 
-        Args:
-            session: the session's name or id; ``None`` for a new one.
-            agent: the agent's name.
-            model: ``PROVIDER/MODEL``.
-
-        Raises:
-            UsageError: there is no such session, agent, provider or model.
+        Takes and raises the same as :meth:`preview_request`.
         """
         from oneclaw_core.turn.status import session_status
 
@@ -513,8 +354,8 @@ class OneClaw:
         Returns:
             One line for each thing that is left out because no one was asked, or the user did not agree.
         """
-        self._project.use_pins(await self.store.settings())
-        return await self._project.review()
+        self._parts.project.use_pins(await self.store.settings())
+        return await self._parts.project.review()
 
     async def settings(self) -> Settings:
         """Read the settings as they are now.
@@ -524,29 +365,9 @@ class OneClaw:
         """
         return self._parts.settings.validated(await self.store.settings())
 
-    async def _choose_sandbox(self) -> ChosenSandbox:
-        from oneclaw_core.process import choose_sandbox
-
-        setting = (await self.settings()).sandbox
-        return await run_in_thread(lambda: choose_sandbox(setting))
-
     async def refresh_tool_states(self) -> None:
         """Take over which tools and groups are disabled; another process may have changed it."""
-        states = await self.store.tool_states()
-        self.catalog.registry.set_disabled(states.disabled_tools, states.disabled_groups)
-
-    async def _tool_source(self, plugin: str, name: str) -> ToolSource | None:
-        return await self._tool_sources.get(plugin, name)
-
-    def _apply_settings(self, stored: Mapping[str, Any]) -> None:
-        """Use stored settings that another process may have changed."""
-        if stored == self._applied:
-            return
-        self._applied = stored
-        self._project.use_pins(stored)
-        disabled = disabled_plugins(stored, self._environ)
-        self._tool_sources.set_disabled(disabled)
-        self.catalog.registry.set_disabled_plugins(disabled)
+        await self._parts.refresh_tool_states()
 
     def add_tools(self, *tools: Tool, group: str | ToolGroupDefinition | None = None) -> None:
         """Add tools of the embedding program, which run on its own event loop.
@@ -563,42 +384,3 @@ class OneClaw:
             DuplicateToolError: the name of a tool is taken.
         """
         add_program_tools(self.catalog, tools, group)
-
-
-def ask(text: str, **options: Any) -> str:
-    """Send one message and return the final answer: the synchronous one-liner.
-
-    Args:
-        text: the message.
-        options: ``session``, ``agent``, ``model`` and ``attachments`` as for :meth:`OneClaw.send_message`, everything
-            else as for :meth:`OneClaw.open`.
-
-    Raises:
-        OneClawError: as for those two; ``UsageError`` inside a running event loop.
-    """
-    message_options = {
-        name: options.pop(name) for name in ("session", "agent", "model", "attachments") if name in options
-    }
-
-    async def answer() -> str:
-        async with (
-            OneClaw.open(**options) as claw,
-            aclosing(claw.send_message(text, **message_options)) as events,
-        ):
-            async for event in events:
-                if isinstance(event, TurnFinishedEvent):
-                    return event.text
-        return ""
-
-    try:
-        asyncio.get_running_loop()
-    except RuntimeError:
-        return asyncio.run(answer())
-    raise UsageError("ask() cannot be used inside an event loop: use 'async with OneClaw.open() as claw' there")
-
-
-def _current_directory() -> Path:
-    try:
-        return Path.cwd()
-    except OSError:
-        raise UsageError("the current directory is gone: change to one that exists") from None

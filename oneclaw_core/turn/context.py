@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from oneclaw_core.errors import TurnLimitError, UsageError
 from oneclaw_core.plugins.contract.arguments import SessionInfo
+from oneclaw_core.plugins.loading.load_plugins import disabled_plugins
 from oneclaw_core.tools.context import MAX_TURN_DEPTH, depth_within
 from oneclaw_core.turn.compaction import ContextLimits
 from oneclaw_core.turn.estimate import ToolSizes
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
     from oneclaw_core.config.core_settings import Settings
     from oneclaw_core.config.settings import SettingsReader
     from oneclaw_core.plugins.running.runtime import Plugins
+    from oneclaw_core.plugins.sources.tool_sources import ToolSources
+    from oneclaw_core.project.trust import Project
     from oneclaw_core.providers.pool import ProviderPool
     from oneclaw_core.sessions.background import Background
     from oneclaw_core.sessions.sessions import Session
@@ -86,7 +89,7 @@ class NewMessage:
             raise UsageError("the message is empty: say what you want")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True)
 class TurnParts:
     """The parts of an open home that every turn works with.
 
@@ -99,8 +102,9 @@ class TurnParts:
         settings: reads the settings.
         models: chooses agent and model.
         providers: open connections.
-        refresh_tools: brings the registry up to date before each request.
-        apply_settings: passes stored settings, which another process may have changed, to the rest of the home.
+        tool_sources: bring the registry up to date before each request.
+        project: the start directory.
+        environ: the environment with settings.
         background: work that goes on beside the turns.
         cache_prefixes: of requests, kept over turns.
         tool_sizes: estimates of tools, kept over turns.
@@ -114,11 +118,13 @@ class TurnParts:
     settings: SettingsReader
     models: ModelChooser
     providers: ProviderPool
-    refresh_tools: Callable[[], Awaitable[None]]
-    apply_settings: Callable[[Mapping[str, Any]], None]
+    tool_sources: ToolSources
+    project: Project
+    environ: Mapping[str, str]
     background: Background
     cache_prefixes: CachePrefixes = field(default_factory=CachePrefixes)
     tool_sizes: ToolSizes = field(default_factory=ToolSizes)
+    _applied: Mapping[str, Any] | None = field(default=None, init=False)
 
     def apply_states(self, start: TurnStart) -> None:
         """Use the stored permissions and disabled tools, which another process may have changed."""
@@ -137,6 +143,21 @@ class TurnParts:
         self.registry.set_disabled(states.disabled_tools, states.disabled_groups)
         self.apply_settings(states.settings)
 
+    async def refresh_tool_states(self) -> None:
+        """Use the tools and groups that are disabled by now."""
+        states = await self.store.tool_states()
+        self.registry.set_disabled(states.disabled_tools, states.disabled_groups)
+
+    def apply_settings(self, stored: Mapping[str, Any]) -> None:
+        """Use stored settings, which another process may have changed."""
+        if stored == self._applied:
+            return
+        self._applied = stored
+        self.project.use_pins(stored)
+        disabled = disabled_plugins(stored, self.environ)
+        self.tool_sources.set_disabled(disabled)
+        self.registry.set_disabled_plugins(disabled)
+
     async def prompt_of(
         self, session: SessionInfo, agent: Agent, *, is_new: bool = False, is_cached: bool = True
     ) -> TurnPrompt:
@@ -148,7 +169,7 @@ class TurnParts:
             is_new: True to use the current lists instead of stored ones.
             is_cached: True if the model's service may have the session's prompt in a cache.
         """
-        await self.refresh_tools()
+        await self.tool_sources.refresh()
         sections = await self.plugins.current_sections(session)
         toolset = "" if agent.selection.is_everything else _selection_text(agent.selection)
         kept = None if is_new else await self.store.kept_sections(session.id)

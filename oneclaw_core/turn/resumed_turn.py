@@ -37,7 +37,7 @@ class ResumedTurn(Turn):
             call = ToolCall(each.tool_call_id or "", each.tool_name or "", each.tool_input or "")
             self._open_calls[call.id] = call
         self._states, self._states_read_at = await self._parts.refresh_states(), time.monotonic()
-        await self._parts.refresh_tools()
+        await self._parts.tool_sources.refresh()
         try:
             for call in tuple(self._open_calls.values()):
                 definition = self._parts.registry.get_definition(call.name)

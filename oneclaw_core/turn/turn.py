@@ -259,7 +259,7 @@ class Turn:
         was_empty = False
         while True:
             if not self._are_tools_fresh:
-                await self._parts.refresh_tools()
+                await self._parts.tool_sources.refresh()
             self._are_tools_fresh = False
             request = self._request()
             if self._began_with is not None and any(each.name not in self._began_with for each in request.tools.core):

@@ -164,7 +164,7 @@ class Turns:
         outside = ""
         if message.command is not None or message.tool_groups is not None:
             # Else the turn does so, before its first request.
-            await self._parts.refresh_tools()
+            await self._parts.tool_sources.refresh()
         if message.tool_groups is not None:
             wanted = tuple(message.tool_groups)
             agent = replace(agent, selection=agent.selection.narrowed_to(ToolSelection(groups=frozenset(wanted))))
@@ -336,7 +336,7 @@ class Turns:
         parts = self._parts
         states = await parts.refresh_states()
         await parts.plugins.refresh_settings(states.settings)
-        await parts.refresh_tools()
+        await parts.tool_sources.refresh()
         call = ToolCall(new_id(), name, arguments)
         with self.tracker.of_this_task():
             if client is not None:

@@ -19,6 +19,9 @@ from oneclaw_core import (
     ToolSourceType,
 )
 from oneclaw_core.plugins.running.runtime import Plugins
+from oneclaw_core.plugins.sources.published_tools import PublishedTools
+from oneclaw_core.plugins.sources.tool_sources import ToolSources
+from oneclaw_core.project.trust import Project
 from oneclaw_core.providers import ModelInfo, ModelResponse, ProviderConfig, TextDelta
 from oneclaw_core.sessions.sqlite_backend import SqliteBackend
 from oneclaw_core.sessions.store import Store
@@ -86,10 +89,6 @@ class StagedTurn:
         return TurnTracker().stream(lambda emit: Turn(self._parts, self._context, emit).run(start, groups))
 
 
-async def nothing():
-    pass
-
-
 class PlainTool:
     def __init__(self, name, run):
         self.definition = ToolDefinition(name, f"Does {name}.")
@@ -146,8 +145,9 @@ class Stage:
             settings=None,
             models=None,
             providers=None,
-            refresh_tools=nothing,
-            apply_settings=lambda stored: None,
+            tool_sources=ToolSources(PublishedTools(self.registry, []), self.tmp_path, None),
+            project=Project(),
+            environ={},
             background=SimpleNamespace(untold=set()),
         )
         context = TurnContext(

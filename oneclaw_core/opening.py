@@ -1,0 +1,217 @@
+"""Open a home: load the plugins and wire the parts of OneClaw to one another."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from oneclaw_core.config.keys import KeyStore, known_secret_check
+from oneclaw_core.config.models import ModelLists
+from oneclaw_core.config.settings import SettingsReader
+from oneclaw_core.errors import UsageError
+from oneclaw_core.home import Home, find_home
+from oneclaw_core.plugins.contract.home_services import HomeServices
+from oneclaw_core.plugins.loading.load_plugins import disabled_plugins, given_plugins, load_plugins
+from oneclaw_core.plugins.loading.stores import home_with_backend
+from oneclaw_core.plugins.running.hook_settings import HookTimeouts, hook_timeouts, plugin_order
+from oneclaw_core.plugins.running.running_plugin import PluginContexts
+from oneclaw_core.plugins.running.runtime import Plugins
+from oneclaw_core.plugins.sources.published_tools import PublishedTools
+from oneclaw_core.plugins.sources.tool_sources import ToolSources
+from oneclaw_core.project.trust import Project
+from oneclaw_core.providers.pool import ProviderPool
+from oneclaw_core.sessions.background import Background
+from oneclaw_core.sessions.store import Store
+from oneclaw_core.threads import run_in_thread
+from oneclaw_core.tools.executor import ToolExecutor
+from oneclaw_core.tools.paths import PathGuard
+from oneclaw_core.tools.permissions import PermissionPolicy
+from oneclaw_core.tools.task_permissions import TaskPermissions
+from oneclaw_core.turn.context import NewMessage, TurnParts
+from oneclaw_core.turn.conversations import Conversations, SessionReader
+from oneclaw_core.turn.model import ModelChooser
+from oneclaw_core.turn.plugin_question import answer_plugin
+from oneclaw_core.turn.turns import Turns
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mapping
+
+    from oneclaw_core.plugins.catalogue.merging import Catalog
+    from oneclaw_core.plugins.contract.contact_points import Channel
+    from oneclaw_core.plugins.contract.tool_source import ToolSource
+    from oneclaw_core.process.sandbox.choice import ChosenSandbox
+    from oneclaw_core.tools.permissions import PermissionAnswer, PermissionRequest
+    from oneclaw_core.tools.user_question import UserAsker
+    from oneclaw_core.types.events import TurnEvent
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OpenHome:
+    """The parts of an open home.
+
+    Attributes:
+        catalog: what plugins brought.
+        parts: that every turn works with.
+        services: that tools and plugins may use.
+        conversations: begins, branches and deletes sessions.
+        turns: runs turns.
+    """
+
+    catalog: Catalog
+    parts: TurnParts
+    services: HomeServices
+    conversations: Conversations
+    turns: Turns
+
+
+@asynccontextmanager
+async def open_home(
+    home: str | Path | None,
+    *,
+    ask: Callable[[PermissionRequest], Awaitable[PermissionAnswer]] | None,
+    ask_user: UserAsker | None,
+    allow: Iterable[str],
+    environ: Mapping[str, str] | None,
+    start_directory: str | Path | None,
+    plugins: Iterable[object] | None,
+    deps: object,
+) -> AsyncGenerator[OpenHome, None]:
+    """Open a home, and close its parts at the end; see :meth:`oneclaw_core.OneClaw.open`."""
+    environ = os.environ if environ is None else environ
+    found = find_home(environ, home)
+    found.create()
+    points = None if plugins is None else given_plugins(plugins)
+    found, backend = await run_in_thread(partial(home_with_backend, found, environ, points))
+    start = Path(start_directory) if start_directory is not None else _current_directory()
+    async with await Store.open(backend, lock_directory=found.locks) as store:
+        stored = await store.settings()
+        disabled = disabled_plugins(stored, environ)
+        # In a thread: an installed plugin may have to be described by a process first.
+        catalog = await run_in_thread(partial(load_plugins, disabled, points, found.loading))
+        permissions = PermissionPolicy(
+            await store.grants(),
+            store.set_grant,
+            ask,
+            allow,
+            store.record_permission_use,
+            store.grants,
+            ask_user,
+            store.record_known_permission_use,
+        )
+        opened = _wired(found, catalog, store, stored, environ, permissions, start, deps)
+        parts = opened.parts
+        await parts.refresh_tool_states()
+        try:
+            parts.tool_sources.add(disabled)
+            await parts.tool_sources.start()
+            yield opened
+        finally:
+            await opened.turns.tracker.end()
+            await parts.tool_sources.aclose()
+            await parts.plugins.aclose()
+            await parts.background.aclose()
+            await parts.providers.aclose()
+
+
+def _wired(
+    home: Home,
+    catalog: Catalog,
+    store: Store,
+    stored: Mapping[str, Any],
+    environ: Mapping[str, str],
+    permissions: PermissionPolicy,
+    start_directory: Path,
+    deps: object,
+) -> OpenHome:
+    """Make the parts of a home. Functions reach those that are made after the part that calls them."""
+
+    async def channel(name: str) -> Channel:
+        return await plugins.channel(name)
+
+    async def tool_source(plugin: str, name: str) -> ToolSource | None:
+        return await tool_sources.get(plugin, name)
+
+    async def sandbox() -> ChosenSandbox:
+        from oneclaw_core.process import choose_sandbox
+
+        setting = settings.validated(await store.settings()).sandbox
+        return await run_in_thread(lambda: choose_sandbox(setting))
+
+    def send_message(text: str, **options: Any) -> AsyncGenerator[TurnEvent, None]:
+        return turns.send(NewMessage(text=text, **options))
+
+    settings = SettingsReader(environ)
+    configuration = catalog.configuration(home, store, environ)
+    project = Project(start_directory, permissions, home.path / "projects", store.change_setting)
+    background = Background(store, home.locks)
+    services = HomeServices(
+        home=home,
+        agents=configuration.agents,
+        configuration=configuration,
+        registry=catalog.registry,
+        sessions=SessionReader(store),
+        tool_source=tool_source,
+        project=project,
+        skills=catalog.skills,
+        holds_secret=known_secret_check(home, environ),
+        send_message=send_message,
+        task_permissions=TaskPermissions(store),
+        channel=channel,
+        triggers=lambda: plugins.triggers(),
+        trigger=lambda name: plugins.trigger(name),
+        background=background,
+        sandbox=sandbox,
+        loop=asyncio.get_running_loop(),
+    )
+    contexts = PluginContexts(
+        home=home,
+        plugins=catalog.plugins,
+        environ=environ,
+        permissions=permissions,
+        read_settings=store.settings,
+        storage=store.plugin_storage,
+        ask_model=lambda *question: answer_plugin(parts, *question),
+        services=services,
+    )
+    plugins = Plugins(
+        catalog.plugins,
+        contexts.make,
+        order=plugin_order(stored, environ),
+        limits=hook_timeouts(stored, environ),
+        timeouts=HookTimeouts(home.hook_timeouts),
+        absent=catalog.absent_plugins,
+    )
+    tool_sources = ToolSources(PublishedTools(catalog.registry, catalog.plugins), home.tool_sources, plugins)
+    providers = ProviderPool(catalog.provider_types, catalog.absent_plugins)
+    known = catalog.known_providers
+    keys, model_lists = KeyStore(home, environ, known), ModelLists(home)
+    paths = PathGuard(home.workspace, start_directory, home.path)
+    parts = TurnParts(
+        store=store,
+        registry=catalog.registry,
+        executor=ToolExecutor(catalog.registry, permissions, home.path, paths, services, plugins, deps, store, project),
+        plugins=plugins,
+        permissions=permissions,
+        settings=settings,
+        models=ModelChooser(configuration.agents, settings, environ, known, keys, model_lists, providers),
+        providers=providers,
+        tool_sources=tool_sources,
+        project=project,
+        environ=environ,
+        background=background,
+    )
+    conversations = Conversations(store, plugins, project.path)
+    turns = Turns(parts, conversations)
+    return OpenHome(catalog=catalog, parts=parts, services=services, conversations=conversations, turns=turns)
+
+
+def _current_directory() -> Path:
+    try:
+        return Path.cwd()
+    except OSError:
+        raise UsageError("the current directory is gone: change to one that exists") from None
