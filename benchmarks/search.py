@@ -20,12 +20,12 @@ from oneclaw_memory.search_history import passages_of
 
 from benchmarks.corpus import FIRST_MOMENT, fill, made_up_word, texts
 from oneclaw_core import Message, MessageType
+from oneclaw_core.plugins.contract.sessions import Sessions
 from oneclaw_core.search.query import parse_query
 from oneclaw_core.sessions import search
 from oneclaw_core.sessions.search import SearchIndex
 from oneclaw_core.sessions.sqlite_backend import SqliteBackend
 from oneclaw_core.sessions.store import Store
-from oneclaw_core.turn.conversations import SessionQuery, search_sessions
 
 REPEATS = 15
 APPENDS = 3_000
@@ -59,7 +59,7 @@ async def time_searches(store: Store, folder: Path) -> None:
         seconds = []
         for _ in range(REPEATS):
             started = time.perf_counter()
-            findings = await search_sessions(store, SessionQuery(text, passages=tuple(passages_of(memory)), **days))  # type: ignore[arg-type]
+            findings = await Sessions(store).search(text, passages=passages_of(memory), **days)  # type: ignore[arg-type]
             seconds.append(time.perf_counter() - started)
         print(
             f"{label:40} {statistics.median(seconds) * 1000:6.1f} ms, at most {max(seconds) * 1000:6.1f} ms, "

@@ -16,6 +16,7 @@ from oneclaw_core.config.settings import SettingsReader
 from oneclaw_core.errors import UsageError
 from oneclaw_core.home import Home, find_home
 from oneclaw_core.plugins.contract.home_services import HomeServices
+from oneclaw_core.plugins.contract.sessions import Sessions
 from oneclaw_core.plugins.loading.load_plugins import disabled_plugins, given_plugins, load_plugins
 from oneclaw_core.plugins.loading.stores import home_with_backend
 from oneclaw_core.plugins.running.hook_settings import HookTimeouts, hook_timeouts, plugin_order
@@ -33,7 +34,7 @@ from oneclaw_core.tools.paths import PathGuard
 from oneclaw_core.tools.permissions import PermissionPolicy
 from oneclaw_core.tools.task_permissions import TaskPermissions
 from oneclaw_core.turn.context import NewMessage, TurnParts
-from oneclaw_core.turn.conversations import Conversations, SessionReader
+from oneclaw_core.turn.conversations import Conversations
 from oneclaw_core.turn.model import ModelChooser
 from oneclaw_core.turn.plugin_question import answer_plugin
 from oneclaw_core.turn.turns import Turns
@@ -154,7 +155,7 @@ def _wired(
         agents=configuration.agents,
         configuration=configuration,
         registry=catalog.registry,
-        sessions=SessionReader(store),
+        sessions=Sessions(store),
         tool_source=tool_source,
         project=project,
         skills=catalog.skills,

@@ -85,11 +85,11 @@ def search(query: str, since: datetime | None, until: datetime | None, limit: in
     What was said and the titles are searched. All words are looked for; if nothing has all of them, any. Case and
     accents make no difference.
     """
-    from oneclaw_core.turn.conversations import SessionReader
+    from oneclaw_core.plugins.contract.sessions import Sessions
 
     first, last = (None if each is None else each.date() for each in (since, until))
     findings = with_store(
-        lambda store: SessionReader(store).search(query, since=first, until=last, max_results=limit), is_read_only=True
+        lambda store: Sessions(store).search(query, since=first, until=last, max_results=limit), is_read_only=True
     )
     if findings.hits and not findings.has_all_words and not as_json:
         warn("nothing has all the words; these have some of them")
@@ -155,7 +155,7 @@ def stop(name: str) -> None:
     It may run in any process. Calls that are not finished are answered as interrupted, and the session can go on. The
     exit status is 1 if no turn is running.
     """
-    from oneclaw_core.turn.conversations import StoppedTurn, stop_turn
+    from oneclaw_core.plugins.contract.sessions import StoppedTurn, stop_turn
 
     async def work(store: Store) -> tuple[Session, StoppedTurn]:
         session = await find_stored(store, name)

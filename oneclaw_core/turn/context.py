@@ -7,7 +7,6 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from oneclaw_core.errors import TurnLimitError, UsageError
-from oneclaw_core.plugins.contract.arguments import SessionInfo
 from oneclaw_core.plugins.loading.load_plugins import disabled_plugins
 from oneclaw_core.tools.context import MAX_TURN_DEPTH, depth_within
 from oneclaw_core.turn.compaction import ContextLimits
@@ -23,6 +22,7 @@ if TYPE_CHECKING:
 
     from oneclaw_core.config.core_settings import Settings
     from oneclaw_core.config.settings import SettingsReader
+    from oneclaw_core.plugins.contract.arguments import SessionInfo
     from oneclaw_core.plugins.running.runtime import Plugins
     from oneclaw_core.plugins.sources.tool_sources import ToolSources
     from oneclaw_core.project.trust import Project
@@ -358,11 +358,6 @@ def context_limits(model: ChosenModel, history_max_characters: int | None) -> Co
     """Return how much a model may be sent."""
     reserve = model.max_output_tokens or min(model.info.max_output_tokens or RESERVED_TOKENS, RESERVED_TOKENS)
     return ContextLimits(model.info.context_window, reserve, history_max_characters)
-
-
-def session_info(session: Session) -> SessionInfo:
-    """Describe a stored session for plugins."""
-    return SessionInfo(id=session.id, name=session.name, agent=session.agent, parent_id=session.parent_id)
 
 
 def check_texts(**given: object) -> None:

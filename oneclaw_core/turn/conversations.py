@@ -1,51 +1,18 @@
-"""The sessions of a home: begin, delete, list and search them, stop their turns, and notify plugins."""
+"""Begin, branch and delete the sessions of a home, and notify plugins."""
 
 from __future__ import annotations
 
-import asyncio
-from dataclasses import dataclass, replace
-from datetime import UTC, date, datetime, time, timedelta
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from oneclaw_core.errors import NotFoundError, OneClawError, SessionBusyError, UsageError
-from oneclaw_core.search.query import parse_query
-from oneclaw_core.search.ranking import Findings, Passage, rank
-from oneclaw_core.sessions.search import Found, SearchRange
-from oneclaw_core.sessions.timestamps import to_stored
-from oneclaw_core.threads import run_in_thread
+from oneclaw_core.plugins.contract.sessions import no_session, session_info
 from oneclaw_core.tools.toolset import one_line
-from oneclaw_core.turn.context import session_info
-from oneclaw_core.types.messages import MessageType
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Iterable, Sequence
-
-    from oneclaw_core.plugins.contract.arguments import SessionInfo
     from oneclaw_core.plugins.running.runtime import Plugins
-    from oneclaw_core.search.query import Query
-    from oneclaw_core.search.ranking import Passage
     from oneclaw_core.sessions.sessions import Session
     from oneclaw_core.sessions.store import Store
-    from oneclaw_core.types.messages import Message
 
 TITLE_CHARACTERS = 50
-
-_STOP_SECONDS = 10.0
-_STOP_PAUSE_SECONDS = 0.1
-
-
-@dataclass(frozen=True, slots=True)
-class StoppedTurn:
-    """A turn that was stopped.
-
-    Attributes:
-        message: of the user, which it was to answer.
-        interrupted: the tools whose calls were answered as interrupted.
-    """
-
-    message: str
-    interrupted: tuple[str, ...]
 
 
 class Conversations:
@@ -124,173 +91,3 @@ class Conversations:
 def shortened(title: str) -> str:
     """Shorten a title to a line."""
     return one_line(title, TITLE_CHARACTERS)
-
-
-def no_session(name: str) -> NotFoundError:
-    """Return the error for a session that does not exist."""
-    return NotFoundError(f"there is no session {name!r}; list them with: oneclaw sessions list")
-
-
-async def stop_turn(store: Store, session: Session) -> StoppedTurn:
-    """Stop the turn of a session in whatever process it runs, and wait for its end.
-
-    Raises:
-        OneClawError: no turn runs, or it does not end.
-    """
-    shown = repr(session.name or session.id)
-    start = await store.load_turn(session.id, 0)
-    if await _is_idle(store, session.id):
-        raise OneClawError(f"no turn of session {shown} is running: there is nothing to stop")
-    await store.request_stop(session.id)
-    try:
-        async with asyncio.timeout(_STOP_SECONDS):
-            # The process that stops the turn withdraws the request before another turn can begin.
-            while not await _is_idle(store, session.id) and session.id in await store.stop_requests():  # noqa: ASYNC110
-                await asyncio.sleep(_STOP_PAUSE_SECONDS)
-    except TimeoutError:
-        raise OneClawError(
-            f"the turn of session {shown} did not end within {_STOP_SECONDS:g} seconds: its process may hang; end that "
-            "process, and the next message answers the open calls as interrupted"
-        ) from None
-    finally:
-        await store.withdraw_stop(session.id)
-    history = (await store.load_turn(session.id, 0)).history
-    message = next((each.content for each in reversed(start.history) if each.type is MessageType.USER), "")
-    interrupted = [each.tool_name or "" for each in history if each.error_type == "interrupted"]
-    return StoppedTurn(message, tuple(interrupted))
-
-
-async def _is_idle(store: Store, session_id: str) -> bool:
-    try:
-        async with store.session_lock(session_id, 0):
-            return True
-    except SessionBusyError:
-        return False
-
-
-class SessionReader:
-    """Access of plugins to the sessions in the store."""
-
-    def __init__(self, store: Store) -> None:
-        self._store = store
-
-    async def list(self, limit: int | None = None) -> list[SessionInfo]:
-        """Return the sessions, the one used last first.
-
-        Args:
-            limit: how many at most.
-        """
-        return [session_info(each) for each in await self._store.list_sessions(limit)]
-
-    async def find(self, name: str) -> SessionInfo | None:
-        """Find a session by its name or id; ``None`` if there is none."""
-        found = await self._store.find_session(name)
-        return session_info(found) if found is not None else None
-
-    async def last_used(self, directory: str | None = None) -> SessionInfo | None:
-        """Find the session that was used last; one that was begun in the directory goes before others."""
-        found = await self._store.last_used_session(directory)
-        return session_info(found) if found is not None else None
-
-    async def messages(self, session_id: str, after: int = 0, limit: int | None = None) -> Sequence[Message]:
-        """Read entries of a history behind the one with the ``sequence`` ``after``, ``limit`` at most."""
-        return await self._store.messages(session_id, after, limit)
-
-    async def end_history(
-        self, session_id: str, first: int, part_id: str, work: Callable[[], object] | None = None
-    ) -> None:
-        """Take a message and all that follows it off a history; see :class:`Sessions` of ``HomeServices``."""
-        await self._locked(session_id, work, lambda: self._store.end_history(session_id, first, part_id))
-
-    async def restore_history(self, session_id: str, part_id: str, work: Callable[[], object] | None = None) -> None:
-        """Put a part back that was taken off; see :class:`Sessions` of ``HomeServices``."""
-        await self._locked(session_id, work, lambda: self._store.restore_history(session_id, part_id))
-
-    async def _locked(
-        self, session_id: str, work: Callable[[], object] | None, change: Callable[[], Awaitable[None]]
-    ) -> None:
-        """Change a history, then do some work, while no turn of the session runs."""
-        async with self._store.session_lock(session_id, 0):
-            await change()
-            if work is not None:
-                await run_in_thread(work)
-
-    async def stop(self, session_id: str) -> bool:
-        """Stop the turn of a session; see :class:`Sessions` of ``HomeServices``."""
-        session = await self._store.find_session(session_id)
-        if session is None:
-            raise no_session(session_id)
-        if await _is_idle(self._store, session.id):
-            return False
-        await stop_turn(self._store, session)
-        return True
-
-    async def ended_parts(self, session_id: str) -> Sequence[str]:
-        """List the parts that were taken off a history; see :class:`Sessions` of ``HomeServices``."""
-        return await self._store.ended_parts(session_id)
-
-    async def search(
-        self,
-        query: str,
-        *,
-        since: date | None = None,
-        until: date | None = None,
-        max_results: int = 10,
-        asking_sessions: Iterable[str] = (),
-        passages: Iterable[Passage] = (),
-        in_sessions: bool = True,
-    ) -> Findings:
-        """Search everything that was said; see :class:`Sessions` of ``HomeServices``."""
-        if not 1 <= max_results <= MAX_RESULTS:
-            raise UsageError(f"max_results must be from 1 to {MAX_RESULTS}, not {max_results}")
-        if since is not None and until is not None and since > until:
-            raise UsageError(f"the first day, {since}, is after the last, {until}")
-        words = parse_query(query)
-        if not words:
-            raise UsageError("the query has no word to search for: write words, such as a name or a topic")
-        where = SearchRange(_beginning(since), _end(until), frozenset(asking_sessions)) if in_sessions else None
-        search = partial(_search, self._store, where=where, passages=tuple(passages), most=max_results)
-        findings = await search(words, wants_all=True)
-        if not findings.hits:
-            findings = await search(words.loosened(), wants_all=False)
-        found_in = [each.passage.session_id for each in findings.hits if each.passage.session_id is not None]
-        return replace(findings, marks=await self._store.session_marks(found_in)) if found_in else findings
-
-
-MAX_RESULTS = 50
-# Half of all that is searched: the passages of a plugin have no share of the messages.
-_UNKNOWN_SHARE = 0.5
-
-
-async def _search(
-    store: Store,
-    query: Query,
-    *,
-    where: SearchRange | None,
-    passages: tuple[Passage, ...],
-    most: int,
-    wants_all: bool,
-) -> Findings:
-    """Rank what the sessions have, if a range of them is given, together with other passages."""
-    found = Found((), (_UNKNOWN_SHARE,) * len(query.units))
-    if where is not None:
-        found = await store.search(query, where, wants_all=wants_all)
-    texts, now = (*passages, *found.passages), datetime.now(UTC)
-    hits = await run_in_thread(lambda: rank(query, texts, found.frequencies, now, most, wants_all=wants_all))
-    return Findings(tuple(hits), has_all_words=wants_all)
-
-
-def _beginning(day: date | None) -> int | None:
-    """When a day of the user's begins, as it is stored."""
-    if day is None:
-        return None
-    try:
-        return to_stored(datetime.combine(day, time.min).astimezone())
-    except (OverflowError, ValueError, OSError):
-        # Some zone's first or last day of the calendar.
-        return to_stored(datetime.combine(day, time.min, UTC))
-
-
-def _end(day: date | None) -> int | None:
-    """When a day of the user's ends."""
-    return None if day is None or day == date.max else _beginning(day + timedelta(days=1))

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from oneclaw_core.plugins.contract.arguments import SessionInfo
+from oneclaw_core.plugins.contract.sessions import no_session, session_info
 from oneclaw_core.providers.base import ToolLoading, wire_request
 from oneclaw_core.tools.toolset import restore_loaded_groups
 from oneclaw_core.turn.compaction import with_summary
-from oneclaw_core.turn.context import check_texts, session_info
-from oneclaw_core.turn.conversations import no_session
+from oneclaw_core.turn.context import check_texts
 from oneclaw_core.turn.request import model_request, prepare_request, shown_history, tool_names
 from oneclaw_core.types.messages import Message, MessageType
 

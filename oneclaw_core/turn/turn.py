@@ -25,13 +25,14 @@ from oneclaw_core.errors import (
     StoreUnavailableError,
     TurnLimitError,
 )
+from oneclaw_core.plugins.contract.sessions import session_info
 from oneclaw_core.providers.base import ModelResponse, ReasoningDelta, RetryNotice, TextDelta, ToolLoading
 from oneclaw_core.tools.arguments import ArgumentsError, parse_arguments
 from oneclaw_core.tools.context import TurnScope
 from oneclaw_core.tools.executor import CallScope, ToolOutcome, ToolProgress
 from oneclaw_core.tools.toolset import LOAD_TOOL_GROUP, requested_group, restore_loaded_groups
 from oneclaw_core.turn.compaction import CompactionReason, Compactor
-from oneclaw_core.turn.context import context_limits, session_info
+from oneclaw_core.turn.context import context_limits
 from oneclaw_core.turn.model import ModelCalls
 from oneclaw_core.turn.progress import CUT_OFF, ProgressGuard
 from oneclaw_core.turn.request import model_request, shown_history, tool_names
@@ -155,7 +156,6 @@ class Turn:
         self.provenance = Provenance()
         self._history: list[Message] = []
         self._groups: list[str] = []
-        self._info = session_info(context.session)
         self._kept_sections = ""
         self._prompt_lists = context.prompt.shown if context.prompt is not None else None
         self._began_with = None if self._prompt_lists is None else tool_names(self._prompt_lists)
@@ -536,7 +536,7 @@ class Turn:
         hooks = self._context.hooks
         if hooks is not None and self._compactor.summary is not None:
             hooks.compacted(self._compactor.summary)
-        prompt = await self._parts.prompt_of(self._info, self._context.agent, is_new=True)
+        prompt = await self._parts.prompt_of(session_info(self._context.session), self._context.agent, is_new=True)
         self._kept_sections, self._prompt_lists = prompt.sections, prompt.shown
         self._began_with = tool_names(prompt.shown)
         await self._store.keep_sections(self._session_id, prompt.sections, prompt.lists())

@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING, Any, Literal
 from oneclaw_core.distributions import why_missing
 from oneclaw_core.errors import NotFoundError, UsageError
 from oneclaw_core.plugins.contract.arguments import CommandUse, SessionInfo, TurnInfo
+from oneclaw_core.plugins.contract.sessions import no_session, session_info
 from oneclaw_core.sessions.background import BACKGROUND_SETTING
 from oneclaw_core.sessions.sessions import new_id
 from oneclaw_core.tools.executor import CallScope, ToolOutcome
 from oneclaw_core.turn.attachments import check_attachments, checked_attachments
-from oneclaw_core.turn.context import check_texts, session_info, turn_context
-from oneclaw_core.turn.conversations import no_session, shortened
+from oneclaw_core.turn.context import check_texts, turn_context
+from oneclaw_core.turn.conversations import shortened
 from oneclaw_core.turn.stream import StopRequests, TurnTracker
 from oneclaw_core.turn.turn import INTERRUPTED, Turn
 from oneclaw_core.turn.turn_hooks import TurnHooks, marked_context
@@ -215,9 +216,10 @@ class Turns:
             session = await self._conversations.begin(
                 message.session, prepared.agent.name, message.model, prepared.title, prepared.parent_id
             )
-        if session is not None:
-            return session, session_info(session)
-        return None, SessionInfo(id=new_id(), agent=prepared.agent.name, parent_id=prepared.parent_id)
+        if session is None:
+            return None, SessionInfo(id=new_id(), agent=prepared.agent.name, parent_id=prepared.parent_id)
+        about = SessionInfo(id=session.id, name=session.name, agent=session.agent, parent_id=session.parent_id)
+        return session, about
 
     async def _run(
         self,

@@ -23,8 +23,9 @@ if TYPE_CHECKING:
     from oneclaw_core.http.addresses import AddressGate
     from oneclaw_core.http.oauth.client import OAuthClient
     from oneclaw_core.http.oauth.service import OAuthService
-    from oneclaw_core.plugins.contract.home_services import HomeServices, Sessions
+    from oneclaw_core.plugins.contract.home_services import HomeServices
     from oneclaw_core.plugins.contract.secrets import PluginSecrets
+    from oneclaw_core.plugins.contract.sessions import Sessions
     from oneclaw_core.sessions.plugin_storage import PluginStorage
     from oneclaw_core.tools.permissions import PermissionAnswer, PermissionRequest
     from oneclaw_core.tools.user_question import UserAsker

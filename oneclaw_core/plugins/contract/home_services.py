@@ -6,150 +6,30 @@ import inspect
 from asyncio import CancelledError, current_task, wait
 from dataclasses import dataclass, fields, replace
 from functools import cache, partial
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from oneclaw_core.worker_loop import run_on
 
 if TYPE_CHECKING:
     import asyncio
-    from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Iterable, Sequence
-    from datetime import date
+    from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Sequence
 
     from oneclaw_core.agents import AgentService
     from oneclaw_core.config.configuration import Configuration
     from oneclaw_core.home import Home
     from oneclaw_core.plugins.contract import contact_points
-    from oneclaw_core.plugins.contract.arguments import SessionInfo
+    from oneclaw_core.plugins.contract.sessions import Sessions
     from oneclaw_core.plugins.contract.tool_source import ToolSource
     from oneclaw_core.plugins.registration.record import PluginSkill
     from oneclaw_core.process.sandbox.choice import ChosenSandbox
     from oneclaw_core.project.trust import Project
-    from oneclaw_core.search.ranking import Findings, Passage
     from oneclaw_core.sessions.background import Background
     from oneclaw_core.tools.registry import ToolRegistry
     from oneclaw_core.tools.task_permissions import TaskPermissions
     from oneclaw_core.types.events import TurnEvent
-    from oneclaw_core.types.messages import Message
 
 
 _Value = TypeVar("_Value")
-
-
-class Sessions(Protocol):
-    """The conversations of the home."""
-
-    async def list(self, limit: int | None = None) -> Sequence[SessionInfo]:
-        """Return the sessions, the one used last first.
-
-        Args:
-            limit: how many at most.
-        """
-        ...
-
-    async def find(self, name: str) -> SessionInfo | None:
-        """Find a session by its name or id; ``None`` if there is none."""
-        ...
-
-    async def last_used(self, directory: str | None = None) -> SessionInfo | None:
-        """Find the session that was used last and is no part of another; ``None`` if there is none.
-
-        Args:
-            directory: one that was begun with this start directory goes before others.
-        """
-        ...
-
-    async def messages(self, session_id: str, after: int = 0, limit: int | None = None) -> Sequence[Message]:
-        """Read entries of a history in their order.
-
-        Args:
-            session_id: the session's id.
-            after: the ``sequence`` of the entry to begin behind.
-            limit: how many at most.
-        """
-        ...
-
-    async def end_history(
-        self, session_id: str, first: int, part_id: str, work: Callable[[], object] | None = None
-    ) -> None:
-        """End a history before a message: take that message and all that follows it off.
-
-        The session goes on from what is left, with the groups loaded and the summary made by then. The part is kept,
-        and deleted with the session. Done already, nothing happens, so that it can be repeated after a crash.
-
-        Args:
-            session_id: the session's id.
-            first: the ``sequence`` of the message.
-            part_id: 32 hexadecimal digits of a new UUID, by which the part can be restored.
-            work: called in a thread afterwards, while no turn of the session can run yet.
-
-        Raises:
-            SessionBusyError: a turn of the session is under way.
-            UsageError: the session has no such message.
-        """
-        ...
-
-    async def restore_history(self, session_id: str, part_id: str, work: Callable[[], object] | None = None) -> None:
-        """Put a part back that :meth:`end_history` took off.
-
-        Args:
-            session_id: the session's id.
-            part_id: as given to :meth:`end_history`.
-            work: as for :meth:`end_history`.
-
-        Raises:
-            SessionBusyError: a turn of the session is under way.
-            UsageError: the session went on since.
-        """
-        ...
-
-    async def stop(self, session_id: str) -> bool:
-        """Stop the turn of a session, in whatever process it runs, and wait for its end.
-
-        Calls that are not finished are answered as interrupted.
-
-        Args:
-            session_id: the session's id.
-
-        Returns:
-            False if no turn was running.
-
-        Raises:
-            OneClawError: there is no such session, or the turn does not end.
-        """
-        ...
-
-    async def ended_parts(self, session_id: str) -> Sequence[str]:
-        """Return the ids of the parts that are taken off a history now, the last one first."""
-        ...
-
-    async def search(
-        self,
-        query: str,
-        *,
-        since: date | None = None,
-        until: date | None = None,
-        max_results: int = 10,
-        asking_sessions: Iterable[str] = (),
-        passages: Iterable[Passage] = (),
-        in_sessions: bool = True,
-    ) -> Findings:
-        """Search everything said in all sessions, and their titles.
-
-        Args:
-            query: words in any script; texts with all of them, or if there is none, with some.
-            since: the first day, of the user's days.
-            until: the last day.
-            max_results: how many hits at most, from 1 to 50.
-            asking_sessions: sessions with a turn under way on whose behalf this is done: that turn, and the session's
-                title, are not found.
-            passages: further texts to search and rank with them, whatever the dates.
-            in_sessions: False to search these passages only.
-
-        Raises:
-            UsageError: the query has no word to search for, or another argument is invalid.
-            StoreError: the database cannot be searched.
-        """
-        ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
