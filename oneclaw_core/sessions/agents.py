@@ -10,6 +10,8 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from oneclaw_core.errors import AgentError, ConstraintError, DuplicateError, NotFoundError, StoreDamagedError
+from oneclaw_core.sessions import schema
+from oneclaw_core.sessions.connection import insertion
 from oneclaw_core.sessions.timestamps import now, to_datetime, to_stored
 from oneclaw_core.types.agents import GENERAL_ASSISTANT, Agent, AgentLimits, builtin_agent, check_own, name_key
 from oneclaw_core.types.text import clean_text
@@ -21,27 +23,13 @@ if TYPE_CHECKING:
     from oneclaw_core.sessions.connection import Connection
 
 _ID = re.compile(r"[0-9a-f]{32}")
-_COLUMNS = (
-    "id",
-    "name",
-    "description",
-    "system_prompt",
-    "model",
-    "parameters",
-    "max_tool_rounds",
-    "turn_max_tokens",
-    "turn_max_cost",
-    "selected_tools",
-    "selected_groups",
-    "created_at",
-    "updated_at",
-)
+_WRITTEN = tuple(each.name for each in schema.agents.columns)
+_COLUMNS = tuple(each for each in _WRITTEN if each != "name_key")
 _SELECT = f"SELECT {', '.join(_COLUMNS)} FROM agents"
 _LIST = f"{_SELECT} ORDER BY name_key"
 _FIND_BY_NAME = f"{_SELECT} WHERE name_key = :it"
 _FIND_BY_ID = f"{_SELECT} WHERE id = :it"
-_WRITTEN = (*_COLUMNS, "name_key")
-_INSERT = f"INSERT INTO agents ({', '.join(_WRITTEN)}) VALUES ({', '.join(f':{each}' for each in _WRITTEN)})"
+_INSERT = insertion("agents", _WRITTEN)
 _CHANGED = tuple(each for each in _WRITTEN if each not in ("id", "created_at"))
 _UPDATE = f"UPDATE agents SET {', '.join(f'{each} = :{each}' for each in _CHANGED)} WHERE id = :it"
 _DELETE = "DELETE FROM agents WHERE id = :it"
@@ -81,7 +69,6 @@ def create(connection: Connection, agent: Agent, makers: Sequence[str] = ()) -> 
     """Store a new agent.
 
     Args:
-        connection: of the transaction.
         agent: as it is to be.
         makers: the names of the agents that make it; what is denied to them is denied to it.
 
@@ -107,7 +94,6 @@ def change(connection: Connection, name_or_id: str, change: Callable[[Agent], Ag
     """Change a stored agent; its sessions and the decisions on its permissions follow a change of its name.
 
     Args:
-        connection: of the transaction.
         name_or_id: which agent.
         change: returns the new agent for the one that is stored now; what it raises is passed on.
 

@@ -118,7 +118,6 @@ class Backend(ABC):
         """Read the version of the schema, 0 for an empty database.
 
         Args:
-            connection: the transaction.
             known_version: the newest version that this program supports.
 
         Raises:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from oneclaw_core.errors import StoreError, UsageError
 from oneclaw_core.sessions import schema, sessions
+from oneclaw_core.sessions.connection import insertion
 from oneclaw_core.sessions.endings import has_parted_call
 from oneclaw_core.types.text import clean_text
 
@@ -18,9 +19,7 @@ _COPIED = tuple(each.name for each in schema.messages.columns if each.name not i
 _READ = f"""
     SELECT sequence, {", ".join(_COPIED)} FROM messages
     WHERE session_id = :session AND sequence > :after AND sequence < :before ORDER BY sequence LIMIT :page"""
-_WRITE = f"""
-    INSERT INTO messages (session_id, {", ".join(_COPIED)})
-    VALUES (:session, {", ".join(f":{each}" for each in _COPIED)})"""
+_WRITE = insertion("messages", ("session_id", *_COPIED))
 _COPY_FILES = """
     INSERT INTO attachments (message_sequence, position, name, media_type, data, is_for_user)
     SELECT :new, position, name, media_type, data, is_for_user FROM attachments WHERE message_sequence = :old"""
@@ -35,7 +34,6 @@ def branch(connection: Connection, session_id: str, name: str | None = None, bef
     """Begin a session with a copy of the history of another one.
 
     Args:
-        connection: the transaction.
         session_id: the other session.
         name: of the new one; ``None`` for none.
         before: the ``sequence`` of the first message that is not copied; ``None`` to copy all.
@@ -57,7 +55,7 @@ def branch(connection: Connection, session_id: str, name: str | None = None, bef
     while rows := connection.execute(_READ, place).fetchall():
         for old, *values in rows:
             row = dict(zip(_COPIED, values, strict=True))
-            copied[old] = connection.insert_numbered(_WRITE, row | {"session": made.id}, "sequence")
+            copied[old] = connection.insert_numbered(_WRITE, row | {"session_id": made.id}, "sequence")
             if row["attachment_count"]:
                 connection.execute(_COPY_FILES, {"old": old, "new": copied[old]})
         place["after"] = rows[-1][0]

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from oneclaw_core.errors import StoreDamagedError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 
     from oneclaw_core.sessions.search import SearchIndex
 
@@ -195,6 +195,12 @@ def value_of(cursor: Cursor) -> Any:
 def damaged_value() -> StoreDamagedError:
     """Return the error for a value of the wrong type."""
     return StoreDamagedError("the database holds a damaged value: put a backup copy in its place")
+
+
+def insertion(table: str, columns: Iterable[str]) -> str:
+    """Return the statement that inserts a row, with a placeholder for each column."""
+    names = list(columns)
+    return f"INSERT INTO {table} ({', '.join(names)}) VALUES ({', '.join(f':{each}' for each in names)})"
 
 
 def with_list(sql: str, name: str, values: Sequence[Any]) -> tuple[str, dict[str, Any]]:

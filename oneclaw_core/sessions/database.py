@@ -127,8 +127,6 @@ class Database:
 
         Args:
             work: must not write.
-            *args: what it gets after its connection.
-            **kwargs: keyword arguments for it.
 
         Returns:
             What ``work`` returns.
@@ -173,8 +171,6 @@ class Database:
 
         Args:
             work: if it raises, nothing of it is stored; may be run again when another transaction stood in the way.
-            *args: what it gets after its connection.
-            **kwargs: keyword arguments for it.
 
         Returns:
             What ``work`` returns.

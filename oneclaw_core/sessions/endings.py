@@ -48,8 +48,6 @@ def end_history(connection: Connection, session_id: str, first: int, part_id: st
     """Take a message and all that follows it off a history; done already, it does nothing.
 
     Args:
-        connection: the transaction.
-        session_id: the session.
         first: the ``sequence`` of the first message of the part that is taken off.
         part_id: names the part, from :func:`oneclaw_core.sessions.sessions.new_id`.
 
@@ -94,8 +92,6 @@ def restore_history(connection: Connection, session_id: str, part_id: str) -> No
     """Put a part back at the end of the history that it was taken off; done already, it does nothing.
 
     Args:
-        connection: the transaction.
-        session_id: the session.
         part_id: as for :func:`end_history`.
 
     Raises:

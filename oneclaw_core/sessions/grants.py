@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
+from oneclaw_core.sessions.connection import insertion
 from oneclaw_core.sessions.timestamps import now, to_datetime, to_stored
 from oneclaw_core.types.permissions import Decision, Grant, PermissionUse
 from oneclaw_core.types.text import clean_text
@@ -20,6 +22,8 @@ MAX_LOG_ENTRIES = 50_000
 _PRUNED_EVERY = 500
 _MAX_TEXT_CHARACTERS = 4_000
 
+_THIS = """permission = :permission AND pattern = :pattern AND agent = :agent AND task = :task
+        AND directory = :directory"""
 _COLUMNS = "permission, pattern, agent, task, directory, decision, expires_at, source, created_at, last_used_at"
 _GRANTS = f"SELECT {_COLUMNS} FROM grants ORDER BY permission, pattern, id"
 _PERMISSIONS = "SELECT name, decision FROM permissions ORDER BY name"
@@ -31,25 +35,17 @@ _SET_GRANT = f"""
         decision = excluded.decision, expires_at = excluded.expires_at, source = excluded.source,
         created_at = excluded.created_at, last_used_at = NULL"""
 _REMOVE_GRANTS = "DELETE FROM grants WHERE permission = :permission AND pattern = :pattern"
-_REMOVE_GRANT = """
-    DELETE FROM grants
-    WHERE permission = :permission AND pattern = :pattern AND agent = :agent AND task = :task
-        AND directory = :directory"""
+_REMOVE_GRANT = f"DELETE FROM grants WHERE {_THIS}"
 _REMOVE_TASK_GRANTS = "DELETE FROM grants WHERE task = :task"
 _RESET_GRANTS = "DELETE FROM grants"
-_USED = """
-    UPDATE grants SET last_used_at = :moment
-    WHERE permission = :permission AND pattern = :pattern AND agent = :agent AND task = :task
-        AND directory = :directory"""
-_LOG_COLUMNS = "permission, subject, detail, tool_name, is_granted, decided_by, session_id, agent, task, directory, at"
-_RECORD = f"""
-    INSERT INTO permission_log ({_LOG_COLUMNS})
-    VALUES (:permission, :subject, :detail, :tool_name, :is_granted, :decided_by, :session_id, :agent, :task,
-        :directory, :at)
-    RETURNING id"""
+_USED = f"UPDATE grants SET last_used_at = :moment WHERE {_THIS}"
+# All but the key of the grant.
+_LOG_COLUMNS = tuple(each.name for each in fields(PermissionUse) if each.name != "grant")
+_RECORD = f"{insertion('permission_log', _LOG_COLUMNS)} RETURNING id"
 _PRUNE = "DELETE FROM permission_log WHERE id <= :id"
-_LOG = f"SELECT {_LOG_COLUMNS} FROM permission_log ORDER BY id DESC LIMIT :limit"
-_LOG_OF_SESSION = f"SELECT {_LOG_COLUMNS} FROM permission_log WHERE session_id = :session ORDER BY id DESC LIMIT :limit"
+_READ_LOG = f"SELECT {', '.join(_LOG_COLUMNS)} FROM permission_log"
+_LOG = f"{_READ_LOG} ORDER BY id DESC LIMIT :limit"
+_LOG_OF_SESSION = f"{_READ_LOG} WHERE session_id = :session ORDER BY id DESC LIMIT :limit"
 
 
 def read_grants(connection: Connection) -> tuple[Grant, ...]:
@@ -135,7 +131,6 @@ def read_log(connection: Connection, limit: int, session_id: str | None = None) 
     """Read the newest entries of the log, the newest first.
 
     Args:
-        connection: of a transaction.
         limit: how many at most.
         session_id: of which session; ``None`` for all.
     """
@@ -145,19 +140,14 @@ def read_log(connection: Connection, limit: int, session_id: str | None = None) 
         rows = connection.execute(_LOG_OF_SESSION, {"limit": limit, "session": session_id}).fetchall()
     return [
         PermissionUse(
-            permission=row[0],
-            subject=row[1],
-            detail=row[2] or "",
-            tool_name=row[3],
-            is_granted=bool(row[4]),
-            decided_by=row[5],
-            session_id=row[6],
-            agent=row[7],
-            task=row[8],
-            directory=row[9],
-            at=to_datetime(row[10]),
+            **{
+                **row,
+                "detail": row["detail"] or "",
+                "is_granted": bool(row["is_granted"]),
+                "at": to_datetime(row["at"]),
+            }
         )
-        for row in rows
+        for row in (dict(zip(_LOG_COLUMNS, values, strict=True)) for values in rows)
     ]
 
 

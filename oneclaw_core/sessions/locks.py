@@ -54,7 +54,6 @@ class SessionLocks(Protocol):
         """Acquire the lock of a session, unless another holder has it, in this process or another one.
 
         Args:
-            session_id: the session.
             wait_seconds: how long to wait for another holder; 0 tries once.
 
         Returns:
@@ -155,7 +154,6 @@ def update_own(connection: Connection, statement: str, parameters: Mapping[str, 
     """Change the row of a session, unless another turn has its lock.
 
     Args:
-        connection: the transaction.
         statement: an ``UPDATE`` of ``sessions`` that ends with the condition which finds the row.
         parameters: by the names in the statement.
 

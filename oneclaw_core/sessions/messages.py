@@ -11,8 +11,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from oneclaw_core.errors import StoreDamagedError, StoreError
-from oneclaw_core.sessions import history, provenance, sessions
-from oneclaw_core.sessions.connection import damaged_value, value_of, with_list
+from oneclaw_core.sessions import history, provenance, schema, sessions
+from oneclaw_core.sessions.connection import damaged_value, insertion, value_of, with_list
 from oneclaw_core.sessions.schema import IS_CALL, IS_GROUP_LOAD, IS_PENDING_CALL, IS_RESULT
 from oneclaw_core.sessions.search import SearchIndex
 from oneclaw_core.sessions.timestamps import now, to_datetime
@@ -31,27 +31,9 @@ _VALUES_PER_QUERY = 500
 _TYPES = {str(each): each for each in MessageType}
 _STATUSES: dict[str | None, ToolCallStatus | None] = {str(each): each for each in ToolCallStatus} | {None: None}
 
-_COLUMNS = (
-    "sequence",
-    "type",
-    "content",
-    "tool_call_id",
-    "tool_name",
-    "tool_input",
-    "tool_status",
-    "error_type",
-    "shown_characters",
-    "duration_ms",
-    "provider_data",
-    "created_at",
-    "is_json",
-    "is_incomplete",
-    "marks",
-    "model",
-    "attachment_count",
-)
+_COLUMNS = tuple(each.name for each in schema.messages.columns if each.name != "session_id")
 # By position: names cost more than the rest, where thousands of rows are read.
-_ATTACHMENT_COUNT = -1
+_ATTACHMENT_COUNT = _COLUMNS.index("attachment_count")
 _WRITTEN = ("session_id", *_COLUMNS[1:])
 _SELECT = f"SELECT {', '.join(_COLUMNS)} FROM messages WHERE session_id = :session"
 _BACKWARDS = f"{_SELECT} AND sequence < :before AND sequence > :after ORDER BY sequence DESC LIMIT :page"
@@ -65,11 +47,9 @@ _COUNT = "SELECT count(*) FROM messages WHERE session_id = :session"
 _FINISH = f"""
     UPDATE messages SET tool_status = :outcome
     WHERE session_id = :session AND tool_call_id = :call AND {IS_PENDING_CALL}"""
-_INSERT = f"INSERT INTO messages ({', '.join(_WRITTEN)}) VALUES ({', '.join(f':{each}' for each in _WRITTEN)})"
+_INSERT = insertion("messages", _WRITTEN)
 
-_INSERT_FILE = """
-    INSERT INTO attachments (message_sequence, position, name, media_type, data, is_for_user)
-    VALUES (:message_sequence, :position, :name, :media_type, :data, :is_for_user)"""
+_INSERT_FILE = insertion("attachments", (each.name for each in schema.attachments.columns))
 _FILES = """
     SELECT message_sequence, name, media_type, is_for_user, data FROM attachments
     WHERE message_sequence IN (:sequences) ORDER BY message_sequence, position"""
@@ -92,8 +72,6 @@ def append(
     ``created_at`` are assigned here.
 
     Args:
-        connection: the transaction.
-        session_id: the session.
         new: in their order.
         is_touched: whether the session is in front of the list already, since it is just being made.
 
@@ -120,8 +98,6 @@ def finish_calls(connection: Connection, session_id: str, results: Sequence[Mess
     The first outcome of a call is its only one.
 
     Args:
-        connection: the transaction.
-        session_id: the session.
         results: each a ``TOOL_RESULT`` with its call's id and the status ``SUCCESS`` or ``ERROR``.
 
     Returns:
@@ -147,8 +123,6 @@ def newest(connection: Connection, session_id: str, before: int | None, limit: i
     """Read the newest entries of a history, in their order; their files are listed without the bytes.
 
     Args:
-        connection: the transaction.
-        session_id: the session.
         before: the ``sequence`` of the entry to end before, ``None`` for the end of the history.
         limit: how many at most.
     """
@@ -172,8 +146,6 @@ def newest_turns(
     """Read the newest turns that fit, see :func:`oneclaw_core.sessions.history.newest_turns`.
 
     Args:
-        connection: the transaction.
-        session_id: the session.
         pending: its calls without a result.
         max_characters: what all the entries may have together, ``None`` for no limit.
         after: the number of the last message that a summary stands for, ``None`` without a summary.
@@ -373,11 +345,11 @@ def _to_message(row: Sequence[Any]) -> Message:
         duration_ms,
         provider_data,
         created_at,
+        _,
         is_json,
         is_incomplete,
         marks,
         model,
-        _,
     ) = row
     try:
         return Message(
@@ -435,7 +407,6 @@ def _with_files(connection: Connection, messages: Sequence[Message], carriers: C
     """Attach files to messages.
 
     Args:
-        connection: the transaction.
         messages: as they were read, without files.
         carriers: the numbers of messages that have files; of messages that are not given too.
     """

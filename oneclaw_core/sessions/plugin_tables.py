@@ -168,8 +168,6 @@ class PluginTables:
 
         Args:
             function: called with a connection and the other arguments.
-            *args: its other arguments.
-            **kwargs: keyword arguments for it.
 
         Raises:
             StoreError: the database cannot do its part, or a statement is not for the plugin's tables.
@@ -188,8 +186,6 @@ class PluginTables:
 
         Args:
             function: called with a connection and the other arguments.
-            *args: its other arguments.
-            **kwargs: keyword arguments for it.
 
         Raises:
             ConstraintError: a constraint refuses a row.

@@ -62,8 +62,6 @@ def link_sources(connection: Connection, session_id: str, after: int) -> list[Li
     """Read the messages of a session whose links may be followed: those of the user, answers of theirs, and pages.
 
     Args:
-        connection: the transaction.
-        session_id: the session.
         after: the ``sequence`` of the last message that is known already.
 
     Returns:
@@ -90,7 +88,6 @@ def file_marks(connection: Connection, files: Sequence[FileState]) -> list[tuple
     """Return what is known about files.
 
     Args:
-        connection: the transaction.
         files: as they are now.
 
     Returns:
@@ -125,7 +122,6 @@ def record_written(connection: Connection, files: Iterable[UsedFile], marks: Ite
     """Note that tools wrote files, or may have written any below a directory.
 
     Args:
-        connection: the transaction.
         files: which ones, with the time from which on.
         marks: what they hold.
         ended_ns: when the call ended.

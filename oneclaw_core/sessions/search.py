@@ -50,7 +50,6 @@ class SearchIndex(ABC):
     ``:limit``.
 
     Attributes:
-        connection: the transaction.
         INDEXED_CHARACTERS: the length of the part of a message that is indexed.
         CHARACTERS_READ: the length of all texts that a search reads.
         MESSAGES_PER_BATCH: the number of new messages after which :meth:`index_batch` is called.
@@ -148,7 +147,6 @@ def find(connection: Connection, query: Query, where: SearchRange, *, wants_all:
     """Find passages that may match a query, for :func:`oneclaw_core.search.ranking.rank`.
 
     Args:
-        connection: the transaction.
         query: not an empty one.
         where: in what part of what is stored.
         wants_all: look for what has all units of the query, else for what has some.

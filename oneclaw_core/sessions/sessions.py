@@ -22,6 +22,7 @@ from oneclaw_core.errors import (
     StoreError,
     UsageError,
 )
+from oneclaw_core.sessions.connection import insertion
 from oneclaw_core.sessions.locks import update_own
 from oneclaw_core.sessions.schema import IS_CALL, IS_PENDING_CALL, IS_RESULT
 from oneclaw_core.sessions.timestamps import now, to_datetime
@@ -110,7 +111,7 @@ _LAST_USED_IN = f"""
     {_SELECT} WHERE parent_id IS NULL
     ORDER BY CASE WHEN directory = :directory THEN 0 ELSE 1 END, updated_at DESC, id DESC LIMIT 1"""
 _WRITTEN = (*_COLUMNS, "memory", "prompt_lists", "lock_token", "directory")
-_INSERT = f"INSERT INTO sessions ({', '.join(_WRITTEN)}) VALUES ({', '.join(f':{each}' for each in _WRITTEN)})"
+_INSERT = insertion("sessions", _WRITTEN)
 _DELETE = "DELETE FROM sessions WHERE id = :it"
 _RENAME = "UPDATE sessions SET name = :name, search_number = NULL WHERE id = :it"
 _TOUCH = "UPDATE sessions SET updated_at = :moment WHERE id = :it"
@@ -160,7 +161,6 @@ def create(
     """Create a session.
 
     Args:
-        connection: the transaction.
         name: unique; ``None`` for none.
         agent: its name.
         model: as ``PROVIDER/MODEL``; ``None`` for the default.
@@ -236,7 +236,6 @@ def last_used(connection: Connection, directory: str | None = None) -> Session |
     """Find the session that was used last and is not a part of another one.
 
     Args:
-        connection: the transaction.
         directory: a session that was begun there goes before others; ``None`` for any.
     """
     if directory is None:
@@ -285,8 +284,6 @@ def touch(connection: Connection, session_id: str, moment: int | None = None, *,
     """Mark a session as used.
 
     Args:
-        connection: the transaction.
-        session_id: the session.
         moment: when it was used, as it is stored; ``None`` for now.
         rest: in microseconds; a session that was marked more recently is only locked, as by :func:`hold`.
 
@@ -343,8 +340,6 @@ def keep_sections(connection: Connection, session_id: str, sections: str, lists:
     """Store the sections of the system prompt to keep with a session.
 
     Args:
-        connection: the transaction.
-        session_id: the session.
         sections: as one text.
         lists: of skills, tool groups and tools, as JSON.
 
@@ -371,8 +366,6 @@ def set_summary(connection: Connection, session_id: str, text: str, until: int) 
     """Replace the oldest part of a history by a summary in later turns.
 
     Args:
-        connection: the transaction.
-        session_id: the session.
         text: the summary of that part, including the part of an earlier summary.
         until: the ``sequence`` of the part's last message.
 

@@ -80,7 +80,6 @@ def change_setting(connection: Connection, key: str, change: Callable[[Any], Any
     """Change a setting in one transaction, so that concurrent changes are not lost.
 
     Args:
-        connection: of a transaction that writes.
         key: of the setting.
         change: gets the value, ``None`` if it is not set, and gives the new one, ``None`` to take the setting back to
             its default; may be called again.
@@ -163,7 +162,6 @@ def read_user_states(
     """Read all that the user has set.
 
     Args:
-        connection: of a transaction.
         decided: reads the decisions on permissions.
     """
     tools = read_tool_states(connection)

@@ -176,7 +176,6 @@ class Store:
         """Hold the lock of a session, which other processes and other tasks of this one cannot acquire.
 
         Args:
-            session_id: the session.
             wait_seconds: how long to wait for another turn of the session.
 
         Raises:
@@ -216,7 +215,6 @@ class Store:
         """Append entries to a history, see :func:`oneclaw_core.sessions.messages.append`.
 
         Args:
-            session_id: the session.
             new: the entries.
             usage: of the model request that they came from.
         """

@@ -80,7 +80,6 @@ def read_setup(connection: Connection, session: str | None, agent: str | None) -
     """Read what decides how a turn is to be run.
 
     Args:
-        connection: the transaction.
         session: the session's name or id, as for :func:`~oneclaw_core.sessions.sessions.find`; ``None``
             for one that is yet to begin.
         agent: the agent's name or id; ``None`` for the session's.
@@ -95,8 +94,6 @@ def load(connection: Connection, session_id: str, max_characters: int | None, pr
     """Read all that a turn needs at its start; how long the history is does not matter.
 
     Args:
-        connection: the transaction.
-        session_id: the session.
         max_characters: the limit of all texts, arguments and shown parts of results in the history; ``None`` for no
             limit.
         prompt_sections: as in :func:`begin`.
@@ -116,8 +113,6 @@ def resume(
     """Read all that is needed to finish a turn that was killed; its open calls stay as they are.
 
     Args:
-        connection: the transaction.
-        session_id: the session.
         max_characters: as in :func:`load`.
         prompt_sections: as in :func:`begin`.
         prompt_lists: kept with sections that are renewed.
@@ -142,8 +137,6 @@ def begin(
     """Begin a turn: answer the calls that a killed turn left open, store the user's message, and read the rest.
 
     Args:
-        connection: the transaction.
-        session_id: the session.
         message: the user's.
         interrupted: the result for each open call, without its id and name.
         max_characters: as in :func:`load`.
@@ -184,7 +177,6 @@ def begin_session(
     """Begin a session without a name together with its first turn: both or neither is done.
 
     Args:
-        connection: the transaction.
         session_id: from :func:`oneclaw_core.sessions.sessions.new_id`, so that it can be locked before.
         message: the user's.
         agent: as for :func:`oneclaw_core.sessions.sessions.create`.
@@ -226,8 +218,6 @@ def store_answer(
     """Store an answer of a model, and read what decides whether its calls may run.
 
     Args:
-        connection: the transaction.
-        session_id: the session.
         new: the entries of the answer, as for :func:`oneclaw_core.sessions.messages.append`.
         used: by the request; ``None`` for an answer that no model has given.
 

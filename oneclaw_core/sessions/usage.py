@@ -6,6 +6,8 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from oneclaw_core.sessions import schema
+from oneclaw_core.sessions.connection import insertion
 from oneclaw_core.sessions.timestamps import now, to_stored
 from oneclaw_core.types.budget import Spending
 from oneclaw_core.types.text import clean_text
@@ -59,24 +61,8 @@ class UsageRecord:
     prefix: PrefixFingerprint | None = None
 
 
-_WRITTEN = (
-    "session_id",
-    "provider",
-    "model",
-    "input_tokens",
-    "cached_input_tokens",
-    "cache_write_tokens",
-    "output_tokens",
-    "reasoning_tokens",
-    "cost",
-    "tool_groups",
-    "tools_hash",
-    "system_hash",
-    "history_hash",
-    "created_at",
-    "is_at_least",
-)
-_INSERT = f"INSERT INTO usage ({', '.join(_WRITTEN)}) VALUES ({', '.join(f':{each}' for each in _WRITTEN)})"
+_WRITTEN = tuple(each.name for each in schema.usage.columns if each.name != "id")
+_INSERT = insertion("usage", _WRITTEN)
 _SPENT = """
     SELECT sum(coalesce(input_tokens, 0) + coalesce(output_tokens, 0)), sum(cost), count(*) - count(cost)
     FROM usage WHERE created_at >= :since AND created_at < :until"""

@@ -148,7 +148,6 @@ def totals(
     """Sum up the usage of requests.
 
     Args:
-        connection: the transaction.
         session_id: those of this session only, ``None`` for all.
         since: those from this moment on, ``None`` for no limit.
         until: those before this moment, ``None`` for no limit.
@@ -173,7 +172,6 @@ def rows(
     A request with several loaded groups counts for each of them.
 
     Args:
-        connection: the transaction.
         by: what to sum up by.
         since: only requests from this moment on, ``None`` for no limit.
         until: only requests before this moment, ``None`` for no limit.
