@@ -6,11 +6,11 @@ closer than counting characters.
 
 from __future__ import annotations
 
-import json
 import re
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from oneclaw_core.providers.wire import compact_json
 from oneclaw_core.types.messages import MessageType
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ def text_tokens(text: str) -> int:
 def definition_tokens(definition: ToolDefinition) -> int:
     """Estimate a tool as it is declared to a model: its name, description and parameters."""
     sent = {"name": definition.name, "description": definition.description, "parameters": definition.parameters}
-    return text_tokens(_compact(sent))
+    return text_tokens(compact_json(sent))
 
 
 def message_tokens(message: Message) -> int:
@@ -55,7 +55,7 @@ def message_tokens(message: Message) -> int:
     size = text_bytes(content) + text_bytes(message.tool_input or "")
     if message.provider_data:
         # It is sent instead of the text, which it repeats.
-        size = max(size, text_bytes(_compact(message.provider_data)))
+        size = max(size, text_bytes(compact_json(message.provider_data)))
     around = _TOKENS_AROUND_TEXT
     if message.type in (MessageType.TOOL_CALL, MessageType.TOOL_RESULT):
         size += len(message.tool_name or "")
@@ -100,23 +100,16 @@ class Estimator:
 
     Args:
         tool_sizes: of tools that were estimated before.
+
+    Attributes:
+        ratio: tokens that the service counts for each token estimated.
     """
 
     def __init__(self, tool_sizes: ToolSizes | None = None) -> None:
         self._tool_sizes = tool_sizes or ToolSizes()
         # By identity, as for tools.
         self._known: dict[int, tuple[Message, int]] = {}
-        self._ratio = 1.0
-        # What there is to learn from, looked at only when an estimate is wanted: most turns are short and want none.
-        self._observed: tuple[ModelRequest, int] | None = None
-
-    @property
-    def ratio(self) -> float:
-        """Tokens that the service counts for each token estimated."""
-        if self._observed is not None:
-            (request, counted), self._observed = self._observed, None
-            self._learn(self.raw(request), counted)
-        return self._ratio
+        self.ratio = 1.0
 
     def raw(self, request: ModelRequest) -> int:
         """Estimate a request from its length alone."""
@@ -138,8 +131,9 @@ class Estimator:
             request: as it was sent.
             input_tokens: the service's count, cached tokens included; ``None`` if it did not say.
         """
-        if input_tokens:
-            self._observed = request, input_tokens
+        estimated = self.raw(request) if input_tokens else 0
+        if input_tokens and estimated > 0:
+            self.ratio = min(max(input_tokens / estimated, _LEAST_RATIO), _GREATEST_RATIO)
 
     def observe_earlier(self, request: ModelRequest, input_tokens: int | None) -> None:
         """Learn from the last request that was answered before this one, in another turn or another process.
@@ -151,10 +145,6 @@ class Estimator:
         answers = [at for at, each in enumerate(request.messages) if each.type is MessageType.ASSISTANT]
         if answers:
             self.observe(replace(request, messages=request.messages[: answers[-1]]), input_tokens)
-
-    def _learn(self, estimated: int, input_tokens: int) -> None:
-        if estimated > 0:
-            self._ratio = min(max(input_tokens / estimated, _LEAST_RATIO), _GREATEST_RATIO)
 
     def _calibrated(self, tokens: int) -> int:
         return round(tokens * self.ratio)
@@ -171,7 +161,3 @@ class Estimator:
 
 def _tokens(size: int) -> int:
     return -(-size // BYTES_PER_TOKEN)
-
-
-def _compact(document: object) -> str:
-    return json.dumps(document, ensure_ascii=False, separators=(",", ":"))

@@ -7,11 +7,12 @@ import re
 from dataclasses import replace
 from hashlib import blake2b
 from itertools import chain, takewhile
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from oneclaw_core.providers.base import ModelRequest, ToolLoading
 from oneclaw_core.providers.history import loading_calls
 from oneclaw_core.providers.refusals import without_refused
+from oneclaw_core.providers.wire import compact_json
 from oneclaw_core.sessions.history import sent_files
 from oneclaw_core.sessions.usage import PrefixFingerprint
 from oneclaw_core.tools.arguments import ArgumentsError, parse_arguments
@@ -302,8 +303,8 @@ def _wrapped(name: str, tool_input: str) -> str:
     try:
         parse_arguments(tool_input)
     except ArgumentsError:
-        tool_input = _json(tool_input)  # the model is to see what it wrote
-    return f'{{"name":{_json(name)},"arguments":{tool_input.strip() or "{}"}}}'
+        tool_input = compact_json(tool_input)  # the model is to see what it wrote
+    return f'{{"name":{compact_json(name)},"arguments":{tool_input.strip() or "{}"}}}'
 
 
 def _name_in_cut(call: ToolCall) -> str:
@@ -325,12 +326,12 @@ def _unwrapped(call: ToolCall) -> ToolCall:
     # Models forget the nesting, and write the tool's arguments beside its name.
     arguments = outer.get("arguments", outer)
     if not isinstance(arguments, str):
-        arguments = _json({} if arguments is None else arguments)
+        arguments = compact_json({} if arguments is None else arguments)
     return ToolCall(call.id, name.strip(), arguments)
 
 
 def _schemas(tools: Iterable[ToolDefinition]) -> str:
-    lines = (f"{tool.name}: {_json(tool.parameters)}" for tool in tools)
+    lines = (f"{tool.name}: {compact_json(tool.parameters)}" for tool in tools)
     return "\n".join([f"Call them through {USE_TOOL}. The JSON Schema of the arguments of each:", *lines])
 
 
@@ -338,10 +339,6 @@ def _listing(group: LoadedGroup) -> str:
     """Write what the result of loading a group says, for when it has been cut from the history."""
     lines = (f"- {tool.name}: {one_line(tool.description)}" for tool in group.tools)
     return "\n".join([f"The tool group '{group.name}' is loaded. Its tools:", *lines, _schemas(group.tools)])
-
-
-def _json(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
 _NAME_FIRST = re.compile(r'\s*\{\s*"name"\s*:\s*"([^"\\]{1,200})"')

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from bisect import bisect_right
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from oneclaw_core.providers.base import ModelRequest
+from oneclaw_core.providers.wire import compact_json
 from oneclaw_core.tools.toolset import ActiveTools
 from oneclaw_core.turn.estimate import BYTES_PER_TOKEN, text_bytes, text_tokens
 from oneclaw_core.types.messages import Message, MessageType, ToolCallStatus
@@ -80,7 +80,7 @@ def continued_summary_request(
     question = QUESTION
     kept = next((each for each in messages if first_kept is not None and each.sequence == first_kept), None)
     if kept is not None:
-        quoted = _json(_shorten(kept.content, _QUOTED_CHARACTERS))
+        quoted = compact_json(_shorten(kept.content, _QUOTED_CHARACTERS))
         question += f"\n\nLeave out what begins with this message of the user, which stays in view: {quoted}"
     messages.append(Message(type=MessageType.USER, content=question))
     return replace(request, messages=tuple(messages), max_output_tokens=max_output_tokens)
@@ -170,7 +170,7 @@ def transcript(messages: Sequence[Message], earlier: str | None, max_bytes: int)
     while lines and room >= text_bytes(lines[-1]) + 1:
         room -= text_bytes(lines[-1]) + 1
         newest.append(lines.pop())
-    return "\n".join([*kept, _json({"left_out": f"{len(lines)} entries"}), *reversed(newest)])
+    return "\n".join([*kept, compact_json({"left_out": f"{len(lines)} entries"}), *reversed(newest)])
 
 
 def _entries(messages: Sequence[Message]) -> list[dict[str, Any]]:
@@ -209,11 +209,11 @@ def _greatest_cap(
     # What a cap leaves as it is need not be written again to be measured.
     chosen = set(map(id, shortened))
     whole = text_bytes(_lines(entries, earlier))
-    lengths = [(entry, text_bytes(_json(entry)), _longest(entry)) for entry in entries if id(entry) in chosen]
+    lengths = [(entry, text_bytes(compact_json(entry)), _longest(entry)) for entry in entries if id(entry) in chosen]
 
     def size(cap: int) -> int:
         cut = [(entry, length) for entry, length, longest in lengths if longest > cap]
-        return whole + sum(text_bytes(_json(_shortened(entry, cap))) - length for entry, length in cut)
+        return whole + sum(text_bytes(compact_json(_shortened(entry, cap))) - length for entry, length in cut)
 
     if size(caps[-1]) <= max_bytes:
         return caps[-1]
@@ -245,8 +245,4 @@ def _shorten(text: str, cap: int) -> str:
 
 def _lines(entries: list[dict[str, Any]], earlier: str | None) -> str:
     first = [] if earlier is None else [{"summary": earlier}]
-    return "\n".join(map(_json, [*first, *entries]))
-
-
-def _json(value: object) -> str:
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    return "\n".join(map(compact_json, [*first, *entries]))

@@ -42,16 +42,6 @@ class Implementation:
     function: Callable[..., Any]
     options: HookOptions
 
-    @property
-    def argument_names(self) -> tuple[str, ...]:
-        """The arguments of the hook that the function takes."""
-        return self.options.argument_names
-
-    @property
-    def is_async(self) -> bool:
-        """True for an async function."""
-        return self.options.is_async
-
 
 @dataclass(frozen=True, slots=True)
 class LoadedPlugin:

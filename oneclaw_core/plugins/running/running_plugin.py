@@ -403,13 +403,13 @@ async def call_hook(implementation: Implementation, arguments: Mapping[str, Any]
     Raises:
         HookError: it raised, or took too long.
     """
-    keywords = {name: arguments[name] for name in implementation.argument_names}
+    keywords = {name: arguments[name] for name in implementation.options.argument_names}
     call = partial(implementation.function, **keywords)
     try:
         return await call_isolated(
             call,
             seconds,
-            is_async=implementation.is_async,
+            is_async=implementation.options.is_async,
             worker=arguments["context"].worker,
             name=f"hook {implementation.hook}",
         )
