@@ -222,7 +222,7 @@ def test_resuming_needs_a_session_with_a_turn(home):
         return [event async for event in opened.resume(session)]
 
     opened = home.app  # before the event loop runs
-    with pytest.raises(UsageError, match="^there is no session to resume: send a message$"):
+    with pytest.raises(UsageError, match=r"^there is no session to resume: send a message$"):
         home.run(resumed())
     with pytest.raises(NotFoundError, match="there is no session 'tale'"):
         home.run(resumed("tale"))
@@ -298,7 +298,7 @@ def test_an_agent_that_was_taken_away_leaves_its_sessions_to_the_general_assista
 def test_the_model_of_an_agent_that_cannot_be_used_is_said_to_be_the_agents(home):
     home.run(home.app.agents.create("Author", system_prompt="Write.", model="scripted/model"))
     home.run(home.app.store.remove_setting(f"{PROVIDER_SETTING}scripted"))
-    with pytest.raises(NotFoundError, match="^the model of agent 'Author' cannot be used: "):
+    with pytest.raises(NotFoundError, match=r"^the model of agent 'Author' cannot be used: "):
         home.send("Hi", agent="Author")
     with pytest.raises(NotFoundError) as caught:
         home.send("Hi", model="scripted/model2")
