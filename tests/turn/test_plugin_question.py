@@ -1,0 +1,133 @@
+"""A question of a plugin to the user's model, outside any conversation."""
+
+import asyncio
+from contextlib import asynccontextmanager
+from types import SimpleNamespace
+
+import pytest
+from stage import ScriptedModel, says
+
+from oneclaw_core import MessageType
+from oneclaw_core.config.core_settings import Settings
+from oneclaw_core.config.models import ModelPrices
+from oneclaw_core.errors import ProviderError, SpendingLimitError, TurnDeadlineError
+from oneclaw_core.providers import ModelInfo, ProviderConfig
+from oneclaw_core.sessions.sqlite_backend import SqliteBackend
+from oneclaw_core.sessions.store import Store
+from oneclaw_core.turn.model import ChosenModel
+from oneclaw_core.turn.plugin_question import answer_plugin
+from oneclaw_core.turn.request import CachePrefixes
+
+PRICES = ModelPrices(input=1_000_000, output=1_000_000)
+SCHEMA = {"type": "object", "properties": {"hex": {"type": "string"}}, "required": ["hex"]}
+
+
+class Home:
+    """A home with a scripted model."""
+
+    def __init__(self, tmp_path, *answers, **settings):
+        self.path = tmp_path
+        self.model = ScriptedModel(*answers)
+        self.settings = Settings(**settings)
+        self.opened = []
+
+    @asynccontextmanager
+    async def acquired(self, provider):
+        self.opened.append(provider)
+        yield
+
+    def parts(self, store):
+        async def choose(setup, agent, model):
+            assert (setup.session, agent, model) == (None, None, None)
+            config = ProviderConfig("scripted", "scripted")
+            return None, ChosenModel(self.model, config, ModelInfo(name="model"), prices=PRICES)
+
+        return SimpleNamespace(
+            store=store,
+            settings=SimpleNamespace(read=lambda stored: self.settings),
+            models=SimpleNamespace(choose=choose),
+            cache_prefixes=CachePrefixes(),
+            providers=self,
+        )
+
+    def ask(self, *prompts, schema=None):
+        """Ask questions; return the answers, the session that they are noted for, and what they used."""
+
+        async def run():
+            async with await Store.open(SqliteBackend(self.path / "test.db"), lock_directory=self.path) as store:
+                self.answers = [await answer_plugin(self.parts(store), "asks", each, schema) for each in prompts]
+                self.session = await store.find_session("plugin asks")
+                self.used = await store.usage_totals(self.session.id)
+
+        asyncio.run(run())
+        return self.answers
+
+
+async def never():
+    await asyncio.sleep(60)
+    yield says("late")
+
+
+def test_a_question_is_asked_by_itself_and_noted_for_the_plugin(tmp_path):
+    home = Home(tmp_path, says("red"), says("blue"))
+    assert home.ask("Name a colour.", "Another.") == ["red", "blue"]
+    first, second = home.model.requests
+    assert (first.model, first.system_prompt, len(first.tools.names)) == ("model", "", 0)
+    assert [(each.type, each.content) for each in second.messages] == [(MessageType.USER, "Another.")]
+    assert first.session_id == second.session_id == home.session.id
+    assert (home.session.agent, home.session.title) == ("General Assistant", "Requests of the plugin asks")
+    assert (home.used.requests, home.used.input_tokens) == (2, 20)
+    assert home.opened == [home.model] * 2
+
+
+@pytest.mark.parametrize("form", ["{}", " \n{}\n", "```json\n{}\n```", "```\n{}```"])
+def test_json_is_read_in_whatever_form_it_is_written(tmp_path, form):
+    home = Home(tmp_path, says(form.replace("{}", '{"hex": "ff0000"}')))
+    assert home.ask("A colour.", schema=SCHEMA) == [{"hex": "ff0000"}]
+    (request,) = home.model.requests
+    assert request.messages[0].content == (
+        "A colour.\n\nAnswer with JSON alone, which this JSON Schema describes:\n"
+        '{"type": "object", "properties": {"hex": {"type": "string"}}, "required": ["hex"]}'
+    )
+
+
+@pytest.mark.parametrize("useless", [says(""), says(" "), says("red"), says("{}")])
+def test_an_answer_that_is_of_no_use_is_asked_for_once_more(tmp_path, useless):
+    home = Home(tmp_path, useless, says('{"hex": "0"}'))
+    assert home.ask("A colour.", schema=SCHEMA) == [{"hex": "0"}]
+    assert home.used.requests == 2
+
+
+async def ends_without_an_answer():
+    return
+    yield
+
+
+@pytest.mark.parametrize(
+    ("answers", "schema", "fault"),
+    [
+        ((says(" "), says("")), None, "it gave no answer"),
+        ((ends_without_an_answer, ends_without_an_answer), None, "it gave no answer"),
+        ((says("{}"), says("red")), SCHEMA, "its answer is not JSON: Expecting value: line 1 column 1 (char 0)"),
+        ((says("red"), says("[" * 100_000)), SCHEMA, "its answer is not JSON: "),
+        ((says("red"), says("{}")), SCHEMA, "/: 'hex' is a required property"),
+    ],
+)
+def test_what_is_wrong_with_two_answers_is_told(tmp_path, answers, schema, fault):
+    with pytest.raises(ProviderError) as caught:
+        Home(tmp_path, *answers).ask("A colour.", schema=schema)
+    assert str(caught.value).startswith("the model did not answer as it was asked: ")
+    assert fault in str(caught.value)
+
+
+@pytest.mark.parametrize("limit", ["day_max_tokens", "day_max_cost"])
+def test_the_limits_of_a_day_hold(tmp_path, limit):
+    home = Home(tmp_path, says("red"), says("blue"), **{limit: 12})
+    with pytest.raises(SpendingLimitError, match=limit):
+        home.ask("One.", "Two.")
+    assert len(home.model.requests) == 1
+
+
+def test_the_time_of_a_turn_holds(tmp_path):
+    with pytest.raises(TurnDeadlineError):
+        Home(tmp_path, never, turn_deadline_seconds=0.01).ask("One.")
