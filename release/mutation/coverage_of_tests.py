@@ -1,4 +1,4 @@
-"""Record which tests run which lines, each test once as long as its file and the packages stay the same."""
+"""Record which tests run which lines, each test once as long as its file and the modules that it runs stay the same."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from coverage import Coverage
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Collection, Iterable, Mapping
     from pathlib import Path
 
     import pytest
@@ -22,7 +22,7 @@ class TestCoverage:
     Args:
         record: a file that keeps it.
         root: the repository.
-        packages: folders of the packages; if a file in them changes, everything is recorded anew.
+        packages: folders of the packages; if a file in them changes, the tests that ran it are recorded anew.
     """
 
     __test__ = False
@@ -31,7 +31,7 @@ class TestCoverage:
         self._record = record
         self._root = root
         self._files = sorted(file for package in packages for file in package.rglob("*.py"))
-        self._state = _digest(self._files)
+        self._state = {str(file.relative_to(root)): _digest([file]) for file in self._files}
         self.seconds: dict[str, float] = {}
         self._digests: dict[str, str] = {}
         self._seen: set[str] = set()
@@ -40,7 +40,8 @@ class TestCoverage:
 
     def _load(self) -> None:
         found = json.loads(self._record.read_text()) if self._record.exists() else {}
-        if found.get("state") != self._state or "seen" not in found:
+        state = found.get("state")
+        if not isinstance(state, dict):
             return
         self.seconds, self._digests, names = found["seconds"], found["digests"], found["names"]
         self._seen = set(found["seen"])
@@ -48,6 +49,17 @@ class TestCoverage:
             path: {int(line): [names[number] for number in tests] for line, tests in lines.items()}
             for path, lines in found["lines"].items()
         }
+        changed = [path for path in {**state, **self._state} if state.get(path) != self._state.get(path)]
+        ran = {test for path in changed for tests in self._lines.get(path, {}).values() for test in tests}
+        # A test that failed may have been about what has changed.
+        self._forget(ran | (self._seen - self.seconds.keys() if changed else set()))
+
+    def _forget(self, forgotten: Collection[str]) -> None:
+        self.seconds = {test: taken for test, taken in self.seconds.items() if test not in forgotten}
+        self._seen = {test for test in self._seen if test not in forgotten}
+        for lines in self._lines.values():
+            for line, tests in lines.items():
+                lines[line] = [test for test in tests if test not in forgotten]
 
     def missing(self, items: Iterable[pytest.Item]) -> list[pytest.Item]:
         """Forget tests of files that have changed, and return those that are not recorded."""
@@ -58,12 +70,8 @@ class TestCoverage:
                 digests[item.path] = _digest([item.path])
         current = {str(path.relative_to(self._root)): digest for path, digest in digests.items()}
         old = {path for path, digest in current.items() if self._digests.get(path) != digest}
-        self.seconds = {test: taken for test, taken in self.seconds.items() if _file_of(test) not in old}
-        for lines in self._lines.values():
-            for line, tests in lines.items():
-                lines[line] = [test for test in tests if _file_of(test) not in old]
+        self._forget({test for test in {*self._seen, *self.seconds} if _file_of(test) in old})
         self._digests.update(current)
-        self._seen = {test for test in self._seen if _file_of(test) not in old}
         return [item for item in wanted if item.nodeid not in self._seen]
 
     def record(self, items: list[pytest.Item]) -> None:

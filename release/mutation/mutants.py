@@ -160,8 +160,8 @@ def _cannot_matter(node: cst.CSTNode) -> bool:
         case cst.If(test=cst.Name("TYPE_CHECKING")):
             return True
         case cst.Decorator(decorator=cst.Call(func=function)):
-            # frozen and slots hold back a programmer.
-            return _dotted(function) in {"dataclass", "dataclasses.dataclass"}
+            # frozen and slots hold back a programmer, and a cache of another size holds the same.
+            return _dotted(function) in {"dataclass", "dataclasses.dataclass", "lru_cache"}
         case cst.Call(func=function):
             name = _dotted(function)
             return name in _LEFT_ALONE | _TYPES_ONLY or _LOGGING.fullmatch(name) is not None

@@ -5,8 +5,10 @@ import pytest
 from oneclaw_core.tools.hidden_paths import (
     hidden_root,
     is_hidden,
+    is_hidden_name,
     is_private_directory,
     protected_root,
+    user_directory,
 )
 
 
@@ -141,3 +143,73 @@ def test_directories_that_are_no_projects(user_home, project):
     assert is_private_directory(project.joinpath("/"))
     assert not is_private_directory(user_home / "work")
     assert not is_private_directory(project)
+
+
+NAMES_OF_KEYS = """
+    .1password .aws .azure .bitcoin .docker .electrum .ethereum .gcloud .gnupg .kube .mozilla .oci .password-store .pki
+    .putty .ssh .terraform.d .thunderbird
+    _netrc .boto .dockercfg .dockerconfigjson .envrc .git-credentials .htpasswd .my.cnf .netrc .npmrc .pgpass .pypirc
+    .s3cfg .terraformrc .vault-token application_default_credentials.json credentials token.json key4.db logins.json
+    secring.gpg
+    x.env x.jks x.kdbx x.key x.keystore x.p12 x.pem x.pfx x.ppk x.tfstate x.tfstate.backup
+    .env.x .env_x .env-x id_rsa id_dsa id_ecdsa id_ed25519 id_xmss id_ecdsa_sk id_rsa.old id_rsa_old id_rsa-old
+    ssh_host_x_key credential.json credentials.yml secret.yaml secrets.toml secrets.ini secrets.cfg secrets.conf
+    secrets.csv secrets.xml secrets.properties secrets.db clientsecret.json client_secrets_x.json serviceaccount.json
+    service_account_x.json .python_history .x_y_history myca.pem ca-key.pem
+""".split()  # noqa: SIM905  # easier to read and to extend
+NAMES_OF_NONE = """
+    aws .awsx netrc .netrc.bak env .environment pem xpem key x.keys id_rsab id_rsa2 ssh_host_key credentials.js
+    secretss.json client.json service.json history .historyx ca.pem cert.pem chain.pem fullchain.pem ca-certs.pem
+    ca.cert.pem cert_bundle.pem cacertificates.pem x.pem.pub .env.example .env.schema .env-tmpl .env.dist.local
+    sample-.env sample.x.env
+""".split()  # noqa: SIM905  # easier to read and to extend
+STEERING = ".agents .bzr .claude .codex .cursor .devcontainer .gemini .git .hg .husky .idea .oneclaw .svn .vscode"
+
+
+def test_each_name_of_keys_is_hidden_in_any_letters():
+    for name in NAMES_OF_KEYS:
+        assert is_hidden_name(name), name
+        assert is_hidden_name(name.upper()), name
+    for name in NAMES_OF_NONE:
+        assert not is_hidden_name(name), name
+
+
+def test_each_folder_that_steers_other_programs_is_protected(project):
+    for name in STEERING.split():
+        assert protected_root(project / name / "a" / name) == project / name
+        assert protected_root(project / name.upper()) == project / name.upper()
+        assert protected_root(project / f"{name}x") is None
+
+
+def test_what_the_system_keeps_secret_is_hidden_and_its_certificates_are_not():
+    for place in ("/etc/gshadow", "/etc/shadow", "/etc/ssl/private", "/etc/sudoers"):
+        assert hidden_root(place) is not None
+        assert hidden_root(f"{place}/x") is not None
+    for place in ("/etc/pki/ca-trust", "/etc/pki/tls/certs", "/etc/ssl/certs", "/usr/lib", "/usr/local/lib"):
+        assert not is_hidden(f"{place}/a/some.PEM")
+        assert is_hidden(f"{place}/a/some.key")
+    for place in ("/usr/local/share", "/usr/share"):
+        assert not is_hidden(f"{place}/some.pem")
+    assert is_hidden("/usr/some.pem")
+    assert is_hidden("/etc/shadows.pem")
+
+
+def test_folders_of_programs_in_the_users_directory_are_hidden(user_home, tmp_path):
+    for folder in ("Cookies", "Keychains", "Mail", "Messages", "Safari"):
+        assert hidden_root(user_home / "Library" / folder / "x") == user_home / "Library" / folder
+        assert not is_hidden(user_home / "other" / "Library" / folder / "x")
+    for folder in ("Firefox", "Google"):
+        place = user_home / "library" / "application support" / folder
+        assert hidden_root(place / "x") == place
+    assert not is_hidden(user_home / "Library" / "Fonts")
+    assert not is_hidden(tmp_path / "users" / "adam" / ".config")
+    assert hidden_root(str(user_home).upper() + "/.config/x") is not None
+
+
+def test_without_a_users_directory_names_count(monkeypatch, project, tmp_path):
+    monkeypatch.setattr("os.path.expanduser", lambda path: path)
+    assert user_directory() is None
+    assert is_hidden(project / ".env")
+    assert not is_hidden(tmp_path / "users" / "ada" / ".config")
+    assert not is_private_directory(project)
+    assert is_hidden(project / "home" / "x", project / "home")

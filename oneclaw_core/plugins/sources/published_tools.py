@@ -272,7 +272,9 @@ class PublishedBySource:
                 continue
             unread = UnreadGroup(group.tool_names, self._source_of(None, name), partial(self._read_group, group))
             taken = self._registry.register_unread(name, unread)
-            self._unread[name] = group
+            self._unread[name] = replace(
+                group, tool_names=tuple(each for each in group.tool_names if each not in taken)
+            )
             if taken:
                 cause = f"{prefix}there are tools of these names already, these are left out: {', '.join(taken[:10])}"
                 yield PluginProblem(self.where, cause, "give them other names")
@@ -280,7 +282,7 @@ class PublishedBySource:
     def _read_group(self, group: SourceGroup) -> dict[str, RegisteredTool]:
         """Read the tools of a group, which take the place of their names."""
         name = group.definition.name
-        self._unread.pop(name, None)
+        listed = self._unread.pop(name, group)
         try:
             contents = _read(group)
             tools = {definition_of(each.tool).name: replace(each, group=name) for each in contents.tools}
@@ -290,9 +292,11 @@ class PublishedBySource:
             cause = f"{prefix}the tools of the group {name!r} cannot be read: {describe_error(error)}"
             self._left_out = (*self._left_out, PluginProblem(self.where, cause, "see the log"))
             self._report()
-            return {}
+            tools = {}
         # A name can belong to another tool, and a tool can have come since the names were published.
         tools = {tool: each for tool, each in tools.items() if self._registry.is_unread(tool, name)}
+        gone = set(listed.tool_names) - tools.keys()
+        self.record.tools = [tool for tool in self.record.tools if tool not in gone]
         self.tools |= tools
         return {
             tool: RegisteredTool(each.tool, definition_of(each.tool), self._source_of(each, name))
