@@ -240,7 +240,11 @@ def test_a_task_that_cannot_be_planned_keeps_no_other_one_waiting(database):
     other = replace(task(), id="ba9876543210")
     database.run_here(stored_tasks.add_task, task())
     database.run_here(stored_tasks.add_task, other)
-    unknown = update(tasks).where(tasks.c.id == "ba9876543210").values(time_zone="Mars/Phobos", next_at=0)
+    unknown = (
+        update(tasks)
+        .where(tasks.c.id == "ba9876543210")
+        .values(time_zone="Mars/Phobos", next_at=datetime(1970, 1, 1, tzinfo=UTC))
+    )
     database.run_here(lambda connection: connection.execute(unknown))
 
     plan(database, task().next_at)
