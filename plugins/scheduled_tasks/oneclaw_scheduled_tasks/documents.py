@@ -6,8 +6,6 @@ from dataclasses import fields
 from datetime import date
 from typing import TYPE_CHECKING, Any
 
-from oneclaw_scheduled_tasks.schedules import schedule_to_json
-
 if TYPE_CHECKING:
     from oneclaw_scheduled_tasks.task import Run, Task, WorkerState
 
@@ -22,7 +20,7 @@ _NOT_SHOWN = {
 def task_document(task: Task, last: Run | None = None) -> dict[str, Any]:
     """Write a task as JSON, with its last run if that is given."""
     document = _document(task)
-    document |= {"schedule": schedule_to_json(task.schedule), "schedule_text": task.schedule_text}
+    document |= {"schedule": task.schedule.given(), "schedule_text": task.schedule_text}
     return document if last is None else {**document, "last_run": run_document(last)}
 
 

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 from oneclaw_core import UsageError
 from oneclaw_core.plugins import WebForm, WebLink, WebPage, WebResponse, WebTable, WebText
 from oneclaw_core.tools import grant_in_words
-from oneclaw_scheduled_tasks.schedules import ScheduleWords
-from oneclaw_scheduled_tasks.service import TaskService, TaskWords
+from oneclaw_scheduled_tasks.service import TaskService
 from oneclaw_scheduled_tasks.task import RunStatus, duration_text
 
 if TYPE_CHECKING:
@@ -48,7 +47,7 @@ async def show_tasks(context: PluginContext, request: WebRequest) -> WebPage:
     notice = ""
     async with TaskService.open(context.services) as service:
         if request.method == "POST":
-            task = await service.new(_words(request.form()))
+            task = await service.new(_given(request.form()))
             await service.add(task)
             notice = f"Scheduled {task.name}; next run: {task.local_text(task.next_at)}."
         rows = tuple(_row(task, last) for task, last in await service.list_all())
@@ -164,20 +163,12 @@ def _read_keys(text: str) -> list[str]:
     return keys
 
 
-def _words(form: dict[str, str]) -> TaskWords:
+def _given(form: dict[str, str]) -> dict[str, Any]:
+    given: dict[str, Any] = {key: text.strip() or None for key, text in form.items() if key != "at"}
     hour, _, minute = form.get("at", "").strip().partition(":")
-    when = ScheduleWords(
-        schedule_type=form.get("schedule_type") or None,
-        hour=_number("At", hour),
-        minute=_number("At", minute),
-        day_of_week=form.get("day_of_week") or None,
-        date=form.get("date", "").strip() or None,
-        cron=form.get("cron", "").strip() or None,
-        interval_minutes=_number("Minutes between runs", form.get("interval_minutes", "")),
-    )
-    return TaskWords(
-        name=form.get("name", ""), prompt=form.get("prompt", ""), when=when, agent=form.get("agent", "").strip() or None
-    )
+    numbers = {"hour": ("At", hour), "minute": ("At", minute)}
+    numbers["interval_minutes"] = ("Minutes between runs", form.get("interval_minutes", ""))
+    return given | {key: _number(*titled) for key, titled in numbers.items()}
 
 
 def _number(name: str, text: str) -> int | None:

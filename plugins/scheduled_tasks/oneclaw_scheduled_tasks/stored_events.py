@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 
 from sqlalchemy import func, select
 
-from oneclaw_scheduled_tasks.schedules import Triggered
 from oneclaw_scheduled_tasks.stored_runs import find_run
 from oneclaw_scheduled_tasks.stored_tasks import SKIPPED, add_run, may_begin
 from oneclaw_scheduled_tasks.tables import runs, tasks
@@ -41,7 +40,7 @@ def add_event(connection: Connection, task_id: str, now: datetime, text: str, ke
     # Of two events of a task, one waits for the other, and is counted with it.
     row = connection.execute(select(tasks).where(tasks.c.id == task_id).with_for_update()).mappings().one_or_none()
     task = None if row is None else Task(**row)
-    if task is None or not task.is_enabled or not isinstance(task.schedule, Triggered):
+    if task is None or not task.is_enabled or task.schedule.per_day is None:
         return False
     today = now.astimezone(task.zone).date()
     if task.end_date is not None and today > task.end_date:

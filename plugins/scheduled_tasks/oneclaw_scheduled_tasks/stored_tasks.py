@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from sqlalchemy import delete, func, insert, or_, select, update
 
 from oneclaw_core import NotFoundError, UsageError
-from oneclaw_scheduled_tasks.missed import Due, MissedPolicy, due
+from oneclaw_scheduled_tasks.occurrences import Due, MissedPolicy, due
 from oneclaw_scheduled_tasks.stored_runs import has_unfinished, stop_runs
 from oneclaw_scheduled_tasks.tables import runs, tasks, to_row
 from oneclaw_scheduled_tasks.task import OverlapPolicy, Run, RunStatus, Task, run_id

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import BigInteger, Boolean, Column, Float, Index, Integer, MetaData, Table, Text, TypeDecorator, text
 
-from oneclaw_scheduled_tasks.missed import MissedPolicy
-from oneclaw_scheduled_tasks.schedules import schedule_from_json, schedule_to_json
+from oneclaw_scheduled_tasks.occurrences import MissedPolicy
+from oneclaw_scheduled_tasks.schedules import Schedule
 from oneclaw_scheduled_tasks.task import OverlapPolicy, Run, RunStatus, Task, WorkerState
 
 if TYPE_CHECKING:
@@ -62,6 +62,12 @@ class _Written(TypeDecorator[Any]):
         return None if value is None else self.read(value)
 
 
+def _read_schedule(text: str) -> Schedule:
+    given = json.loads(text)
+    parameters = given.get("parameters")
+    return Schedule(**given | {"parameters": parameters and tuple(map(tuple, parameters))})
+
+
 _TYPES: dict[str, TypeEngine[Any]] = {
     "str": Text(),
     "int": BigInteger(),
@@ -69,9 +75,7 @@ _TYPES: dict[str, TypeEngine[Any]] = {
     "bool": Boolean(),
     "datetime": Moment(),
     "date": _Written(date.isoformat, date.fromisoformat),
-    "Schedule": _Written(
-        lambda schedule: json.dumps(schedule_to_json(schedule)), lambda text: schedule_from_json(json.loads(text))
-    ),
+    "Schedule": _Written(lambda schedule: json.dumps(schedule.given()), _read_schedule),
     "tuple[str, ...]": _Written(json.dumps, lambda text: tuple(json.loads(text))),
     "MissedPolicy": _Written(str, MissedPolicy),
     "OverlapPolicy": _Written(str, OverlapPolicy),

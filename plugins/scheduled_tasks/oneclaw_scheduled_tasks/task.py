@@ -11,9 +11,8 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
 from oneclaw_core import UsageError
-from oneclaw_scheduled_tasks.missed import MissedPolicy
-from oneclaw_scheduled_tasks.occurrences import Occurrences
-from oneclaw_scheduled_tasks.schedules import WEEKDAYS, OneTime, Schedule, Triggered
+from oneclaw_scheduled_tasks.occurrences import MissedPolicy, Occurrences
+from oneclaw_scheduled_tasks.schedules import WEEKDAYS, Schedule
 from oneclaw_scheduled_tasks.zones import find_zone
 
 if TYPE_CHECKING:
@@ -170,12 +169,12 @@ class Task:
     @property
     def is_one_time(self) -> bool:
         """True if it is due once."""
-        return isinstance(self.schedule, OneTime)
+        return self.schedule.schedule_type == "one_time"
 
     @property
     def is_triggered(self) -> bool:
         """True if events start it, and not the clock."""
-        return isinstance(self.schedule, Triggered)
+        return self.schedule.trigger is not None
 
 
 class RunStatus(StrEnum):

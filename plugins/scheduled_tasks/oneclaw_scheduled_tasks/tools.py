@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
 from functools import wraps
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any, ParamSpec
 
 from oneclaw_core import NotFoundError, OneClawError, PermissionDeniedError, ToolResult, UsageError
 from oneclaw_scheduled_tasks.limits import check_change, limited
-from oneclaw_scheduled_tasks.schedules import ScheduleWords
-from oneclaw_scheduled_tasks.service import TaskRefusedError, TaskService, TaskWords
+from oneclaw_scheduled_tasks.service import TaskRefusedError, TaskService
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
@@ -58,9 +56,8 @@ def _answering(
 @_answering("creation_failed")
 async def schedule_task(*, context: ToolContext, **given: Any) -> str:
     """Have an agent do something later, once or again and again."""
-    words = _words(given)
     async with TaskService.open(context.services) as service:
-        task = await service.new(await limited(words, context, service))
+        task = await service.new(await limited(given, context, service))
         await context.ask_permission(
             WRITE_PERMISSION,
             f"schedule the task '{task.name}' {task.schedule_text}: {task.prompt}",
@@ -100,9 +97,10 @@ async def run_scheduled_task(task_id: str, *, context: ToolContext) -> str:
 @_answering("update_failed")
 async def update_scheduled_task(task_id: str, *, context: ToolContext, **given: Any) -> str:
     """Change what is given of a task."""
-    words = _words(given)
+    if "enabled" in given:
+        given["is_enabled"] = given.pop("enabled")
     async with TaskService.open(context.services) as service:
-        before, after = await service.changed(task_id, words)
+        before, after = await service.changed(task_id, given)
         # As in schedule_task: what it says would be done with other tools.
         await check_change(before, after, context, service)
         changes = describe_changes(before, after)
@@ -127,18 +125,6 @@ async def delete_scheduled_task(task_id: str, *, context: ToolContext) -> str:
         )
         await service.delete(task.id)
     return f"Task '{task.name}' and the log of its runs are deleted."
-
-
-def _words(given: dict[str, Any]) -> TaskWords:
-    """Read the arguments of a tool; the manifest has checked their names and types."""
-    about_time = {each.name for each in fields(ScheduleWords)}
-    when = ScheduleWords(**{key: value for key, value in given.items() if key in about_time})
-    others = {key: value for key, value in given.items() if key not in about_time}
-    if "enabled" in others:
-        others["is_enabled"] = others.pop("enabled")
-    if others.get("tool_groups") is not None:
-        others["tool_groups"] = tuple(others["tool_groups"])
-    return TaskWords(when=when, **others)
 
 
 def describe_changes(before: Task, after: Task, *, is_whole: bool = False) -> list[str]:

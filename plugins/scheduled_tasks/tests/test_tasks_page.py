@@ -10,8 +10,7 @@ from urllib.parse import urlencode
 
 import pytest
 from oneclaw_scheduled_tasks.page import show_task, show_tasks
-from oneclaw_scheduled_tasks.schedules import ScheduleWords
-from oneclaw_scheduled_tasks.service import TaskService, TaskWords
+from oneclaw_scheduled_tasks.service import TaskService
 from oneclaw_scheduled_tasks.task import RunStatus
 from tasks_rig import end_run
 from web_site import send_form, web_site
@@ -20,7 +19,7 @@ from oneclaw_core import UsageError
 from oneclaw_core.plugins import WebRequest
 from oneclaw_core.types.permissions import PermissionUse
 
-DAILY = ScheduleWords(schedule_type="daily", hour=7)
+DAILY = {"schedule_type": "daily", "hour": 7}
 
 
 def test_pages_schedule_run_pause_and_delete_a_task(oneclaw_factory):
@@ -62,7 +61,7 @@ def test_a_run_is_stopped_granted_and_continued_at_the_page(oneclaw_factory):
             TaskService.open(claw.services) as service,
             await rig.browser() as person,
         ):
-            task = await service.new(TaskWords(name="Mail", prompt="Read it.", when=DAILY))
+            task = await service.new(dict(name="Mail", prompt="Read it.", **DAILY))
             await service.add(task)
             session = await claw.begin_session("of the run")
             use = PermissionUse("network.private", "10.0.0.7", "", "http_request", False, "default", session.id)
@@ -100,7 +99,7 @@ def test_a_result_is_told_at_the_page_until_it_is_seen_there_or_elsewhere(onecla
             TaskService.open(claw.services) as service,
             await rig.browser() as person,
         ):
-            task = await service.new(TaskWords(name="Mail", prompt="Read it.", when=DAILY))
+            task = await service.new(dict(name="Mail", prompt="Read it.", **DAILY))
             await service.add(task)
             run = await end_run(service, task, RunStatus.FAILED, error="no <network>")
             (notice,) = (await person.get("/api/notices")).json()["notices"]
