@@ -77,14 +77,14 @@ def start_worker(number: int, log: Path) -> subprocess.Popen[bytes]:
 async def make_tasks(url: str, server: str, count: int, begin: datetime, spread: float, *, repeats_calls: bool) -> None:
     async with OneClaw.open() as claw, await TaskDatabase.open(url) as database:
         service = TaskService(claw.services, database)
-        words = dict(
-            name="Ping",
-            prompt="x",
-            schedule_type="interval",
-            interval_minutes=60,
-            is_notified=False,
-            repeats_calls=repeats_calls,
-        )
+        words = {
+            "name": "Ping",
+            "prompt": "x",
+            "schedule_type": "interval",
+            "interval_minutes": 60,
+            "is_notified": False,
+            "repeats_calls": repeats_calls,
+        }
         pattern = await service.new(words)
         for number in range(count):
             due = begin + timedelta(seconds=random.uniform(0, spread))  # noqa: S311  # no secret

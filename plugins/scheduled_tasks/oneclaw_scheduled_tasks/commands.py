@@ -17,7 +17,7 @@ from oneclaw_scheduled_tasks.command_options import (
     refuse_no_schedule,
     task_options,
 )
-from oneclaw_scheduled_tasks.documents import run_document, task_document
+from oneclaw_scheduled_tasks.documents import describe_changes, run_document, task_document
 from oneclaw_scheduled_tasks.inbox import result_text
 from oneclaw_scheduled_tasks.schedules import SECRET
 from oneclaw_scheduled_tasks.task import duration_text
@@ -137,7 +137,7 @@ def list_command(as_json: bool) -> None:
                 task.name,
                 task.schedule_text,
                 "yes" if task.is_enabled else "no",
-                f"{task.local_text(last.scheduled_at)}, {last.status}" if last is not None else "never",
+                task.last_text(last),
                 task.local_text(task.next_at),
             )
             for task, last in found
@@ -243,8 +243,7 @@ def stop(run_id: str) -> None:
 
     It calls nothing more, and is not tried again; its task stays as it is. 'oneclaw tasks log' shows the ids.
     """
-    run = _with_service(lambda service: service.stop_run(run_id))
-    print_text(f"run {run.id} is stopped")
+    print_text(_with_service(lambda service: service.do("stop", run_id)))
 
 
 @tasks.command("continue")
@@ -395,7 +394,6 @@ def worker(
 
 
 def _change(task_id: str, given: dict[str, Any]) -> None:
-    from oneclaw_scheduled_tasks.tools import describe_changes
     from oneclaw_scheduled_tasks.triggers import setup_text
 
     async def run(service: TaskService) -> tuple[Any, list[str], str]:

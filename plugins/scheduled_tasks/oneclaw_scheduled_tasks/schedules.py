@@ -95,8 +95,9 @@ class Schedule:
         """Return what :func:`read_schedule` makes the schedule of."""
         return {each.name: value for each in fields(self) if (value := getattr(self, each.name)) is not None}
 
-    def changed(self, given: Mapping[str, Any]) -> Schedule:
+    def changed(self, words: Mapping[str, Any]) -> Schedule:
         """Make another schedule: what is not given stays as it is, if it fits."""
+        given = {key: value for key, value in words.items() if value is not None}
         before = self.given()
         if given.get("schedule_type") in (None, self.schedule_type):
             if "interval_minutes" in given or "interval_seconds" in given:

@@ -120,6 +120,20 @@ class TaskService:
         await self.store_change(*await self.changed(task_id, {"is_enabled": is_enabled}))
         return [] if is_enabled else await self.stop_task(task_id)
 
+    async def do(self, verb: str, wanted: str) -> str:
+        """Do something with a run (``stop``, ``continue``) or a task (``run``, ``pause``, ``resume``), and say so."""
+        if verb == "stop":
+            return f"run {(await self.stop_run(wanted)).id} is stopped"
+        if verb in ("continue", "run"):
+            run = await (self.continue_run(wanted) if verb == "continue" else self.run(wanted))
+            return f"run {run.id} waits for a worker"
+        if verb not in ("pause", "resume"):
+            raise UsageError("action: must be run, pause or resume for a task, stop or continue for a run")
+        task = await self.get(wanted)
+        stopped = await self.set_enabled(task.id, is_enabled=verb == "resume")
+        state = "enabled" if verb == "resume" else "paused"
+        return "\n".join([f"task {task.name} is {state}", *(f"run {each.id} is stopped" for each in stopped)])
+
     async def stop_run(self, run_id: str) -> Run:
         """Stop a run: it calls nothing more, and is not taken up again."""
         found = await self.find_run(run_id)

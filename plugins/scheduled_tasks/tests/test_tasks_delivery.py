@@ -1,7 +1,6 @@
 """Sending results where a task says."""
 
 import asyncio
-from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
@@ -53,7 +52,7 @@ def send(oneclaw_factory, notes, *channels, answer="done", is_notified=False, **
             words = dict(name="Mail", prompt="Read it.", **when, channels=channels, is_notified=is_notified)
             now = datetime.now(UTC)
             run = Run(id="r", task_id="t", scheduled_at=now, not_before=now, status=RunStatus.SUCCESS, answer=answer)
-            return await delivery.deliver(await service.new(replace(words, **given)), run, claw.services.channel)
+            return await delivery.deliver(await service.new(words | given), run, claw.services.channel)
 
     return asyncio.run(work())
 

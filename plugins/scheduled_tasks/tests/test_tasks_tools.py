@@ -43,12 +43,12 @@ def test_a_task_is_scheduled_listed_changed_run_and_deleted(talk, tasks):
 
     said = "daily at 09:00 (Europe/Berlin)"
     assert made.result.startswith(f"Task 'Water' (id {task_id}) is scheduled {said}. Next run: ")
-    assert f"- Water (id {task_id}): {said}; enabled; last run: Never; next run: " in listed.result
+    assert f"- Water (id {task_id}): {said}; enabled; last run: never; next run: " in listed.result
     assert "schedule: daily at 09:00 (Europe/Berlin) -> every Monday at 09:00 (Europe/Berlin)" in changed.result
     assert same.result == "Nothing to change: task 'Water' is as it was."
     assert paused.result.endswith("enabled: yes -> no. Next run: none.")
     assert ran.result.startswith("Task 'Water' runs as soon as a worker is free")
-    assert "disabled; last run: Never; next run: none" in after.result
+    assert "disabled; last run: never; next run: none" in after.result
     assert deleted.is_success
     assert empty.result == "There are no scheduled tasks."
     assert {permission for permission, _ in talk.asked} == {"tasks.write"}

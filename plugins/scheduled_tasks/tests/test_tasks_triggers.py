@@ -5,8 +5,7 @@ from __future__ import annotations
 import asyncio
 import re
 import time
-from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from itertools import count
 
 import pytest
@@ -48,10 +47,10 @@ def test_the_end_of_another_task_is_reported_by_its_status(run):
                 await service.add(task)
             async with Following(claw, "task_ended", task="First", status="failed") as fired:
                 await until_stored(claw, "trigger task", "scheduled_tasks")
-                now = round(datetime.now(UTC).timestamp() * 1000) + 1000
-                await end_run(service, made[0], RunStatus.SUCCESS, ended_at=now, answer="well")
-                await end_run(service, made[1], RunStatus.FAILED, ended_at=now, error="not this one")
-                await end_run(service, made[0], RunStatus.FAILED, ended_at=now, error="no net")
+                ended = datetime.now(UTC) + timedelta(seconds=1)
+                await end_run(service, made[0], RunStatus.SUCCESS, ended_at=ended, answer="well")
+                await end_run(service, made[1], RunStatus.FAILED, ended_at=ended, error="not this one")
+                await end_run(service, made[0], RunStatus.FAILED, ended_at=ended, error="no net")
                 text = await fired.next()
             return text, {text for text, _ in fired.events}
 
@@ -151,7 +150,7 @@ def test_a_trigger_answers_the_requests_to_the_address_of_its_task(run):
             other = await service.new(dict(name="x", prompt="x", **daily))
             await service.add(other)
             words, setup = await service.set_up(dict(name="Door", prompt="Look", **on("opened")))
-            task = await service.new(replace(words, **replace(words.when, per_day=2)))
+            task = await service.new({**words, "per_day": 2})
             refused = [await post(other.id), await post(task.id)]
             await service.add(task)
             taken = [await post(task.id, number="7"), await post(task.id, number="7")]
