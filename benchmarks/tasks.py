@@ -28,8 +28,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 from oneclaw_scheduled_tasks.database import TaskDatabase, tasks_database_url
-from oneclaw_scheduled_tasks.schedules import ScheduleWords
-from oneclaw_scheduled_tasks.service import TaskService, TaskWords
+from oneclaw_scheduled_tasks.service import TaskService
 from oneclaw_scheduled_tasks.task import Run, RunStatus
 
 from oneclaw_core import OneClaw
@@ -78,13 +77,14 @@ def start_worker(number: int, log: Path) -> subprocess.Popen[bytes]:
 async def make_tasks(url: str, server: str, count: int, begin: datetime, spread: float, *, repeats_calls: bool) -> None:
     async with OneClaw.open() as claw, await TaskDatabase.open(url) as database:
         service = TaskService(claw.services, database)
-        words = TaskWords(
-            name="Ping",
-            prompt="x",
-            when=ScheduleWords(schedule_type="interval", interval_minutes=60),
-            is_notified=False,
-            repeats_calls=repeats_calls,
-        )
+        words = {
+            "name": "Ping",
+            "prompt": "x",
+            "schedule_type": "interval",
+            "interval_minutes": 60,
+            "is_notified": False,
+            "repeats_calls": repeats_calls,
+        }
         pattern = await service.new(words)
         for number in range(count):
             due = begin + timedelta(seconds=random.uniform(0, spread))  # noqa: S311  # no secret
@@ -100,15 +100,12 @@ async def make_tasks(url: str, server: str, count: int, begin: datetime, spread:
 
 
 def read_runs(url: str) -> list[Run]:
-    from oneclaw_scheduled_tasks.rows import run_from_row
     from oneclaw_scheduled_tasks.tables import runs
     from sqlalchemy import select
 
     database = TaskDatabase.open_here(url)
     try:
-        return database.run_here(
-            lambda connection: [run_from_row(row) for row in connection.execute(select(runs)).mappings()]
-        )
+        return database.run_here(lambda connection: [Run(**row) for row in connection.execute(select(runs)).mappings()])
     finally:
         database.close()
 

@@ -51,6 +51,12 @@ EARLIER_KEYS = {
 }
 """Keys that settings had when another plugin had them; values under these count until others are set."""
 
+
+def keys_now(earlier: str) -> str | None:
+    """Name the settings that had a key earlier, ``None`` if there are none."""
+    return " and ".join(key for key, before in EARLIER_KEYS.items() if before == earlier) or None
+
+
 PROVIDER_PLUGINS = {
     "offline": "offline",
     "openai": "openai",

@@ -17,7 +17,7 @@ from oneclaw_core.config.keys import MAX_KEY_CHARACTERS, KeySource, KeyStore, ch
 from oneclaw_core.config.provider_options import place_of
 from oneclaw_core.config.providers import Providers
 from oneclaw_core.config.setting_fields import secret_key, variable_of
-from oneclaw_core.distributions import OUR_DISTRIBUTIONS, PROVIDER_PLUGINS, plugin_of, why_missing
+from oneclaw_core.distributions import OUR_DISTRIBUTIONS, PROVIDER_PLUGINS, keys_now, plugin_of, why_missing
 from oneclaw_core.errors import NotFoundError, UsageError
 from oneclaw_core.plugins.contract.secrets import MAX_SECRET_CHARACTERS
 from oneclaw_core.plugins.registration.settings import registered_settings
@@ -56,6 +56,8 @@ def find_secret(key: str, catalog: HomeCatalog) -> PluginSecret | None:
         NotFoundError: the plugin has no setting of that name; with the names that can be set.
         UsageError: the plugin has a setting of that name that is no secret.
     """
+    if renamed := keys_now(key):
+        raise NotFoundError(f"the secret {key} is named {renamed} now")
     plugin = max((each.name for each in catalog.plugins if key.startswith(f"{each.name}.")), key=len, default=None)
     if plugin is None:
         return None

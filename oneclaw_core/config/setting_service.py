@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from oneclaw_core.config.setting_fields import secret_key
 from oneclaw_core.config.settings import check_value, faults_of, given_values, missing
-from oneclaw_core.distributions import how_to_install, plugin_of, unknown_name
+from oneclaw_core.distributions import how_to_install, keys_now, plugin_of, unknown_name
 from oneclaw_core.errors import NotFoundError, UsageError
 from oneclaw_core.threads import run_in_thread
 
@@ -229,6 +229,8 @@ class SettingService:
         models = (CORE_SETTINGS, *self._models_of_plugins())
         known = {field.key: (field, settings) for settings in models for field in settings.fields}
         if key not in known:
+            if renamed := keys_now(key):
+                raise NotFoundError(f"the setting {key} is named {renamed} now")
             plugin = plugin_of(key)
             if plugin is not None and plugin not in self._installed:
                 raise NotFoundError(

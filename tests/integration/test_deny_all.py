@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 
 import pytest
 from oneclaw_scheduled_tasks.attempt import attempt
-from oneclaw_scheduled_tasks.schedules import Daily
+from oneclaw_scheduled_tasks.schedules import read_schedule
 from oneclaw_scheduled_tasks.task import Run, Task
 
 from oneclaw_core import Deny, ToolContext, hookimpl, tool
@@ -151,7 +151,7 @@ def test_a_call_of_a_scheduled_task_is_denied(oneclaw_factory, traces):
         id="0123456789ab",
         name="Trace",
         prompt="Leave a trace.",
-        schedule=Daily(9, 0),
+        schedule=read_schedule({"schedule_type": "daily", "hour": 9}),
         time_zone="UTC",
         created_at=NOW,
         anchor=NOW,

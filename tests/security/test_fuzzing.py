@@ -38,7 +38,7 @@ from oneclaw_openai.responses_answer import ResponsesAnswer
 from oneclaw_pdf.errors import PdfProblem
 from oneclaw_pdf.page_lists import format_page_list, parse_page_list
 from oneclaw_scheduled_tasks.occurrences import Occurrences
-from oneclaw_scheduled_tasks.schedules import ScheduleWords, check_cron, read_schedule
+from oneclaw_scheduled_tasks.schedules import check_cron, read_schedule
 from oneclaw_skills.format import parse_document
 from responses_stream import call, message
 from responses_stream import stream as responses_stream
@@ -336,7 +336,7 @@ def test_any_cron_expression_is_one_or_refused_and_its_times_are_found(text):
     except OneClawError:
         return
     assert len(expression.split()) == 5
-    schedule = read_schedule(ScheduleWords(schedule_type="cron", cron=text))
+    schedule = read_schedule({"schedule_type": "cron", "cron": text})
     start = datetime(2026, 11, 21, tzinfo=UTC)
     found = Occurrences(schedule, ZoneInfo("Europe/Berlin"), start).next_after(start)
     assert found is None or found > start
@@ -345,7 +345,7 @@ def test_any_cron_expression_is_one_or_refused_and_its_times_are_found(text):
 @tried(80)
 @given(
     st.builds(
-        ScheduleWords,
+        dict,
         schedule_type=st.sampled_from(["one_time", "daily", "weekly", "cron", "interval", "", "x"]) | st.none(),
         hour=st.none() | st.integers(),
         minute=st.none() | st.integers(),

@@ -11,6 +11,7 @@ import pytest
 
 from oneclaw_core import UsageError
 from oneclaw_core.channels import UndeliverableError
+from oneclaw_core.cli.main import main
 from oneclaw_core.config.keys import secret_store
 from oneclaw_core.plugins import OutMessage
 
@@ -110,6 +111,22 @@ def test_a_password_counts_that_the_plugin_of_tasks_had(oneclaw_factory):
             return before, await context.secrets.get("mail_password")
 
     assert asyncio.run(work()) == ("of then", "of now")
+
+
+@pytest.mark.parametrize(
+    ("command", "said"),
+    [
+        (["config", "set", "scheduled_tasks.mail_server", "x"], "is named notify.mail_server now"),
+        (["keys", "set", "scheduled_tasks.mail_password"], "is named notify.mail_password and triggers"),
+        (["config", "get", "scheduled_tasks.mail_user"], "is named notify.mail_user and triggers.mail_user now"),
+    ],
+)
+def test_the_name_that_a_setting_has_now_is_said(tmp_path, monkeypatch, capsys, command, said):
+    monkeypatch.setenv("ONECLAW_HOME", str(tmp_path / "home"))
+
+    assert main(command) == 2
+
+    assert said in capsys.readouterr().err
 
 
 def test_what_cannot_be_mailed_is_said(oneclaw_factory, mail_server):

@@ -58,7 +58,7 @@ def occurrences_between(task: Task, first: datetime, last: datetime) -> list[dat
 def not_done(connection: Connection, task: Task, moments: Sequence[datetime]) -> list[datetime]:
     """Return those of some occurrences that have no run, or one that was missed or skipped."""
     ids = [run_id(task.id, at) for at in moments]
-    passed_over = (str(RunStatus.MISSED), str(RunStatus.SKIPPED))
+    passed_over = (RunStatus.MISSED, RunStatus.SKIPPED)
     query = select(runs.c.id).where(runs.c.id.in_(ids), runs.c.status.not_in(passed_over))
     done = set(connection.execute(query).scalars())
     return [at for at in moments if run_id(task.id, at) not in done]

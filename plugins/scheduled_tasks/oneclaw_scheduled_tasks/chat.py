@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from oneclaw_core import UsageError
-from oneclaw_core.tools import grant_in_words
-from oneclaw_scheduled_tasks.inbox import IN_A_CHAT, result_text
+from oneclaw_scheduled_tasks.inbox import IN_A_CHAT, lacked_in_words, result_text
 from oneclaw_scheduled_tasks.service import TaskService, find_task
 
 if TYPE_CHECKING:
@@ -24,7 +22,7 @@ async def inbox_command(context: ChatCommandContext, rest: str) -> str:
         if verb == "grant" and run_id:
             return await _grant(context, service, run_id)
         if verb == "continue" and run_id:
-            return f"run {(await service.continue_run(run_id)).id} waits for a worker"
+            return await service.do(verb, run_id)
     raise UsageError("/inbox shows new results; /inbox grant RUN and /inbox continue RUN have a run go on")
 
 
@@ -33,7 +31,7 @@ async def _grant(context: ChatCommandContext, service: TaskService, run_id: str)
     lacked = await service.lacked(run)
     if lacked:
         task = await service.get(run.task_id)
-        what = "\n".join(f"- {grant_in_words(replace(each, task=None))}" for each in lacked)
+        what = "\n".join(f"- {each}" for each in lacked_in_words(lacked))
         question = f"Grant this to the scheduled task '{task.name}' alone, and have its run go on?\n{what}"
         if not await context.confirm(question):
             return "nothing was granted"
@@ -46,16 +44,11 @@ async def tasks_command(context: ChatCommandContext, rest: str) -> str:
     async with TaskService.open(context.services) as service:
         if not rest:
             return await _listed(service)
-        if verb == "stop" and wanted:
-            return f"run {(await service.stop_run(wanted)).id} is stopped"
-        if verb not in ("run", "pause", "resume") or not wanted:
+        if verb not in ("stop", "run", "pause", "resume") or not wanted:
             raise UsageError("/tasks lists the tasks; there are /tasks run, pause and resume TASK, and /tasks stop RUN")
-        task = await service.get(await find_task(context.services, wanted) or wanted)
-        if verb == "run":
-            return f"run {(await service.run(task.id)).id} waits for a worker"
-        stopped = await service.set_enabled(task.id, is_enabled=verb == "resume")
-        lines = [f"task {task.name} is {'enabled' if verb == 'resume' else 'paused'}"]
-        return "\n".join([*lines, *(f"run {each.id} is stopped" for each in stopped)])
+        if verb != "stop":
+            wanted = await find_task(context.services, wanted) or wanted
+        return await service.do(verb, wanted)
 
 
 async def _listed(service: TaskService) -> str:
@@ -64,5 +57,5 @@ async def _listed(service: TaskService) -> str:
         state = "" if task.is_enabled else ", paused"
         lines.append(f"{task.name} ({task.id}): {task.schedule_text}{state}; next run: {task.local_text(task.next_at)}")
         if last is not None:
-            lines.append(f"  last run: {task.local_text(last.scheduled_at)}, {last.status}, {last.id}")
+            lines.append(f"  last run: {task.last_text(last)}, {last.id}")
     return "\n".join(lines) or "there are no scheduled tasks; make one with: oneclaw tasks add"

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
 from oneclaw_core import UsageError
-from oneclaw_scheduled_tasks.schedules import ScheduleWords
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-
-    from oneclaw_scheduled_tasks.service import TaskWords
 
 Decorated = TypeVar("Decorated", bound="Callable[..., Any]")
 
@@ -21,7 +17,7 @@ MISSED = ("run_once", "skip", "all")
 OVERLAP = ("skip", "queue", "allow", "cancel_previous")
 
 
-# The option, the field of TaskWords or None for the option's name, its metavar or choices, its type, its help.
+# The option, the field of the task or None for the option's name, its metavar or choices, its type, its help.
 _SCHEDULE = (
     ("--at", None, "HH:MM", str, "The time of day, for one_time, daily and weekly."),
     ("--date", None, "YYYY-MM-DD", str, "Once, on this day."),
@@ -84,40 +80,39 @@ def task_options(command: Decorated) -> Decorated:
     return command
 
 
-def read_words(options: dict[str, Any], *, name: str | None, prompt: str | None) -> TaskWords:
-    """Make of the options of :func:`task_options` what they say of a task."""
-    from oneclaw_scheduled_tasks.service import TaskWords
-
-    given = {each.name: options[each.name] for each in fields(TaskWords) if each.name in options}
-    for several in ("tool_groups", "channels"):
-        given[several] = given[several] or None
-    return TaskWords(**given, name=name, prompt=prompt, when=_when(options))
+def read_options(options: dict[str, Any]) -> dict[str, Any]:
+    """Make of the options of :func:`task_options` what they give of a task."""
+    about_time = {"at", "date", "day", "cron", "every", "trigger", "parameters", "per_day"}
+    given = {key: value for key, value in options.items() if key not in about_time}
+    several = {key: given[key] or None for key in ("tool_groups", "channels")}
+    return {**given, **several, **_when(options)}
 
 
-def _when(options: dict[str, Any]) -> Any:
+def _when(options: dict[str, Any]) -> dict[str, Any]:
     at, per_day = options["at"], options["per_day"]
     parameters = tuple(_parameter(each) for each in options["parameters"]) or None
     names = {"date": "--date", "day": "--day", "cron": "--cron", "every": "--every", "trigger": "--on"}
-    given = {key: options[key] for key in names if options[key] is not None}
+    given = [key for key in names if options[key] is not None]
     if len(given) > 1:
         raise UsageError(f"{' and '.join(names[key] for key in given)} do not go together: give one of them")
-    kind = next(iter(given), None)
+    kind = given[0] if given else None
     if at is not None and kind in ("cron", "every", "trigger"):
         raise UsageError(f"--at and {names[kind]} do not go together: give one of them")
-    if kind == "trigger" or (kind is None and at is None):
-        schedule_type = None if kind is None else "trigger"
-        return ScheduleWords(schedule_type=schedule_type, parameters=parameters, per_day=per_day, **given)
+    if kind == "trigger":
+        return {"schedule_type": kind, "trigger": options["trigger"], "parameters": parameters, "per_day": per_day}
+    if kind is None and at is None:
+        return {"parameters": parameters, "per_day": per_day}
     if parameters is not None or per_day is not None:
         raise UsageError("--with and --per-day go with --on alone")
     if kind == "every":
-        return _interval(given["every"])
+        return {"schedule_type": "interval", **_interval(options["every"])}
     if kind == "cron":
-        return ScheduleWords(schedule_type="cron", cron=given["cron"])
-    hour, minute = _time_of_day(at) if at is not None else (None, None)
+        return {"schedule_type": kind, "cron": options["cron"]}
+    when: dict[str, Any] = dict(zip(("hour", "minute"), _time_of_day(at), strict=True)) if at is not None else {}
     types = {"date": "one_time", "day": "weekly"}
-    return ScheduleWords(
-        schedule_type=types.get(kind or ""), hour=hour, minute=minute, date=options["date"], day_of_week=options["day"]
-    )
+    if kind is not None:
+        when |= {"schedule_type": types[kind], "date": options["date"], "day_of_week": options["day"]}
+    return when
 
 
 def _parameter(text: str) -> tuple[str, str]:
@@ -127,13 +122,11 @@ def _parameter(text: str) -> tuple[str, str]:
     return name.strip(), value.strip()
 
 
-def _interval(text: str) -> Any:
+def _interval(text: str) -> dict[str, int]:
     number = text.strip().removesuffix("s")
     if not (number.isascii() and number.isdigit() and len(number) <= 9):
         raise UsageError(f"--every must be a number of minutes, or of seconds as in 90s, not {text[:50]!r}")
-    if text.strip() != number:
-        return ScheduleWords(schedule_type="interval", interval_seconds=int(number))
-    return ScheduleWords(schedule_type="interval", interval_minutes=int(number))
+    return {"interval_minutes" if text.strip() == number else "interval_seconds": int(number)}
 
 
 def refuse_no_schedule(options: dict[str, Any]) -> None:

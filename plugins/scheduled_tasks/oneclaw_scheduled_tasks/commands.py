@@ -6,7 +6,6 @@ What opens the database or a home is imported when it is needed: it takes long.
 from __future__ import annotations
 
 import sys
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
@@ -14,11 +13,11 @@ import click
 from oneclaw_core import NotFoundError, OneClawError, UsageError, find_home
 from oneclaw_core.cli import is_terminal, json_option, print_json, print_table, print_text, run_async
 from oneclaw_scheduled_tasks.command_options import (
-    read_words,
+    read_options,
     refuse_no_schedule,
     task_options,
 )
-from oneclaw_scheduled_tasks.documents import run_document, task_document
+from oneclaw_scheduled_tasks.documents import describe_changes, run_document, task_document
 from oneclaw_scheduled_tasks.inbox import result_text
 from oneclaw_scheduled_tasks.schedules import SECRET
 from oneclaw_scheduled_tasks.task import duration_text
@@ -26,7 +25,7 @@ from oneclaw_scheduled_tasks.task import duration_text
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
-    from oneclaw_scheduled_tasks.service import TaskService, TaskWords
+    from oneclaw_scheduled_tasks.service import TaskService
 
 Value = TypeVar("Value")
 Decorated = TypeVar("Decorated", bound="Callable[..., Any]")
@@ -65,12 +64,12 @@ def add(name: str, prompt: str, as_json: bool, **options: Any) -> None:
     from oneclaw_scheduled_tasks.triggers import setup_text
 
     refuse_no_schedule(options)
-    words = read_words(options, name=name, prompt=prompt)
-    if words.when.schedule_type is None and words.when.hour is not None:
-        words = replace(words, when=replace(words.when, schedule_type="daily"))
+    given = {"name": name, "prompt": prompt, **read_options(options)}
+    if given.get("schedule_type") is None and given.get("hour") is not None:
+        given["schedule_type"] = "daily"
 
     async def run(service: TaskService) -> Any:
-        complete, setup = await service.set_up(words)
+        complete, setup = await service.set_up(given)
         task = await service.new(complete)
         await service.add(task)
         return task, setup, setup_text(service.services, task, setup)
@@ -138,7 +137,7 @@ def list_command(as_json: bool) -> None:
                 task.name,
                 task.schedule_text,
                 "yes" if task.is_enabled else "no",
-                f"{task.local_text(last.scheduled_at)}, {last.status}" if last is not None else "never",
+                task.last_text(last),
                 task.local_text(task.next_at),
             )
             for task, last in found
@@ -166,7 +165,7 @@ def show(task_id: str, as_json: bool) -> None:
 @task_options
 def edit(task_id: str, name: str | None, prompt: str | None, **options: Any) -> None:
     """Change what the options give of the task TASK_ID."""
-    _change(task_id, read_words(options, name=name, prompt=prompt))
+    _change(task_id, {"name": name, "prompt": prompt, **read_options(options)})
 
 
 @tasks.command("pause")
@@ -176,9 +175,7 @@ def pause(task_id: str) -> None:
 
     A run under way is stopped.
     """
-    from oneclaw_scheduled_tasks.service import TaskWords
-
-    _change(task_id, TaskWords(is_enabled=False))
+    _change(task_id, {"is_enabled": False})
     for run in _with_service(lambda service: service.stop_task(task_id)):
         print_text(f"run {run.id} is stopped")
 
@@ -190,9 +187,7 @@ def resume(task_id: str) -> None:
 
     What it missed meanwhile is not made up for.
     """
-    from oneclaw_scheduled_tasks.service import TaskWords
-
-    _change(task_id, TaskWords(is_enabled=True))
+    _change(task_id, {"is_enabled": True})
 
 
 @tasks.command("run")
@@ -248,8 +243,7 @@ def stop(run_id: str) -> None:
 
     It calls nothing more, and is not tried again; its task stays as it is. 'oneclaw tasks log' shows the ids.
     """
-    run = _with_service(lambda service: service.stop_run(run_id))
-    print_text(f"run {run.id} is stopped")
+    print_text(_with_service(lambda service: service.do("stop", run_id)))
 
 
 @tasks.command("continue")
@@ -399,17 +393,16 @@ def worker(
     worker_command.run_worker(concurrency, grace_seconds, dead_seconds, is_bound=with_parent, as_json=as_json)
 
 
-def _change(task_id: str, words: TaskWords) -> None:
-    from oneclaw_scheduled_tasks.tools import describe_changes
+def _change(task_id: str, given: dict[str, Any]) -> None:
     from oneclaw_scheduled_tasks.triggers import setup_text
 
     async def run(service: TaskService) -> tuple[Any, list[str], str]:
-        complete, setup = await service.set_up(words)
+        complete, setup = await service.set_up(given)
         before, after = await service.changed(task_id, complete)
         changes = describe_changes(before, after)
         if changes:
             await service.store_change(before, after)
-        return after, changes, setup_text(service.services, after, setup) if words.when.trigger else ""
+        return after, changes, setup_text(service.services, after, setup) if given.get("trigger") else ""
 
     after, changes, text = _with_service(run)
     if changes:

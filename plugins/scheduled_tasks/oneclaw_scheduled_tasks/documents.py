@@ -1,4 +1,4 @@
-"""Tasks, runs and workers as JSON, for listings."""
+"""Tasks, runs and workers as JSON, for listings, and what changes about a task in words."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from dataclasses import fields
 from datetime import date
 from typing import TYPE_CHECKING, Any
 
-from oneclaw_scheduled_tasks.schedules import schedule_to_json
+from oneclaw_scheduled_tasks.task import Task
 
 if TYPE_CHECKING:
-    from oneclaw_scheduled_tasks.task import Run, Task, WorkerState
+    from oneclaw_scheduled_tasks.task import Run, WorkerState
 
 _NAMES = {"is_enabled": "enabled", "is_notified": "notify", "is_manual": "manual", "repeats_calls": "repeat_calls"}
 _NOT_SHOWN = {
@@ -18,11 +18,15 @@ _NOT_SHOWN = {
     "beats", "is_stopping",
 }  # fmt: skip
 
+# Of its schedule is said what they say, too.
+_NOT_CHANGED = {"id", "created_at", "anchor", "next_at", "planned_at", "time_zone", "end_date"}
+_SHOWN_CHARACTERS = 300
+
 
 def task_document(task: Task, last: Run | None = None) -> dict[str, Any]:
     """Write a task as JSON, with its last run if that is given."""
     document = _document(task)
-    document |= {"schedule": schedule_to_json(task.schedule), "schedule_text": task.schedule_text}
+    document |= {"schedule": task.schedule.given(), "schedule_text": task.schedule_text}
     return document if last is None else {**document, "last_run": run_document(last)}
 
 
@@ -42,6 +46,30 @@ def worker_document(worker: WorkerState, *, is_alive: bool) -> dict[str, Any]:
     """Write a worker as JSON."""
     status = "stopping" if worker.is_stopping and is_alive else "alive" if is_alive else "silent"
     return {**_document(worker), "status": status}
+
+
+def describe_changes(before: Task, after: Task, *, is_whole: bool = False) -> list[str]:
+    """Say what differs between two states of a task, each part as ``what: before -> after``."""
+    changes = []
+    for field in fields(Task):
+        old, new = (_in_words(task, field.name) for task in (before, after))
+        if field.name not in _NOT_CHANGED and old != new:
+            changes.append(f"{_NAMES.get(field.name, field.name)}: {_short(old)} -> {new if is_whole else _short(new)}")
+    return changes
+
+
+def _in_words(task: Task, name: str) -> str:
+    value = task.schedule_text if name == "schedule" else getattr(task, name)
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, tuple):
+        return ", ".join(value) or "none"
+    return str(value or ("all" if name == "tool_groups" else "none"))
+
+
+def _short(text: str) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= _SHOWN_CHARACTERS else line[: _SHOWN_CHARACTERS - 3] + "..."
 
 
 def _document(noun: Any) -> dict[str, Any]:

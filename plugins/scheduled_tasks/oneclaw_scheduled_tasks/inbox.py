@@ -5,16 +5,20 @@ from __future__ import annotations
 import asyncio
 import sqlite3
 from contextlib import closing
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from oneclaw_core.plugins import ChatNotice
+from oneclaw_core.tools import grant_in_words
 from oneclaw_scheduled_tasks.database import TaskDatabase, sqlite_path, tasks_database_url
 from oneclaw_scheduled_tasks.task import WITH_RESULT, RunStatus
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from pathlib import Path
 
     from oneclaw_core.plugins import HomeServices
+    from oneclaw_core.tools import Grant
     from oneclaw_scheduled_tasks.task import Run
 
 ON_THE_COMMAND_LINE = "oneclaw tasks continue {run} --grant"
@@ -51,6 +55,11 @@ def _count_in_file(path: Path) -> dict[str, int]:
             return {status: count for status, count in connection.execute(query) if status in WITH_RESULT}
         except sqlite3.OperationalError:  # a database of an earlier version is brought up to date by a worker
             return {}
+
+
+def lacked_in_words(grants: Iterable[Grant]) -> list[str]:
+    """Say what a run lacked, without its task, which the reader knows."""
+    return [grant_in_words(replace(each, task=None)) for each in grants]
 
 
 def result_text(run: Run, name: str, command: str = ON_THE_COMMAND_LINE) -> str:

@@ -3,22 +3,23 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from oneclaw_core import UsageError
 from oneclaw_scheduled_tasks.task import USUAL_SECONDS, RunStatus
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
     from oneclaw_core import ToolContext, ToolSelection
-    from oneclaw_scheduled_tasks.service import TaskService, TaskWords
+    from oneclaw_scheduled_tasks.service import TaskService
     from oneclaw_scheduled_tasks.task import Task
 
 # As in attempt: scheduled-TASK-TIME, or scheduled-TASK-manual-NUMBER or scheduled-TASK-event-NUMBER.
 _SESSION_OF_A_RUN = re.compile(r"scheduled-([0-9a-f]{12}-(?:(?:manual|event)-[0-9a-f]{12}|[0-9]{8}T[0-9]{6}Z))")
 
 
-async def limited(words: TaskWords, context: ToolContext, service: TaskService) -> TaskWords:
+async def limited(given: Mapping[str, Any], context: ToolContext, service: TaskService) -> Mapping[str, Any]:
     """Keep a new task to the tools and limits of the turn that schedules it.
 
     Raises:
@@ -27,21 +28,21 @@ async def limited(words: TaskWords, context: ToolContext, service: TaskService) 
     """
     run = await _own_task(context, service)
     if run is not None:
-        words = replace(words, max_seconds=min(run.max_seconds, USUAL_SECONDS), max_cost=run.max_cost)
+        given = {**given, "max_seconds": min(run.max_seconds, USUAL_SECONDS), "max_cost": run.max_cost}
     if context.selection.is_everything:
-        return words
-    if words.agent is not None and words.agent.strip() != context.agent_name:
+        return given
+    if given.get("agent") is not None and given["agent"].strip() != context.agent_name:
         # Through a task for somebody else it would have more tools than its own.
         raise UsageError(f"agent must be {context.agent_name!r} or left out: this agent has a choice of tools only")
-    words = replace(words, agent=context.agent_name)
+    given = {**given, "agent": context.agent_name}
     own = await _own_selection(context)
     if own == context.selection:
-        return words
+        return given
     groups = _whole_groups(own, context)
-    if words.tool_groups is None:
-        words = replace(words, tool_groups=groups)
-    _check_groups(words.tool_groups, groups, own, context)
-    return words
+    if given.get("tool_groups") is None:
+        given = {**given, "tool_groups": groups}
+    _check_groups(given["tool_groups"], groups, own, context)
+    return given
 
 
 async def check_change(before: Task, after: Task, context: ToolContext, service: TaskService) -> None:
@@ -98,7 +99,7 @@ def _whole_groups(own: ToolSelection, context: ToolContext) -> tuple[str, ...]:
 
 
 def _check_groups(
-    wanted: tuple[str, ...] | None, groups: tuple[str, ...], own: ToolSelection, context: ToolContext
+    wanted: Sequence[str] | None, groups: tuple[str, ...], own: ToolSelection, context: ToolContext
 ) -> None:
     """Refuse a task that would have tools that the turn has not."""
     more = ["*"] if wanted is None else [name for name in wanted if name.strip() not in groups]

@@ -10,20 +10,26 @@ such a time, so twice where it comes twice, and not in a gap.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
+from enum import StrEnum
 from typing import TYPE_CHECKING
-
-from oneclaw_scheduled_tasks.schedules import Cron, Daily, Interval, OneTime, Schedule, Weekly
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from zoneinfo import ZoneInfo
+
+    from oneclaw_scheduled_tasks.schedules import Schedule
 
 # Datetimes near the ends of the calendar cannot be converted between zones.
 FIRST_DAY = date(1970, 1, 2)
 LAST_DAY = date(9990, 12, 31)
 _DAY = timedelta(days=1)
 _SECOND = timedelta(seconds=1)
+# An occurrence counts as on time for as long as workers may need to notice it.
+ON_TIME = timedelta(minutes=1)
+# How many late occurrences are looked at one by one; the ones before them are not run under any policy.
+MOST_DUE = 100
 
 
 class Occurrences:
@@ -66,12 +72,12 @@ class Occurrences:
         return day <= (self._last_day or LAST_DAY)
 
     def _next(self, moment: datetime) -> datetime | None:
-        if isinstance(self._schedule, Interval):
-            step = self._schedule.step
+        step = self._schedule.step
+        if step is not None:
             count = max(0, (moment - self._anchor) // step) + 1
             return self._anchor + count * step
         wall = self._wall(moment)
-        if self._follows_clock:
+        if self._schedule.follows_clock:
             # In the first of two equal hours, earlier wall times lie ahead, too.
             earliest = wall - max(timedelta(), self._both_instants(wall)[-1] - moment)
             walls = self._walls(earliest, is_forward=True)
@@ -84,15 +90,15 @@ class Occurrences:
         return None
 
     def _backwards(self, moment: datetime) -> Iterator[datetime]:
-        if isinstance(self._schedule, Interval):
-            step = self._schedule.step
+        step = self._schedule.step
+        if step is not None:
             for count in range((moment - self._anchor) // step, 0, -1):
                 yield self._anchor + count * step
             return
         wall = self._wall(moment)
         # In the second of two equal hours, later wall times lie before the moment, too.
         latest = wall + max(timedelta(), moment - self.instant(wall))
-        if self._follows_clock:
+        if self._schedule.follows_clock:
             walls = self._walls(latest, is_forward=False)
             yield from (each for each in self._as_shown(walls, is_forward=False) if each <= moment)
             return
@@ -100,10 +106,6 @@ class Occurrences:
             instant = self.instant(each)
             if instant <= moment:
                 yield instant
-
-    @property
-    def _follows_clock(self) -> bool:
-        return isinstance(self._schedule, Cron) and self._schedule.follows_clock
 
     def _both_instants(self, wall: datetime) -> tuple[datetime, ...]:
         """The instants at which the clock shows a time, none in a gap, two where it is put back."""
@@ -153,18 +155,12 @@ class Occurrences:
 
     def _walls(self, wall: datetime, *, is_forward: bool) -> Iterator[datetime]:
         """Give the wall-clock times from one on, or back from one, that one included."""
-        match self._schedule:
-            case OneTime(day, hour, minute):
-                return iter([datetime.combine(day, time(hour, minute))] if FIRST_DAY <= day <= LAST_DAY else [])
-            case Daily(hour, minute):
-                expression = f"{minute} {hour} * * *"
-            case Weekly(weekday, hour, minute):
-                expression = f"{minute} {hour} * * {(weekday + 1) % 7}"
-            case Cron(expression):
-                pass
-            case _:
-                return iter(())
-        return _cron_walls(expression, wall, is_forward=is_forward)
+        if self._schedule.date is not None:
+            day = date.fromisoformat(self._schedule.date)
+            at = time(self._schedule.hour or 0, self._schedule.minute or 0)
+            return iter([datetime.combine(day, at)] if FIRST_DAY <= day <= LAST_DAY else [])
+        expression = self._schedule.expression
+        return _cron_walls(expression, wall, is_forward=is_forward) if expression is not None else iter(())
 
 
 def _cron_walls(expression: str, wall: datetime, *, is_forward: bool) -> Iterator[datetime]:
@@ -185,3 +181,34 @@ def _cron_walls(expression: str, wall: datetime, *, is_forward: bool) -> Iterato
         if not FIRST_DAY <= found.date() <= LAST_DAY:
             return
         yield found.replace(tzinfo=None)
+
+
+class MissedPolicy(StrEnum):
+    """The policy for occurrences that no worker ran in time."""
+
+    RUN_ONCE = "run_once"
+    SKIP = "skip"
+    ALL = "all"
+
+
+@dataclass(frozen=True, slots=True)
+class Due:
+    """The occurrences that have come due."""
+
+    run: tuple[datetime, ...] = ()
+    missed: tuple[datetime, ...] = ()
+
+
+def due(occurrences: Occurrences, first: datetime, now: datetime, policy: MissedPolicy, catch_up: timedelta) -> Due:
+    """Decide what is run.
+
+    ``first`` is the earliest occurrence that has not been dealt with.
+    """
+    waiting = occurrences.latest_until(now, MOST_DUE, first)
+    if not waiting:
+        return Due()
+    allowed = ON_TIME if policy is MissedPolicy.SKIP else max(catch_up, ON_TIME)
+    to_run = [each for each in waiting if now - each <= allowed]
+    if policy is not MissedPolicy.ALL:
+        to_run = to_run[-1:]
+    return Due(run=tuple(to_run), missed=tuple(each for each in waiting if each not in to_run))

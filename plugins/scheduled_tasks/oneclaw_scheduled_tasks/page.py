@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from oneclaw_core import UsageError
 from oneclaw_core.plugins import WebForm, WebLink, WebPage, WebResponse, WebTable, WebText
-from oneclaw_core.tools import grant_in_words
-from oneclaw_scheduled_tasks.schedules import ScheduleWords
-from oneclaw_scheduled_tasks.service import TaskService, TaskWords
+from oneclaw_scheduled_tasks.inbox import lacked_in_words
+from oneclaw_scheduled_tasks.service import TaskService
 from oneclaw_scheduled_tasks.task import RunStatus, duration_text
 
 if TYPE_CHECKING:
@@ -48,7 +46,7 @@ async def show_tasks(context: PluginContext, request: WebRequest) -> WebPage:
     notice = ""
     async with TaskService.open(context.services) as service:
         if request.method == "POST":
-            task = await service.new(_words(request.form()))
+            task = await service.new(_given(request.form()))
             await service.add(task)
             notice = f"Scheduled {task.name}; next run: {task.local_text(task.next_at)}."
         rows = tuple(_row(task, last) for task, last in await service.list_all())
@@ -64,7 +62,7 @@ async def show_inbox(context: PluginContext, request: WebRequest) -> WebPage:
     notice = ""
     async with TaskService.open(context.services) as service:
         if request.method == "POST":
-            notice = await _do_with_run(service, request.form())
+            notice = await _do(service, request.form(), request.form()["run"])
         tasks = {task.id: task for task, _ in await service.list_all()}
         rows = []
         for run, name in await service.results(_SHOWN_RESULTS):
@@ -88,7 +86,7 @@ async def show_task(context: PluginContext, request: WebRequest) -> WebPage | We
             if form.get("action") == "delete":
                 await service.delete(task_id)
                 return WebResponse(status=303, headers={"location": f"/{context.name}/"})
-            notice = await _do_with_run(service, form) if "run" in form else await _do(service, task_id, form)
+            notice = await _do(service, form, form.get("run", task_id))
         task, runs = await service.get(task_id), await service.log(task_id)
         lacking = {run.id: await service.lacked(run) for run in runs if run.status is RunStatus.NEEDS_PERMISSION}
     switch = "Pause" if task.is_enabled else "Resume"
@@ -120,34 +118,14 @@ async def show_task(context: PluginContext, request: WebRequest) -> WebPage | We
     )
 
 
-async def _do(service: TaskService, task_id: str, form: Mapping[str, str]) -> str:
-    action = form.get("action")
-    if action == "run":
-        await service.run(task_id)
-        return "It runs as soon as a worker takes it."
-    if action not in ("pause", "resume"):
-        raise UsageError("action: must be run, pause, resume or delete")
-    stopped = await service.set_enabled(task_id, is_enabled=action == "resume")
-    if action == "resume":
-        return "It is enabled."
-    return f"It is paused; runs that were stopped: {len(stopped)}." if stopped else "It is paused."
-
-
-async def _do_with_run(service: TaskService, form: Mapping[str, str]) -> str:
-    action, run_id = form.get("action"), form["run"]
-    if action == "stop":
-        await service.stop_run(run_id)
-        return "The run is stopped."
-    if action == "continue":
-        await service.continue_run(run_id)
-        return "The run goes on as soon as a worker takes it."
-    if action != "grant":
-        raise UsageError("action: must be stop, continue or grant")
+async def _do(service: TaskService, form: Mapping[str, str], wanted: str) -> str:
+    if form.get("action") != "grant":
+        return "; ".join((await service.do(form.get("action", ""), wanted)).splitlines())
     # Nothing but what the page has shown is granted.
-    shown = form.get("grants", "")
-    lacked = await service.lacked(await service.find_run(run_id))
-    await service.grant_and_continue(run_id, [each for each in lacked if _keys([each])[0] in _read_keys(shown)])
-    return "It is granted to this task alone; the run goes on as soon as a worker takes it."
+    shown = _read_keys(form.get("grants", ""))
+    lacked = await service.lacked(await service.find_run(wanted))
+    run = await service.grant_and_continue(wanted, [each for each in lacked if _keys([each])[0] in shown])
+    return f"It is granted to this task alone; run {run.id} waits for a worker"
 
 
 def _keys(grants: Sequence[Grant]) -> list[str]:
@@ -164,20 +142,12 @@ def _read_keys(text: str) -> list[str]:
     return keys
 
 
-def _words(form: dict[str, str]) -> TaskWords:
+def _given(form: dict[str, str]) -> dict[str, Any]:
+    given: dict[str, Any] = {key: text.strip() or None for key, text in form.items() if key != "at"}
     hour, _, minute = form.get("at", "").strip().partition(":")
-    when = ScheduleWords(
-        schedule_type=form.get("schedule_type") or None,
-        hour=_number("At", hour),
-        minute=_number("At", minute),
-        day_of_week=form.get("day_of_week") or None,
-        date=form.get("date", "").strip() or None,
-        cron=form.get("cron", "").strip() or None,
-        interval_minutes=_number("Minutes between runs", form.get("interval_minutes", "")),
-    )
-    return TaskWords(
-        name=form.get("name", ""), prompt=form.get("prompt", ""), when=when, agent=form.get("agent", "").strip() or None
-    )
+    numbers = {"hour": ("At", hour), "minute": ("At", minute)}
+    numbers["interval_minutes"] = ("Minutes between runs", form.get("interval_minutes", ""))
+    return given | {key: _number(*titled) for key, titled in numbers.items()}
 
 
 def _number(name: str, text: str) -> int | None:
@@ -189,9 +159,14 @@ def _number(name: str, text: str) -> int | None:
 
 
 def _row(task: Task, last: Run | None) -> Any:
-    ran = f"{task.local_text(last.scheduled_at)}, {last.status}" if last is not None else "never"
     state = "enabled" if task.is_enabled else "paused"
-    return WebLink(task.name, f"task/{task.id}"), task.schedule_text, state, ran, task.local_text(task.next_at)
+    return (
+        WebLink(task.name, f"task/{task.id}"),
+        task.schedule_text,
+        state,
+        task.last_text(last),
+        task.local_text(task.next_at),
+    )
 
 
 def _run_row(task: Task, run: Run, lacked: Sequence[Grant]) -> Any:
@@ -214,7 +189,7 @@ def run_actions(run: Run, about: str, lacked: Sequence[Grant]) -> tuple[str | We
         WebForm(submit="Continue", about=about, hidden={"action": "continue", "run": run.id}),
     )
     if lacked:
-        what = "; ".join(grant_in_words(replace(each, task=None)) for each in lacked)
+        what = "; ".join(lacked_in_words(lacked))
         hidden = {"action": "grant", "run": run.id, "grants": json.dumps(_keys(lacked))}
         button = WebForm(submit="Grant to this task alone and continue", about=about, hidden=hidden)
         forms = (f"It lacked: {what}.", button, *forms)

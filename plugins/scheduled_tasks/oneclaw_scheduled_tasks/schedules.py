@@ -1,4 +1,4 @@
-"""When a task is due, as the user said it: once, daily, weekly, by a cron expression, or at an interval.
+"""When a task is due, as the user said it: once, daily, weekly, by a cron expression, at an interval, or on events.
 
 A schedule knows wall-clock times only; the task's time zone and its end make instants of them, see
 :mod:`oneclaw_scheduled_tasks.occurrences`.
@@ -7,7 +7,7 @@ A schedule knows wall-clock times only; the task's time zone and its end make in
 from __future__ import annotations
 
 import re
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, fields
 from datetime import date, timedelta
 from typing import TYPE_CHECKING, Any
 
@@ -27,118 +27,41 @@ SECRET = "_sha256"  # noqa: S105  # of a digest
 _CRON_FIELDS = 5
 _CRON_CHARACTERS = 200
 _DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
-
-
-@dataclass(frozen=True, slots=True)
-class OneTime:
-    """Once."""
-
-    day: date
-    hour: int
-    minute: int
-
-    def __str__(self) -> str:
-        return f"once on {self.day.isoformat()} at {_clock(self.hour, self.minute)}"
-
-
-@dataclass(frozen=True, slots=True)
-class Daily:
-    """Every day at a time."""
-
-    hour: int
-    minute: int
-
-    def __str__(self) -> str:
-        return f"daily at {_clock(self.hour, self.minute)}"
-
-
-@dataclass(frozen=True, slots=True)
-class Weekly:
-    """Every week on a day at a time; ``weekday`` counts from 0 for Monday."""
-
-    weekday: int
-    hour: int
-    minute: int
-
-    def __str__(self) -> str:
-        return f"every {WEEKDAYS[self.weekday]} at {_clock(self.hour, self.minute)}"
-
-
-@dataclass(frozen=True, slots=True)
-class Cron:
-    """By a cron expression of five fields: minute, hour, day of the month, month, day of the week.
-
-    A sixth one before them is the second.
-    """
-
-    expression: str
-
-    @property
-    def follows_clock(self) -> bool:
-        """True if it is due whenever the clock shows such a time, also twice; a fixed time of day is due once a day."""
-        minute, hour = self.expression.split()[-_CRON_FIELDS:][:2]
-        return minute.startswith("*") or hour.startswith("*")
-
-    def __str__(self) -> str:
-        return f"by cron {self.expression!r}"
-
-
-@dataclass(frozen=True, slots=True)
-class Interval:
-    """Every so many minutes and seconds of elapsed time, counted from when the task was set up."""
-
-    minutes: int
-    seconds: int = 0
-
-    @property
-    def step(self) -> timedelta:
-        """The length."""
-        return timedelta(minutes=self.minutes, seconds=self.seconds)
-
-    def __str__(self) -> str:
-        if self.seconds:
-            return f"every {self.step // timedelta(seconds=1)} seconds"
-        for unit, length in (("day", 24 * 60), ("hour", 60)):
-            if self.minutes % length == 0:
-                count = self.minutes // length
-                return f"every {unit}" if count == 1 else f"every {count} {unit}s"
-        return "every minute" if self.minutes == 1 else f"every {self.minutes} minutes"
-
-
-@dataclass(frozen=True, slots=True)
-class Triggered:
-    """Not by the clock, but whenever a trigger of a plugin reports an event."""
-
-    trigger: str
-    parameters: tuple[tuple[str, str], ...]
-    per_day: int
-
-    def __str__(self) -> str:
-        shown = ", ".join(f"{key}={value}" for key, value in self.parameters if not key.endswith(SECRET))
-        return f"on {self.trigger}{f' ({shown})' if shown else ''}, {self.per_day} times a day at most"
-
-
-Schedule = OneTime | Daily | Weekly | Cron | Interval | Triggered
-
-_TYPES: dict[str, type[Schedule]] = {
-    "one_time": OneTime,
-    "daily": Daily,
-    "weekly": Weekly,
-    "cron": Cron,
-    "interval": Interval,
-    "trigger": Triggered,
+_SECOND = re.compile(r"[0-5]?\d")
+# The library's own extensions for random and hashed values would give each worker another time.
+_HASHED = re.compile(r"(?<![A-Za-z])[hHrR](?![A-Za-z])")
+_CRON_NAMES = {
+    "@hourly": "0 * * * *",
+    "@daily": "0 0 * * *",
+    "@midnight": "0 0 * * *",
+    "@weekly": "0 0 * * 0",
+    "@monthly": "0 0 1 * *",
+    "@yearly": "0 0 1 1 *",
+    "@annually": "0 0 1 1 *",
 }
-SCHEDULE_TYPES = tuple(_TYPES)
+_FIELDS = {
+    "one_time": {"hour", "minute", "date"},
+    "daily": {"hour", "minute"},
+    "weekly": {"hour", "minute", "day_of_week"},
+    "cron": {"cron"},
+    "interval": {"interval_minutes", "interval_seconds"},
+    "trigger": {"trigger", "parameters", "per_day"},
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ScheduleWords:
-    """A schedule as somebody gives it, in the words of the tools and the command line; nothing is checked yet.
+class Schedule:
+    """A schedule, made by :func:`read_schedule`; the fields of its type are set, all others are ``None``.
 
-    Each type has the options that ``_BELONGS`` says; ``date`` is ``YYYY-MM-DD``, ``day_of_week`` an English name.
+    Attributes:
+        date: as ``YYYY-MM-DD``.
+        day_of_week: one of ``WEEKDAYS``.
+        cron: five fields, or six with the second before them.
+        interval_minutes: counted from when the task was set up; so are seconds.
+        per_day: how often events may start the task.
     """
 
-    schedule_type: str | None = None
+    schedule_type: str
     hour: int | None = None
     minute: int | None = None
     day_of_week: str | None = None
@@ -151,140 +74,141 @@ class ScheduleWords:
     per_day: int | None = None
 
     @property
-    def is_empty(self) -> bool:
-        """True if nothing is given."""
-        return self == ScheduleWords()
+    def step(self) -> timedelta | None:
+        """The time between two runs of an interval, ``None`` for other schedules."""
+        return timedelta(minutes=self.interval_minutes or 0, seconds=self.interval_seconds or 0) or None
 
-    def changing(self, schedule: Schedule) -> ScheduleWords:
-        """Take what is not given from a schedule that there is."""
-        before = words_of(schedule)
-        if self.interval_minutes is not None or self.interval_seconds is not None:
-            before = replace(before, interval_minutes=None, interval_seconds=None)
-        if self.schedule_type in (None, before.schedule_type):
-            return ScheduleWords(
-                **{key: value if value is not None else getattr(before, key) for key, value in asdict(self).items()}
-            )
-        hour = before.hour if self.hour is None else self.hour
-        minute = self.minute if self.minute is not None or self.hour is not None else before.minute
-        given = asdict(self) | {"hour": hour, "minute": minute}
-        if self.schedule_type in ("cron", "interval"):
-            given |= {"hour": self.hour, "minute": self.minute}
-        return ScheduleWords(**given)
+    @property
+    def expression(self) -> str | None:
+        """The cron expression for the times of a schedule that comes again by the clock."""
+        if self.schedule_type not in ("daily", "weekly"):
+            return self.cron
+        day = (WEEKDAYS.index(self.day_of_week) + 1) % 7 if self.day_of_week else "*"
+        return f"{self.minute} {self.hour} * * {day}"
+
+    @property
+    def follows_clock(self) -> bool:
+        """True if it is due whenever the clock shows such a time, also twice; a fixed time of day is due once a day."""
+        return any(field.startswith("*") for field in (self.cron or "").split()[-_CRON_FIELDS:][:2])
+
+    def given(self) -> dict[str, Any]:
+        """Return what :func:`read_schedule` makes the schedule of."""
+        return {each.name: value for each in fields(self) if (value := getattr(self, each.name)) is not None}
+
+    def changed(self, words: Mapping[str, Any]) -> Schedule:
+        """Make another schedule: what is not given stays as it is, if it fits."""
+        given = {key: value for key, value in words.items() if value is not None}
+        before = self.given()
+        if given.get("schedule_type") in (None, self.schedule_type):
+            if "interval_minutes" in given or "interval_seconds" in given:
+                before = {"schedule_type": self.schedule_type}
+            return read_schedule({**before, **given})
+        stays = {"hour", "minute"} if "hour" not in given else set()
+        stays &= _FIELDS.get(given["schedule_type"], set())
+        return read_schedule({**{key: before[key] for key in stays & before.keys()}, **given})
+
+    def __str__(self) -> str:
+        match self.schedule_type:
+            case "one_time":
+                return f"once on {self.date} at {self._time}"
+            case "daily":
+                return f"daily at {self._time}"
+            case "weekly":
+                return f"every {self.day_of_week} at {self._time}"
+            case "cron":
+                return f"by cron {self.cron!r}"
+            case "interval":
+                return _interval_text(self.interval_minutes, self.interval_seconds)
+        shown = ", ".join(f"{key}={value}" for key, value in self.parameters or () if not key.endswith(SECRET))
+        return f"on {self.trigger}{f' ({shown})' if shown else ''}, {self.per_day} times a day at most"
+
+    @property
+    def _time(self) -> str:
+        return f"{self.hour:02d}:{self.minute:02d}"
 
 
-def read_schedule(words: ScheduleWords) -> Schedule:
-    """Make a schedule of what somebody has given."""
-    kind = (words.schedule_type or "").strip().lower()
-    if kind not in _TYPES:
-        raise UsageError(f"schedule_type must be one of {', '.join(_TYPES)}, not {words.schedule_type!r}")
-    _refuse_foreign(kind, words)
-    if kind == "cron":
-        return Cron(check_cron(words.cron))
-    if kind == "interval" and words.interval_seconds is not None:
-        if words.interval_minutes is not None:
-            raise UsageError("interval_minutes and interval_seconds do not go together: give one of them")
-        most = MAX_INTERVAL_MINUTES * 60
-        return Interval(*divmod(_whole("interval_seconds", words.interval_seconds, LEAST_INTERVAL_SECONDS, most), 60))
-    if kind == "interval":
-        return Interval(_whole("interval_minutes", words.interval_minutes, 1, MAX_INTERVAL_MINUTES))
-    if kind == "trigger":
-        if not words.trigger:
-            raise UsageError("trigger must be the name of one; list them with: oneclaw tasks triggers")
-        per_day = USUAL_PER_DAY if words.per_day is None else _whole("per_day", words.per_day, 1, _MOST_PER_DAY)
-        return Triggered(words.trigger, tuple((key, value) for key, value in words.parameters or ()), per_day)
-    if words.hour is None:
+SCHEDULE_FIELDS = frozenset(each.name for each in fields(Schedule))
+
+
+def _interval_text(minutes: int | None, seconds: int | None) -> str:
+    if minutes is None:
+        return f"every {seconds} seconds"
+    units = (("day", 24 * 60), ("hour", 60), ("minute", 1))
+    unit, length = next(each for each in units if minutes % each[1] == 0)
+    return f"every {unit}" if minutes == length else f"every {minutes // length} {unit}s"
+
+
+def read_schedule(words: Mapping[str, Any]) -> Schedule:
+    """Make a schedule of its fields as somebody gives them; what else is given of a task is passed over."""
+    given = {key: value for key, value in words.items() if value is not None and key in SCHEDULE_FIELDS}
+    kind = given.pop("schedule_type", "").strip().lower()
+    if kind not in _FIELDS:
+        raise UsageError(f"schedule_type must be one of {', '.join(_FIELDS)}, not {words.get('schedule_type')!r}")
+    _refuse_foreign(kind, given)
+    match kind:
+        case "cron":
+            values: dict[str, Any] = {"cron": check_cron(given.get("cron"))}
+        case "interval":
+            values = _read_interval(given)
+        case "trigger":
+            if not given.get("trigger"):
+                raise UsageError("trigger must be the name of one; list them with: oneclaw tasks triggers")
+            per_day = _whole("per_day", given.get("per_day", USUAL_PER_DAY), 1, _MOST_PER_DAY)
+            parameters = tuple((key, value) for key, value in given.get("parameters", ()))
+            values = {"trigger": given["trigger"], "parameters": parameters, "per_day": per_day}
+        case _:
+            values = _read_time(kind, given)
+    return Schedule(schedule_type=kind, **values)
+
+
+def _read_interval(given: Mapping[str, Any]) -> dict[str, Any]:
+    seconds = given.get("interval_seconds")
+    if seconds is None:
+        minutes = _whole("interval_minutes", given.get("interval_minutes"), 1, MAX_INTERVAL_MINUTES)
+        return {"interval_minutes": minutes}
+    if "interval_minutes" in given:
+        raise UsageError("interval_minutes and interval_seconds do not go together: give one of them")
+    _whole("interval_seconds", seconds, LEAST_INTERVAL_SECONDS, MAX_INTERVAL_MINUTES * 60)
+    return {"interval_seconds": seconds} if seconds % 60 else {"interval_minutes": seconds // 60}
+
+
+def _read_time(kind: str, given: Mapping[str, Any]) -> dict[str, Any]:
+    if "hour" not in given:
         raise UsageError(f"hour is needed for a {kind} schedule: a whole number from 0 to 23")
-    hour = _whole("hour", words.hour, 0, 23)
-    minute = _whole("minute", 0 if words.minute is None else words.minute, 0, 59)
+    values: dict[str, Any] = {
+        "hour": _whole("hour", given["hour"], 0, 23),
+        "minute": _whole("minute", given.get("minute", 0), 0, 59),
+    }
     if kind == "one_time":
-        return OneTime(read_date("date", words.date), hour, minute)
+        values["date"] = read_date("date", given.get("date")).isoformat()
     if kind == "weekly":
-        return Weekly(_weekday(words.day_of_week), hour, minute)
-    return Daily(hour, minute)
-
-
-def words_of(schedule: Schedule) -> ScheduleWords:
-    """Say a schedule in the words that it is given in."""
-    kind = type_of(schedule)
-    match schedule:
-        case OneTime(day, hour, minute):
-            return ScheduleWords(schedule_type=kind, date=day.isoformat(), hour=hour, minute=minute)
-        case Weekly(weekday, hour, minute):
-            return ScheduleWords(schedule_type=kind, day_of_week=WEEKDAYS[weekday], hour=hour, minute=minute)
-        case Daily(hour, minute):
-            return ScheduleWords(schedule_type=kind, hour=hour, minute=minute)
-        case Cron(expression):
-            return ScheduleWords(schedule_type=kind, cron=expression)
-        case Interval(minutes, seconds) if seconds:
-            return ScheduleWords(schedule_type=kind, interval_seconds=minutes * 60 + seconds)
-        case Interval(minutes):
-            return ScheduleWords(schedule_type=kind, interval_minutes=minutes)
-        case Triggered(trigger, parameters, per_day):
-            return ScheduleWords(schedule_type=kind, trigger=trigger, parameters=parameters, per_day=per_day)
-
-
-def type_of(schedule: Schedule) -> str:
-    """The name of a schedule's type."""
-    return next(name for name, kind in _TYPES.items() if kind is type(schedule))
-
-
-def schedule_to_json(schedule: Schedule) -> dict[str, Any]:
-    """Write a schedule as an object that JSON can hold."""
-    return {key: value for key, value in asdict(words_of(schedule)).items() if value is not None}
-
-
-def schedule_from_json(document: Mapping[str, Any]) -> Schedule:
-    """Read what :func:`schedule_to_json` has written."""
-    known = ScheduleWords.__dataclass_fields__
-    return read_schedule(ScheduleWords(**{key: value for key, value in document.items() if key in known}))
+        values["day_of_week"] = _weekday(given.get("day_of_week"))
+    return values
 
 
 def check_cron(expression: str | None) -> str:
     """Check a cron expression."""
     from croniter import croniter
 
-    fields = (expression or "").split()
-    text = " ".join(fields)
-    if len(fields) == 1 and text.startswith("@"):
-        text = _CRON_NAMES.get(text.lower(), "")
-    if not text or len(text) > _CRON_CHARACTERS or not _is_plain_cron(text):
-        raise _no_cron(expression)
+    text = " ".join((expression or "").split())
+    text = _CRON_NAMES.get(text.lower(), text)
     try:
-        is_valid = croniter.is_valid(text, second_at_beginning=True)
+        is_valid = len(text) <= _CRON_CHARACTERS and _is_plain_cron(text)
+        is_valid = is_valid and croniter.is_valid(text, second_at_beginning=True)
     except Exception:  # noqa: BLE001  # the library parses foreign text, and documents no error of this call
         is_valid = False
     if not is_valid:
-        raise _no_cron(expression)
+        raise UsageError(
+            f"cron must be an expression of five fields such as '0 9 * * mon-fri' (minute, hour, day of the month, "
+            f"month, day of the week; a sixth one before them is the second), not {(expression or '')[:100]!r}"
+        )
     return text
 
 
-_CRON_NAMES = {
-    "@hourly": "0 * * * *",
-    "@daily": "0 0 * * *",
-    "@midnight": "0 0 * * *",
-    "@weekly": "0 0 * * 0",
-    "@monthly": "0 0 1 * *",
-    "@yearly": "0 0 1 1 *",
-    "@annually": "0 0 1 1 *",
-}
-# The library's own extensions for random and hashed values would give each worker another time.
-_HASHED = re.compile(r"(?<![A-Za-z])[hHrR](?![A-Za-z])")
-
-
-_SECOND = re.compile(r"[0-5]?\d")
-
-
 def _is_plain_cron(text: str) -> bool:
-    fields = text.split()
-    is_second = len(fields) == _CRON_FIELDS + 1 and _SECOND.fullmatch(fields[0]) is not None
-    return (is_second or len(fields) == _CRON_FIELDS) and _HASHED.search(text) is None
-
-
-def _no_cron(expression: str | None) -> UsageError:
-    return UsageError(
-        f"cron must be an expression of five fields such as '0 9 * * mon-fri' (minute, hour, day of the month, month, "
-        f"day of the week; a sixth one before them is the second), not {(expression or '')[:100]!r}"
-    )
+    parts = text.split()
+    is_second = len(parts) == _CRON_FIELDS + 1 and _SECOND.fullmatch(parts[0]) is not None
+    return (is_second or len(parts) == _CRON_FIELDS) and _HASHED.search(text) is None
 
 
 def read_date(name: str, text: str | None) -> date:
@@ -298,11 +222,11 @@ def read_date(name: str, text: str | None) -> date:
         raise UsageError(f"{name} must be a day of the calendar as YYYY-MM-DD, not {written[:100]!r}") from None
 
 
-def _weekday(text: str | None) -> int:
+def _weekday(text: str | None) -> str:
     name = (text or "").strip().lower()
-    for number, day in enumerate(WEEKDAYS):
+    for day in WEEKDAYS:
         if name in (day.lower(), day[:3].lower()):
-            return number
+            return day
     raise UsageError(f"day_of_week must be one of {', '.join(WEEKDAYS)}, not {(text or '')[:50]!r}")
 
 
@@ -312,29 +236,13 @@ def _whole(name: str, value: int | None, least: int, most: int) -> int:
     return value
 
 
-_BELONGS = {
-    "one_time": {"hour", "minute", "date"},
-    "daily": {"hour", "minute"},
-    "weekly": {"hour", "minute", "day_of_week"},
-    "cron": {"cron"},
-    "interval": {"interval_minutes", "interval_seconds"},
-    "trigger": {"trigger", "parameters", "per_day"},
-}
-
-
-def _refuse_foreign(kind: str, words: ScheduleWords) -> None:
-    """Say at once that something would be passed over, such as an hour beside a cron expression."""
-    given = {key for key, value in asdict(words).items() if value is not None} - {"schedule_type"}
-    foreign = sorted(given - _BELONGS[kind])
+def _refuse_foreign(kind: str, given: Mapping[str, Any]) -> None:
+    """Refuse what would be passed over, such as an hour beside a cron expression."""
     # The day of a daily task is no contradiction when models fill in all they know.
-    harmless = {"day_of_week", "date"} if kind in ("daily", "one_time", "weekly") else set()
-    foreign = [each for each in foreign if each not in harmless]
+    harmless = {"day_of_week", "date"} if "hour" in _FIELDS[kind] else set()
+    foreign = sorted(given.keys() - _FIELDS[kind] - harmless)
     if foreign:
         raise UsageError(
             f"{' and '.join(foreign)} cannot be given for a {kind} schedule; it takes "
-            f"{' and '.join(sorted(_BELONGS[kind] - {'interval_seconds'}))}"
+            f"{' and '.join(sorted(_FIELDS[kind] - {'interval_seconds'}))}"
         )
-
-
-def _clock(hour: int, minute: int) -> str:
-    return f"{hour:02d}:{minute:02d}"

@@ -4,22 +4,22 @@ from __future__ import annotations
 
 import uuid
 from contextlib import asynccontextmanager, suppress
-from dataclasses import dataclass, fields, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 from enum import StrEnum
+from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from oneclaw_core import NotFoundError, OneClawError, UsageError
 from oneclaw_scheduled_tasks import backfill, stored_events, stored_runs, stored_tasks
 from oneclaw_scheduled_tasks.database import TaskDatabase, tasks_database_url
-from oneclaw_scheduled_tasks.missed import MissedPolicy
-from oneclaw_scheduled_tasks.schedules import SECRET, ScheduleWords, Triggered, read_date, read_schedule
+from oneclaw_scheduled_tasks.occurrences import MissedPolicy
+from oneclaw_scheduled_tasks.schedules import SCHEDULE_FIELDS, SECRET, Schedule, read_date, read_schedule
 from oneclaw_scheduled_tasks.task import CATCH_UP_SECONDS, OverlapPolicy, Run, Task
 from oneclaw_scheduled_tasks.zones import find_zone, user_zone_name
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Callable, Iterable, Sequence
-    from datetime import date
+    from collections.abc import AsyncGenerator, Callable, Iterable, Mapping, Sequence
 
     from sqlalchemy import Connection
 
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 
 GENERAL_ASSISTANT = "General Assistant"
 EVERY_GROUP = "*"
-NOTHING_SAID = ScheduleWords()
 
 Chosen = TypeVar("Chosen", bound=StrEnum)
 
@@ -37,40 +36,11 @@ class TaskRefusedError(UsageError):
     """A task cannot be like that: it has no name or nothing to do, or would never be due."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TaskWords:
-    """The stated options of a task; ``None`` if absent, an empty text to remove an option.
-
-    They are those of :class:`Task` as users write them: ``*`` among the groups means all, a cost of 0 no limit, and
-    an empty channel none.
-    """
-
-    name: str | None = None
-    prompt: str | None = None
-    when: ScheduleWords = NOTHING_SAID
-    time_zone: str | None = None
-    end_date: str | None = None
-    agent: str | None = None
-    model: str | None = None
-    tool_groups: tuple[str, ...] | None = None
-    missed: str | None = None
-    catch_up_seconds: int | None = None
-    jitter_seconds: int | None = None
-    overlap: str | None = None
-    retries: int | None = None
-    retry_delay_seconds: int | None = None
-    max_seconds: int | None = None
-    max_cost: float | None = None
-    repeats_calls: bool | None = None
-    is_enabled: bool | None = None
-    is_notified: bool | None = None
-    webhook: str | None = None
-    command: str | None = None
-    channels: tuple[str, ...] | None = None
-
-
 class TaskService:
     """The tasks of an open home.
+
+    What is given of a task are fields of :class:`Task` and of its schedule, as users write them; ``None`` counts as not
+    given. An empty text removes an option, ``*`` among the groups means all of them, and a cost of 0 no limit.
 
     Methods raise a ``NotFoundError`` for what is not there, a ``TaskRefusedError`` for a task that cannot be like that,
     another ``UsageError`` for other faults. What stops or resumes runs returns them as they were before.
@@ -90,45 +60,35 @@ class TaskService:
         async with await TaskDatabase.open(tasks_database_url(services.home.database_url)) as database:
             yield cls(services, database)
 
-    async def new(self, words: TaskWords) -> Task:
-        """Make a task, without storing it."""
+    async def new(self, given: Mapping[str, Any]) -> Task:
+        """Make a task of what is given, without storing it."""
         now = self._now()
-        values = await self._values(words)
-        for key in ("name", "prompt"):
-            if not values.get(key):
-                raise TaskRefusedError(f"{key} must not be empty")
-        schedule = read_schedule(words.when)
-        if isinstance(schedule, Triggered):
+        values = await self._values({**given, **{key: given.get(key) or "" for key in ("name", "prompt")}})
+        schedule = read_schedule(given)
+        if schedule.trigger is not None:
             self._check_trigger(schedule)
             # Every event counts, also one that comes during a run.
             values.setdefault("overlap", OverlapPolicy.QUEUE)
         values.setdefault("catch_up_seconds", CATCH_UP_SECONDS[values.get("missed", MissedPolicy.RUN_ONCE)])
-        task = Task(
-            id=uuid.uuid4().hex[:12],
-            schedule=schedule,
-            created_at=now,
-            anchor=now,
-            **{"agent": GENERAL_ASSISTANT, "time_zone": user_zone_name()} | values,
+        values = {"agent": GENERAL_ASSISTANT, "time_zone": user_zone_name()} | values
+        return self._planned(
+            Task(id=uuid.uuid4().hex[:12], schedule=schedule, created_at=now, anchor=now, **values), now
         )
-        return self._planned(task, now)
 
     async def add(self, task: Task) -> None:
         """Store what :meth:`new` has made."""
         await self._database.run(stored_tasks.add_task, task)
 
-    async def changed(self, task_id: str, words: TaskWords) -> tuple[Task, Task]:
+    async def changed(self, task_id: str, given: Mapping[str, Any]) -> tuple[Task, Task]:
         """Find out what a task would be with changes, without storing it.
 
         Returns the task as it is, and as it would be.
         """
         before = await self.get(task_id)
-        values = await self._values(words)
-        for key in ("name", "prompt"):
-            if key in values and not values[key]:
-                raise TaskRefusedError(f"{key} must not be empty")
-        if not words.when.is_empty:
-            values["schedule"] = schedule = read_schedule(words.when.changing(before.schedule))
-            if isinstance(schedule, Triggered):
+        values = await self._values(given)
+        if any(given.get(key) is not None for key in SCHEDULE_FIELDS):
+            values["schedule"] = schedule = before.schedule.changed(given)
+            if schedule.trigger is not None:
                 self._check_trigger(schedule)
         if before.catch_up_seconds == CATCH_UP_SECONDS[before.missed] and "missed" in values:
             values = {"catch_up_seconds": CATCH_UP_SECONDS[values["missed"]], **values}
@@ -139,7 +99,7 @@ class TaskService:
         if any(getattr(after, key) != getattr(before, key) for key in ("schedule", "time_zone", "end_date")):
             # A task that was due once and gets a new time is meant to run; one that comes again and is paused was
             # paused by somebody.
-            is_enabled = after.is_enabled or (before.is_one_time and words.is_enabled is None)
+            is_enabled = after.is_enabled or (before.is_one_time and given.get("is_enabled") is None)
             return before, self._planned(replace(after, anchor=now, is_enabled=is_enabled), now)
         if after.is_enabled != before.is_enabled:
             return before, self._planned(after, now)
@@ -157,8 +117,22 @@ class TaskService:
 
     async def set_enabled(self, task_id: str, *, is_enabled: bool) -> list[Run]:
         """Pause a task, which stops its runs, or resume it."""
-        await self.store_change(*await self.changed(task_id, TaskWords(is_enabled=is_enabled)))
+        await self.store_change(*await self.changed(task_id, {"is_enabled": is_enabled}))
         return [] if is_enabled else await self.stop_task(task_id)
+
+    async def do(self, verb: str, wanted: str) -> str:
+        """Do something with a run (``stop``, ``continue``) or a task (``run``, ``pause``, ``resume``), and say so."""
+        if verb == "stop":
+            return f"run {(await self.stop_run(wanted)).id} is stopped"
+        if verb in ("continue", "run"):
+            run = await (self.continue_run(wanted) if verb == "continue" else self.run(wanted))
+            return f"run {run.id} waits for a worker"
+        if verb not in ("pause", "resume"):
+            raise UsageError("action: must be run, pause or resume for a task, stop or continue for a run")
+        task = await self.get(wanted)
+        stopped = await self.set_enabled(task.id, is_enabled=verb == "resume")
+        state = "enabled" if verb == "resume" else "paused"
+        return "\n".join([f"task {task.name} is {state}", *(f"run {each.id} is stopped" for each in stopped)])
 
     async def stop_run(self, run_id: str) -> Run:
         """Stop a run: it calls nothing more, and is not taken up again."""
@@ -338,54 +312,40 @@ class TaskService:
             )
         return replace(task, next_at=next_at if task.is_enabled else None, planned_at=now)
 
-    async def _values(self, words: TaskWords) -> dict[str, Any]:
-        values: dict[str, Any] = {
-            field.name: getattr(words, field.name)
-            for field in fields(TaskWords)
-            if field.name != "when" and getattr(words, field.name) is not None
+    async def _values(self, given: Mapping[str, Any]) -> dict[str, Any]:
+        """Read what is given of a task beside its schedule."""
+        values = {
+            key: _READERS[key](value) if key in _READERS else value
+            for key, value in given.items()
+            if value is not None and key not in SCHEDULE_FIELDS
         }
         for key in ("name", "prompt"):
-            if key in values:
-                values[key] = " ".join(values[key].split()) if key == "name" else values[key].strip()
-        for key in ("model", "webhook", "command"):
-            if key in values:
-                values[key] = values[key].strip() or None
-        if "channels" in values:
-            values["channels"] = tuple(each.strip() for each in values["channels"] if each.strip())
+            if key in values and not values[key]:
+                raise TaskRefusedError(f"{key} must not be empty")
         for name in _channels_of(values):
             await self.services.channel(name)
-        if "time_zone" in values:
-            values["time_zone"] = find_zone(values["time_zone"]).key
-        if "end_date" in values:
-            values["end_date"] = _end_date(values["end_date"])
-        if "missed" in values:
-            values["missed"] = _choice(MissedPolicy, "missed", values["missed"])
-        if "overlap" in values:
-            values["overlap"] = _choice(OverlapPolicy, "overlap", values["overlap"])
-        if "max_cost" in values:
-            values["max_cost"] = values["max_cost"] or None
         if "agent" in values:
-            values["agent"] = (await self.services.agents.get(values["agent"].strip() or GENERAL_ASSISTANT)).name
+            values["agent"] = (await self.services.agents.get(values["agent"] or GENERAL_ASSISTANT)).name
         if values.get("model"):
             await self.services.configuration.models.check_model(values["model"])
         if "tool_groups" in values:
             values["tool_groups"] = self._groups(values["tool_groups"])
         return values
 
-    async def set_up(self, words: TaskWords) -> tuple[TaskWords, TriggerSetup | None]:
-        """Have the trigger that options name complete its parameters.
+    async def set_up(self, given: Mapping[str, Any]) -> tuple[Mapping[str, Any], TriggerSetup | None]:
+        """Have the trigger that is given complete its parameters.
 
-        Returns the options, and what the user is shown once, if there is something.
+        Returns what is given then, and what the user is shown once, if there is something.
         """
-        when = words.when
-        set_up = self.services.trigger(when.trigger).set_up if when.trigger else None
+        name = given.get("trigger")
+        set_up = self.services.trigger(name).set_up if name else None
         if set_up is None:
-            return words, None
-        made = await set_up(dict(when.parameters or ()))
-        return replace(words, when=replace(when, parameters=tuple(made.parameters.items()))), made
+            return given, None
+        made = await set_up(dict(given.get("parameters") or ()))
+        return {**given, "parameters": tuple(made.parameters.items())}, made
 
-    def _check_trigger(self, schedule: Triggered) -> None:
-        trigger, given = self.services.trigger(schedule.trigger), dict(schedule.parameters)
+    def _check_trigger(self, schedule: Schedule) -> None:
+        trigger, given = self.services.trigger(schedule.trigger or ""), dict(schedule.parameters or ())
         names = ", ".join(each for each in trigger.parameters if not each.endswith(SECRET)) or "none"
         for name in given.keys() - trigger.parameters.keys():
             raise UsageError(f"the trigger {trigger.name} has no parameter {name[:100]!r}; it has: {names}")
@@ -427,12 +387,29 @@ def _no_run(run_id: str) -> NotFoundError:
     return NotFoundError(f"there is no run {run_id[:100]!r}; the ids are in: oneclaw tasks log TASK_ID --json")
 
 
-def _end_date(text: str) -> date | None:
-    return read_date("end_date", text) if text.strip() else None
-
-
 def _choice(kind: type[Chosen], name: str, text: str) -> Chosen:
     wanted = text.strip().lower()
     if wanted not in set(kind):
         raise UsageError(f"{name} must be one of {', '.join(kind)}, not {text[:50]!r}")
     return kind(wanted)
+
+
+def _text_or_none(text: str) -> str | None:
+    return text.strip() or None
+
+
+_READERS: dict[str, Callable[[Any], Any]] = {
+    "name": lambda text: " ".join(text.split()),
+    "prompt": str.strip,
+    "agent": str.strip,
+    "model": _text_or_none,
+    "webhook": _text_or_none,
+    "command": _text_or_none,
+    "channels": lambda names: tuple(each.strip() for each in names if each.strip()),
+    "time_zone": lambda text: find_zone(text).key,
+    "end_date": lambda text: read_date("end_date", text) if text.strip() else None,
+    "missed": partial(_choice, MissedPolicy, "missed"),
+    "overlap": partial(_choice, OverlapPolicy, "overlap"),
+    "max_cost": lambda dollars: dollars or None,
+}
+"""How the values are read that are not taken as they are; an empty text or a cost of 0 removes something."""

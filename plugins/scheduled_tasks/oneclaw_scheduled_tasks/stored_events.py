@@ -10,8 +10,6 @@ from typing import TYPE_CHECKING
 
 from sqlalchemy import func, select
 
-from oneclaw_scheduled_tasks.rows import task_from_row, to_milliseconds
-from oneclaw_scheduled_tasks.schedules import Triggered
 from oneclaw_scheduled_tasks.stored_runs import find_run
 from oneclaw_scheduled_tasks.stored_tasks import SKIPPED, add_run, may_begin
 from oneclaw_scheduled_tasks.tables import runs, tasks
@@ -29,7 +27,7 @@ def triggered_tasks(connection: Connection) -> list[Task]:
     """Return the enabled tasks that events start."""
     # Any other task that is enabled is due some time, or has ended.
     query = select(tasks).where(tasks.c.is_enabled, tasks.c.next_at.is_(None))
-    found = [task_from_row(row) for row in connection.execute(query).mappings()]
+    found = [Task(**row) for row in connection.execute(query).mappings()]
     return [each for each in found if each.is_triggered]
 
 
@@ -41,8 +39,8 @@ def add_event(connection: Connection, task_id: str, now: datetime, text: str, ke
     """
     # Of two events of a task, one waits for the other, and is counted with it.
     row = connection.execute(select(tasks).where(tasks.c.id == task_id).with_for_update()).mappings().one_or_none()
-    task = None if row is None else task_from_row(row)
-    if task is None or not task.is_enabled or not isinstance(task.schedule, Triggered):
+    task = None if row is None else Task(**row)
+    if task is None or not task.is_enabled or task.schedule.per_day is None:
         return False
     today = now.astimezone(task.zone).date()
     if task.end_date is not None and today > task.end_date:
@@ -69,8 +67,8 @@ def _id(task: Task, key: str) -> str:
 def _count_since(connection: Connection, task: Task, begin: datetime) -> int:
     query = select(func.count()).where(
         runs.c.task_id == task.id,
-        runs.c.scheduled_at >= to_milliseconds(begin.astimezone(UTC)),
+        runs.c.scheduled_at >= begin.astimezone(UTC),
         runs.c.event.is_not(None),
-        runs.c.status != str(RunStatus.SKIPPED),
+        runs.c.status != RunStatus.SKIPPED,
     )
     return int(connection.execute(query).scalar_one())

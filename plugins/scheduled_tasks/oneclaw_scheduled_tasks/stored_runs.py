@@ -2,33 +2,31 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import case, delete, func, select, tuple_, update
+from sqlalchemy import case, delete, func, literal, select, tuple_, update
 
-from oneclaw_scheduled_tasks.rows import run_from_row, to_column, to_milliseconds, to_moment
-from oneclaw_scheduled_tasks.tables import runs, tasks, workers
+from oneclaw_scheduled_tasks.tables import Moment, runs, tasks, workers
 from oneclaw_scheduled_tasks.task import WITH_RESULT, OverlapPolicy, Run, RunStatus
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
-    from datetime import datetime
 
     from sqlalchemy import ColumnElement, Connection
 
 KEPT_DAYS = 90
 SHOWN_RUNS = 50
 _MOST_QUEUED = 50
-_WITH_RESULT = tuple(map(str, WITH_RESULT))
-_HAS_RESULT = runs.c.ended_at.is_not(None) & runs.c.status.in_(_WITH_RESULT)
+_HAS_RESULT = runs.c.ended_at.is_not(None) & runs.c.status.in_(WITH_RESULT)
 _IS_UNREAD = ~runs.c.is_read & _HAS_RESULT
-_UNFINISHED = (str(RunStatus.WAITING), str(RunStatus.RUNNING), str(RunStatus.INTERRUPTED))
-_TO_BEGIN = (str(RunStatus.WAITING), str(RunStatus.INTERRUPTED))
+_UNFINISHED = (RunStatus.WAITING, RunStatus.RUNNING, RunStatus.INTERRUPTED)
+_TO_BEGIN = (RunStatus.WAITING, RunStatus.INTERRUPTED)
+_LONG_AGO = literal(datetime(1970, 1, 1, tzinfo=UTC), Moment())
 # Asked for once a second by every worker, so it is one statement that is made once.
 _NEXT_MOMENTS = select(
     select(func.min(tasks.c.next_at)).where(tasks.c.is_enabled).scalar_subquery(),
-    select(func.min(case((runs.c.is_queued, 0), else_=runs.c.not_before)))
+    select(func.min(case((runs.c.is_queued, _LONG_AGO), else_=runs.c.not_before)))
     .where(runs.c.ended_at.is_(None), runs.c.status.in_(_TO_BEGIN))
     .scalar_subquery(),
 )
@@ -37,18 +35,18 @@ _NEXT_MOMENTS = select(
 def find_run(connection: Connection, run_id: str) -> Run | None:
     """A run, ``None`` if there is none of that id."""
     row = connection.execute(select(runs).where(runs.c.id == run_id)).mappings().one_or_none()
-    return None if row is None else run_from_row(row)
+    return None if row is None else Run(**row)
 
 
 def runs_of(connection: Connection, task_id: str, limit: int = SHOWN_RUNS) -> list[Run]:
     """A task's log, the newest first."""
     query = select(runs).where(runs.c.task_id == task_id).order_by(runs.c.scheduled_at.desc(), runs.c.id.desc())
-    return [run_from_row(row) for row in connection.execute(query.limit(limit)).mappings()]
+    return [Run(**row) for row in connection.execute(query.limit(limit)).mappings()]
 
 
 def finished_since(connection: Connection, since: datetime, known: Collection[str] = ()) -> list[tuple[Run, str]]:
     """List the runs that ended with a result at a time or after, but for known ones, with the names of their tasks."""
-    has_ended = (runs.c.ended_at >= to_milliseconds(since)) & runs.c.status.in_(_WITH_RESULT)
+    has_ended = (runs.c.ended_at >= since) & runs.c.status.in_(WITH_RESULT)
     return [each for each in _with_names(connection, has_ended, runs.c.ended_at) if each[0].id not in known]
 
 
@@ -59,13 +57,13 @@ def _with_names(
     query = query.where(condition).order_by(*order, runs.c.id).limit(limit)
     rows = [dict(row) for row in connection.execute(query).mappings()]
     names = [row.pop("name_of_task") for row in rows]
-    return [(run_from_row(row), name) for row, name in zip(rows, names, strict=True)]
+    return [(Run(**row), name) for row, name in zip(rows, names, strict=True)]
 
 
 def next_moments(connection: Connection) -> tuple[datetime | None, datetime | None]:
     """When a task is due next, and when a run may begin; long ago for one that is in the queue."""
     due, begin = connection.execute(_NEXT_MOMENTS).one()
-    return to_moment(due), to_moment(begin)
+    return due, begin
 
 
 def to_queue(connection: Connection, now: datetime) -> list[Run]:
@@ -89,15 +87,15 @@ def to_queue(connection: Connection, now: datetime) -> list[Run]:
         .join(tasks, tasks.c.id == runs.c.task_id)
         .where(
             ~runs.c.is_queued,
-            runs.c.not_before <= to_milliseconds(now),
-            (tasks.c.overlap == str(OverlapPolicy.ALLOW)) | ~in_the_way,
+            runs.c.not_before <= now,
+            (tasks.c.overlap == OverlapPolicy.ALLOW) | ~in_the_way,
         )
         .order_by(runs.c.not_before, runs.c.id)
         .limit(_MOST_QUEUED)
         # Of two workers, each takes the runs that the other has not.
         .with_for_update(skip_locked=True, of=runs)
     )
-    return [run_from_row(row) for row in connection.execute(query).mappings()]
+    return [Run(**row) for row in connection.execute(query).mappings()]
 
 
 def has_unfinished(connection: Connection, task_id: str) -> bool:
@@ -116,14 +114,14 @@ def stop_runs(
     """
     meant = runs.c.task_id == task_id if task_id is not None else runs.c.id == run_id
     query = select(runs).where(meant, runs.c.status.in_(_UNFINISHED)).with_for_update()
-    found = [run_from_row(row) for row in connection.execute(query).mappings()]
+    found = [Run(**row) for row in connection.execute(query).mappings()]
     if found:
         connection.execute(
             update(runs)
             .where(runs.c.id.in_([each.id for each in found]))
             .values(
-                status=str(RunStatus.STOPPED),
-                ended_at=to_milliseconds(now),
+                status=RunStatus.STOPPED,
+                ended_at=now,
                 error=reason,
                 is_queued=True,
                 is_delivered=True,
@@ -135,7 +133,7 @@ def stop_runs(
 
 def still_running(connection: Connection, worker: str) -> set[str]:
     """Return the ids of the runs that a worker has and that no one has stopped."""
-    query = select(runs.c.id).where(runs.c.worker == worker, runs.c.status == str(RunStatus.RUNNING))
+    query = select(runs.c.id).where(runs.c.worker == worker, runs.c.status == RunStatus.RUNNING)
     return set(connection.execute(query).scalars())
 
 
@@ -180,22 +178,21 @@ def begin_run(connection: Connection, run_id: str, dispatch: int, worker: str, n
     row = connection.execute(query).mappings().one_or_none()
     if row is None:
         return None
-    run = run_from_row(row)
+    run = Run(**row)
     if run.dispatches != dispatch or run.status.is_final:
         return run if run.status.is_final and not run.is_delivered else None
-    moment = to_milliseconds(now)
     was_begun = run.status in (RunStatus.RUNNING, RunStatus.INTERRUPTED)
     connection.execute(
         update(runs)
         .where(runs.c.id == run_id)
         .values(
-            status=str(RunStatus.RUNNING),
+            status=RunStatus.RUNNING,
             worker=worker,
             is_queued=True,
             error=None,
             # A worker that was stopped in good order has said so.
             interruptions=runs.c.interruptions + int(was_begun and not run.is_cut_off),
-            started_at=case((runs.c.started_at.is_(None), moment), else_=runs.c.started_at),
+            started_at=func.coalesce(runs.c.started_at, literal(now, Moment())),
         )
     )
     return run
@@ -207,21 +204,18 @@ def change_run(connection: Connection, run_id: str, worker: str, columns: Mappin
     Returns:
         Whether it is still this worker's.
     """
-    values = {key: to_column(value) for key, value in columns.items()}
-    statement = update(runs).where(
-        runs.c.id == run_id, runs.c.worker == worker, runs.c.status == str(RunStatus.RUNNING)
-    )
-    return bool(connection.execute(statement.values(values)).rowcount)
+    statement = update(runs).where(runs.c.id == run_id, runs.c.worker == worker, runs.c.status == RunStatus.RUNNING)
+    return bool(connection.execute(statement.values(dict(columns))).rowcount)
 
 
 def begin_again(connection: Connection, run: Run, now: datetime) -> None:
     """Have a run that has ended go on as soon as a worker is free."""
     connection.execute(
         update(runs)
-        .where(runs.c.id == run.id, runs.c.status == str(run.status))
+        .where(runs.c.id == run.id, runs.c.status == run.status)
         .values(
-            status=str(RunStatus.WAITING),
-            not_before=to_milliseconds(now),
+            status=RunStatus.WAITING,
+            not_before=now,
             attempt=run.attempt + 1,
             dispatches=run.dispatches + 1,
             is_queued=False,
@@ -239,9 +233,7 @@ def begin_again(connection: Connection, run: Run, now: datetime) -> None:
 def note_used(connection: Connection, run_id: str, columns: Mapping[str, Any]) -> None:
     """Note the tokens and the cost of a run that was stopped."""
     if columns:
-        connection.execute(
-            update(runs).where(runs.c.id == run_id, runs.c.status == str(RunStatus.STOPPED)).values(columns)
-        )
+        connection.execute(update(runs).where(runs.c.id == run_id, runs.c.status == RunStatus.STOPPED).values(columns))
 
 
 def note_delivered(connection: Connection, run_id: str, problem: str | None) -> None:
@@ -267,7 +259,7 @@ def take_up(connection: Connection, taken: Iterable[tuple[str, int, str]] | None
         The entries of the queue that mean nothing any more, as runs and their dispatches.
     """
     known = set(connection.execute(select(workers.c.id)).scalars())
-    is_begun = runs.c.status == str(RunStatus.RUNNING)
+    is_begun = runs.c.status == RunStatus.RUNNING
     is_waiting = runs.c.is_queued & runs.c.status.in_(_TO_BEGIN)
     stale = [(run_id, dispatch) for run_id, dispatch, worker in taken or () if worker not in known]
     is_lost = is_waiting if taken is None else is_waiting & tuple_(runs.c.id, runs.c.dispatches).in_(stale)
@@ -290,7 +282,7 @@ def drop_waiting(connection: Connection, task_id: str) -> None:
         delete(runs).where(
             runs.c.task_id == task_id,
             ~runs.c.is_manual,
-            runs.c.status == str(RunStatus.WAITING),
+            runs.c.status == RunStatus.WAITING,
             runs.c.started_at.is_(None),
         )
     )
@@ -298,5 +290,5 @@ def drop_waiting(connection: Connection, task_id: str) -> None:
 
 def remove_old(connection: Connection, now: datetime) -> int:
     """Delete what is older than the log is kept."""
-    limit = to_milliseconds(now - timedelta(days=KEPT_DAYS))
+    limit = now - timedelta(days=KEPT_DAYS)
     return connection.execute(delete(runs).where(runs.c.ended_at < limit)).rowcount

@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING, Any
 from sqlalchemy import delete, func, insert, or_, select, update
 
 from oneclaw_core import NotFoundError, UsageError
-from oneclaw_scheduled_tasks.missed import Due, MissedPolicy, due
-from oneclaw_scheduled_tasks.rows import run_from_row, task_from_row, to_milliseconds, to_row
+from oneclaw_scheduled_tasks.occurrences import Due, MissedPolicy, due
 from oneclaw_scheduled_tasks.stored_runs import has_unfinished, stop_runs
-from oneclaw_scheduled_tasks.tables import runs, tasks
+from oneclaw_scheduled_tasks.tables import runs, tasks, to_row
 from oneclaw_scheduled_tasks.task import OverlapPolicy, Run, RunStatus, Task, run_id
 
 if TYPE_CHECKING:
@@ -58,7 +57,7 @@ def remove_task(connection: Connection, task_id: str) -> None:
 def find_task(connection: Connection, task_id: str) -> Task | None:
     """A task, ``None`` if there is none of that id."""
     row = connection.execute(select(tasks).where(tasks.c.id == task_id)).mappings().one_or_none()
-    return None if row is None else task_from_row(row)
+    return None if row is None else Task(**row)
 
 
 def get_task(connection: Connection, task_id: str) -> Task:
@@ -74,15 +73,15 @@ def list_tasks(connection: Connection) -> list[tuple[Task, Run | None]]:
     rows = connection.execute(select(tasks).order_by(tasks.c.created_at.desc(), tasks.c.id)).mappings().all()
     newest = (
         select(runs.c.task_id, func.max(runs.c.scheduled_at).label("scheduled_at"))
-        .where(runs.c.status != str(RunStatus.WAITING))
+        .where(runs.c.status != RunStatus.WAITING)
         .group_by(runs.c.task_id)
         .subquery()
     )
     last = select(runs).join(
         newest, (runs.c.task_id == newest.c.task_id) & (runs.c.scheduled_at == newest.c.scheduled_at)
     )
-    last_of = {row["task_id"]: run_from_row(row) for row in connection.execute(last).mappings()}
-    return [(task_from_row(row), last_of.get(row["id"])) for row in rows]
+    last_of = {row["task_id"]: Run(**row) for row in connection.execute(last).mappings()}
+    return [(Task(**row), last_of.get(row["id"])) for row in rows]
 
 
 def count_tasks(connection: Connection) -> int:
@@ -100,10 +99,9 @@ def plan_due(connection: Connection, now: datetime, *, has_jumped: bool = False)
         now: the time.
         has_jumped: True if the clock was put forward since the last time: what it jumped over is run once at most.
     """
-    moment = to_milliseconds(now)
     query = (
         select(tasks)
-        .where(tasks.c.is_enabled, tasks.c.next_at <= moment)
+        .where(tasks.c.is_enabled, tasks.c.next_at <= now)
         .order_by(tasks.c.next_at, tasks.c.id)
         .limit(_MOST_DUE_TASKS)
         # Of two workers, each takes the tasks that the other has not.
@@ -113,7 +111,7 @@ def plan_due(connection: Connection, now: datetime, *, has_jumped: bool = False)
     planned = 0
     for row in rows:
         try:
-            task = task_from_row(row)
+            task = Task(**row)
             _ = task.zone
         except UsageError as error:
             # Such as a time zone that this machine does not know yet: no reason to let the others wait.
@@ -130,20 +128,17 @@ def replan(connection: Connection, now: datetime) -> int:
     That is so after the clock has been put back, and where another version of the time zone database was used. Runs
     that there have been are not made again, for their ids are the same. A task that is due once stays due when it was.
     """
-    moment = to_milliseconds(now)
     changed = _undo_what_lies_ahead(connection, now)
     query = (
         select(tasks)
         # What is due by now is planned by plan_due.
-        .where(
-            tasks.c.is_enabled, or_(tasks.c.next_at > moment, tasks.c.next_at.is_(None) & (tasks.c.planned_at > moment))
-        )
+        .where(tasks.c.is_enabled, or_(tasks.c.next_at > now, tasks.c.next_at.is_(None) & (tasks.c.planned_at > now)))
         .order_by(tasks.c.id)
         .with_for_update(skip_locked=True)
     )
     for row in connection.execute(query).mappings().all():
         try:
-            task = task_from_row(row)
+            task = Task(**row)
             if task.anchor > now + _CLOCK_TOLERANCE:
                 # Whether the clock is wrong now or was wrong then cannot be told, and no run is better than wrong ones.
                 _log.warning(
@@ -156,7 +151,7 @@ def replan(connection: Connection, now: datetime) -> int:
         except UsageError as error:
             # As in plan_due; not looked at again before the clock is put back once more.
             _log.error("the task %s cannot be planned: %s", row["id"], error)
-            connection.execute(update(tasks).where(tasks.c.id == row["id"]).values(planned_at=moment))
+            connection.execute(update(tasks).where(tasks.c.id == row["id"]).values(planned_at=now))
             continue
         if next_at != task.next_at or (task.planned_at is not None and task.planned_at > now):
             changed += 1
@@ -177,7 +172,7 @@ def _unplanned_after(connection: Connection, task: Task, now: datetime) -> datet
 
 def was_planned_later(connection: Connection, now: datetime) -> bool:
     """Return True if a plan was made at a future time: the clock has been put back."""
-    tasks_ahead = select(tasks.c.id).where(tasks.c.is_enabled, tasks.c.planned_at > to_milliseconds(now)).limit(1)
+    tasks_ahead = select(tasks.c.id).where(tasks.c.is_enabled, tasks.c.planned_at > now).limit(1)
     runs_ahead = select(runs.c.id).where(_lies_ahead(now)).limit(1)
     return any(connection.execute(query).first() is not None for query in (tasks_ahead, runs_ahead))
 
@@ -185,11 +180,11 @@ def was_planned_later(connection: Connection, now: datetime) -> bool:
 def _lies_ahead(now: datetime) -> ColumnElement[bool]:
     """Return the future occurrences that a clock running ahead has recorded and no run has begun."""
     return (
-        (runs.c.scheduled_at > to_milliseconds(now + _CLOCK_TOLERANCE))
+        (runs.c.scheduled_at > now + _CLOCK_TOLERANCE)
         & ~runs.c.is_manual
         & (
-            runs.c.status.in_((str(RunStatus.MISSED), str(RunStatus.SKIPPED)))
-            | (runs.c.status == str(RunStatus.WAITING)) & runs.c.started_at.is_(None)
+            runs.c.status.in_((RunStatus.MISSED, RunStatus.SKIPPED))
+            | (runs.c.status == RunStatus.WAITING) & runs.c.started_at.is_(None)
         )
     )
 
@@ -201,14 +196,14 @@ def _undo_what_lies_ahead(connection: Connection, now: datetime) -> int:
     # What waits for another attempt, or was asked for, waits no longer than it would have.
     connection.execute(
         update(runs)
-        .where(runs.c.status == str(RunStatus.WAITING), runs.c.not_before > to_milliseconds(now + _MOST_DELAY))
-        .values(not_before=to_milliseconds(now))
+        .where(runs.c.status == RunStatus.WAITING, runs.c.not_before > now + _MOST_DELAY)
+        .values(not_before=now)
     )
     changed = 0
     for row in rows:
         task = find_task(connection, row.task_id)
         if task is not None and task.is_one_time and not task.is_enabled and task.next_at is None:
-            values = {"is_enabled": True, "next_at": row.scheduled_at, "planned_at": to_milliseconds(now)}
+            values = {"is_enabled": True, "next_at": row.scheduled_at, "planned_at": now}
             connection.execute(update(tasks).where(tasks.c.id == task.id).values(values))
             changed += 1
     return changed
@@ -242,11 +237,7 @@ def may_begin(connection: Connection, task: Task, now: datetime) -> bool:
 
 
 def _set_plan(connection: Connection, task_id: str, next_at: datetime | None, now: datetime) -> None:
-    connection.execute(
-        update(tasks)
-        .where(tasks.c.id == task_id)
-        .values(next_at=to_milliseconds(next_at), planned_at=to_milliseconds(now))
-    )
+    connection.execute(update(tasks).where(tasks.c.id == task_id).values(next_at=next_at, planned_at=now))
 
 
 def add_run(connection: Connection, run: Run) -> bool:

@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING
 
 from sqlalchemy import delete, func, insert, select, update
 
-from oneclaw_scheduled_tasks.rows import to_milliseconds, to_noun, to_row
-from oneclaw_scheduled_tasks.tables import runs, workers
+from oneclaw_scheduled_tasks.tables import runs, to_row, workers
 from oneclaw_scheduled_tasks.task import RunStatus, WorkerState
 
 if TYPE_CHECKING:
@@ -28,9 +27,7 @@ def beat(connection: Connection, worker_id: str, now: datetime, *, is_stopping: 
     """Say that a worker lives."""
     statement = update(workers).where(workers.c.id == worker_id)
     return bool(
-        connection.execute(
-            statement.values(beats=workers.c.beats + 1, beat_at=to_milliseconds(now), is_stopping=is_stopping)
-        ).rowcount
+        connection.execute(statement.values(beats=workers.c.beats + 1, beat_at=now, is_stopping=is_stopping)).rowcount
     )
 
 
@@ -38,13 +35,13 @@ def list_workers(connection: Connection) -> list[WorkerState]:
     """All workers that have announced themselves and not gone, the oldest first."""
     running = (
         select(func.count())
-        .where(runs.c.worker == workers.c.id, runs.c.status == str(RunStatus.RUNNING))
+        .where(runs.c.worker == workers.c.id, runs.c.status == RunStatus.RUNNING)
         .correlate(workers)
         .scalar_subquery()
         .label("running")
     )
     query = select(workers, running).order_by(workers.c.started_at, workers.c.id)
-    return [to_noun(WorkerState, row) for row in connection.execute(query).mappings()]
+    return [WorkerState(**row) for row in connection.execute(query).mappings()]
 
 
 def remove_workers(connection: Connection, ids: Collection[str]) -> None:

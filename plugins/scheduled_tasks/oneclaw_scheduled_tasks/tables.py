@@ -1,22 +1,86 @@
 """The tables of the tasks, their runs and the workers, the same on SQLite and PostgreSQL.
 
-Columns are the fields of the nouns. Points in time are milliseconds since 1970 in UTC; JSON is text.
+Columns are the fields of the nouns and have their types. Points in time are stored as milliseconds since 1970 in UTC,
+what is not a number as text.
 """
 
 from __future__ import annotations
 
+import json
 from dataclasses import Field, fields
-from typing import Any
+from datetime import UTC, date, datetime
+from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import BigInteger, Boolean, Column, Float, Index, Integer, MetaData, Table, Text, text
+from sqlalchemy import BigInteger, Boolean, Column, Float, Index, Integer, MetaData, Table, Text, TypeDecorator, text
 
-from oneclaw_scheduled_tasks.task import Run, Task, WorkerState
+from oneclaw_scheduled_tasks.occurrences import MissedPolicy
+from oneclaw_scheduled_tasks.schedules import Schedule
+from oneclaw_scheduled_tasks.task import OverlapPolicy, Run, RunStatus, Task, WorkerState
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from sqlalchemy.types import TypeEngine
 
 METADATA = MetaData()
 
 SCHEMA_VERSION = 5
 
-_TYPES = {"int": BigInteger, "datetime": BigInteger, "float": Float, "bool": Boolean}
+
+class Moment(TypeDecorator[datetime]):
+    """A point in time, as milliseconds since 1970."""
+
+    impl = BigInteger
+    cache_ok = True
+
+    def process_bind_param(self, value: datetime | None, dialect: object) -> int | None:
+        """Write a moment."""
+        return None if value is None else round(value.timestamp() * 1000)
+
+    def process_result_value(self, value: int | None, dialect: object) -> datetime | None:
+        """Read a moment, in UTC."""
+        return None if value is None else datetime.fromtimestamp(value / 1000, UTC)
+
+
+class _Written(TypeDecorator[Any]):
+    """A value that two functions write as text and read from it."""
+
+    impl = Text
+    cache_ok = True
+
+    def __init__(self, write: Callable[[Any], str], read: Callable[[str], Any]) -> None:
+        super().__init__()
+        self.write = write
+        self.read = read
+
+    def process_bind_param(self, value: Any, dialect: object) -> str | None:
+        """Write a value."""
+        return None if value is None else self.write(value)
+
+    def process_result_value(self, value: str | None, dialect: object) -> Any:
+        """Read a value."""
+        return None if value is None else self.read(value)
+
+
+def _read_schedule(text: str) -> Schedule:
+    given = json.loads(text)
+    parameters = given.get("parameters")
+    return Schedule(**given | {"parameters": parameters and tuple(map(tuple, parameters))})
+
+
+_TYPES: dict[str, TypeEngine[Any]] = {
+    "str": Text(),
+    "int": BigInteger(),
+    "float": Float(),
+    "bool": Boolean(),
+    "datetime": Moment(),
+    "date": _Written(date.isoformat, date.fromisoformat),
+    "Schedule": _Written(lambda schedule: json.dumps(schedule.given()), _read_schedule),
+    "tuple[str, ...]": _Written(json.dumps, lambda text: tuple(json.loads(text))),
+    "MissedPolicy": _Written(str, MissedPolicy),
+    "OverlapPolicy": _Written(str, OverlapPolicy),
+    "RunStatus": _Written(str, RunStatus),
+}
 
 
 def _columns(noun: type[Any], *left_out: str) -> list[Column[Any]]:
@@ -25,8 +89,7 @@ def _columns(noun: type[Any], *left_out: str) -> list[Column[Any]]:
 
 def _column(field: Field[Any]) -> Column[Any]:
     kind, _, other = str(field.type).partition(" | ")
-    column_type: type[Any] = _TYPES.get(kind, Text)
-    return Column(field.name, column_type, primary_key=field.name == "id", nullable=other == "None")
+    return Column(field.name, _TYPES[kind], primary_key=field.name == "id", nullable=other == "None")
 
 
 def _partial(name: str, column: str, condition: str) -> Index:
@@ -34,6 +97,11 @@ def _partial(name: str, column: str, condition: str) -> Index:
     # As SQLAlchemy writes the condition of a query, or the index would not be used.
     on_sqlite = condition.replace("NOT is_queued", "is_queued = 0")
     return Index(name, column, sqlite_where=text(on_sqlite), postgresql_where=text(condition))
+
+
+def to_row(noun: Any) -> dict[str, Any]:
+    """Return the fields of a task, a run or a worker by their names."""
+    return {field.name: getattr(noun, field.name) for field in fields(noun)}
 
 
 schema_version = Table("task_schema_version", METADATA, Column("version", Integer, nullable=False))

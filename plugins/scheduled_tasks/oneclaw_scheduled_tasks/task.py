@@ -11,9 +11,8 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
 from oneclaw_core import UsageError
-from oneclaw_scheduled_tasks.missed import MissedPolicy
-from oneclaw_scheduled_tasks.occurrences import Occurrences
-from oneclaw_scheduled_tasks.schedules import WEEKDAYS, OneTime, Schedule, Triggered
+from oneclaw_scheduled_tasks.occurrences import MissedPolicy, Occurrences
+from oneclaw_scheduled_tasks.schedules import WEEKDAYS, Schedule
 from oneclaw_scheduled_tasks.zones import find_zone
 
 if TYPE_CHECKING:
@@ -49,34 +48,26 @@ class OverlapPolicy(StrEnum):
 class Task:
     """The task: its work, its times and its limits.
 
+    Times are in UTC; ``None`` means no limit, no end, the agent's own or nothing.
+
     Attributes:
         id: 12 hexadecimal digits.
         name: a line for people; the sessions of its runs are titled after it.
         prompt: what the agent is sent.
-        schedule: when it is due, by the wall clock of ``time_zone``.
-        time_zone: an IANA name.
-        end_date: the last day on which it is due, ``None`` for no end.
-        agent: the agent's name.
-        model: ``PROVIDER/MODEL``, ``None`` for the agent's.
+        schedule: when it is due, by the wall clock of ``time_zone``, an IANA name.
+        end_date: the last day on which it is due.
+        model: ``PROVIDER/MODEL``.
         tool_groups: the only groups that a run is offered, and that it begins with; ``None`` for all, none loaded.
-        missed: what is done about occurrences that no one ran in time.
         catch_up_seconds: how old a missed occurrence may be to be made up for, under ``run_once`` and ``all``.
         jitter_seconds: how long after it is due a run may begin; how long it is depends on the occurrence alone.
-        overlap: what happens to an occurrence that comes due while an earlier run has not ended.
-        retries: how many times a run that failed is tried again.
-        retry_delay_seconds: the pause before the first of them; it doubles each time.
+        retry_delay_seconds: the pause before the first retry; it doubles each time.
         max_seconds: how long an attempt may take.
-        max_cost: how many US dollars an attempt may cost, ``None`` for no limit.
+        max_cost: how many US dollars an attempt may cost.
         repeats_calls: whether a call that was cut off may be made again when its run is taken up.
-        is_enabled: whether it is run when it is due.
         is_notified: whether its results are shown by the desktop.
-        webhook: the URL that its results are sent to.
-        command: the shell command that is given its results.
         channels: where else its results are sent, each as ``CHANNEL`` or ``CHANNEL:TO``.
-        created_at: in UTC; intervals are counted from ``anchor``.
-        anchor: when its schedule was last set.
-        next_at: when it is due next, in UTC; ``None`` if it is not.
-        planned_at: when that was found out.
+        anchor: when its schedule was last set; intervals are counted from it.
+        planned_at: when ``next_at`` was found out.
 
     Raises:
         UsageError: a value is not acceptable; the message says which, and why.
@@ -167,15 +158,19 @@ class Task:
         local = moment.astimezone(self.zone)
         return f"{WEEKDAYS[local.weekday()]} {local:%Y-%m-%d %H:%M} {local.tzname()}"
 
+    def last_text(self, last: Run | None) -> str:
+        """Say when its last run was due, and how it stands."""
+        return "never" if last is None else f"{self.local_text(last.scheduled_at)}, {last.status}"
+
     @property
     def is_one_time(self) -> bool:
         """True if it is due once."""
-        return isinstance(self.schedule, OneTime)
+        return self.schedule.schedule_type == "one_time"
 
     @property
     def is_triggered(self) -> bool:
         """True if events start it, and not the clock."""
-        return isinstance(self.schedule, Triggered)
+        return self.schedule.trigger is not None
 
 
 class RunStatus(StrEnum):
@@ -212,26 +207,19 @@ class Run:
 
     Attributes:
         id: made of the task's and the occurrence's, so that each occurrence has one run.
-        task_id: the task.
-        scheduled_at: when it was due, in UTC.
+        scheduled_at: when it was due; all times are in UTC.
         is_manual: whether somebody asked for it.
-        status: how it stands.
         attempt: the number of the attempt, from 1.
         dispatches: how many times it was put into the queue.
-        not_before: when it may begin, in UTC.
-        is_queued: whether it is in the queue.
+        not_before: when it may begin.
         interruptions: how often a worker died in the middle of it.
         is_cut_off: whether its last turn was cancelled, so that the session's last text is no answer.
-        worker: who runs it.
-        session: the id of its session, ``None`` before it has one.
-        started_at: when the first attempt began, in UTC.
-        ended_at: when it ended.
+        session: the id of its session.
+        started_at: when the first attempt began.
         input_tokens: that its models read, as far as known.
-        output_tokens: that they wrote.
         cost: in US dollars, ``None`` where no price is known.
         error: why it failed, or was missed.
         notes: what else the user should know, such as a permission that was denied.
-        answer: the final answer.
         is_delivered: whether its result has been sent where the task says.
         is_read: whether the user has seen its result.
         event: what a trigger reported that started it.

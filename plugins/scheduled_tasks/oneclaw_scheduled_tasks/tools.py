@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
 from functools import wraps
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any, ParamSpec
 
 from oneclaw_core import NotFoundError, OneClawError, PermissionDeniedError, ToolResult, UsageError
+from oneclaw_scheduled_tasks.documents import describe_changes
 from oneclaw_scheduled_tasks.limits import check_change, limited
-from oneclaw_scheduled_tasks.schedules import ScheduleWords
-from oneclaw_scheduled_tasks.service import TaskRefusedError, TaskService, TaskWords
+from oneclaw_scheduled_tasks.service import TaskRefusedError, TaskService
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
@@ -19,7 +18,6 @@ if TYPE_CHECKING:
     from oneclaw_scheduled_tasks.task import Run, Task
 
 WRITE_PERMISSION = "tasks.write"
-_SHOWN_PROMPT_CHARACTERS = 300
 # Room in what a model is shown for the line that says that there are more.
 _MORE_CHARACTERS = 80
 
@@ -58,9 +56,8 @@ def _answering(
 @_answering("creation_failed")
 async def schedule_task(*, context: ToolContext, **given: Any) -> str:
     """Have an agent do something later, once or again and again."""
-    words = _words(given)
     async with TaskService.open(context.services) as service:
-        task = await service.new(await limited(words, context, service))
+        task = await service.new(await limited(given, context, service))
         await context.ask_permission(
             WRITE_PERMISSION,
             f"schedule the task '{task.name}' {task.schedule_text}: {task.prompt}",
@@ -100,9 +97,10 @@ async def run_scheduled_task(task_id: str, *, context: ToolContext) -> str:
 @_answering("update_failed")
 async def update_scheduled_task(task_id: str, *, context: ToolContext, **given: Any) -> str:
     """Change what is given of a task."""
-    words = _words(given)
+    if "enabled" in given:
+        given["is_enabled"] = given.pop("enabled")
     async with TaskService.open(context.services) as service:
-        before, after = await service.changed(task_id, words)
+        before, after = await service.changed(task_id, given)
         # As in schedule_task: what it says would be done with other tools.
         await check_change(before, after, context, service)
         changes = describe_changes(before, after)
@@ -129,35 +127,6 @@ async def delete_scheduled_task(task_id: str, *, context: ToolContext) -> str:
     return f"Task '{task.name}' and the log of its runs are deleted."
 
 
-def _words(given: dict[str, Any]) -> TaskWords:
-    """Read the arguments of a tool; the manifest has checked their names and types."""
-    about_time = {each.name for each in fields(ScheduleWords)}
-    when = ScheduleWords(**{key: value for key, value in given.items() if key in about_time})
-    others = {key: value for key, value in given.items() if key not in about_time}
-    if "enabled" in others:
-        others["is_enabled"] = others.pop("enabled")
-    if others.get("tool_groups") is not None:
-        others["tool_groups"] = tuple(others["tool_groups"])
-    return TaskWords(when=when, **others)
-
-
-def describe_changes(before: Task, after: Task, *, is_whole: bool = False) -> list[str]:
-    """Say what differs between two states of a task, each part as ``what: before -> after``."""
-    shown: list[tuple[str, Any, Any]] = [("schedule", before.schedule_text, after.schedule_text)]
-    for key in (
-        "name", "prompt", "agent", "model", "missed", "catch_up_seconds", "jitter_seconds", "overlap", "retries",
-        "retry_delay_seconds", "max_seconds", "max_cost", "webhook", "command",
-    ):  # fmt: skip
-        shown.append((key, getattr(before, key), getattr(after, key)))
-    shown.append(("tool_groups", _groups(before), _groups(after)))
-    shown.append(("channels", ", ".join(before.channels) or "none", ", ".join(after.channels) or "none"))
-    shown.append(("enabled", _yes(before.is_enabled), _yes(after.is_enabled)))
-    shown.append(("repeat calls", _yes(before.repeats_calls), _yes(after.repeats_calls)))
-    shown.append(("notified", _yes(before.is_notified), _yes(after.is_notified)))
-    shown_new = str if is_whole else _short
-    return [f"{key}: {_short(old)} -> {shown_new(new or 'none')}" for key, old, new in shown if old != new]
-
-
 def _listed(lines: Sequence[str], offset: int, shown_characters: int | None) -> str:
     """Join lines from one on, as far as the model is shown them; one at least."""
     rest = lines[offset:]
@@ -170,24 +139,11 @@ def _listed(lines: Sequence[str], offset: int, shown_characters: int | None) -> 
 
 
 def _described(task: Task, last: Run | None) -> str:
-    last_text = f"{task.local_text(last.scheduled_at)}, {last.status}" if last is not None else "Never"
+    state = "enabled" if task.is_enabled else "disabled"
     return (
-        f"{task.name} (id {task.id}): {task.schedule_text}; {'enabled' if task.is_enabled else 'disabled'}; "
-        f"last run: {last_text}; next run: {task.local_text(task.next_at)}"
+        f"{task.name} (id {task.id}): {task.schedule_text}; {state}; last run: {task.last_text(last)}; "
+        f"next run: {task.local_text(task.next_at)}"
     )
-
-
-def _groups(task: Task) -> str:
-    return "all" if task.tool_groups is None else ", ".join(task.tool_groups) or "none"
-
-
-def _yes(value: bool) -> str:
-    return "yes" if value else "no"
-
-
-def _short(value: object) -> str:
-    text = "none" if value is None else " ".join(str(value).split())
-    return text if len(text) <= _SHOWN_PROMPT_CHARACTERS else text[: _SHOWN_PROMPT_CHARACTERS - 3] + "..."
 
 
 def _sentence(error: OneClawError) -> str:

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING
 from oneclaw_core import NotFoundError, OneClawError, UsageError
 from oneclaw_core.plugins import WebResponse
 from oneclaw_scheduled_tasks.inbox import result_text
-from oneclaw_scheduled_tasks.schedules import Triggered
 from oneclaw_scheduled_tasks.service import TaskService, find_task
 from oneclaw_scheduled_tasks.stored_events import add_event, triggered_tasks
 
@@ -23,6 +22,7 @@ if TYPE_CHECKING:
     from oneclaw_core import PluginContext
     from oneclaw_core.plugins import Fire, HomeServices, TriggerSetup, WebRequest
     from oneclaw_scheduled_tasks.database import TaskDatabase
+    from oneclaw_scheduled_tasks.schedules import Schedule
     from oneclaw_scheduled_tasks.task import Task
 
 ENDINGS = ("success", "failed", "needs_permission", "any")
@@ -58,8 +58,8 @@ async def task_ended(context: PluginContext, parameters: Mapping[str, str], fire
 
 def setup_text(services: HomeServices, task: Task, setup: TriggerSetup | None) -> str:
     """Write what the user is told once of a task that was given a trigger."""
-    schedule = task.schedule
-    takes_requests = isinstance(schedule, Triggered) and services.trigger(schedule.trigger).take_request is not None
+    name = task.schedule.trigger
+    takes_requests = name is not None and services.trigger(name).take_request is not None
     address = f"it waits at oneclaw serve for POST requests to /scheduled_tasks/hook/{task.id}"
     return "\n".join([*([address] if takes_requests else ()), *([setup.note] if setup is not None else ())])
 
@@ -70,17 +70,17 @@ async def take_request(context: PluginContext, request: WebRequest) -> WebRespon
     async with TaskService.open(context.services) as service:
         try:
             schedule = (await service.get(task_id)).schedule
-            trigger = context.services.trigger(schedule.trigger) if isinstance(schedule, Triggered) else None
+            trigger = context.services.trigger(schedule.trigger) if schedule.trigger is not None else None
         except NotFoundError:
             trigger = None
-        if trigger is None or trigger.take_request is None or not isinstance(schedule, Triggered):
+        if trigger is None or trigger.take_request is None:
             # The same as for a wrong token, so that no task can be found by trying.
             return WebResponse.json({"error": "the token is not the one of this task"}, status=403)
 
         async def fire(text: str, *, key: str | None = None) -> bool:
             return await service.fire(task_id, text, key)
 
-        return await trigger.take_request(dict(schedule.parameters), request, fire)
+        return await trigger.take_request(dict(schedule.parameters or ()), request, fire)
 
 
 class Watchers:
@@ -90,22 +90,22 @@ class Watchers:
         self._services = services
         self._database = database
         self._clock = clock
-        self._watching: dict[tuple[str, Triggered], asyncio.Task[None]] = {}
+        self._watching: dict[tuple[str, Schedule], asyncio.Task[None]] = {}
 
     async def refresh(self, *, is_first: bool) -> None:
         """Begin to watch for tasks that are new or changed, and stop for those that are gone."""
         tasks = await self._database.run(triggered_tasks) if is_first else []
-        wanted = {(each.id, each.schedule): each for each in tasks if isinstance(each.schedule, Triggered)}
+        wanted = {(each.id, each.schedule): each for each in tasks}
         await self._stop([key for key in self._watching if key not in wanted])
         for key, task in wanted.items():
             if key not in self._watching:
-                self._watching[key] = asyncio.create_task(self._watch(task, key[1]))
+                self._watching[key] = asyncio.create_task(self._watch(task))
 
     async def close(self) -> None:
         """Stop all."""
         await self._stop(list(self._watching))
 
-    async def _stop(self, keys: list[tuple[str, Triggered]]) -> None:
+    async def _stop(self, keys: list[tuple[str, Schedule]]) -> None:
         stopped = [self._watching.pop(key) for key in keys]
         for each in stopped:
             each.cancel()
@@ -115,11 +115,11 @@ class Watchers:
     async def _fire(self, task_id: str, text: str, *, key: str | None = None) -> bool:
         return await self._database.run(add_event, task_id, self._clock(), text, key)
 
-    async def _watch(self, task: Task, schedule: Triggered) -> None:
+    async def _watch(self, task: Task) -> None:
         while True:
             try:
-                trigger = self._services.trigger(schedule.trigger)
-                await trigger.run(dict(schedule.parameters), partial(self._fire, task.id))
+                trigger = self._services.trigger(task.schedule.trigger or "")
+                await trigger.run(dict(task.schedule.parameters or ()), partial(self._fire, task.id))
             except Exception as error:  # noqa: BLE001  # of a plugin; the others go on
                 what = str(error) if isinstance(error, OneClawError) else f"unexpected {type(error).__name__}"
                 _log.warning("the trigger of the task %s (%s) failed: %s", task.name, task.id, what, exc_info=error)

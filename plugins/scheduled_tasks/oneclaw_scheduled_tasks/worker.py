@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
     from typing import Any
 
-    from oneclaw_core import Home
     from oneclaw_scheduled_tasks.task import Run, Task
 
 TICK_SECONDS = 1.0
@@ -152,18 +151,14 @@ class Worker:
             await asyncio.to_thread(self._engine.close)
 
     def _state(self) -> WorkerState:
-        from importlib.metadata import PackageNotFoundError, version
+        from importlib.metadata import version
 
-        try:
-            own_version = version("oneclaw-scheduled-tasks")
-        except PackageNotFoundError:
-            own_version = "unknown"
         now = self._clock()
         return WorkerState(
             id=self.id,
             host=socket.gethostname(),
             pid=os.getpid(),
-            version=own_version,
+            version=version("oneclaw-scheduled-tasks"),
             concurrency=self._options.concurrency,
             started_at=now,
             beats=0,
@@ -307,15 +302,17 @@ async def work(
     home = find_home()
     home.create()
     has_begun = False
-
-    def note_begun(worker: Worker) -> None:
-        nonlocal has_begun
-        has_begun = True
-        began(worker)
-
     while not stop.is_set():
         try:
-            await _work_once(home, options, stop, report, note_begun)
+            # Tools may read in the workspace alone: where a worker happens to be started means nothing.
+            async with (
+                OneClaw.open(start_directory=home.workspace) as app,
+                await TaskDatabase.open(tasks_database_url(app.home.database_url)) as database,
+            ):
+                worker = Worker(app, database, options, report)
+                has_begun = True
+                began(worker)
+                await worker.run(stop)
         except StoreError as error:
             if not has_begun:
                 raise
@@ -323,23 +320,6 @@ async def work(
         if not stop.is_set():
             with suppress(TimeoutError):
                 await asyncio.wait_for(stop.wait(), _RESTART_SECONDS)
-
-
-async def _work_once(
-    home: Home,
-    options: WorkerOptions,
-    stop: asyncio.Event,
-    report: Callable[[Task, Run], None],
-    began: Callable[[Worker], None],
-) -> None:
-    # Tools may read in the workspace alone: where a worker happens to be started means nothing.
-    async with (
-        OneClaw.open(start_directory=home.workspace) as app,
-        await TaskDatabase.open(tasks_database_url(app.home.database_url)) as database,
-    ):
-        worker = Worker(app, database, options, report)
-        began(worker)
-        await worker.run(stop)
 
 
 def _import_what_runs_need() -> None:

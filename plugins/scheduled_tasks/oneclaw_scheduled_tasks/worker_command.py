@@ -14,12 +14,13 @@ from oneclaw_core.cli import print_json, print_table, print_text, reserved_stdou
 from oneclaw_scheduled_tasks.database import TaskDatabase, tasks_database_url
 from oneclaw_scheduled_tasks.documents import run_document, worker_document
 from oneclaw_scheduled_tasks.liveness import BEAT_SECONDS
+from oneclaw_scheduled_tasks.stored_tasks import count_tasks
 from oneclaw_scheduled_tasks.stored_workers import list_workers
 from oneclaw_scheduled_tasks.task import RunStatus, duration_text
 from oneclaw_scheduled_tasks.worker import Worker, WorkerOptions, work
 
 if TYPE_CHECKING:
-    from oneclaw_scheduled_tasks.task import Run, Task
+    from oneclaw_scheduled_tasks.task import Run, Task, WorkerState
 
 _SHOWN_CHARACTERS = 200
 
@@ -108,22 +109,23 @@ def print_status(dead_seconds: float, *, as_json: bool) -> bool:
     Returns True if there is one.
     """
 
-    async def read() -> list[tuple[bool, dict[str, object]]]:
+    async def read() -> tuple[list[WorkerState], int]:
         home = find_home()
         home.create()
         async with await TaskDatabase.open(tasks_database_url(home.database_url)) as database:
-            workers = await database.run(list_workers)
-        now = datetime.now(UTC)
-        # By the clocks of two machines, so only nearly: the workers themselves go by something surer.
-        alive = [abs((now - each.beat_at).total_seconds()) <= dead_seconds for each in workers]
-        return [
-            (is_alive, worker_document(each, is_alive=is_alive)) for is_alive, each in zip(alive, workers, strict=True)
-        ]
+            return await database.run(list_workers), await database.run(count_tasks)
 
-    found = run_async(read())
+    workers, tasks = run_async(read())
+    now = datetime.now(UTC)
+    # By the clocks of two machines, so only nearly: the workers themselves go by something surer.
+    alive = [abs((now - each.beat_at).total_seconds()) <= dead_seconds for each in workers]
+    found = [worker_document(each, is_alive=is_alive) for is_alive, each in zip(alive, workers, strict=True)]
     if as_json:
-        print_json([document for _, document in found])
-    else:
+        print_json(found)
+    elif found:
         keys = ("id", "host", "pid", "status", "running", "concurrency", "beat_at")
-        print_table(keys, [[document[key] for key in keys] for _, document in found])
-    return any(is_alive for is_alive, _ in found)
+        print_table(keys, [[document[key] for key in keys] for document in found])
+    else:
+        why = "it begins some seconds after the program" if tasks else "there is no task yet, and it begins with one"
+        print_text(f"no worker runs; that of oneclaw serve or chat: {why}")
+    return any(alive)

@@ -88,11 +88,11 @@ class Tasks:
 
     def all_runs(self):
         """Every run there is."""
-        from oneclaw_scheduled_tasks.rows import run_from_row
         from oneclaw_scheduled_tasks.tables import runs
+        from oneclaw_scheduled_tasks.task import Run
         from sqlalchemy import select
 
-        return self.call(lambda connection: [run_from_row(row) for row in connection.execute(select(runs)).mappings()])
+        return self.call(lambda connection: [Run(**row) for row in connection.execute(select(runs)).mappings()])
 
     def close(self):
         if self._database is not None:
@@ -105,7 +105,12 @@ async def end_run(service, task, status, **values):
     from sqlalchemy import update
 
     run = await service.run(task.id)
-    columns = {"status": str(status), "is_queued": True, "ended_at": 1_000 if status.is_final else None, **values}
+    columns = {
+        "status": status,
+        "is_queued": True,
+        "ended_at": datetime(1970, 1, 2, tzinfo=UTC) if status.is_final else None,
+        **values,
+    }
     await service._database.run(lambda each: each.execute(update(runs).where(runs.c.id == run.id).values(columns)))
     return run.id
 

@@ -9,8 +9,8 @@ from datetime import UTC, datetime
 
 import pytest
 from oneclaw_scheduled_tasks.attempt import CONTINUATION, CONTINUATION_WITH_REPEATS, attempt, done_in, message_to_send
-from oneclaw_scheduled_tasks.schedules import Daily
 from oneclaw_scheduled_tasks.task import Run, RunStatus, Task, run_id
+from some_schedules import daily
 
 from oneclaw_core import Message, MessageType, OneClaw, ToolCallStatus
 from oneclaw_core.tools import Grant
@@ -25,7 +25,7 @@ def task(prompt="What time is it?", **values):
         id="0123456789ab",
         name="Clock",
         prompt=prompt,
-        schedule=Daily(9, 0),
+        schedule=daily(9, 0),
         time_zone="UTC",
         created_at=NOW,
         anchor=NOW,

@@ -7,10 +7,10 @@ from datetime import UTC, date, datetime, timedelta
 import pytest
 from oneclaw_scheduled_tasks.backfill import MOST_RUNS, make_up, not_done, occurrences_between, read_moment
 from oneclaw_scheduled_tasks.database import TaskDatabase
-from oneclaw_scheduled_tasks.schedules import Cron, Daily
 from oneclaw_scheduled_tasks.stored_runs import runs_of
 from oneclaw_scheduled_tasks.stored_tasks import add_task, plan_due
 from oneclaw_scheduled_tasks.task import RunStatus, Task
+from some_schedules import cron, daily
 
 from oneclaw_core import UsageError
 from oneclaw_core.cli.main import main
@@ -23,7 +23,7 @@ def task(schedule=None, **values):
         id="0123456789ab",
         name="Report",
         prompt="Write it",
-        schedule=schedule or Daily(9, 0),
+        schedule=schedule or daily(9, 0),
         time_zone="Europe/Berlin",
         agent="General Assistant",
         created_at=MADE,
@@ -45,7 +45,7 @@ def test_occurrences_are_listed_from_before_the_task_was_made_to_its_end():
 
 
 def test_too_many_and_what_is_no_time_are_refused():
-    every_minute = task(Cron("* * * * *"))
+    every_minute = task(cron("* * * * *"))
 
     with pytest.raises(UsageError, match=f"more than {MOST_RUNS} runs"):
         occurrences_between(every_minute, MADE, MADE + timedelta(minutes=MOST_RUNS))

@@ -153,3 +153,12 @@ def test_a_database_that_cannot_be_opened(oneclaw, monkeypatch):
     assert status == 1
     assert "the tasks' database of type 'postgresql+psycopg' cannot be used" in err
     assert "secret" not in err
+
+
+def test_the_status_without_workers_says_when_there_will_be_one(home, capsys):
+    assert main(["tasks", "worker", "--status"]) == 1
+    assert "there is no task yet, and it begins with one" in capsys.readouterr().out
+
+    main(["tasks", "add", "Water", "Drink", "--at", "9:00"])
+    assert main(["tasks", "worker", "--status"]) == 1
+    assert "it begins some seconds after the program" in capsys.readouterr().out

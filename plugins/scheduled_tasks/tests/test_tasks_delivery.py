@@ -1,13 +1,11 @@
 """Sending results where a task says."""
 
 import asyncio
-from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
 from oneclaw_scheduled_tasks import delivery
-from oneclaw_scheduled_tasks.schedules import ScheduleWords
-from oneclaw_scheduled_tasks.service import TaskService, TaskWords
+from oneclaw_scheduled_tasks.service import TaskService
 from oneclaw_scheduled_tasks.task import Run, RunStatus
 
 from oneclaw_core import NotFoundError, hookimpl
@@ -50,11 +48,11 @@ def send(oneclaw_factory, notes, *channels, answer="done", is_notified=False, **
             oneclaw_factory(["scheduled_tasks", notes]).opened() as claw,
             TaskService.open(claw.services) as service,
         ):
-            when = ScheduleWords(schedule_type="daily", hour=9)
-            words = TaskWords(name="Mail", prompt="Read it.", when=when, channels=channels, is_notified=is_notified)
+            when = {"schedule_type": "daily", "hour": 9}
+            words = dict(name="Mail", prompt="Read it.", **when, channels=channels, is_notified=is_notified)
             now = datetime.now(UTC)
             run = Run(id="r", task_id="t", scheduled_at=now, not_before=now, status=RunStatus.SUCCESS, answer=answer)
-            return await delivery.deliver(await service.new(replace(words, **given)), run, claw.services.channel)
+            return await delivery.deliver(await service.new(words | given), run, claw.services.channel)
 
     return asyncio.run(work())
 
@@ -110,7 +108,7 @@ def test_a_plugin_that_is_missing_is_named(oneclaw_factory, given):
             oneclaw_factory(["scheduled_tasks"]).opened() as claw,
             TaskService.open(claw.services) as service,
         ):
-            words = TaskWords(name="Mail", prompt="x", when=ScheduleWords(schedule_type="daily", hour=9), **given)
+            words = dict(name="Mail", prompt="x", schedule_type="daily", hour=9, **given)
             await service.new(words)
 
     with pytest.raises(NotFoundError, match=r"needs the plugin notify, which .*oneclaw-notify"):

@@ -12,8 +12,7 @@ from itertools import count
 import pytest
 from oneclaw_scheduled_tasks.database import TaskDatabase, tasks_database_url
 from oneclaw_scheduled_tasks.engine import Engine, HandedBack
-from oneclaw_scheduled_tasks.schedules import ScheduleWords
-from oneclaw_scheduled_tasks.service import TaskService, TaskWords
+from oneclaw_scheduled_tasks.service import TaskService
 from oneclaw_scheduled_tasks.task import Run
 from oneclaw_scheduled_tasks.worker import Worker, WorkerOptions
 from tasks_rig import DEADLINE_SECONDS, until
@@ -136,8 +135,8 @@ def test_what_comes_due_is_put_into_the_queue_at_the_same_look(oneclaw_factory):
                 worker = Worker(claw, database, WorkerOptions(), clock=lambda: next(moments))
                 await worker._wake_queue()
                 service = TaskService(claw.services, database, lambda: NOW - timedelta(minutes=1))
-                every = ScheduleWords(schedule_type="interval", interval_minutes=1)
-                task = await service.new(TaskWords(name="x", prompt="x", when=every, is_notified=False))
+                every = {"schedule_type": "interval", "interval_minutes": 1}
+                task = await service.new(dict(name="x", prompt="x", **every, is_notified=False))
                 await service.add(task)
                 await worker._tick()
                 runs = await service.log(task.id)

@@ -6,8 +6,8 @@ from datetime import UTC, date, datetime, timedelta
 import pytest
 from oneclaw_scheduled_tasks import stored_events, stored_runs, stored_tasks
 from oneclaw_scheduled_tasks.database import TaskDatabase
-from oneclaw_scheduled_tasks.schedules import Triggered
 from oneclaw_scheduled_tasks.task import OverlapPolicy, RunStatus, Task
+from some_schedules import daily, on
 
 BEGIN = datetime(2026, 1, 1, 12, tzinfo=UTC)
 
@@ -26,7 +26,7 @@ def triggered(database, **values):
         id="0123456789ab",
         name="Read",
         prompt="Read it",
-        schedule=Triggered("file_changed", (("path", "/x"),), values.pop("per_day", 3)),
+        schedule=on("file_changed", values.pop("per_day", 3), path="/x"),
         time_zone="America/New_York",
         agent="General Assistant",
         created_at=BEGIN,
@@ -110,9 +110,7 @@ def test_a_task_that_is_paused_or_has_ended_is_not_started(database, values):
 
 def test_another_task_is_started_by_no_event(database):
     task = triggered(database)
-    from oneclaw_scheduled_tasks.schedules import Daily
-
-    other = replace(task, schedule=Daily(9, 0))
+    other = replace(task, schedule=daily(9, 0))
     database.run_here(stored_tasks.change_task, task, other)
 
     assert not fire(database)

@@ -6,8 +6,7 @@ import asyncio
 from dataclasses import replace
 
 import pytest
-from oneclaw_scheduled_tasks.schedules import ScheduleWords
-from oneclaw_scheduled_tasks.service import TaskService, TaskWords
+from oneclaw_scheduled_tasks.service import TaskService
 from oneclaw_scheduled_tasks.task import RunStatus
 from tasks_rig import end_run
 
@@ -16,7 +15,7 @@ from oneclaw_core.channels.chat_commands import ChatCommands
 from oneclaw_core.plugins import ChatNotice
 from oneclaw_core.types.permissions import PermissionUse
 
-DAILY = ScheduleWords(schedule_type="daily", hour=7)
+DAILY = {"schedule_type": "daily", "hour": 7}
 
 
 class Person:
@@ -45,7 +44,7 @@ def chat(oneclaw_factory):
         async def scene():
             home = oneclaw_factory(["scheduled_tasks"])
             async with home.opened() as claw, TaskService.open(claw.services) as service:
-                task = await service.new(TaskWords(name="Mail", prompt="Read it.", when=DAILY))
+                task = await service.new(dict(name="Mail", prompt="Read it.", **DAILY))
                 await service.add(task)
                 return await work(claw, service, task, Person(claw))
 

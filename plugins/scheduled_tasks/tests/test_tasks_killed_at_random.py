@@ -7,8 +7,6 @@ import time
 from datetime import UTC, datetime, timedelta
 
 import pytest
-from oneclaw_scheduled_tasks.schedules import ScheduleWords
-from oneclaw_scheduled_tasks.service import TaskWords
 from oneclaw_scheduled_tasks.task import RunStatus
 from postgres_server import PostgresServer, administer
 from tasks_rig import DEADLINE_SECONDS, until
@@ -24,9 +22,9 @@ CUT_OFF = "http_request was cut off: it may or may not have had its effect"
 
 def due(url, number):
     at = datetime.now(UTC) - timedelta(minutes=2)
-    when = ScheduleWords(schedule_type="one_time", date=f"{at:%Y-%m-%d}", hour=at.hour, minute=at.minute)
+    when = {"schedule_type": "one_time", "date": f"{at:%Y-%m-%d}", "hour": at.hour, "minute": at.minute}
     prompt = f"Send a GET request to {url}/hit/{number}"
-    return TaskWords(name=f"Task {number}", prompt=prompt, when=when, time_zone="UTC", is_notified=False)
+    return dict(name=f"Task {number}", prompt=prompt, **when, time_zone="UTC", is_notified=False)
 
 
 @pytest.fixture

@@ -5,9 +5,9 @@ from datetime import UTC, datetime
 
 import pytest
 from oneclaw_scheduled_tasks.attempt import attempt
-from oneclaw_scheduled_tasks.schedules import Daily
 from oneclaw_scheduled_tasks.stored_tasks import add_run, add_task, list_tasks
 from oneclaw_scheduled_tasks.task import Run, RunStatus, Task
+from some_schedules import daily
 
 from oneclaw_core import MessageType, ToolContext, ToolSelection, hookimpl, tool
 from oneclaw_core.testing import HomeUnderTest
@@ -18,7 +18,7 @@ OWN = Task(
     id="0123456789ab",
     name="Own",
     prompt="Do it",
-    schedule=Daily(9, 0),
+    schedule=daily(9, 0),
     time_zone="UTC",
     agent="General Assistant",
     model="scripted/model",

@@ -4,12 +4,11 @@ from datetime import UTC, datetime, timedelta
 from zoneinfo import ZoneInfo
 
 import pytest
-from oneclaw_scheduled_tasks.missed import MOST_DUE, Due, MissedPolicy, due
-from oneclaw_scheduled_tasks.occurrences import Occurrences
-from oneclaw_scheduled_tasks.schedules import Daily, Interval
+from oneclaw_scheduled_tasks.occurrences import MOST_DUE, Due, MissedPolicy, Occurrences, due
+from some_schedules import daily, every
 
 HOUR = timedelta(hours=1)
-DAILY = Occurrences(Daily(9, 0), ZoneInfo("Europe/Berlin"), datetime(2026, 1, 1, tzinfo=UTC))
+DAILY = Occurrences(daily(9, 0), ZoneInfo("Europe/Berlin"), datetime(2026, 1, 1, tzinfo=UTC))
 
 
 def nine(day):
@@ -56,7 +55,7 @@ def test_what_was_dealt_with_is_not_due_again():
 
 def test_a_year_of_minutes_is_not_gone_through_one_by_one():
     start = datetime(2026, 1, 1, tzinfo=UTC)
-    every_minute = Occurrences(Interval(1), ZoneInfo("UTC"), start)
+    every_minute = Occurrences(every(1), ZoneInfo("UTC"), start)
 
     found = due(every_minute, start + timedelta(minutes=1), start + timedelta(days=365), MissedPolicy.ALL, 24 * HOUR)
 

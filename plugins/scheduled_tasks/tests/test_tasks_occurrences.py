@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from oneclaw_scheduled_tasks.occurrences import Occurrences
-from oneclaw_scheduled_tasks.schedules import Cron, Daily, Interval, OneTime, Weekly
+from some_schedules import cron, daily, every, once, weekly
 
 pytestmark = pytest.mark.lowest_versions
 
@@ -50,7 +50,7 @@ def walls(moments):
     ],
 )
 def test_a_gap_is_left_at_its_end_and_an_overlap_counts_once(kind, zone, hour, minute, day, due):
-    schedule = Daily(hour, minute) if kind == "daily" else Cron(f"{minute} {hour} * * *")
+    schedule = daily(hour, minute) if kind == "daily" else cron(f"{minute} {hour} * * *")
 
     assert walls(between(schedule, zone, f"{day} 00:00", f"{day} 23:59")) == [due]
 
@@ -70,22 +70,22 @@ TIMES = [(0, 0), (1, 30), (2, 15), (2, 30), (9, 0), (23, 59)]
 )
 def test_a_daily_task_runs_once_on_each_day_of_a_year(zone, times):
     for hour, minute in times:
-        found = between(Daily(hour, minute), zone, "2026-01-01 00:00", "2026-12-31 23:59")
+        found = between(daily(hour, minute), zone, "2026-01-01 00:00", "2026-12-31 23:59")
 
         assert [moment.date() for moment in found] == [date(2026, 1, 1) + timedelta(days=n) for n in range(365)]
-        assert found == between(Cron(f"{minute} {hour} * * *"), zone, "2026-01-01 00:00", "2026-12-31 23:59")
+        assert found == between(cron(f"{minute} {hour} * * *"), zone, "2026-01-01 00:00", "2026-12-31 23:59")
         assert sum((moment.hour, moment.minute) != (hour, minute) for moment in found) <= 1
 
 
 def test_a_day_that_the_calendar_left_out():
     # Samoa went from the 29th to the 31st of December 2011.
-    found = between(Daily(9, 0), "Pacific/Apia", "2011-12-29 00:00", "2011-12-31 23:59")
+    found = between(daily(9, 0), "Pacific/Apia", "2011-12-29 00:00", "2011-12-31 23:59")
 
     assert walls(found) == ["2011-12-29 09:00-1000", "2011-12-31 00:00+1400", "2011-12-31 09:00+1400"]
 
 
 def test_a_weekly_task():
-    found = between(Weekly(6, 2, 30), NEW_YORK, "2026-03-01 00:00", "2026-03-22 00:00")
+    found = between(weekly(6, 2, 30), NEW_YORK, "2026-03-01 00:00", "2026-03-22 00:00")
 
     assert walls(found) == ["2026-03-01 02:30-0500", "2026-03-08 03:00-0400", "2026-03-15 02:30-0400"]
 
@@ -102,14 +102,14 @@ def test_a_weekly_task():
     ],
 )
 def test_month_ends_and_the_leap_day(expression, first, last, days):
-    found = between(Cron(expression), BERLIN, f"{first} 00:00", f"{last} 23:59")
+    found = between(cron(expression), BERLIN, f"{first} 00:00", f"{last} 23:59")
 
     assert [f"{moment:%m-%d}" for moment in found] == days
     assert {(moment.hour, moment.minute) for moment in found} == {(9, 0)}
 
 
 def test_what_comes_every_ten_minutes_by_cron_follows_the_wall_clock():
-    in_spring = between(Cron("*/10 * * * *"), BERLIN, "2026-03-29 01:40", "2026-03-29 03:10")
+    in_spring = between(cron("*/10 * * * *"), BERLIN, "2026-03-29 01:40", "2026-03-29 03:10")
 
     assert walls(in_spring) == [
         "2026-03-29 01:40+0100",
@@ -132,11 +132,11 @@ def test_what_comes_every_ten_minutes_by_cron_follows_the_wall_clock():
     ],
 )
 def test_cron_in_the_hour_that_comes_twice(expression, due):
-    found = between(Cron(expression), BERLIN, "2026-10-25 01:00", "2026-10-25 03:59")
+    found = between(cron(expression), BERLIN, "2026-10-25 01:00", "2026-10-25 03:59")
 
     assert [f"{moment:%H:%M%z}" for moment in found] == due
     instants = [moment.astimezone(UTC) for moment in found]
-    assert occurrences(Cron(expression), BERLIN).latest_until(instants[-1], len(found)) == instants
+    assert occurrences(cron(expression), BERLIN).latest_until(instants[-1], len(found)) == instants
 
 
 @pytest.mark.parametrize(
@@ -149,7 +149,7 @@ def test_a_cron_expression_that_follows_the_clock_is_due_whenever_it_shows_the_t
     hours = range(0, 24, 1 if expression[0] == "*" else 2)
     shown = [each for each in every_minute if _shows(each, zone, hours, minutes)]
 
-    due = occurrences(Cron(expression), zone)
+    due = occurrences(cron(expression), zone)
     found = [moment := shown[0]]
     while (moment := due.next_after(moment)) <= shown[-1]:
         found.append(moment)
@@ -165,14 +165,14 @@ def _shows(moment, zone, hours, minutes):
 
 
 def test_seconds_in_cron_and_intervals():
-    assert between(Cron("15 30 9 * * *"), BERLIN, "2026-05-01 00:00", "2026-05-01 23:59") == [
+    assert between(cron("15 30 9 * * *"), BERLIN, "2026-05-01 00:00", "2026-05-01 23:59") == [
         datetime(2026, 5, 1, 9, 30, 15, tzinfo=ZoneInfo(BERLIN))
     ]
-    assert occurrences(Interval(1, 30), BERLIN).next_after(ANCHOR) == ANCHOR + timedelta(seconds=90)
+    assert occurrences(every(1, 30), BERLIN).next_after(ANCHOR) == ANCHOR + timedelta(seconds=90)
 
 
 def test_an_interval_is_elapsed_time():
-    found = between(Interval(60), BERLIN, "2026-10-25 01:00", "2026-10-25 04:00")
+    found = between(every(60), BERLIN, "2026-10-25 01:00", "2026-10-25 04:00")
 
     assert walls(found) == [
         "2026-10-25 01:00+0200",
@@ -184,14 +184,14 @@ def test_an_interval_is_elapsed_time():
 
 
 def test_a_task_that_comes_once():
-    due = occurrences(OneTime(date(2026, 3, 29), 2, 30), BERLIN)
+    due = occurrences(once(date(2026, 3, 29), 2, 30), BERLIN)
 
     assert due.next_after(datetime(2026, 1, 1, tzinfo=UTC)) == datetime(2026, 3, 29, 1, 0, tzinfo=UTC)
     assert due.next_after(datetime(2026, 3, 29, 1, 0, tzinfo=UTC)) is None
 
 
 def test_the_last_day_is_one_of_the_zone():
-    due = occurrences(Daily(23, 30), NEW_YORK, last_day=date(2026, 5, 2))
+    due = occurrences(daily(23, 30), NEW_YORK, last_day=date(2026, 5, 2))
 
     assert due.next_after(datetime(2026, 5, 2, 12, tzinfo=UTC)) == datetime(2026, 5, 3, 3, 30, tzinfo=UTC)
     assert due.next_after(datetime(2026, 5, 3, 3, 30, tzinfo=UTC)) is None
@@ -199,17 +199,17 @@ def test_the_last_day_is_one_of_the_zone():
 
 
 def test_a_cron_expression_that_never_comes():
-    assert occurrences(Cron("0 0 31 2 *"), "UTC").next_after(ANCHOR) is None
-    assert occurrences(Cron("0 0 31 2 *"), "UTC").latest_until(ANCHOR, 5) == []
+    assert occurrences(cron("0 0 31 2 *"), "UTC").next_after(ANCHOR) is None
+    assert occurrences(cron("0 0 31 2 *"), "UTC").latest_until(ANCHOR, 5) == []
 
 
 schedules = st.one_of(
-    st.builds(Daily, st.integers(0, 23), st.integers(0, 59)),
-    st.builds(Weekly, st.integers(0, 6), st.integers(0, 23), st.integers(0, 59)),
+    st.builds(daily, st.integers(0, 23), st.integers(0, 59)),
+    st.builds(weekly, st.integers(0, 6), st.integers(0, 23), st.integers(0, 59)),
     st.sampled_from(["*/7 * * * *", "0 */3 * * *", "30 2 * * *", "15 1,2,3 * * 0", "0 0 L * *", "5 0 */2 * * 6"]).map(
-        Cron
+        cron
     ),
-    st.builds(Interval, st.integers(1, 100_000)),
+    st.builds(every, st.integers(1, 100_000)),
 )
 
 
@@ -234,7 +234,7 @@ def test_forwards_and_backwards_agree(schedule, zone, moment):
 
 def test_days_near_the_ends_of_the_calendar_are_never_due():
     for day, zone in ((date(1, 1, 1), "Europe/Berlin"), (date(9999, 12, 31), "America/New_York")):
-        occurrences = Occurrences(OneTime(day, 0, 0), ZoneInfo(zone), datetime(2026, 1, 1, tzinfo=UTC))
+        occurrences = Occurrences(once(day, 0, 0), ZoneInfo(zone), datetime(2026, 1, 1, tzinfo=UTC))
         assert occurrences.next_after(datetime(2026, 1, 1, tzinfo=UTC)) is None
         assert occurrences.latest_until(datetime(2026, 1, 1, tzinfo=UTC), 5) == []
 
@@ -244,7 +244,7 @@ def test_the_last_occurrences_of_a_task_that_ended_years_ago_are_found_at_once(m
     instant = Occurrences.instant
     monkeypatch.setattr(Occurrences, "instant", lambda self, wall: seen.append(wall) or instant(self, wall))
     occurrences = Occurrences(
-        Cron("* * * * *"), ZoneInfo("Etc/GMT+12"), datetime(2020, 1, 1, tzinfo=UTC), date(2020, 6, 1)
+        cron("* * * * *"), ZoneInfo("Etc/GMT+12"), datetime(2020, 1, 1, tzinfo=UTC), date(2020, 6, 1)
     )
 
     found = occurrences.latest_until(datetime(2026, 1, 1, tzinfo=UTC), 3)

@@ -9,11 +9,11 @@ from datetime import UTC, date, datetime, timedelta
 import pytest
 from oneclaw_scheduled_tasks import stored_runs, stored_tasks, stored_workers
 from oneclaw_scheduled_tasks.database import TaskDatabase
-from oneclaw_scheduled_tasks.missed import MissedPolicy
+from oneclaw_scheduled_tasks.occurrences import MissedPolicy
 from oneclaw_scheduled_tasks.planner import STEADY_SECONDS, Planner
-from oneclaw_scheduled_tasks.schedules import Daily, Interval, OneTime
 from oneclaw_scheduled_tasks.tables import tasks
 from oneclaw_scheduled_tasks.task import CATCH_UP_SECONDS, OverlapPolicy, RunStatus, Task, WorkerState
+from some_schedules import daily, every, once
 from sqlalchemy import text, update
 
 BEGIN = datetime(2026, 1, 1, 12, tzinfo=UTC)
@@ -35,7 +35,7 @@ def task(schedule=None, **values):
         id="0123456789ab",
         name="Water",
         prompt="Drink",
-        schedule=schedule or Daily(9, 0),
+        schedule=schedule or daily(9, 0),
         time_zone="America/New_York",
         agent="General Assistant",
         created_at=BEGIN,
@@ -90,7 +90,7 @@ def test_after_a_week_of_sleep(database, policy):
 
 
 def test_a_clock_that_is_put_back_repeats_nothing_and_loses_nothing(database):
-    database.run_here(stored_tasks.add_task, task(Interval(60), overlap=OverlapPolicy.ALLOW))
+    database.run_here(stored_tasks.add_task, task(every(60), overlap=OverlapPolicy.ALLOW))
     for hours in (1, 2, 3):
         plan(database, BEGIN + timedelta(hours=hours))
     # Somebody had set the clock a year ahead, and has fixed that.
@@ -107,9 +107,9 @@ def test_a_clock_that_is_put_back_repeats_nothing_and_loses_nothing(database):
 def test_a_clock_that_is_put_back_is_made_up_for_once(database):
     """Else every worker would plan everything anew each second, until the clock is where it was."""
     ahead, now = BEGIN + timedelta(days=30), BEGIN + timedelta(days=1)
-    once = replace(task(OneTime(date(2026, 3, 8), 2, 30)), planned_at=ahead)
+    one_time = replace(task(once(date(2026, 3, 8), 2, 30)), planned_at=ahead)
     ended = replace(task(end_date=date(2026, 1, 20)), id="ba9876543210", planned_at=ahead, next_at=None)
-    for each in (once, ended):
+    for each in (one_time, ended):
         database.run_here(stored_tasks.add_task, each)
 
     assert database.run_here(stored_tasks.was_planned_later, now)
@@ -117,7 +117,7 @@ def test_a_clock_that_is_put_back_is_made_up_for_once(database):
 
     assert not database.run_here(stored_tasks.was_planned_later, now)
     assert database.run_here(stored_tasks.replan, now) == 0
-    assert database.run_here(stored_tasks.get_task, once.id).next_at == once.next_at
+    assert database.run_here(stored_tasks.get_task, one_time.id).next_at == one_time.next_at
     again = database.run_here(stored_tasks.get_task, ended.id)
     assert (again.next_at, again.planned_at) == (datetime(2026, 1, 2, 14, tzinfo=UTC), now)
 
@@ -135,7 +135,7 @@ def test_a_task_that_cannot_be_planned_keeps_no_worker_from_beginning(database):
 
 
 def test_a_task_that_comes_once_is_done_with(database):
-    database.run_here(stored_tasks.add_task, task(OneTime(date(2026, 3, 8), 2, 30)))
+    database.run_here(stored_tasks.add_task, task(once(date(2026, 3, 8), 2, 30)))
     plan(database, datetime(2026, 3, 8, 7, 0, 30, tzinfo=UTC))
 
     found = database.run_here(stored_tasks.get_task, "0123456789ab")
@@ -144,7 +144,7 @@ def test_a_task_that_comes_once_is_done_with(database):
 
 
 def test_many_workers_that_plan_at_once_make_each_run_once(database):
-    database.run_here(stored_tasks.add_task, task(Interval(1), missed=MissedPolicy.ALL))
+    database.run_here(stored_tasks.add_task, task(every(1), missed=MissedPolicy.ALL))
     now = BEGIN + timedelta(minutes=50)
     with ThreadPoolExecutor(6) as threads:
         list(threads.map(lambda _: plan(database, now), range(6)))
@@ -240,7 +240,11 @@ def test_a_task_that_cannot_be_planned_keeps_no_other_one_waiting(database):
     other = replace(task(), id="ba9876543210")
     database.run_here(stored_tasks.add_task, task())
     database.run_here(stored_tasks.add_task, other)
-    unknown = update(tasks).where(tasks.c.id == "ba9876543210").values(time_zone="Mars/Phobos", next_at=0)
+    unknown = (
+        update(tasks)
+        .where(tasks.c.id == "ba9876543210")
+        .values(time_zone="Mars/Phobos", next_at=datetime(1970, 1, 1, tzinfo=UTC))
+    )
     database.run_here(lambda connection: connection.execute(unknown))
 
     plan(database, task().next_at)
@@ -261,18 +265,18 @@ def test_a_clock_that_was_behind_makes_no_runs_of_times_before_the_task(database
 
 
 def test_a_clock_that_was_ahead_for_a_moment_leaves_no_trace(database):
-    once = task(OneTime(date(2026, 3, 8), 2, 30))
-    daily = replace(task(), id="ba9876543210")
-    for each in (once, daily):
+    one_time = task(once(date(2026, 3, 8), 2, 30))
+    every_day = replace(task(), id="ba9876543210")
+    for each in (one_time, every_day):
         database.run_here(stored_tasks.add_task, each)
     ahead, now = BEGIN + timedelta(days=400), BEGIN + timedelta(hours=1)
     plan(database, ahead)
-    assert not database.run_here(stored_tasks.get_task, once.id).is_enabled
+    assert not database.run_here(stored_tasks.get_task, one_time.id).is_enabled
 
     assert database.run_here(stored_tasks.was_planned_later, now)
     database.run_here(stored_tasks.replan, now)
 
-    for each in (once, daily):
+    for each in (one_time, every_day):
         found = database.run_here(stored_tasks.get_task, each.id)
         assert found.is_enabled
         assert found.next_at == each.next_at
@@ -295,8 +299,8 @@ class Clocks:
 def test_a_clock_that_is_wrong_for_ten_seconds_changes_nothing(database, jump):
     clocks = Clocks()
     planner = Planner(database, lambda: clocks.now, lambda: clocks.elapsed)
-    once = task(OneTime(date(2026, 1, 3), 8, 0))
-    for each in (once, replace(task(missed=MissedPolicy.ALL), id="ba9876543210")):
+    one_time = task(once(date(2026, 1, 3), 8, 0))
+    for each in (one_time, replace(task(missed=MissedPolicy.ALL), id="ba9876543210")):
         database.run_here(stored_tasks.add_task, each)
     assert asyncio.run(planner.tick())
 
@@ -311,13 +315,13 @@ def test_a_clock_that_is_wrong_for_ten_seconds_changes_nothing(database, jump):
 
     assert asyncio.run(planner.tick())
     assert log(database) == {}
-    assert database.run_here(stored_tasks.get_task, once.id).next_at == once.next_at
+    assert database.run_here(stored_tasks.get_task, one_time.id).next_at == one_time.next_at
 
 
 def test_time_that_a_clock_jumps_over_makes_one_run_and_sleep_makes_all(database):
     clocks = Clocks()
     planner = Planner(database, lambda: clocks.now, lambda: clocks.elapsed)
-    database.run_here(stored_tasks.add_task, task(Interval(60), missed=MissedPolicy.ALL, overlap=OverlapPolicy.QUEUE))
+    database.run_here(stored_tasks.add_task, task(every(60), missed=MissedPolicy.ALL, overlap=OverlapPolicy.QUEUE))
     asyncio.run(planner.tick())
 
     clocks.pass_time(3 * 3600 + 60)
@@ -342,7 +346,7 @@ def test_time_that_a_clock_jumps_over_makes_one_run_and_sleep_makes_all(database
     ],
 )
 def test_an_occurrence_that_comes_due_during_a_run(database, policy, expected):
-    database.run_here(stored_tasks.add_task, task(Interval(60), overlap=policy))
+    database.run_here(stored_tasks.add_task, task(every(60), overlap=policy))
     plan(database, BEGIN + timedelta(hours=1))
     (first,) = database.run_here(stored_runs.to_queue, BEGIN + timedelta(hours=1))
     database.run_here(stored_runs.note_queued, [first])
@@ -357,7 +361,7 @@ def test_an_occurrence_that_comes_due_during_a_run(database, policy, expected):
 
 
 def test_runs_made_at_once_begin_one_after_the_other(database):
-    database.run_here(stored_tasks.add_task, task(Interval(60), missed=MissedPolicy.ALL))
+    database.run_here(stored_tasks.add_task, task(every(60), missed=MissedPolicy.ALL))
     now = BEGIN + timedelta(hours=3)
     plan(database, now)
     begun = []
@@ -372,7 +376,7 @@ def test_runs_made_at_once_begin_one_after_the_other(database):
 
 
 def test_a_run_begins_a_while_after_it_is_due_and_always_the_same(database):
-    jittery = task(Interval(60), jitter_seconds=300)
+    jittery = task(every(60), jitter_seconds=300)
     database.run_here(stored_tasks.add_task, jittery)
     due = BEGIN + timedelta(hours=1)
     plan(database, due)

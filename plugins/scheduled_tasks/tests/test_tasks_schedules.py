@@ -1,12 +1,7 @@
 """Reading schedules from the words of the tools and the command line."""
 
 import pytest
-from oneclaw_scheduled_tasks.schedules import (
-    ScheduleWords,
-    read_schedule,
-    schedule_from_json,
-    schedule_to_json,
-)
+from oneclaw_scheduled_tasks.schedules import read_schedule
 from oneclaw_scheduled_tasks.zones import find_zone, user_zone_name
 
 from oneclaw_core import UsageError
@@ -31,10 +26,10 @@ pytestmark = pytest.mark.lowest_versions
     ],
 )
 def test_a_schedule_is_read_said_and_kept(words, text):
-    schedule = read_schedule(ScheduleWords(**words))
+    schedule = read_schedule(words)
 
     assert str(schedule) == text
-    assert schedule_from_json(schedule_to_json(schedule)) == schedule
+    assert read_schedule(schedule.given()) == schedule
 
 
 @pytest.mark.parametrize(
@@ -71,7 +66,7 @@ def test_a_schedule_is_read_said_and_kept(words, text):
 )
 def test_what_is_no_schedule_is_refused_with_the_reason(words, reason):
     with pytest.raises(UsageError, match=None) as refused:
-        read_schedule(ScheduleWords(**words))
+        read_schedule(words)
 
     assert reason in str(refused.value)
 

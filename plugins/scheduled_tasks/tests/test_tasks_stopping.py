@@ -12,8 +12,7 @@ from contextlib import asynccontextmanager
 
 import pytest
 from oneclaw_scheduled_tasks.database import TaskDatabase, tasks_database_url
-from oneclaw_scheduled_tasks.schedules import ScheduleWords
-from oneclaw_scheduled_tasks.service import TaskService, TaskWords
+from oneclaw_scheduled_tasks.service import TaskService
 from oneclaw_scheduled_tasks.stored_runs import stop_runs
 from oneclaw_scheduled_tasks.task import RunStatus
 from oneclaw_scheduled_tasks.worker import Worker, WorkerOptions
@@ -83,8 +82,8 @@ async def stopped_in_the_middle(under, plugin, in_the_middle, by):
     async with under.opened() as claw:
         url = tasks_database_url(claw.home.database_url)
         async with TaskService.open(claw.services) as service, await TaskDatabase.open(url) as database:
-            daily = ScheduleWords(schedule_type="daily", hour=9)
-            words = TaskWords(name="x", prompt="x", when=daily, model="scripted/model", is_notified=False)
+            daily = {"schedule_type": "daily", "hour": 9}
+            words = dict(name="x", prompt="x", **daily, model="scripted/model", is_notified=False)
             task = await service.new(words)
             await service.add(task)
             async with worker_of(claw, database) as worker, asyncio.timeout(SECONDS):

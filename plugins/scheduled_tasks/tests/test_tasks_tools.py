@@ -9,8 +9,6 @@ from datetime import UTC, datetime, timedelta
 from types import SimpleNamespace
 
 import pytest
-from oneclaw_scheduled_tasks.schedules import ScheduleWords
-from oneclaw_scheduled_tasks.service import TaskWords
 from oneclaw_scheduled_tasks.stored_runs import runs_of
 from oneclaw_scheduled_tasks.stored_tasks import change_task, list_tasks
 from oneclaw_scheduled_tasks.tools import update_scheduled_task
@@ -23,7 +21,7 @@ from oneclaw_core.testing import HomeUnderTest
 
 WATER = {"name": "Water", "prompt": "Tell me to drink", "schedule_type": "daily", "hour": 9, "minute": 0}
 DAILY = ("schedule_task", WATER)
-MORNING = ScheduleWords(schedule_type="daily", hour=9, minute=0)
+MORNING = {"schedule_type": "daily", "hour": 9, "minute": 0}
 
 
 def ids(tasks):
@@ -45,12 +43,12 @@ def test_a_task_is_scheduled_listed_changed_run_and_deleted(talk, tasks):
 
     said = "daily at 09:00 (Europe/Berlin)"
     assert made.result.startswith(f"Task 'Water' (id {task_id}) is scheduled {said}. Next run: ")
-    assert f"- Water (id {task_id}): {said}; enabled; last run: Never; next run: " in listed.result
+    assert f"- Water (id {task_id}): {said}; enabled; last run: never; next run: " in listed.result
     assert "schedule: daily at 09:00 (Europe/Berlin) -> every Monday at 09:00 (Europe/Berlin)" in changed.result
     assert same.result == "Nothing to change: task 'Water' is as it was."
     assert paused.result.endswith("enabled: yes -> no. Next run: none.")
     assert ran.result.startswith("Task 'Water' runs as soon as a worker is free")
-    assert "disabled; last run: Never; next run: none" in after.result
+    assert "disabled; last run: never; next run: none" in after.result
     assert deleted.is_success
     assert empty.result == "There are no scheduled tasks."
     assert {permission for permission, _ in talk.asked} == {"tasks.write"}
@@ -257,7 +255,7 @@ def test_the_plugin_costs_start_up_nothing(home):
 
 
 def test_a_model_reads_a_long_list_part_by_part(home, tasks, tmp_path):
-    made = tasks.add(*(TaskWords(name=f"Task {n:03} {'x' * 80}", prompt="Do it", when=MORNING) for n in range(200)))
+    made = tasks.add(*(dict(name=f"Task {n:03} {'x' * 80}", prompt="Do it", **MORNING) for n in range(200)))
     under_test = HomeUnderTest(home, tmp_path, ["scheduled_tasks"])
     model, parts = under_test.model, []
 

@@ -5,16 +5,14 @@ from __future__ import annotations
 import asyncio
 import re
 import time
-from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from itertools import count
 
 import pytest
 from following import SECONDS, Following, until_stored
 from oneclaw_scheduled_tasks import triggers
 from oneclaw_scheduled_tasks.database import TaskDatabase, tasks_database_url
-from oneclaw_scheduled_tasks.schedules import ScheduleWords
-from oneclaw_scheduled_tasks.service import TaskService, TaskWords
+from oneclaw_scheduled_tasks.service import TaskService
 from oneclaw_scheduled_tasks.task import OverlapPolicy, RunStatus
 from oneclaw_scheduled_tasks.triggers import Watchers
 from tasks_rig import end_run, until
@@ -42,17 +40,17 @@ def test_the_end_of_another_task_is_reported_by_its_status(run):
     async def work(claw):
         async with TaskService.open(claw.services) as service:
             made = [
-                await service.new(TaskWords(name=name, prompt="x", when=ScheduleWords(schedule_type="daily", hour=9)))
+                await service.new({"name": name, "prompt": "x", "schedule_type": "daily", "hour": 9})
                 for name in ("First", "Other")
             ]
             for task in made:
                 await service.add(task)
             async with Following(claw, "task_ended", task="First", status="failed") as fired:
                 await until_stored(claw, "trigger task", "scheduled_tasks")
-                now = round(datetime.now(UTC).timestamp() * 1000) + 1000
-                await end_run(service, made[0], RunStatus.SUCCESS, ended_at=now, answer="well")
-                await end_run(service, made[1], RunStatus.FAILED, ended_at=now, error="not this one")
-                await end_run(service, made[0], RunStatus.FAILED, ended_at=now, error="no net")
+                ended = datetime.now(UTC) + timedelta(seconds=1)
+                await end_run(service, made[0], RunStatus.SUCCESS, ended_at=ended, answer="well")
+                await end_run(service, made[1], RunStatus.FAILED, ended_at=ended, error="not this one")
+                await end_run(service, made[0], RunStatus.FAILED, ended_at=ended, error="no net")
                 text = await fired.next()
             return text, {text for text, _ in fired.events}
 
@@ -79,7 +77,7 @@ async def ring(context, parameters, fire):
 
 
 def on(trigger, **parameters):
-    return ScheduleWords(schedule_type="trigger", trigger=trigger, parameters=tuple(parameters.items()))
+    return {"schedule_type": "trigger", "trigger": trigger, "parameters": tuple(parameters.items())}
 
 
 def test_one_worker_watches_for_all_tasks_as_they_come_and_go(run):
@@ -87,14 +85,12 @@ def test_one_worker_watches_for_all_tasks_as_they_come_and_go(run):
         url = tasks_database_url(claw.home.database_url)
         async with TaskService.open(claw.services) as service, await TaskDatabase.open(url) as database:
             with pytest.raises(NotFoundError, match="no trigger 'rang'; plugins have registered: rung, task_ended"):
-                await service.new(TaskWords(name="x", prompt="x", when=on("rang")))
+                await service.new(dict(name="x", prompt="x", **on("rang")))
             with pytest.raises(UsageError, match="the trigger rung needs how: loud or not"):
-                await service.new(TaskWords(name="x", prompt="x", when=on("rung")))
+                await service.new(dict(name="x", prompt="x", **on("rung")))
             with pytest.raises(UsageError, match="the trigger rung has no parameter 'why'; it has: how"):
-                await service.new(TaskWords(name="x", prompt="x", when=on("rung", how="a", why="b")))
-            made = [
-                await service.new(TaskWords(name="x", prompt="x", when=on("rung", how=how))) for how in ("a", "badly")
-            ]
+                await service.new(dict(name="x", prompt="x", **on("rung", how="a", why="b")))
+            made = [await service.new(dict(name="x", prompt="x", **on("rung", how=how))) for how in ("a", "badly")]
             for task in made:
                 await service.add(task)
             watchers = Watchers(claw.services, database, lambda: datetime.now(UTC))
@@ -104,7 +100,7 @@ def test_one_worker_watches_for_all_tasks_as_they_come_and_go(run):
             async with asyncio.timeout(SECONDS):
                 while not all([await service.log(task.id) for task in made]):
                     await asyncio.sleep(0.02)
-            await service.store_change(*await service.changed(made[0].id, TaskWords(is_enabled=False)))
+            await service.store_change(*await service.changed(made[0].id, {"is_enabled": False}))
             await watchers.refresh(is_first=True)
             left = [task_id for task_id, _ in watchers._watching]
             await watchers.close()
@@ -150,11 +146,11 @@ def test_a_trigger_answers_the_requests_to_the_address_of_its_task(run):
             return (await target(context, asked)).status
 
         async with TaskService.open(claw.services) as service:
-            daily = ScheduleWords(schedule_type="daily", hour=9)
-            other = await service.new(TaskWords(name="x", prompt="x", when=daily))
+            daily = {"schedule_type": "daily", "hour": 9}
+            other = await service.new(dict(name="x", prompt="x", **daily))
             await service.add(other)
-            words, setup = await service.set_up(TaskWords(name="Door", prompt="Look", when=on("opened")))
-            task = await service.new(replace(words, when=replace(words.when, per_day=2)))
+            words, setup = await service.set_up(dict(name="Door", prompt="Look", **on("opened")))
+            task = await service.new({**words, "per_day": 2})
             refused = [await post(other.id), await post(task.id)]
             await service.add(task)
             taken = [await post(task.id, number="7"), await post(task.id, number="7")]

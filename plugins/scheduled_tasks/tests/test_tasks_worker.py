@@ -9,8 +9,6 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 from oneclaw_scheduled_tasks.attempt import AFTER_GRANT
-from oneclaw_scheduled_tasks.schedules import ScheduleWords
-from oneclaw_scheduled_tasks.service import TaskWords
 from oneclaw_scheduled_tasks.stored_workers import list_workers
 from oneclaw_scheduled_tasks.task import RunStatus
 from tasks_rig import DEADLINE_SECONDS, until
@@ -22,9 +20,9 @@ from oneclaw_core.cli.main import main
 def fetching(server, path, **options):
     """A task that is due in the minute after the next and asks a server for something."""
     due = datetime.now(UTC) - timedelta(minutes=2)
-    when = ScheduleWords(schedule_type="one_time", date=f"{due:%Y-%m-%d}", hour=due.hour, minute=due.minute)
+    when = {"schedule_type": "one_time", "date": f"{due:%Y-%m-%d}", "hour": due.hour, "minute": due.minute}
     prompt = f"Send a GET request to {server.url}/{path}"
-    return TaskWords(name=f"Fetch {path}", prompt=prompt, when=when, time_zone="UTC", is_notified=False, **options)
+    return dict(name=f"Fetch {path}", prompt=prompt, **when, time_zone="UTC", is_notified=False, **options)
 
 
 def add_due(tasks, *words):
@@ -188,10 +186,8 @@ def test_the_status_of_workers(tasks, workers, capsys):
 @pytest.mark.one_python
 def test_a_run_that_fails_is_tried_again_as_often_as_the_task_says(tasks, workers):
     due = datetime.now(UTC) - timedelta(minutes=2)
-    when = ScheduleWords(schedule_type="one_time", date=f"{due:%Y-%m-%d}", hour=due.hour, minute=due.minute)
-    words = TaskWords(
-        name="No key", prompt="x", when=when, time_zone="UTC", model="openai/x", retries=1, retry_delay_seconds=1
-    )
+    when = {"schedule_type": "one_time", "date": f"{due:%Y-%m-%d}", "hour": due.hour, "minute": due.minute}
+    words = dict(name="No key", prompt="x", **when, time_zone="UTC", model="openai/x", retries=1, retry_delay_seconds=1)
     add_due(tasks, words)
     workers.start()
     (run,) = wait_until_done(tasks, 1, workers)

@@ -6,8 +6,6 @@ from types import SimpleNamespace
 
 import pytest
 from oneclaw_scheduled_tasks.inbox import result_text
-from oneclaw_scheduled_tasks.schedules import ScheduleWords
-from oneclaw_scheduled_tasks.service import TaskWords
 from oneclaw_scheduled_tasks.stored_runs import count_unread
 from oneclaw_scheduled_tasks.stored_workers import list_workers
 from oneclaw_scheduled_tasks.task import Run, RunStatus
@@ -18,8 +16,8 @@ pytestmark = pytest.mark.one_python
 
 def test_a_chat_has_what_is_due_done_and_shows_it(home, tasks):
     due = datetime.now(UTC) - timedelta(minutes=2)
-    when = ScheduleWords(schedule_type="one_time", date=f"{due:%Y-%m-%d}", hour=due.hour, minute=due.minute)
-    words = TaskWords(name="Clock", prompt="What time is it?", when=when, time_zone="UTC", is_notified=False)
+    when = {"schedule_type": "one_time", "date": f"{due:%Y-%m-%d}", "hour": due.hour, "minute": due.minute}
+    words = dict(name="Clock", prompt="What time is it?", **when, time_zone="UTC", is_notified=False)
 
     async def chat():
         shown = asyncio.Queue()
