@@ -91,7 +91,8 @@ class TurnView:
         elif isinstance(event, ToolResultEvent):
             self._end_call(event)
         elif isinstance(event, RetryEvent):
-            self._write_line(f"{printable_line(event.reason)}; trying again in {event.delay_seconds:.1f} s", dim=True)
+            delay = f" in {event.delay_seconds:.1f} s" if event.delay_seconds else ""
+            self._write_line(f"{printable_line(event.reason)}; trying again{delay}", dim=True)
         elif isinstance(event, SteeredEvent):
             self._write_line(f"> {printable(event.text)}", bold=True)
         elif isinstance(event, ModelSwitchedEvent):

@@ -195,7 +195,8 @@ def _without_files(message: Message, left_out: Mapping[str, str]) -> Message:
     taken = tuple(_taken(message.attachments, left_out, notes))
     if not notes:
         return message
-    return replace(message, content="\n".join([*filter(None, [message.content]), *notes]), attachments=taken)
+    text = "\n".join([*filter(None, [message.content]), *notes])
+    return replace(message, content=text, is_json=False, attachments=taken)
 
 
 def _taken(files: Iterable[Attachment], left_out: Mapping[str, str], notes: list[str]) -> Iterator[Attachment]:

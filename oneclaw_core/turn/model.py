@@ -402,7 +402,7 @@ class ModelCalls:
                     raise
                 found |= dict.fromkeys(new, _reason_in(error))
                 notice = RetryNotice(f"{error}; left out: {shown_parts(new, sent)}", 0)
-                _log.warning("%s", notice.reason)
+                _log.info("%s", notice.reason)
             if show is not None and (shown := show(notice)) is not None:
                 await shown
         if response is None:

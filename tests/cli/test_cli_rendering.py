@@ -145,6 +145,8 @@ def test_waiting_for_another_try_is_told(streams):
     _, stderr = streams
     show(streams, RetryEvent("the service is overloaded", 2))
     assert stderr.getvalue() == "the service is overloaded; trying again in 2.0 s\n"
+    show(streams, RetryEvent("the service takes no images", 0))
+    assert stderr.getvalue().endswith("the service takes no images; trying again\n")
 
 
 def test_verbose_shows_the_whole_of_a_result_within_reason(streams):

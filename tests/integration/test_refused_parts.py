@@ -21,7 +21,7 @@ from test_every_model import (
 )
 from wire_formats import SEAL, THOUGHT
 
-from oneclaw_core import Attachment, OneClaw, RetryEvent, ToolResultEvent, tool
+from oneclaw_core import Attachment, OneClaw, RetryEvent, ToolResult, ToolResultEvent, tool
 from oneclaw_core.providers import ProviderConfig
 
 # How each service says that it does not take an image, in its own words.
@@ -81,6 +81,36 @@ def test_only_the_refused_image_is_left_out(tmp_path, wire):
     for body in (server.bodies[2], server.bodies[3]):
         assert wire.files(body) == [("image/png", good.data)]
     assert b"[good.png" not in server.contents[3]
+
+
+@every_format
+def test_a_structured_result_whose_image_is_refused_stays_a_valid_result(tmp_path, wire):
+    @tool
+    def look() -> ToolResult:
+        """Look at something."""
+        return ToolResult.success({"width": 8}, [PNG])
+
+    async def turn(server):
+        async with OneClaw.open(tmp_path, environ=addresses(server)) as claw:
+            claw.add_tools(look)
+            return [each async for each in claw.send_message("Look.", model=wire.full_model)]
+
+    with refusing_files(wire, wire.calls(("look", {})), wire.says("I see no image.")) as server:
+        assert asyncio.run(turn(server))[-1].text == "I see no image."
+    [shown] = [text for text in texts_in(server.bodies[-1]) if "[chart.png (image/png) is not sent" in text]
+    if shown.startswith('{"status'):
+        shown = json.loads(shown)["result"]
+    assert shown.startswith('{"width":8}\n[chart.png (image/png) is not sent')
+
+
+def texts_in(value):
+    if isinstance(value, dict):
+        value = list(value.values())
+    return (
+        [text for each in value for text in texts_in(each)]
+        if isinstance(value, list)
+        else [value] * isinstance(value, str)
+    )
 
 
 @every_format
