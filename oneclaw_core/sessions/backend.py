@@ -60,9 +60,9 @@ class Backend(ABC):
         return self.connect()
 
     def connect_without_waiting(self) -> Connection | None:
-        """Connect to the existing database, to read what is there now; ``None`` if a read waits for others.
+        """Connect to the existing database, for what waits for nothing; ``None`` if each transaction waits for others.
 
-        What cannot be read without waiting raises an exception of the driver.
+        A transaction that would wait for another connection raises an exception of the driver.
         """
         return None
 
@@ -163,6 +163,10 @@ class Backend(ABC):
 
     def is_transient(self, error: BaseException | None) -> bool:
         """Return True if the transaction changed nothing and may succeed when it is retried."""
+        return False
+
+    def is_busy(self, error: BaseException | None) -> bool:
+        """Return True if another connection was in the way of one that waits for nothing."""
         return False
 
     def lift_time_limits(self, connection: Connection) -> None:  # noqa: B027  # optional

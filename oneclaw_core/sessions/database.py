@@ -40,6 +40,9 @@ _FIRST_PAUSE_SECONDS = 0.005
 # Few enough that none waits long for the others.
 _MOST_WRITES_TOGETHER = 32
 _MOST_READS_TOGETHER = 8
+# Then two are left to the thread, which waits for the disk: the first moves the log into the database file, and the
+# second begins the log anew.
+_MOST_OWN_WRITES = 250
 # What our own code raises when it gets a number for a text, or the like.
 _OF_WRONG_VALUES = (TypeError, AttributeError, ValueError, OverflowError)
 
@@ -86,6 +89,7 @@ class Database:
         # Of the event loop's own thread, made at the first use.
         self._own: Connection | None = None
         self._has_own = not is_read_only
+        self._own_writes = 0
         self._own_thread = threading.get_ident()
         self._abandoned: set[Future[None]] = set()
         self._are_writes_grouped = threads == 1
@@ -145,14 +149,11 @@ class Database:
         Raises:
             StoreError: the database cannot be read, in its finer kinds.
         """
-        if self._has_own and threading.get_ident() == self._own_thread:
+        own = self._own_connection()
+        if own is not None:
             try:
-                if self._own is None:
-                    self._own = self.backend.connect_without_waiting()
-                    self._has_own = self._own is not None
-                if self._own is not None:
-                    with self._own.transaction(writes=False):
-                        return work(self._own)
+                with own.transaction(writes=False):
+                    return work(own)
             except self.backend.driver_errors + _OF_WRONG_VALUES:
                 # Another connection writes the first page, or something is wrong, which what follows says.
                 self._close_own()
@@ -182,6 +183,39 @@ class Database:
             return await self._in_thread(lambda: self._transact(lambda it: work(it, *args, **kwargs), writes=True))
         return cast("Value", await self._done(_Job(lambda it: work(it, *args, **kwargs)), self._writes))
 
+    async def write_now(
+        self,
+        work: Callable[Concatenate[Connection, Arguments], Value],
+        *args: Arguments.args,
+        **kwargs: Arguments.kwargs,
+    ) -> Value:
+        """Write a few rows, in the thread of the event loop if that waits for nothing, else as :meth:`write`.
+
+        Args:
+            work: as for :meth:`write`.
+            *args: what it gets after its connection.
+            **kwargs: keyword arguments for it.
+
+        Raises:
+            StoreError: nothing was stored; the message says why and what to do.
+        """
+        # A thread that runs has the lock, or takes these writes along with others.
+        own = None if self._running else self._own_connection()
+        if own is not None and self._own_writes < _MOST_OWN_WRITES:
+            try:
+                with own.transaction(writes=True):
+                    value = work(own, *args, **kwargs)
+            except self.backend.driver_errors + _OF_WRONG_VALUES as error:
+                # Another connection writes, or something is wrong, which what follows says.
+                if not self.backend.is_busy(error):
+                    self._close_own()
+            else:
+                self._own_writes += 1
+                return value
+        elif own is not None:
+            self._own_writes = (self._own_writes + 1) % (_MOST_OWN_WRITES + 2)
+        return await self.write(work, *args, **kwargs)
+
     def when_settled(self, then: Callable[[], None]) -> None:
         """Call a function after the transactions of cancelled tasks.
 
@@ -209,6 +243,18 @@ class Database:
         self._has_own = False
         self._close_own()
         await asyncio.to_thread(self._shut_down)
+
+    def _own_connection(self) -> Connection | None:
+        """Return the connection of the event loop's thread; ``None`` in another, and where it cannot be had."""
+        if not self._has_own or threading.get_ident() != self._own_thread:
+            return None
+        if self._own is None:
+            try:
+                self._own = self.backend.connect_without_waiting()
+            except self.backend.driver_errors:
+                return None
+            self._has_own = self._own is not None
+        return self._own
 
     def _close_own(self) -> None:
         own, self._own = self._own, None

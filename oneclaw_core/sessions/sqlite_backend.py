@@ -100,12 +100,12 @@ class SqliteBackend(Backend):
 
     def connect_without_waiting(self) -> Connection:
         """See :class:`~oneclaw_core.sessions.backend.Backend`."""
-        return self._connect(0)
+        return self._connect(0, checkpoints=False)
 
-    def _connect(self, busy_seconds: float) -> Connection:
+    def _connect(self, busy_seconds: float, *, checkpoints: bool = True) -> Connection:
         if self._prefix is None:
-            return SqliteConnection(self.path, busy_seconds)
-        return ConfinedSqliteConnection(self.path, busy_seconds, self._prefix)
+            return SqliteConnection(self.path, busy_seconds, checkpoints=checkpoints)
+        return ConfinedSqliteConnection(self.path, busy_seconds, self._prefix, checkpoints=checkpoints)
 
     def connect_read_only(self) -> Connection:
         """See :class:`~oneclaw_core.sessions.backend.Backend`."""
@@ -210,6 +210,10 @@ class SqliteBackend(Backend):
     def damaged(self) -> StoreDamagedError:
         """See :class:`~oneclaw_core.sessions.backend.Backend`."""
         return damaged(self.path)
+
+    def is_busy(self, error: BaseException | None) -> bool:
+        """See :class:`~oneclaw_core.sessions.backend.Backend`."""
+        return getattr(error, "sqlite_errorcode", 0) & 0xFF == sqlite3.SQLITE_BUSY
 
     def has_invalid_values(self, connection: Connection) -> bool:
         """See :class:`~oneclaw_core.sessions.backend.Backend`."""

@@ -102,7 +102,13 @@ class SqliteConnection(Connection):
     _are_values_checked = True
 
     def __init__(
-        self, path: Path, busy_seconds: float, *, is_read_only: bool = False, is_immutable: bool = False
+        self,
+        path: Path,
+        busy_seconds: float,
+        *,
+        is_read_only: bool = False,
+        is_immutable: bool = False,
+        checkpoints: bool = True,
     ) -> None:
         """Connect to a file.
 
@@ -111,6 +117,7 @@ class SqliteConnection(Connection):
             busy_seconds: how long to wait for another connection that writes.
             is_read_only: True if nothing may be written.
             is_immutable: True if the file does not change either, so that no files are needed beside it.
+            checkpoints: False to leave it to other connections to move a long write-ahead log into the file.
         """
         self._path = path
         # Transactions are begun by begin() alone. A connection is used by one thread, and closed by another.
@@ -127,6 +134,8 @@ class SqliteConnection(Connection):
             self.driver.execute("PRAGMA foreign_keys = ON")
             # With a write-ahead log a killed process loses nothing, a machine without power its last transactions.
             self.driver.execute("PRAGMA synchronous = NORMAL")
+            if not checkpoints:
+                self.driver.execute("PRAGMA wal_autocheckpoint = 0")
         except DRIVER_ERRORS:
             self.driver.close()
             raise
@@ -214,8 +223,8 @@ class ConfinedSqliteConnection(SqliteConnection):
 
     _are_values_checked = False
 
-    def __init__(self, path: Path, busy_seconds: float, prefix: str) -> None:
-        super().__init__(path, busy_seconds)
+    def __init__(self, path: Path, busy_seconds: float, prefix: str, *, checkpoints: bool = True) -> None:
+        super().__init__(path, busy_seconds, checkpoints=checkpoints)
         self._prefix = prefix
         self._refused = ""
         self._tables = {name.lower() for (name,) in self.driver.execute("SELECT name FROM sqlite_master")}

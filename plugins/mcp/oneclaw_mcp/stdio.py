@@ -12,7 +12,7 @@ from contextlib import asynccontextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
 from oneclaw_core import OneClawError
-from oneclaw_core.process import describe_end, run_in_thread, run_program
+from oneclaw_core.process import describe_end, run_program
 from oneclaw_core.tools import make_private_directory
 from oneclaw_mcp.cleaning import cleaned
 
@@ -29,8 +29,6 @@ _TAIL_LINES = 20
 # What waits to be read by the SDK; a server that sends more does not read answers either.
 _MOST_WAITING = 10_000
 MAX_WAITING_BYTES = 4 * MAX_LINE_BYTES
-# Longer ones are parsed in a thread.
-_LONG_LINE_BYTES = 262_144
 # How long a server may take to end by itself.
 _CLOSING_SECONDS = 1.0
 _PIPE_BYTES = 65_536
@@ -103,6 +101,8 @@ class ServerProgram:
         self._waiting_bytes = 0
         self._running: asyncio.Task[ProgramEnd] | None = None
         self._input = -1
+        self._unsent = bytearray()
+        self._flushing: asyncio.Task[None] | None = None
         self._is_stopped = False
 
     @property
@@ -166,69 +166,58 @@ class ServerProgram:
     async def streams(self) -> AsyncIterator[tuple[Any, Any]]:
         """Give the streams of messages that a client of the SDK takes; ends the program afterwards."""
         import anyio
-        from mcp.shared.message import SessionMessage
-        from mcp_types import jsonrpc_message_adapter
 
-        received, reading = anyio.create_memory_object_stream[SessionMessage | Exception](64)
-        writing, sent = anyio.create_memory_object_stream[SessionMessage](64)
+        from oneclaw_mcp.stdio_streams import ReceivedMessages, SentMessages
 
-        def parse(line: bytes) -> SessionMessage | Exception | None:
-            if not line.strip():
-                return None
-            try:
-                return SessionMessage(jsonrpc_message_adapter.validate_json(line, by_name=False))
-            except ValueError as error:  # such as a banner on standard output
-                self._log.feed(b"[on standard output] " + line[:500] + b"\n")
-                return None if not line.lstrip().startswith(b"{") else error
-
-        async def read() -> None:
-            async with received:
-                while (line := await self._lines.get()) is not None:
-                    self._waiting_bytes -= len(line)
-                    is_long = len(line) > _LONG_LINE_BYTES
-                    message = await run_in_thread(lambda line=line: parse(line)) if is_long else parse(line)  # type: ignore[misc]  # a loop variable
-                    if message is not None:
-                        with suppress(anyio.BrokenResourceError, anyio.ClosedResourceError):
-                            await received.send(message)
-
-        async def write() -> None:
-            async with sent:
-                async for message in sent:
-                    text = message.message.model_dump_json(by_alias=True, exclude_unset=True)
-                    await self._write(text.encode() + b"\n")
-
-        loop = asyncio.get_running_loop()
-        tasks = [loop.create_task(read()), loop.create_task(write())]
         try:
-            yield reading, writing
+            yield ReceivedMessages(self._lines, self._log, self._take), SentMessages(self._write)
         finally:
-            for stream in (reading, writing):
-                stream.close()
-            for task in tasks:
-                task.cancel()
             with anyio.CancelScope(shield=True):
-                await asyncio.wait(tasks)
                 await self.close()
+
+    def _take(self, line: bytes) -> None:
+        self._waiting_bytes -= len(line)
 
     async def _write(self, data: bytes) -> None:
         """Write to the program; one that has ended, or reads nothing, is seen elsewhere."""
-        view, loop = memoryview(data), asyncio.get_running_loop()
-        while view and self._input >= 0:
-            try:
-                view = view[os.write(self._input, view[:_PIPE_BYTES]) :]
-            except BlockingIOError:
-                writable = asyncio.Event()
-                loop.add_writer(self._input, writable.set)
-                try:
-                    await writable.wait()
-                finally:
-                    loop.remove_writer(self._input)
-            except OSError:
+        # A call that is cancelled leaves the rest of its message here, which is written nevertheless.
+        self._unsent += data
+        if self._flushing is None or self._flushing.done():
+            self._write_some()
+            if not self._unsent:
                 return
+            self._flushing = asyncio.get_running_loop().create_task(self._flush())
+        await asyncio.wait({self._flushing})
+
+    def _write_some(self) -> None:
+        """Write as much as the pipe takes."""
+        try:
+            while self._unsent and self._input >= 0:
+                del self._unsent[: os.write(self._input, self._unsent[:_PIPE_BYTES])]
+        except BlockingIOError:
+            return
+        except OSError:
+            pass
+        self._unsent.clear()
+
+    async def _flush(self) -> None:
+        """Write what is left as the program reads it."""
+        loop = asyncio.get_running_loop()
+        while self._unsent and self._input >= 0:
+            writable = asyncio.Event()
+            loop.add_writer(self._input, writable.set)
+            try:
+                await writable.wait()
+            finally:
+                loop.remove_writer(self._input)
+            self._write_some()
 
     async def close(self) -> None:
         """End the program: its input ends, and what is left a second later is killed."""
         running = self._running
+        if self._flushing is not None and not self._flushing.done():
+            self._flushing.cancel()
+            await asyncio.wait({self._flushing})
         if self._input >= 0:
             os.close(self._input)
             self._input = -1

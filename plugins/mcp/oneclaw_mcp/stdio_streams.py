@@ -1,0 +1,106 @@
+"""The messages of a server that is a program, as the SDK reads and writes them.
+
+They are in place of the memory streams of the SDK's transport, between which tasks carry each message on.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Any, Self
+
+import anyio
+from mcp.shared.message import SessionMessage
+from mcp_types import jsonrpc_message_adapter
+
+from oneclaw_core.process import run_in_thread
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
+    from oneclaw_mcp.stdio import ServerLog
+
+# Longer ones are parsed in a thread.
+_LONG_LINE_BYTES = 262_144
+
+
+class _Stream:
+    """Closes nothing: the program is ended as a whole."""
+
+    async def aclose(self) -> None:
+        """Do nothing."""
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *raised: object) -> None:
+        return
+
+
+class ReceivedMessages(_Stream):
+    """The messages that a program writes, one a line.
+
+    Args:
+        lines: gets them, and ``None`` at the end.
+        log: gets the lines that are no messages.
+        taken: called with each line that is taken.
+    """
+
+    def __init__(self, lines: asyncio.Queue[bytes | None], log: ServerLog, taken: Callable[[bytes], None]) -> None:
+        self._lines = lines
+        self._log = log
+        self._taken = taken
+
+    def __aiter__(self) -> Self:
+        return self
+
+    async def __anext__(self) -> SessionMessage | Exception:
+        while True:
+            if not self._lines.empty():
+                await asyncio.sleep(0)  # a program that sends very many does not keep others waiting
+            line = await self._lines.get()
+            if line is None:
+                self._lines.put_nowait(None)  # it stays at its end
+                raise StopAsyncIteration
+            self._taken(line)
+            message = self._parsed(line) if len(line) <= _LONG_LINE_BYTES else await self._parsed_in_thread(line)
+            if message is not None:
+                return message
+
+    async def receive(self) -> SessionMessage | Exception:
+        """Return the next message.
+
+        Raises:
+            anyio.EndOfStream: the program has ended.
+        """
+        try:
+            return await anext(self)
+        except StopAsyncIteration:
+            raise anyio.EndOfStream from None
+
+    async def _parsed_in_thread(self, line: bytes) -> SessionMessage | Exception | None:
+        return await run_in_thread(lambda: self._parsed(line))
+
+    def _parsed(self, line: bytes) -> SessionMessage | Exception | None:
+        if not line.strip():
+            return None
+        try:
+            return SessionMessage(jsonrpc_message_adapter.validate_json(line, by_name=False))
+        except ValueError as error:  # such as a banner on standard output
+            self._log.feed(b"[on standard output] " + line[:500] + b"\n")
+            return None if not line.lstrip().startswith(b"{") else error
+
+
+class SentMessages(_Stream):
+    """The messages for a program.
+
+    Args:
+        write: writes a line to it.
+    """
+
+    def __init__(self, write: Callable[[bytes], Awaitable[None]]) -> None:
+        self._write = write
+
+    async def send(self, item: Any, /) -> None:
+        """Write a message; returns when the program's pipe has taken it."""
+        text = item.message.model_dump_json(by_alias=True, exclude_unset=True)
+        await self._write(text.encode() + b"\n")
