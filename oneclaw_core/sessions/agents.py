@@ -9,9 +9,9 @@ from dataclasses import replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from oneclaw_core.errors import AgentError, ConstraintError, DuplicateError, NotFoundError, StoreDamagedError
+from oneclaw_core.errors import AgentError, ConstraintError, DuplicateError, NotFoundError
 from oneclaw_core.sessions import schema
-from oneclaw_core.sessions.connection import insertion
+from oneclaw_core.sessions.connection import damaged_value, insertion
 from oneclaw_core.sessions.timestamps import now, to_datetime, to_stored
 from oneclaw_core.types.agents import GENERAL_ASSISTANT, Agent, AgentLimits, builtin_agent, check_own, name_key
 from oneclaw_core.types.text import clean_text
@@ -227,6 +227,4 @@ def _agent_of(row: tuple[Any, ...]) -> Agent:
             updated_at=to_datetime(values["updated_at"]),
         )
     except (ValueError, TypeError, AttributeError, OverflowError, RecursionError) as error:
-        raise StoreDamagedError(
-            f"the database holds a damaged agent ({values['id']}): put a backup copy in its place"
-        ) from error
+        raise damaged_value(f"agent ({values['id']})") from error

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from oneclaw_core.errors import StoreError, UsageError
 from oneclaw_core.sessions import schema, sessions
-from oneclaw_core.sessions.connection import insertion
+from oneclaw_core.sessions.connection import ENDLESS, insertion
 from oneclaw_core.sessions.endings import has_parted_call
 from oneclaw_core.types.text import clean_text
 
@@ -27,7 +27,6 @@ _ORIGIN = "SELECT summary, summary_until, marks, directory FROM sessions WHERE i
 _SET_ORIGIN = """
     UPDATE sessions SET summary = :summary, summary_until = :until, marks = :marks, directory = :directory
     WHERE id = :session"""
-_ENDLESS = 2**63 - 1
 
 
 def branch(connection: Connection, session_id: str, name: str | None = None, before: int | None = None) -> Session:
@@ -50,7 +49,7 @@ def branch(connection: Connection, session_id: str, name: str | None = None, bef
     if before is not None and has_parted_call(connection, session_id, before):
         raise StoreError(f"a branch before message {before} would part a tool call from its result")
     made = sessions.create(connection, name, agent=origin.agent, model=origin.model, title=origin.title)
-    place = {"session": clean_text(session_id), "after": 0, "before": before or _ENDLESS, "page": _PAGE}
+    place = {"session": clean_text(session_id), "after": 0, "before": before or ENDLESS, "page": _PAGE}
     copied: dict[int, int] = {}
     while rows := connection.execute(_READ, place).fetchall():
         for old, *values in rows:

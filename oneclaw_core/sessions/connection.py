@@ -23,6 +23,11 @@ if TYPE_CHECKING:
 Row = tuple[Any, ...]
 
 NO_PARAMETERS: Mapping[str, Any] = {}
+ENDLESS = 2**63 - 1
+"""The greatest row number, and the limit of a query without one."""
+
+# How many values one IN list may have is limited, differently in every database.
+_VALUES_PER_QUERY = 500
 
 # The first alternative wins: literals, quoted names, comments and casts hold no placeholders.
 _PART = re.compile(
@@ -192,9 +197,9 @@ def value_of(cursor: Cursor) -> Any:
     return None if row is None else row[0]
 
 
-def damaged_value() -> StoreDamagedError:
-    """Return the error for a value of the wrong type."""
-    return StoreDamagedError("the database holds a damaged value: put a backup copy in its place")
+def damaged_value(what: str = "value") -> StoreDamagedError:
+    """Return the error for something stored that cannot be read."""
+    return StoreDamagedError(f"the database holds a damaged {what}: put a backup copy in its place")
 
 
 def insertion(table: str, columns: Iterable[str]) -> str:
@@ -216,6 +221,15 @@ def with_list(sql: str, name: str, values: Sequence[Any]) -> tuple[str, dict[str
     """
     parameters = {f"{name}_{number}": value for number, value in enumerate(values)}
     return sql.replace(f"(:{name})", f"({', '.join(f':{each}' for each in parameters)})"), parameters
+
+
+def rows_in(
+    connection: Connection, sql: str, name: str, values: Sequence[Any], parameters: Mapping[str, Any] = NO_PARAMETERS
+) -> Iterator[Any]:
+    """Run a query for a list of any length, in parts; see :func:`with_list` for the arguments."""
+    for start in range(0, len(values), _VALUES_PER_QUERY):
+        statement, in_list = with_list(sql, name, values[start : start + _VALUES_PER_QUERY])
+        yield from connection.execute(statement, {**parameters, **in_list})
 
 
 def rewrite_placeholders(sql: str, placeholder: Callable[[str], str], text: Callable[[str], str] = str) -> str:

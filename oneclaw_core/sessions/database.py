@@ -127,10 +127,7 @@ class Database:
         *args: Arguments.args,
         **kwargs: Arguments.kwargs,
     ) -> Value:
-        """Run a function in a transaction that sees one state of the database throughout.
-
-        Args:
-            work: must not write.
+        """Run a function that only reads, in a transaction that sees one state of the database throughout.
 
         Returns:
             What ``work`` returns.
@@ -142,9 +139,6 @@ class Database:
 
     async def read_now(self, work: Callable[[Connection], Value]) -> Value:
         """Read a few rows, in the thread of the event loop if that waits for nothing, else as :meth:`read`.
-
-        Args:
-            work: must not write.
 
         Raises:
             StoreError: the database cannot be read, in its finer kinds.

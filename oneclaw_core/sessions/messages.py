@@ -10,9 +10,9 @@ import uuid
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from oneclaw_core.errors import StoreDamagedError, StoreError
+from oneclaw_core.errors import StoreError
 from oneclaw_core.sessions import history, provenance, schema, sessions
-from oneclaw_core.sessions.connection import damaged_value, insertion, value_of, with_list
+from oneclaw_core.sessions.connection import ENDLESS, damaged_value, insertion, rows_in, value_of
 from oneclaw_core.sessions.schema import IS_CALL, IS_GROUP_LOAD, IS_PENDING_CALL, IS_RESULT
 from oneclaw_core.sessions.search import SearchIndex
 from oneclaw_core.sessions.timestamps import now, to_datetime
@@ -24,9 +24,6 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Sequence
 
     from oneclaw_core.sessions.connection import Connection
-
-# How many values one IN list may have is limited, differently in every database.
-_VALUES_PER_QUERY = 500
 
 _TYPES = {str(each): each for each in MessageType}
 _STATUSES: dict[str | None, ToolCallStatus | None] = {str(each): each for each in ToolCallStatus} | {None: None}
@@ -59,7 +56,6 @@ _FILE_LENGTHS = _FILES.replace("data FROM", "length(data) FROM")
 # Between the calls of a turn, its session is marked as used no more often.
 _TOUCH_MICROSECONDS = 10_000_000
 _PAGE = 100
-_ENDLESS = 2**63 - 1
 
 
 def append(
@@ -115,7 +111,7 @@ def finish_calls(connection: Connection, session_id: str, results: Sequence[Mess
 
 def page(connection: Connection, session_id: str, after: int = 0, limit: int | None = None) -> list[Message]:
     """Read up to ``limit`` entries of a history after the entry with the ``sequence`` ``after``."""
-    parameters = {"session": clean_text(session_id), "after": after, "page": _ENDLESS if limit is None else limit}
+    parameters = {"session": clean_text(session_id), "after": after, "page": ENDLESS if limit is None else limit}
     return _read(connection, connection.execute(_FORWARDS, parameters).fetchall())
 
 
@@ -128,7 +124,7 @@ def newest(connection: Connection, session_id: str, before: int | None, limit: i
     """
     place = {
         "session": clean_text(session_id),
-        "before": _ENDLESS if before is None else before,
+        "before": ENDLESS if before is None else before,
         "after": 0,
         "page": limit,
     }
@@ -163,7 +159,7 @@ def _backwards(connection: Connection, session_id: str, after: int) -> Iterator[
 
     Files are listed without their bytes.
     """
-    before = _ENDLESS
+    before = ENDLESS
     while True:
         parameters = {"session": clean_text(session_id), "before": before, "after": after, "page": _PAGE}
         rows = connection.execute(_BACKWARDS, parameters).fetchall()
@@ -202,10 +198,8 @@ def _used_call_ids(connection: Connection, session_id: str, ids: Iterable[str]) 
         is_used = connection.execute(_CALL_EXISTS, call).fetchone() is not None
         return set(by_stored_id[stored_ids[0]]) if is_used else set()
     used: set[str] = set()
-    for start in range(0, len(stored_ids), _VALUES_PER_QUERY):
-        sql, ids_here = with_list(_USED_IDS, "ids", stored_ids[start : start + _VALUES_PER_QUERY])
-        for (stored_id,) in connection.execute(sql, {"session": clean_text(session_id), **ids_here}):
-            used.update(by_stored_id[str(stored_id)])
+    for (stored_id,) in rows_in(connection, _USED_IDS, "ids", stored_ids, {"session": clean_text(session_id)}):
+        used.update(by_stored_id[str(stored_id)])
     return used
 
 
@@ -371,9 +365,7 @@ def _to_message(row: Sequence[Any]) -> Message:
             created_at=to_datetime(created_at),
         )
     except (KeyError, ValueError, TypeError, OverflowError, RecursionError) as error:
-        raise StoreDamagedError(
-            f"the database holds a damaged message (number {sequence}): put a backup copy in its place"
-        ) from error
+        raise damaged_value(f"message (number {sequence})") from error
 
 
 def _store_files(connection: Connection, sequence: int, files: Sequence[Attachment]) -> None:
@@ -397,24 +389,19 @@ def _store_files(connection: Connection, sequence: int, files: Sequence[Attachme
 def _list_files(connection: Connection, carriers: Sequence[int]) -> dict[int, tuple[Attachment, ...]]:
     """List the files of messages by their numbers, without the bytes."""
     files: dict[int, tuple[Attachment, ...]] = {}
-    for sequence, name, media_type, is_for_user, length in _file_rows(connection, _FILE_LENGTHS, carriers):
+    for sequence, name, media_type, is_for_user, length in rows_in(connection, _FILE_LENGTHS, "sequences", carriers):
         file = Attachment(name, media_type, b"", left_out_bytes=length, is_for_user=bool(is_for_user))
         files[sequence] = (*files.get(sequence, ()), file)
     return files
 
 
 def _with_files(connection: Connection, messages: Sequence[Message], carriers: Collection[int]) -> list[Message]:
-    """Attach files to messages.
-
-    Args:
-        messages: as they were read, without files.
-        carriers: the numbers of messages that have files; of messages that are not given too.
-    """
+    """Attach files to messages."""
     wanted = [each.sequence for each in messages if each.sequence is not None and each.sequence in carriers]
     if not wanted:
         return list(messages)
     files: dict[int | None, list[Attachment]] = {}
-    for sequence, name, media_type, is_for_user, data in _file_rows(connection, _FILES, wanted):
+    for sequence, name, media_type, is_for_user, data in rows_in(connection, _FILES, "sequences", wanted):
         if not isinstance(data, bytes):
             raise damaged_value()
         files.setdefault(sequence, []).append(Attachment(name, media_type, data, is_for_user=bool(is_for_user)))
@@ -422,8 +409,3 @@ def _with_files(connection: Connection, messages: Sequence[Message], carriers: C
         replace(message, attachments=tuple(files[message.sequence])) if message.sequence in files else message
         for message in messages
     ]
-
-
-def _file_rows(connection: Connection, sql: str, sequences: Sequence[int]) -> Iterator[tuple[Any, ...]]:
-    for start in range(0, len(sequences), _VALUES_PER_QUERY):
-        yield from connection.execute(*with_list(sql, "sequences", sequences[start : start + _VALUES_PER_QUERY]))

@@ -352,11 +352,6 @@ MIGRATIONS: tuple[Migration, ...] = (
 def bring_up_to_date(connection: Connection, backend: Backend, migrations: Sequence[Migration] = MIGRATIONS) -> None:
     """Create the tables of an empty database, or migrate those of an older one.
 
-    Args:
-        connection: to the database.
-        backend: the kind of database.
-        migrations: the steps from version 1 on.
-
     Raises:
         StoreVersionError: a newer OneClaw wrote the database.
         StoreDamagedError: it belongs to another program, or is damaged.

@@ -6,8 +6,8 @@ import json
 import math
 from typing import TYPE_CHECKING, Any
 
-from oneclaw_core.errors import ConstraintError, NotFoundError, StoreDamagedError, UsageError
-from oneclaw_core.sessions.connection import value_of
+from oneclaw_core.errors import ConstraintError, NotFoundError, UsageError
+from oneclaw_core.sessions.connection import damaged_value, value_of
 from oneclaw_core.sessions.sessions import check_id
 from oneclaw_core.sessions.timestamps import now
 from oneclaw_core.types.text import clean_text
@@ -270,6 +270,4 @@ def _from_json(text: str, key: str) -> Any:
     try:
         return json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise StoreDamagedError(
-            f"the database holds a damaged value of a plugin ({key}): put a backup copy in its place"
-        ) from error
+        raise damaged_value(f"value of a plugin ({key})") from error

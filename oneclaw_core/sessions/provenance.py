@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import PurePath
 from typing import TYPE_CHECKING
 
-from oneclaw_core.sessions.connection import with_list
+from oneclaw_core.sessions.connection import rows_in
 from oneclaw_core.types.messages import MessageType
 from oneclaw_core.types.provenance import Mark, MarkKind, Provenance, marks_of_text, marks_to_text
 from oneclaw_core.types.text import clean_text
@@ -34,7 +34,6 @@ _INSERT_FILE = """
     VALUES (:path, :is_directory, :started_ns, :ended_ns, :marks) RETURNING id"""
 _PRUNE = "DELETE FROM written_files WHERE id <= :id"
 _WRITTEN = "SELECT path, is_directory, started_ns, ended_ns, marks FROM written_files WHERE path IN (:paths)"
-_VALUES_PER_QUERY = 500
 
 
 def mark_session(connection: Connection, session_id: str, marks: Iterable[Mark]) -> None:
@@ -52,9 +51,7 @@ def mark_session(connection: Connection, session_id: str, marks: Iterable[Mark])
 def session_marks(connection: Connection, session_ids: Iterable[str]) -> tuple[Mark, ...]:
     """Return the marks of some sessions together."""
     ids = sorted({clean_text(each) for each in session_ids})
-    if not ids:
-        return ()
-    rows = connection.execute(*with_list(_MARKS_OF_SESSIONS, "sessions", ids)).fetchall()
+    rows = rows_in(connection, _MARKS_OF_SESSIONS, "sessions", ids)
     return tuple(dict.fromkeys(mark for (text,) in rows for mark in marks_of_text(text)))
 
 
@@ -87,18 +84,13 @@ def link_sources(connection: Connection, session_id: str, after: int) -> list[Li
 def file_marks(connection: Connection, files: Sequence[FileState]) -> list[tuple[tuple[Mark, ...], bool]]:
     """Return what is known about files.
 
-    Args:
-        files: as they are now.
-
     Returns:
         For each its marks, and whether that is all there is to say: a tool wrote it, and nothing has changed it since.
     """
     names = sorted({clean_text(name) for each in files for name in (each.path, *map(str, PurePath(each.path).parents))})
     by_path: dict[str, list[tuple[bool, int, int, str]]] = {}
-    for start in range(0, len(names), _VALUES_PER_QUERY):
-        rows = connection.execute(*with_list(_WRITTEN, "paths", names[start : start + _VALUES_PER_QUERY]))
-        for path, *row in rows.fetchall():
-            by_path.setdefault(path, []).append(tuple(row))
+    for path, *row in rows_in(connection, _WRITTEN, "paths", names):
+        by_path.setdefault(path, []).append(tuple(row))
     return [_marks_of_file(each, by_path) for each in files]
 
 

@@ -180,13 +180,7 @@ def _loose_searches(index: SearchIndex, query: Query, frequencies: Sequence[floa
 
 
 def _messages(index: SearchIndex, parameters: Mapping[str, Any], turns: Mapping[str, int]) -> list[Passage]:
-    """Find messages.
-
-    Args:
-        index: the database's.
-        parameters: see :class:`~oneclaw_core.sessions.search.SearchIndex`.
-        turns: by session, the number from which on its messages are not to be found.
-    """
+    """Find messages, of each session before the number in ``turns``."""
     found: list[Passage] = []
     characters = 0
     rows = index.connection.execute(index.find_messages, {"characters": index.INDEXED_CHARACTERS, **parameters})

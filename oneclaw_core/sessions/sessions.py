@@ -18,11 +18,10 @@ from oneclaw_core.errors import (
     ConstraintError,
     NotFoundError,
     SessionBusyError,
-    StoreDamagedError,
     StoreError,
     UsageError,
 )
-from oneclaw_core.sessions.connection import insertion
+from oneclaw_core.sessions.connection import ENDLESS, damaged_value, insertion
 from oneclaw_core.sessions.locks import update_own
 from oneclaw_core.sessions.schema import IS_CALL, IS_PENDING_CALL, IS_RESULT
 from oneclaw_core.sessions.timestamps import now, to_datetime
@@ -127,7 +126,6 @@ _PARTED_CALL = f"""
     {_OF_SESSION} AND {IS_CALL} AND sequence <= :until AND tool_call_id IN (
         SELECT tool_call_id FROM messages WHERE session_id = :session AND {IS_RESULT} AND sequence > :until
     )"""
-_ENDLESS = 2**63 - 1
 
 
 def check_id(text: str) -> None:
@@ -247,7 +245,7 @@ def last_used(connection: Connection, directory: str | None = None) -> Session |
 
 def summaries(connection: Connection, limit: int | None = None) -> list[SessionSummary]:
     """List sessions, the last used first."""
-    rows = connection.execute(_LIST, {"limit": _ENDLESS if limit is None else limit})
+    rows = connection.execute(_LIST, {"limit": ENDLESS if limit is None else limit})
     return [
         SessionSummary(**_values(of_session), message_count=message_count, last_text=last_text or "")
         for *of_session, message_count, last_text in rows
@@ -339,10 +337,6 @@ def kept_sections(connection: Connection, session_id: str) -> KeptSections | Non
 def keep_sections(connection: Connection, session_id: str, sections: str, lists: str | None = None) -> None:
     """Store the sections of the system prompt to keep with a session.
 
-    Args:
-        sections: as one text.
-        lists: of skills, tool groups and tools, as JSON.
-
     Raises:
         SessionBusyError: it is another turn's by now.
     """
@@ -409,6 +403,4 @@ def _values(row: Sequence[Any]) -> dict[str, Any]:
     try:
         return values | {each: to_datetime(values[each]) for each in ("created_at", "updated_at")}
     except (TypeError, OverflowError) as error:
-        raise StoreDamagedError(
-            f"the database holds a damaged session ({values['id']}): put a backup copy in its place"
-        ) from error
+        raise damaged_value(f"session ({values['id']})") from error

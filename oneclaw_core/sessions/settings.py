@@ -10,8 +10,9 @@ import json
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
-from oneclaw_core.errors import SettingsError, StoreDamagedError, UsageError
+from oneclaw_core.errors import SettingsError, UsageError
 from oneclaw_core.sessions.backend import looking_into
+from oneclaw_core.sessions.connection import damaged_value
 from oneclaw_core.sessions.grants import GRANTS_SINCE, read_grants, read_permissions
 from oneclaw_core.sessions.timestamps import now
 from oneclaw_core.types.text import clean_text
@@ -52,9 +53,7 @@ def read_settings(connection: Connection) -> dict[str, Any]:
         try:
             found[key] = json.loads(value)
         except (ValueError, TypeError, RecursionError) as error:
-            raise StoreDamagedError(
-                f"the database holds a damaged setting ({key}): put a backup copy in its place"
-            ) from error
+            raise damaged_value(f"setting ({key})") from error
     return found
 
 
@@ -152,18 +151,14 @@ def read_states(backend: Backend) -> UserStates:
             states = read_user_states(connection, read_grants if version >= GRANTS_SINCE else read_permissions)
             _check_texts(states)
         except (TypeError, ValueError) as error:
-            raise StoreDamagedError("the database holds a damaged setting: put a backup copy in its place") from error
+            raise damaged_value("setting") from error
         return states
 
 
 def read_user_states(
     connection: Connection, decided: Callable[[Connection], tuple[Grant, ...]] = read_grants
 ) -> UserStates:
-    """Read all that the user has set.
-
-    Args:
-        decided: reads the decisions on permissions.
-    """
+    """Read all that the user has set."""
     tools = read_tool_states(connection)
     return UserStates(
         settings=read_settings(connection),

@@ -37,10 +37,6 @@ def snapshot_directory(path: Path) -> Path:
 def take_snapshot(path: Path, reason: str) -> Path:
     """Copy a database into its snapshots, of which the newest few are kept.
 
-    Args:
-        path: the database.
-        reason: a part of the snapshot's name.
-
     Returns:
         The snapshot.
 
@@ -56,10 +52,6 @@ def take_snapshot(path: Path, reason: str) -> Path:
 
 def back_up(backend: Backend, target: Path) -> Path:
     """Copy a database, while it may be used, into a new file that only its owner can read.
-
-    Args:
-        backend: the database; of any version, on a read-only home too.
-        target: the new file.
 
     Returns:
         The new file, absolute.

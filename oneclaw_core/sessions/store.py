@@ -224,12 +224,7 @@ class Store:
     async def append(
         self, session_id: str, new: Sequence[Message], *, usage: UsageRecord | None = None
     ) -> list[Message]:
-        """Append entries to a history, see :func:`oneclaw_core.sessions.messages.append`.
-
-        Args:
-            new: the entries.
-            usage: of the model request that they came from.
-        """
+        """Append entries to a history, see :func:`oneclaw_core.sessions.messages.append`."""
         return (await self.store_answer(session_id, new, usage))[0]
 
     async def store_answer(

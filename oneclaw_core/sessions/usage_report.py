@@ -145,13 +145,7 @@ _KEYS = {
 def totals(
     connection: Connection, session_id: str | None, since: datetime | None, until: datetime | None
 ) -> UsageTotals:
-    """Sum up the usage of requests.
-
-    Args:
-        session_id: those of this session only, ``None`` for all.
-        since: those from this moment on, ``None`` for no limit.
-        until: those before this moment, ``None`` for no limit.
-    """
+    """Sum up the usage of requests, of one session or all, from ``since`` and before ``until``."""
     conditions, parameters = _in_range(since, until)
     if session_id is not None:
         conditions.append("session_id = :session")

@@ -122,10 +122,6 @@ class ScriptedAnswer:
     def response(self, request: ModelRequest, number: int) -> ModelResponse:
         """Make the answer to a request.
 
-        Args:
-            request: what the model was sent.
-            number: of the request, from 1, for the ids of calls.
-
         Raises:
             Exception: the script says so.
         """

@@ -92,10 +92,6 @@ class DefinitionsSnapshot:
 def registered_by(catalog: Catalog, plugin: str) -> dict[str, Any]:
     """Describe what a plugin registers, in its order.
 
-    Args:
-        catalog: what all plugins registered.
-        plugin: its name.
-
     Raises:
         AssertionError: it is not loaded.
     """

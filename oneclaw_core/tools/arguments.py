@@ -100,11 +100,12 @@ def _takes_null(schema: Any) -> bool:
     return "$ref" not in schema
 
 
-def _refuse_constant(name: str) -> None:
+def refuse_constant(name: str) -> None:
+    """Refuse ``NaN`` and ``Infinity``, which Python reads and JSON does not have."""
     raise ValueError(f"{name} is not a JSON number")
 
 
-_DECODER = json.JSONDecoder(parse_constant=_refuse_constant, parse_float=finite_float)
+_DECODER = json.JSONDecoder(parse_constant=refuse_constant, parse_float=finite_float)
 
 
 def _quote(text: str) -> str:
@@ -354,10 +355,6 @@ class SearchTakesTooLongError(Exception):
 def is_found(pattern: str, text: str) -> bool:
     """Return True if an expression is found in a text.
 
-    Args:
-        pattern: an expression that Python's ``re`` compiles.
-        text: the text to search.
-
     Raises:
         SearchTakesTooLongError: the search was not finished after ``SEARCH_SECONDS``.
     """
@@ -391,10 +388,6 @@ def is_quick(pattern: str, length: int) -> bool:
 
     Every repetition can begin at, or go on to, any place of the text; every option and alternative doubles the ways.
     A repeated group multiplies them by itself, so there is no such bound.
-
-    Args:
-        pattern: a regular expression.
-        length: of the text, in characters.
     """
     plain = re.sub(_BEGINNING_OF_GROUP, "(", re.sub(_ESCAPE_OR_SET, "x", pattern))
     if re.search(_REPEATED_GROUP, plain) or re.search(_VERBOSE, pattern):

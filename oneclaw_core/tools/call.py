@@ -152,12 +152,6 @@ class RunningCall:
     ) -> ToolResult:
         """Run a tool as a separate task, so that one that ignores being cancelled is left behind.
 
-        Args:
-            tool: what to run.
-            arguments: checked.
-            context: for the tool.
-            around: entered in the task that runs the tool; ``None`` for nothing.
-
         Returns:
             Its result; ``timeout``, ``permission_denied`` or ``execution_error`` if it did not come to one.
         """
@@ -488,11 +482,7 @@ class RunningCall:
 
     @coroutine
     def run_async(self, call: Callable[[], Awaitable[Any]]) -> Generator[Any, Any, Any]:
-        """Run async code of the tool on the event loop of its plugin; on that of the program, note when it blocks it.
-
-        Args:
-            call: makes a coroutine, or another awaitable.
-        """
+        """Run async code of the tool on the event loop of its plugin; on that of the program, note a block."""
         if self._worker is not None:
             return (yield from self._worker.run(call, f"tool {self._tool_name}").__await__())
         work: Any = call()

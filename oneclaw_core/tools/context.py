@@ -43,74 +43,44 @@ NOT_IN_A_RUNNING_CALL = (
 _KEY_NAMESPACE = uuid.UUID("8f9b5c8e-4a53-5d0c-9b57-3c1f0a6f5b1e")
 
 
-class CallServices(Protocol):
-    """The executor's services for a running tool, reached through :class:`ToolContext`."""
+class _CallServices(Protocol):
+    """The executor's services for a running tool; :class:`ToolContext` describes each."""
 
-    def progress(self, message: str, fraction: float | None) -> None:
-        """Tell the user how far the tool has come."""
-        ...
+    def progress(self, message: str, fraction: float | None) -> None: ...
 
     async def ask_permission(
         self, permission: str, detail: str, subject: str | None = None, directory: str | None = None
-    ) -> None:
-        """Go on if the user grants the permission, else raise ``PermissionDeniedError``."""
-        ...
+    ) -> None: ...
 
     def ask_permission_sync(
         self, permission: str, detail: str, subject: str | None = None, directory: str | None = None
-    ) -> None:
-        """The same in the thread of a synchronous tool."""
-        ...
+    ) -> None: ...
 
     async def is_granted(
         self, permission: str, subject: str, directory: str | None, sandbox: str, *, as_a_whole: bool = False
-    ) -> bool:
-        """Return True if the permission is granted already, False if the call goes on in a sandbox without it."""
-        ...
+    ) -> bool: ...
 
-    async def ask_user(self, question: UserQuestion, timeout_seconds: float | None) -> str | None:
-        """Ask the user a question that is about no permission."""
-        ...
+    async def ask_user(self, question: UserQuestion, timeout_seconds: float | None) -> str | None: ...
 
-    async def record_writes(self) -> None:
-        """Note once more what the call wrote."""
-        ...
+    async def record_writes(self) -> None: ...
 
-    def paused(self) -> AbstractContextManager[None]:
-        """Let the call's timeout stand still."""
-        ...
+    def paused(self) -> AbstractContextManager[None]: ...
 
-    def asked_seconds(self) -> float:
-        """Tell how long the user has been asked questions during this call, in seconds."""
-        ...
+    def asked_seconds(self) -> float: ...
 
-    def remaining_seconds(self) -> float | None:
-        """Tell how long the tool may still run; ``None`` while the user is being asked."""
-        ...
+    def remaining_seconds(self) -> float | None: ...
 
-    async def allow_address(self, host: str, address: str, port: int) -> None:
-        """Go on if the tool may connect to an address, else raise ``PermissionDeniedError``."""
-        ...
+    async def allow_address(self, host: str, address: str, port: int) -> None: ...
 
-    async def allow_url(self, url: str, sends: str) -> None:
-        """Go on if the tool may ask for a URL, else raise ``PermissionDeniedError``."""
-        ...
+    async def allow_url(self, url: str, sends: str) -> None: ...
 
-    def inner_call(self, tool: str, arguments: dict[str, Any]) -> AbstractAsyncContextManager[dict[str, Any]]:
-        """Have plugins decide on what a program of the tool does, as on a call of the tool of that kind."""
-        ...
+    def inner_call(self, tool: str, arguments: dict[str, Any]) -> AbstractAsyncContextManager[dict[str, Any]]: ...
 
-    def http_client(self) -> httpx.AsyncClient:
-        """Give the guarded HTTP client of this call, made when first asked for."""
-        ...
+    def http_client(self) -> httpx.AsyncClient: ...
 
-    def service_http_client(self) -> httpx.AsyncClient:
-        """Give the guarded HTTP client for the plugin's own service."""
-        ...
+    def service_http_client(self) -> httpx.AsyncClient: ...
 
-    def sync_http_client(self) -> httpx.Client:
-        """Give the guarded client for synchronous tools, made when first asked for."""
-        ...
+    def sync_http_client(self) -> httpx.Client: ...
 
 
 async def _in_thread(call: Callable[[], _Value]) -> _Value:
@@ -154,7 +124,7 @@ class ToolContext:
     tool_name: str
     call_id: str
     paths: PathGuard
-    _call: CallServices | None = field(default=None, repr=False)
+    _call: _CallServices | None = field(default=None, repr=False)
     _services: HomeServices | None = field(default=None, repr=False)
     _plugin: PluginContext | None = field(default=None, repr=False)
     deps: Any = field(default=None, repr=False)
@@ -534,18 +504,14 @@ class ToolContext:
             shown_characters=self.shown_characters,
         )
 
-    def _running_services(self) -> CallServices:
+    def _running_services(self) -> _CallServices:
         if self._call is None:
             raise OneClawError(NOT_IN_A_RUNNING_CALL)
         return self._call
 
 
 def detached_context(tool_name: str) -> ToolContext:
-    """Make a context for a tool that is executed by hand: its data and ``paths`` work, its services do not.
-
-    Args:
-        tool_name: the tool.
-    """
+    """Make a context for a tool that is executed by hand: its data and ``paths`` work, its services do not."""
     from oneclaw_core.home import find_home
     from oneclaw_core.tools.paths import PathGuard
 
@@ -587,22 +553,14 @@ class TurnScope:
         return 0 if self.call is None else depth_within(self.call)
 
     def permission_session(self, session_id: str | None) -> str | None:
-        """The session that the user's answers are for: that of the outermost turn.
-
-        Args:
-            session_id: the session of this turn.
-        """
+        """The session that the user's answers are for: that of the outermost turn."""
         if self.call is None:
             return session_id
         outer = self.call.turn
         return self.call.session_id if outer is None else outer.permission_session(self.call.session_id)
 
     def sub_agent(self, agent: str) -> str | None:
-        """Return what a sub-agent is called in a question, ``None`` for an agent that the user talks with.
-
-        Args:
-            agent: the name of the agent.
-        """
+        """Return what a sub-agent is called in a question, ``None`` for an agent that the user talks with."""
         if self.call is None:
             return None
         return agent if self.session_name is None else f"{self.session_name} ({agent})"

@@ -20,9 +20,6 @@ _OUTSIDE_A_SECTION = re.compile(r"^\S", re.MULTILINE)
 def parse_docstring(text: str) -> tuple[str, dict[str, str]]:
     """Parse a docstring in Google, NumPy, Sphinx or Epydoc style.
 
-    Args:
-        text: as the function has it.
-
     Returns:
         The text without its sections, and the descriptions of parameters by name, each on one line.
     """

@@ -38,10 +38,6 @@ class FindToolGroupsTool:
     async def execute(self, arguments: dict[str, Any], context: ToolContext | None = None) -> ToolResult:
         """Rank the groups of the agent by the query.
 
-        Args:
-            arguments: ``{"query": ...}``.
-            context: says which tools the agent may have; without one, all.
-
         Returns:
             A line for each group, with the tools in it that fit.
         """

@@ -55,10 +55,6 @@ class ToolFunction:
     async def execute(self, arguments: Mapping[str, Any], context: ToolContext) -> ToolResult:
         """Call it: an async function is awaited, any other runs in a thread.
 
-        Args:
-            arguments: by name.
-            context: for the parameters that take it.
-
         Returns:
             Its result, see :func:`as_tool_result`.
 

@@ -81,18 +81,17 @@ def is_hidden_name(name: str) -> bool:
     return not (is_environment and _TEMPLATE.search(name)) and not _PUBLIC_NAME.fullmatch(name)
 
 
-def hidden_root(path: str | Path, home: Path | None = None, opened: Iterable[Path] = ()) -> Path | None:
+def hidden_root(path: str | Path, opened: Iterable[Path] = ()) -> Path | None:
     """Find the file or folder that makes a path hidden: a grant has to name it, or something below.
 
     Args:
         path: absolute; a relative one lies in the current directory.
-        home: of OneClaw, which is hidden as a whole; ``None`` for none.
         opened: directories, such as the workspace and a trusted project, that are not hidden because of what they
             lie in. What is hidden in them stays so.
 
     Returns:
         An absolute path: of keys the outermost folder or file of such a name, else the dot-folder of the user's
-        directory, or the home of OneClaw. ``None`` if the path is not hidden.
+        directory. ``None`` if the path is not hidden.
     """
     written = Path(os.path.abspath(path))  # noqa: PTH100  # not resolved: the name of a link counts
     try:
@@ -101,15 +100,15 @@ def hidden_root(path: str | Path, home: Path | None = None, opened: Iterable[Pat
         resolved = written
     directories = [Path(os.path.realpath(each)) for each in opened]
     for each in dict.fromkeys((resolved, written)):
-        found = _root_by_name(each) or _root_by_place(each, home, directories)
+        found = _root_by_name(each) or _root_by_place(each, directories)
         if found is not None:
             return found
     return None
 
 
-def is_hidden(path: str | Path, home: Path | None = None, opened: Iterable[Path] = ()) -> bool:
+def is_hidden(path: str | Path, opened: Iterable[Path] = ()) -> bool:
     """Return True if a path is hidden; see :func:`hidden_root` for the arguments."""
-    return hidden_root(path, home, opened) is not None
+    return hidden_root(path, opened) is not None
 
 
 def protected_root(path: str | Path) -> Path | None:
@@ -143,26 +142,22 @@ def _root_by_name(path: Path) -> Path | None:
     return found
 
 
-def _root_by_place(path: Path, home: Path | None, opened: list[Path]) -> Path | None:
-    places = [Path(os.path.realpath(home))] if home is not None else []
+def _root_by_place(path: Path, opened: list[Path]) -> Path | None:
     user_home = user_directory()
-    for each in _from_the_top(path):
-        if user_home is None:
-            break
-        if not _is_inside(each, user_home):
-            # The user's directory may be mounted a second time, or be written in other letters.
-            if not each.name.startswith(".") or not _is_same(each.parent, user_home):
-                continue
-            places.append(each)
-            break
-        below = _folded(str(each)[len(str(user_home)) :]).strip("/")
-        if ("/" not in below and below.startswith(".")) or below in _HIDDEN_AT_HOME:
-            places.append(each)
-            break
-    for place in places:
-        if _is_inside(path, place) and not any(_is_inside(path, each) and _is_inside(each, place) for each in opened):
-            return place
-    return None
+    if user_home is None:
+        return None
+    place = next((each for each in _from_the_top(path) if _is_hidden_place(each, user_home)), None)
+    if place is None or any(_is_inside(path, each) and _is_inside(each, place) for each in opened):
+        return None
+    return place
+
+
+def _is_hidden_place(path: Path, user_home: Path) -> bool:
+    if not _is_inside(path, user_home):
+        # The user's directory may be mounted a second time, or be written in other letters.
+        return path.name.startswith(".") and _is_same(path.parent, user_home)
+    below = _folded(str(path)[len(str(user_home)) :]).strip("/")
+    return ("/" not in below and below.startswith(".")) or below in _HIDDEN_AT_HOME
 
 
 def _from_the_top(path: Path) -> list[Path]:
@@ -173,9 +168,7 @@ def _folded(name: str) -> str:
     return (name if name.isascii() else _UNSEEN.sub("", name)).casefold()
 
 
-def _is_inside(path: Path, directory: Path | None) -> bool:
-    if directory is None:
-        return False
+def _is_inside(path: Path, directory: Path) -> bool:
     name, place = str(path), str(directory)
     return _is_at_or_below(name, place) or _is_at_or_below(_folded(name), _folded(place))
 

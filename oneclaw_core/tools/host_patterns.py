@@ -32,13 +32,7 @@ class Place(NamedTuple):
 
 
 def private_place(host: str, address: str, port: int) -> str:
-    """Return the subject of the permission to connect to a private address.
-
-    Args:
-        host: as the tool names it, an address or a name.
-        address: what it is.
-        port: of the connection.
-    """
+    """Return the subject of the permission to connect to a private address."""
     from oneclaw_core.http.addresses import private_kind
 
     name = host.rstrip(".").lower()

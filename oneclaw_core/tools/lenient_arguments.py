@@ -32,10 +32,6 @@ _MOST_LEVELS = 60
 def lenient_arguments(text: str, schema: Mapping[str, Any]) -> dict[str, Any] | None:
     """Read arguments that are not valid as they are; whether they are now is for the caller to find out.
 
-    Args:
-        text: what the model wrote.
-        schema: of the tool's parameters.
-
     Returns:
         The arguments, the values of some places changed; ``None`` if the text has no reading as an object.
     """

@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Protocol
 
 from oneclaw_core.errors import ToolDefinitionError, UsageError
-from oneclaw_core.tools.arguments import finite_float, json_pointer
+from oneclaw_core.tools.arguments import finite_float, json_pointer, refuse_constant
 from oneclaw_core.tools.definition import ToolDefinition
 from oneclaw_core.tools.manifest_tool import FunctionTarget, ManifestTool
 from oneclaw_core.tools.permission_meanings import (
@@ -355,7 +355,7 @@ def _parse(text: str) -> tuple[Any, list[str]]:
         document = json.loads(
             text,
             object_pairs_hook=_object_noting_repeated_keys(repeated_keys),
-            parse_constant=_refuse_number,
+            parse_constant=refuse_constant,
             parse_float=finite_float,
         )
         if _SURROGATE_ESCAPE.search(text):
@@ -383,10 +383,6 @@ def _object_noting_repeated_keys(
         return made
 
     return make
-
-
-def _refuse_number(text: str) -> float:
-    raise ValueError(f"{text} is not a JSON number")
 
 
 TOOL_KEYS = (

@@ -140,9 +140,6 @@ class FunctionParameters:
     def schema(self, descriptions: Mapping[str, str]) -> dict[str, Any]:
         """The JSON Schema of the arguments.
 
-        Args:
-            descriptions: of parameters by name; one given with ``Field(description=...)`` goes before.
-
         Raises:
             ToolDefinitionError: a type has no JSON Schema.
         """
@@ -158,9 +155,6 @@ class FunctionParameters:
 
     def convert(self, arguments: Mapping[str, Any]) -> dict[str, Any] | ToolResult:
         """Turn JSON data into the values that the function takes.
-
-        Args:
-            arguments: as the model gave them.
 
         Returns:
             Values by parameter name, or a ``validation_error`` that lists what is wrong, or the first of it.
@@ -320,12 +314,7 @@ _LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 def _is_exactly(value: object, hint: Any) -> bool:
-    """Return True if JSON data has the very types of a plain hint, so that pydantic would leave it as it is.
-
-    Args:
-        value: JSON data.
-        hint: one of those that ``plain_arguments_schema`` knows.
-    """
+    """Return True if JSON data has the very types of a plain hint, so that pydantic would leave it as it is."""
     if type(hint) is type:
         return type(value) is hint and _SURVIVES_JSON.get(hint, _never)(value)
     origin, arguments = get_origin(hint), get_args(hint)

@@ -61,10 +61,6 @@ def is_permission_name(name: str) -> bool:
 def meaning_fault(name: object, meaning: object) -> str | None:
     """Say why a permission cannot be explained so.
 
-    Args:
-        name: of the permission.
-        meaning: what is to be shown to users.
-
     Returns:
         What is wrong, ``None`` if nothing is.
     """

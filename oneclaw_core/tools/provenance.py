@@ -225,12 +225,7 @@ def _state_of(path: Path) -> FileState | None:
 
 
 def asks_again(permission: str, conversation: Provenance) -> bool:
-    """Return True if only an answer that knows of the conversation, or a grant that names the subject, is enough.
-
-    Args:
-        permission: that a tool asks for.
-        conversation: on whose behalf.
-    """
+    """Return True if only an answer that knows of the conversation, or a grant that names the subject, is enough."""
     if not conversation.outside:
         return False
     if permission in _KEPT:

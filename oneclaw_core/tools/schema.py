@@ -184,9 +184,6 @@ def compact_schema(schema: dict[str, Any]) -> dict[str, Any]:
 
     Titles repeat the names they stand by. A definition that is used once, or is a mere list of values, moves to the
     place of its use; others, recursive ones among them, stay in ``$defs``.
-
-    Args:
-        schema: as pydantic makes it; not changed.
     """
     definitions: dict[str, Any] = schema.get("$defs", {})
     uses = Counter(_references(schema))

@@ -47,13 +47,7 @@ class ToolIndex:
         self._index = NameIndex(documents)
 
     def find(self, query: str, limit: int, accepts: Callable[[str], bool] = lambda _: True) -> list[str]:
-        """Return the names of the tools that fit best, the best first.
-
-        Args:
-            query: words in any order.
-            limit: how many at most.
-            accepts: returns False for the name of a tool to leave out.
-        """
+        """Return the names of the tools that fit best, the best first."""
         tools = len(self._names)
         scores = self._index.scores(query)
         ranked = ((-score, self._names[at]) for at, score in scores.items() if at < tools)

@@ -101,11 +101,6 @@ def checked_attachments(given: object) -> tuple[Attachment, ...]:
 def check_attachments(attachments: Iterable[Attachment], accepted: Sequence[str], model_name: str) -> None:
     """Refuse what a model cannot look at, before anything is sent or stored.
 
-    Args:
-        attachments: of the message.
-        accepted: prefixes of the media types that can be sent.
-        model_name: ``PROVIDER/MODEL``, for the message.
-
     Raises:
         UsageError: it says which attachment, what the model takes, and what can be done.
     """

@@ -308,12 +308,7 @@ class Compactor:
         return with_summary(history[start:], self._summary)
 
     def observe(self, request: ModelRequest, usage: TokenUsage) -> None:
-        """Learn from what the service counted for a request.
-
-        Args:
-            request: as it was sent.
-            usage: of that request.
-        """
+        """Learn from what the service counted for a request."""
         if usage.input_tokens:
             self._observed = request, usage.input_tokens
 

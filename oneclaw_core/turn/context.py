@@ -229,12 +229,7 @@ def _selection_text(selection: ToolSelection) -> str:
 
 
 def news_of(told: Mapping[str, str], now: Mapping[str, str]) -> str:
-    """Tell a model what has changed in its lists; an entry of a list is a line that begins with ``- ``.
-
-    Args:
-        told: the lists as it knows them.
-        now: the lists as they are.
-    """
+    """Tell a model what has changed in its lists; an entry of a list is a line that begins with ``- ``."""
     parts = ["This has changed since the conversation began."]
     for name in {**told, **now}:
         before, after = told.get(name, "").split("\n"), now.get(name, "").split("\n")
@@ -301,17 +296,7 @@ def turn_context(
     prompt: TurnPrompt,
     message: NewMessage | None = None,
 ) -> TurnContext:
-    """Put the context of a turn together; of its limits, the strictest hold. Its time begins now.
-
-    Args:
-        session: whose lock the caller holds.
-        agent: with its limits.
-        model: answers the turn.
-        settings: of the home.
-        hooks: of plugins on the turn.
-        prompt: that is kept with the session.
-        message: that it answers, with its own limits; ``None`` for none.
-    """
+    """Put the context of a turn together; of its limits, the strictest hold. Its time begins now."""
     own = message.limits if message is not None else None
     within = message.within if message is not None else None
     task = message.task if message is not None else None

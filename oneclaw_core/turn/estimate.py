@@ -125,12 +125,7 @@ class Estimator:
         return self._calibrated(self._message(message))
 
     def observe(self, request: ModelRequest, input_tokens: int | None) -> None:
-        """Learn from a request that the service has counted.
-
-        Args:
-            request: as it was sent.
-            input_tokens: the service's count, cached tokens included; ``None`` if it did not say.
-        """
+        """Learn from a request that the service has counted."""
         estimated = self.raw(request) if input_tokens else 0
         if input_tokens and estimated > 0:
             self.ratio = min(max(input_tokens / estimated, _LEAST_RATIO), _GREATEST_RATIO)

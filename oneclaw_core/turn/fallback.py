@@ -60,13 +60,7 @@ class SetAside:
 
 
 def set_aside_now(models: Iterable[str], stored: Mapping[str, Any], now: float) -> dict[str, SetAside]:
-    """Read which models are set aside.
-
-    Args:
-        models: each as ``PROVIDER/MODEL``.
-        stored: settings from the store.
-        now: the time in seconds since 1970.
-    """
+    """Read which models are set aside."""
     found = {each: SetAside.read(stored.get(SET_ASIDE_SETTING + each), now) for each in models}
     return {each: aside for each, aside in found.items() if aside is not None}
 

@@ -119,13 +119,7 @@ class ChosenModel:
         return replace(self, info=replace(self.info, context_window=min(window, self.info.context_window or window)))
 
     def loading_of(self, request: ModelRequest, loading: ToolLoading, left_out: Mapping[str, str]) -> ToolLoading:
-        """Return how a request tells loaded groups: through the dispatcher if the service takes fewer tools.
-
-        Args:
-            request: as it would be sent without a dispatcher.
-            loading: how groups are told otherwise.
-            left_out: the parts that the service has refused.
-        """
+        """Return how a request tells loaded groups: through the dispatcher if the service takes fewer tools."""
         most = getattr(self.provider, "most_tools", None)
         if left_out and (found := most_tools_in(left_out)) is not None:
             most = found
@@ -240,11 +234,6 @@ class ModelChooser:
 
     async def _open(self, name: str, stored: Mapping[str, Any], reasoning: ReasoningLevel | None) -> ChosenModel:
         """Make a model ready to be asked.
-
-        Args:
-            name: ``PROVIDER/MODEL``.
-            stored: settings from the store.
-            reasoning: how much it is to think; ``None`` for what is set for it.
 
         Raises:
             OneClawError: it cannot be asked.

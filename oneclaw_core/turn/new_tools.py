@@ -21,9 +21,6 @@ def loads_of_new_tools(tools: Iterable[ToolDefinition]) -> list[Message]:
 
     The core tools, with which a request begins, stay as they were.
 
-    Args:
-        tools: core tools that the session did not begin with.
-
     Returns:
         Entries to append to the history: the answer, its calls, their results. No model has made them.
     """

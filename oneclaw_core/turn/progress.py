@@ -60,13 +60,7 @@ class ProgressGuard:
         self._begun = self._clock()
 
     def note(self, calls: Sequence[ToolCall], results: Mapping[str, Message], polls: Container[str]) -> None:
-        """Note the outcomes of the calls of one request.
-
-        Args:
-            calls: of the request.
-            results: by the ids of the calls.
-            polls: names of tools that are polls.
-        """
+        """Note the outcomes of the calls of one request."""
         is_progress = False
         for call in calls:
             key = (call.name, _canonical(call.arguments))

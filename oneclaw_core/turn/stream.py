@@ -228,12 +228,7 @@ class StopRequests:
 
     @asynccontextmanager
     async def watching(self, session_id: str, deadline: Deadline) -> AsyncIterator[None]:
-        """Stop the turn of a session on request while the block runs.
-
-        Args:
-            session_id: whose lock the caller holds.
-            deadline: of the turn.
-        """
+        """Stop the turn of a session on request while the block runs."""
         self._running[session_id] = deadline
         if self._timer is None:
             self._timer = asyncio.get_running_loop().call_later(STOP_POLL_SECONDS, self._look)

@@ -149,11 +149,6 @@ def transcript(messages: Sequence[Message], earlier: str | None, max_bytes: int)
 
     If it is too long, the longest results are shortened, then the longest of all texts, then the oldest entries left
     out.
-
-    Args:
-        messages: the conversation.
-        earlier: the summary of what came before, ``None`` for nothing.
-        max_bytes: how long it may be, in UTF-8.
     """
     if earlier is not None:
         earlier = _shorten(earlier, max(max_bytes // 8, _FEWEST_CHARACTERS))

@@ -199,9 +199,6 @@ class Turn:
     async def compact(self, start: TurnStart) -> None:
         """Summarise all but the last turn, instead of :meth:`run`.
 
-        Args:
-            start: how the store has loaded the session.
-
         Raises:
             UsageError: the model writes no summaries.
             ProviderError: it wrote none; nothing has changed.
@@ -430,9 +427,6 @@ class Turn:
 
         They are told like loaded groups, each by a call of ``load_tool_group`` that no model has made, so that the core
         tools, with which a request begins, stay as they were.
-
-        Args:
-            core: the core tools as they are now.
         """
         model = self._context.model
         is_in_place = model.tool_loading is ToolLoading.DISPATCH or (

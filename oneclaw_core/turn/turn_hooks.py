@@ -124,11 +124,6 @@ class TurnHooks:
     ) -> AbstractAsyncContextManager[Callable[[ModelEvent], None] | None]:
         """Observe a request to a model, within the context managers of plugins.
 
-        Args:
-            request: as it is sent.
-            chosen: the model.
-            purpose: of the request.
-
         Returns:
             A context manager that gives a function to call with each event of the provider; ``None`` if no plugin
             observes requests.

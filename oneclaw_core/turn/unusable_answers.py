@@ -19,9 +19,6 @@ def cut_calls(response: ModelResponse) -> list[Message]:
     """Return the calls of an answer that the token limit cut, and behind them their results.
 
     They are stored together, so that no such call ever runs. Services want an object for arguments.
-
-    Args:
-        response: the answer.
     """
     limit = response.usage.output_tokens
     count = "" if limit is None else f"{limit:,} "
@@ -36,12 +33,7 @@ def cut_calls(response: ModelResponse) -> list[Message]:
 
 
 def empty_answer(model: str, response: ModelResponse) -> ProviderError:
-    """Return the error for an answer without text and calls, which names the model and the reason.
-
-    Args:
-        model: as ``PROVIDER/MODEL``.
-        response: the answer.
-    """
+    """Return the error for an answer without text and calls, which names the model and the reason."""
     quoted = shlex.quote(model)
     hints = {
         StopReason.LENGTH_LIMIT: (

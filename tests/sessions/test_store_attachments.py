@@ -129,14 +129,14 @@ def test_text_that_no_database_can_hold_is_replaced_in_a_files_name(tmp_path: Pa
 def seen(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """A list that grows with what is asked of the bytes of files."""
     seen: list[str] = []
-    rows = messages._file_rows
+    rows = messages.rows_in
 
-    def see(connection: Connection, sql: str, sequences: Sequence[int]) -> Iterator[tuple[Any, ...]]:
-        if "length(" not in sql:
-            seen.append(f"{sql} {sequences}")
-        return rows(connection, sql, sequences)
+    def see(connection: Connection, sql: str, name: str, values: Sequence[Any], *others: Any) -> Iterator[Any]:
+        if name == "sequences" and "length(" not in sql:
+            seen.append(f"{sql} {values}")
+        return rows(connection, sql, name, values, *others)
 
-    monkeypatch.setattr(messages, "_file_rows", see)
+    monkeypatch.setattr(messages, "rows_in", see)
     return seen
 
 

@@ -100,11 +100,11 @@ def test_the_users_directory_is_known_under_another_name(user_home, project):
 def test_the_home_of_oneclaw_is_hidden_except_what_is_opened(user_home):
     home = user_home / ".local" / "share" / "oneclaw"
     workspace = home / "workspace"
-    assert is_hidden(home / "oneclaw.db", home)
-    assert is_hidden(workspace / "a.txt", home)
-    assert not is_hidden(workspace / "a.txt", home, [workspace])
-    assert hidden_root(workspace / ".env", home, [workspace]) == workspace / ".env"
-    assert is_hidden(home / "oneclaw.db", home, [workspace])
+    assert is_hidden(home / "oneclaw.db")
+    assert is_hidden(workspace / "a.txt")
+    assert not is_hidden(workspace / "a.txt", [workspace])
+    assert hidden_root(workspace / ".env", [workspace]) == workspace / ".env"
+    assert is_hidden(home / "oneclaw.db", [workspace])
 
 
 def test_a_directory_that_is_opened_opens_nothing_around_it(user_home):

@@ -28,12 +28,7 @@ _FOREVER = 1e6
 
 
 def describe_plugins(request: Mapping[str, Any], channel: Channel) -> None:
-    """Describe plugins, and send the entry of each; stop after one that has changed the process.
-
-    Args:
-        request: with ``plugins`` as JSON data.
-        channel: gets a message with ``begin`` and one with ``entry`` for each.
-    """
+    """Describe plugins, and send the entry of each; stop after one that has changed the process."""
     contract = PluginContract()
     for number, data in enumerate(request["plugins"]):
         plugin = InstalledPlugin.from_dict(data)

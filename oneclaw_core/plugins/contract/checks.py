@@ -76,13 +76,7 @@ class PluginCheck:
 
 
 async def run_check(registration: Registration, function: Callable[..., Any], context: PluginContext) -> PluginCheck:
-    """Run a check with a time limit; an exception or a hang is a problem of its plugin.
-
-    Args:
-        registration: of the check.
-        function: sync or async, a generator or not; takes the context.
-        context: of the plugin.
-    """
+    """Run a check with a time limit; an exception or a hang is a problem of its plugin."""
     from oneclaw_core.plugins.isolation import ForeignError, call_isolated
 
     is_async = inspect.iscoroutinefunction(function) or inspect.isasyncgenfunction(function)

@@ -19,12 +19,7 @@ if TYPE_CHECKING:
 
 
 def import_targets(request: Mapping[str, Any], channel: Channel) -> None:
-    """Import what a plugin was importing when the program ended.
-
-    Args:
-        request: with ``targets``, each as ``module:attribute``.
-        channel: gets a message before each.
-    """
+    """Import what a plugin was importing when the program ended."""
     for target in request["targets"]:
         channel.send({"begin": target})
         try:

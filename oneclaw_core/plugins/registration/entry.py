@@ -175,11 +175,7 @@ def import_target(target: str) -> Any:
 
 
 def command_place(command: click.Command) -> str | None:
-    """Return the name by which a click command can be imported, ``None`` if it has none.
-
-    Args:
-        command: of a module that is imported, where it has its function's name.
-    """
+    """Return the name by which a click command can be imported, ``None`` if it has none."""
     place = _place_of(command.callback)
     return place if place is not None and _is_at(place, command) else None
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-import os
 import time
 from typing import TYPE_CHECKING, Any
 
 from oneclaw_core.plugins.registration.entry import MAX_TIMEOUT_SECONDS
+from oneclaw_core.private_files import write_private
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -136,10 +136,7 @@ class HookTimeouts:
         old = self._clock() - OFF_SECONDS
         kept = {key: value for key, value in times.items() if value and value[-1] > old}
         try:
-            self._path.parent.mkdir(mode=0o700, exist_ok=True)
-            temporary = self._path.with_suffix(f".{os.getpid()}")
-            temporary.write_text(json.dumps(kept), "utf-8")
-            temporary.replace(self._path)
+            write_private(self._path, json.dumps(kept).encode())
             self._read_at = self._state()
         except OSError:
             pass  # without a place for it the counts are this process's

@@ -196,11 +196,6 @@ class RunningPlugin:
     async def call(self, hook: str, arguments: Mapping[str, Any], seconds: float) -> Any:
         """Call the plugin's implementation of a hook.
 
-        Args:
-            hook: its name; the plugin has it.
-            arguments: of the hook, without the context.
-            seconds: the time limit of the hook's kind.
-
         Raises:
             PluginError: it failed, took too long, or is switched off; the message names the plugin and how to
                 disable it.
@@ -262,11 +257,7 @@ class RunningPlugin:
             _log.warning("plugin %s: its hook %s did not end in time; it is switched off", self.name, hook)
 
     async def stop(self, seconds: float) -> None:
-        """Deliver what the observers have waiting, call ``plugin_stopped``, and end the plugin's tasks.
-
-        Args:
-            seconds: for the observers.
-        """
+        """Deliver what the observers have waiting, call ``plugin_stopped``, and end the plugin's tasks."""
         await self.drain(seconds)
         if self._starting is not None and not self._starting.done():
             self._starting.cancel()

@@ -151,10 +151,6 @@ class Plugins:
     async def fix(self, name: str, fix: CheckFix) -> None:
         """Apply what a check of a plugin offers to do.
 
-        Args:
-            name: of the plugin.
-            fix: of the check's result.
-
         Raises:
             OneClawError: it failed or did not end in time.
         """

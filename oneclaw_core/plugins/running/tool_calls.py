@@ -128,10 +128,6 @@ class HookedCall:
     ) -> dict[str, Any]:
         """Have plugins rewrite the arguments, each those of the one before.
 
-        Args:
-            arguments: as the caller gave them, validated.
-            faults_of: validates arguments.
-
         Returns:
             The arguments to use.
 
@@ -156,9 +152,6 @@ class HookedCall:
 
     async def check(self, ask: RequirePermission) -> None:
         """Ask the gates; the call goes on if this returns.
-
-        Args:
-            ask: asks for a permission.
 
         Raises:
             PermissionDeniedError: a gate refuses the call, or the user does.
