@@ -199,6 +199,7 @@ def test_tools_learn_whose_turn_runs_them(stage):
     stage.played(ScriptedModel(calls(("echo", {})), says("done")))
     (context,) = seen
     assert (context.agent_name, context.session_id) == (GENERAL_ASSISTANT.name, stage.found.id)
+    assert context.shown_characters == stage.result_max_characters
     turn = context.turn
     assert (turn.model, turn.task, turn.session_name, turn.info) == ("scripted/model", "nightly", "story", None)
     assert (turn.call, turn.reasoning, turn.depth) == (None, None, 0)

@@ -19,6 +19,8 @@ from oneclaw_core import (
 )
 from oneclaw_core.config.providers import PROVIDER_SETTING
 from oneclaw_core.plugins.contract.arguments import ExpandedMessage
+from oneclaw_core.testing.scripted import ScriptedProvider
+from oneclaw_core.turn.turn import Turn
 from oneclaw_core.types.provenance import Mark, MarkKind
 from oneclaw_core.types.tools import ToolSelection
 
@@ -322,3 +324,69 @@ def test_what_changes_in_another_process_holds_for_a_call(home):
     assert called(home, "put").is_success
     home.run(home.app.store.set_tool_enabled("tool", "put", False))
     assert called(home, "put").error_type == "not_available"
+
+
+class Behind:
+    """A home with a chain of two scripted models."""
+
+    def __init__(self, make, seen):
+        self.home = make(["chain", seen])
+        models = ["scripted/model", "scripted/other"]
+        self.home.run(self.home.app.configuration.compositions.add("chain/daily", {"models": models}))
+        self.home.run(self.home.app.configuration.models.say("scripted/model", "input_media_types", "none"))
+
+
+def test_a_turn_is_answered_by_the_first_model_of_a_chain_that_can_look_at_its_files(oneclaw_factory, seen):
+    home = Behind(oneclaw_factory, seen).home
+    home.model.calls("look").says("Nothing.").says("A cat.")
+    first = home.send("Look", session="s", model="chain/daily").events[-1]
+    second = home.send("What is this?", session="s", model="chain/daily", attachments=[IMAGE]).events[-1]
+    assert (first.model, second.model) == ("scripted/model", "scripted/other")
+    home.run(home.app.plugins.drain(5))
+    assert [turn.model for turn in seen.turns] == ["chain/daily", "chain/daily"]
+
+
+def test_an_agent_within_a_turn_is_asked_of_the_chain_too(oneclaw_factory, seen):
+    models = []
+
+    @tool
+    async def delegate(context: ToolContext) -> str:
+        """Delegate."""
+        models.append(context.turn.model)
+        *_, finished = [event async for event in home.app.send_message("Do", within=context)]
+        return finished.text
+
+    home = Behind(oneclaw_factory, seen).home
+    home.app.add_tools(delegate)
+    home.model.calls("delegate").says("A part.").says("All.")
+    assert home.send("Do all", session="s", model="chain/daily").text == "All."
+    assert models == ["chain/daily"]
+
+
+def test_a_session_of_a_chain_is_compacted(oneclaw_factory, seen):
+    home = Behind(oneclaw_factory, seen).home
+    home.model.says("One.").says("Two.").says("They count.")
+    home.send("Count.", session="s", model="chain/daily")
+    home.send("Go on.", session="s", model="chain/daily")
+    assert home.run(home.app.compact("s", model="chain/daily")).messages == 2
+
+
+def test_the_window_of_a_server_is_asked_for_before_each_turn(home, monkeypatch):
+    async def find_context_window(self, model):
+        assert model == "model"
+        return 4_096
+
+    monkeypatch.setattr(ScriptedProvider, "find_context_window", find_context_window, raising=False)
+    limits = []
+    whole = Turn.__init__
+
+    def noted(self, parts, context, emit):
+        limits.append(context.context_limits.context_window)
+        whole(self, parts, context, emit)
+
+    monkeypatch.setattr(Turn, "__init__", noted)
+    home.model.says("One.").says("Two.").says("They count.")
+    home.send("Count.", session="s")
+    home.send("Go on.", session="s")
+    home.run(home.app.compact("s", model="scripted/model"))
+    assert limits == [4_096] * 3
