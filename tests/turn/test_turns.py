@@ -326,6 +326,77 @@ def test_what_changes_in_another_process_holds_for_a_call(home):
     assert called(home, "put").error_type == "not_available"
 
 
+def test_the_model_is_asked_to_think_as_much_as_the_nearest_says(oneclaw_factory, seen):
+    @tool
+    async def delegate(context: ToolContext, agent: str) -> str:
+        """Delegate."""
+        *_, finished = [event async for event in home.app.send_message("Do", agent=agent, within=context)]
+        return finished.text
+
+    home = oneclaw_factory([seen])
+    home.app.add_tools(delegate)
+    own = {"reasoning": {"effort": 9}}
+    home.run(home.app.agents.create("Thinker", system_prompt="T.", parameters={"reasoning": "high", "temperature": 0}))
+    home.run(home.app.agents.create("Own", system_prompt="O.", parameters=own))
+    home.model.says("1").says("2").says("3").says("4")
+    for options in ({}, {"reasoning": "low"}, {"agent": "Thinker"}, {"agent": "Thinker", "reasoning": "off"}):
+        home.send("Hi", session=None, **options)
+    home.run(home.app.configuration.models.say("scripted/model", "reasoning", "medium"))
+    home.model.says("5").says("6")
+    home.send("Hi", session=None)
+    home.send("Hi", session=None, agent="Own")
+    asked = [(each.reasoning, dict(each.parameters)) for each in home.model.requests]
+    assert asked == [
+        (None, {}),
+        ("low", {}),
+        ("high", {"temperature": 0}),
+        ("off", {"temperature": 0}),
+        ("medium", {}),
+        ("medium", own),
+    ]
+    home.model.calls("delegate", agent="General Assistant").says("7").says("8")
+    home.send("Hi", session=None, reasoning="low")
+    home.model.calls("delegate", agent="Thinker").says("9").says("10")
+    home.send("Hi", session=None, reasoning="low")
+    assert [each.reasoning for each in home.model.requests[6:]] == ["low", "low", "low", "low", "high", "low"]
+
+
+def test_the_nearest_choice_of_a_model_counts(home):
+    home.run(home.app.agents.create("Author", system_prompt="Write.", model="scripted/agents"))
+    home.run(home.app.store.set_setting("model", "scripted/settings"))
+    home.run(home.app.begin_session("mine", model="scripted/sessions"))
+    home.run(home.app.begin_session("agents", agent="Author"))
+
+    def model_for(**options):
+        return home.run(home.app.preview_request(**options)).model
+
+    assert model_for() == "scripted/settings"
+    assert model_for(agent="Author") == model_for(session="agents") == "scripted/agents"
+    assert model_for(session="mine") == model_for(session="mine", agent="Author") == "scripted/sessions"
+    assert model_for(session="mine", model="scripted/messages") == "scripted/messages"
+    home.run(home.app.store.remove_setting("model"))
+    assert model_for() == "offline/rules"
+
+
+def test_what_was_learned_of_a_server_is_used_for_the_same_server(home, monkeypatch):
+    monkeypatch.setattr(ScriptedProvider, "loads_natively", True, raising=False)
+
+    async def learned(document):
+        await home.app.store.set_setting("learned:scripted/model", document)
+        chosen = await home.app.preview_request(model="scripted/model")
+        return chosen.tool_loading, dict(chosen.request.left_out)
+
+    appended = {"tool_loading": "append", "left_out": {"stream_options": "no"}}
+    assert home.app is not None  # opened before the loop runs
+    for document, found in (
+        ({"base_url": None, **appended}, ("append", {"stream_options": "no"})),
+        ({"base_url": "http://elsewhere", **appended}, ("native", {})),
+        ({"base_url": None, "tool_loading": "of another version"}, ("native", {})),
+        ("a text", ("native", {})),
+    ):
+        assert home.run(learned(document)) == found
+
+
 class Behind:
     """A home with a chain of two scripted models."""
 
