@@ -153,6 +153,7 @@ def test_plugins_see_whose_turn_it_is(home, seen):
     (turn,) = seen.turns
     assert (turn.session.name, turn.agent, turn.model) == ("story", "General Assistant", "scripted/model")
     assert (turn.text, turn.can_ask, turn.parent_call_id) == ("Look around", True, None)
+    assert len(turn.id) == 32
     assert turn.id != turn.session.id
     assert seen.calls == [("look", "model", "General Assistant")]
 
