@@ -137,9 +137,7 @@ def plan(
     weights = [weigh(message) for message in history]
     # Without the summary, which makes room for a new one.
     fixed = max(0, estimated - sum(weights) - text_tokens(summary or ""))
-    boundary = _boundary(
-        history, weights, _kept_tokens(reason, estimated, fixed, limits), _kept_characters(reason, limits)
-    )
+    boundary = _boundary(history, weights, _kept_tokens(reason, estimated, fixed, limits), _kept_characters(limits))
     if boundary == 0:
         return None
     if reason is not CompactionReason.REQUESTED and sum(weights[:boundary]) < _least_gain(limits):
@@ -196,8 +194,8 @@ def _kept_tokens(reason: CompactionReason, estimated: int, fixed: int, limits: C
     return share
 
 
-def _kept_characters(reason: CompactionReason, limits: ContextLimits) -> int | None:
-    if reason is CompactionReason.REQUESTED or limits.history_max_characters is None:
+def _kept_characters(limits: ContextLimits) -> int | None:
+    if limits.history_max_characters is None:
         return None
     return limits.history_max_characters * _KEPT_PERCENT // 100
 

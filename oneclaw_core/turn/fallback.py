@@ -219,4 +219,4 @@ class Fallback:
 
 
 def _listed(faults: Mapping[str, str]) -> str:
-    return "; ".join(f"{name}: {fault}" for name, fault in faults.items()) or "it has none"
+    return "; ".join(f"{name}: {fault}" for name, fault in faults.items())

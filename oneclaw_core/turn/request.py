@@ -92,9 +92,10 @@ def shown_history(messages: Iterable[Message]) -> list[Message]:
     results: list[Message] = []
     for message in messages:
         if message.type is MessageType.TOOL_RESULT:
-            cut = message.shown_characters is not None
-            text = shown_part(message.content, message.shown_characters) if cut else message.content
-            results.append(replace(message, content=text, is_json=False) if cut else message)
+            if message.shown_characters is not None:
+                text = shown_part(message.content, message.shown_characters)
+                message = replace(message, content=text, is_json=False)
+            results.append(message)
             continue
         if results:
             shown += _in_call_order(results, places)
@@ -149,7 +150,7 @@ def model_request(
     sections = (text for name, text in lists.items() if name not in (TOOL_GROUPS, TOOLS))
     prompt = "\n\n".join(part for part in (agent.system_prompt, kept_sections, *sections) if part.strip())
     if listed := lists[TOOL_GROUPS]:
-        prompt = f"{prompt}\n\n---\n\n{listed}" if prompt else listed
+        prompt = f"{prompt}\n\n---\n\n{listed}"
     return ModelRequest(
         model=model,
         system_prompt=prompt,

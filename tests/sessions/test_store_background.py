@@ -83,3 +83,66 @@ def test_work_that_does_not_stop_in_time_is_named(tmp_path, monkeypatch):
             await background.aclose()
 
     asyncio.run(run())
+
+
+def test_another_process_has_work_stopped_here(tmp_path, monkeypatch):
+    monkeypatch.setattr(background_module, "STOP_POLL_SECONDS", 0.001)
+
+    async def run():
+        async with opened(tmp_path) as store:
+            here, other = (Background(store, tmp_path / "locks") for _ in range(2))
+            stops = asyncio.Event()
+            away = store.stop_requests
+            requests = iter([StoreError("away")])
+
+            async def stop_requests():
+                for error in requests:
+                    raise error
+                return await away()
+
+            store.stop_requests = stop_requests
+            await here.begin(WORK, stops.set)
+            stopping = asyncio.create_task(other.stop("nap-1"))
+            await asyncio.wait_for(stops.wait(), 10)
+            await here.end("nap-1", "stopped")
+            assert (await stopping).state == "running"  # as it was
+            assert await away() == set()
+            assert here.untold == {"s"}
+            await here.news_for("s", await store.settings())
+            assert here.untold == set()
+            while here._polling is not None:  # nothing looks for requests while nothing runs
+                await asyncio.sleep(0.001)
+            again = asyncio.Event()
+            await here.begin(replace(WORK, id="nap-2"), again.set)
+            await store.request_stop("nap-2")
+            await asyncio.wait_for(again.wait(), 10)
+            await here.end("nap-2", "stopped")
+            await here.aclose()
+
+    asyncio.run(run())
+
+
+def test_old_ends_that_no_conversation_was_told_are_forgotten(tmp_path, monkeypatch):
+    now = 1_800_000_000.0
+    monkeypatch.setattr(background_module.time, "time", lambda: now)
+
+    async def run():
+        async with opened(tmp_path) as store:
+            for name, days, state in (("old", 8, "ended"), ("new", 6, "ended"), ("long", 8, "running")):
+                work = replace(WORK, id=name, state=state, process="p", host="far", began_at=now - days * 86_400)
+                await store.set_setting(f"background:{name}", asdict(work))
+            background = Background(store, tmp_path / "locks")
+            await background.begin(replace(WORK, began_at=now), lambda: None)
+            assert [each.id for each in await background.all_work()] == ["long", "new", "nap-1"]
+            await background.aclose()
+
+    asyncio.run(run())
+
+
+def test_ends_are_told_in_words():
+    for state, outcome, told in (
+        ("ended", "", "agent nap-1: ended"),
+        ("failed", "exit code 1", "agent nap-1: failed, exit code 1"),
+        ("interrupted", "", "agent nap-1: interrupted, because the program ended"),
+    ):
+        assert replace(WORK, state=state, outcome=outcome).end_in_words() == told

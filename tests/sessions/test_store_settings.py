@@ -16,6 +16,7 @@ import pytest
 from histories import database_path, opened
 
 from oneclaw_core.errors import SettingsError, StoreDamagedError, StoreError, StoreVersionError, UsageError
+from oneclaw_core.sessions import grants as stored_grants
 from oneclaw_core.sessions.settings import ToolStates, UserStates
 from oneclaw_core.sessions.settings import read_states as read_states_of
 from oneclaw_core.sessions.sqlite_backend import SqliteBackend
@@ -181,6 +182,24 @@ def test_a_use_is_recorded_after_another_connection_has_written(tmp_path: Path) 
     asyncio.run(main())
 
 
+def test_decisions_are_removed_one_by_one_or_for_a_task(tmp_path: Path) -> None:
+    async def main() -> None:
+        async with opened(tmp_path) as store:
+            plain, named = Grant("a.b"), Grant("a.b", "x", agent="Ada", task="t1", directory="/srv")
+            others = [replace(named, **{name: "other"}) for name in ("pattern", "agent", "task", "directory")]
+            for each in (plain, named, *others):
+                await store.set_grant(each)
+            assert await store.remove_grant(named) is True
+            assert await store.remove_grant(named) is False
+            assert len(await store.grants()) == 5
+            assert await store.remove_task_grants("t1") == 3
+            assert [each.task for each in await store.grants()] == [None, "other"]
+            assert await store.remove_grants("a.b", "x") == 1
+            assert [each.key for each in await store.grants()] == [plain.key]
+
+    asyncio.run(main())
+
+
 @pytest.mark.only("sqlite")
 def test_the_log_of_the_database_stays_short_while_uses_are_recorded(tmp_path: Path) -> None:
     use = PermissionUse("a.b", None, "", "other", True, "option")
@@ -192,6 +211,32 @@ def test_the_log_of_the_database_stays_short_while_uses_are_recorded(tmp_path: P
             log = database_path(tmp_path).with_name(f"{database_path(tmp_path).name}-wal")
             assert log.stat().st_size < 10_000_000
             assert len(await store.permission_log(10_000)) == 2_500
+
+    asyncio.run(main())
+
+
+def test_the_log_keeps_the_newest_entries_and_the_beginning_of_long_texts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(stored_grants, "MAX_LOG_ENTRIES", 10)
+    monkeypatch.setattr(stored_grants, "_PRUNED_EVERY", 5)
+    text = "x" * 5_000
+
+    async def main() -> None:
+        async with opened(tmp_path) as store:
+            for number in range(1, 15):
+                session = "s1" if number % 2 else "s2"
+                await store.record_permission_use(PermissionUse(f"p.{number}", None, "", "t", True, "user", session))
+            assert [each.permission for each in await store.permission_log(99)] == [f"p.{n}" for n in range(14, 0, -1)]
+            long = PermissionUse("p.15", text, text, "t", False, "user", "s1", text, text, text)
+            await store.record_permission_use(long)
+            logged = await store.permission_log(99)
+            assert [each.permission for each in logged] == [f"p.{number}" for number in range(15, 5, -1)]
+            newest = logged[0]
+            texts = (newest.subject, newest.detail, newest.agent, newest.task, newest.directory)
+            assert texts == ("x" * 4_000,) * 5
+            assert [each.permission for each in await store.permission_log(2, "s1")] == ["p.15", "p.13"]
+            assert abs(newest.at - datetime.now(UTC)).total_seconds() < 60
 
     asyncio.run(main())
 

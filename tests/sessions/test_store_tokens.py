@@ -1,6 +1,7 @@
 """Writes of a turn whose session another turn has acquired meanwhile, and what is known of a whole database."""
 
 import asyncio
+import stat
 from contextlib import closing
 
 import pytest
@@ -10,7 +11,7 @@ from oneclaw_core.errors import NotFoundError, SessionBusyError, StoreError
 from oneclaw_core.sessions import messages, sessions
 from oneclaw_core.sessions.connection import rewrite_placeholders, without_literals
 from oneclaw_core.sessions.database_status import STORED_TABLES, count_rows, migrate, prepared, status
-from oneclaw_core.sessions.locks import fenced, update_own
+from oneclaw_core.sessions.locks import FileLocks, fenced, update_own
 from oneclaw_core.sessions.schema import TABLES
 from oneclaw_core.sessions.sqlite_backend import SqliteBackend
 from oneclaw_core.sessions.store import Store
@@ -172,3 +173,23 @@ def test_placeholders_are_told_from_all_else(sql, rewritten, bare):
     assert rewrite_placeholders(sql, lambda name: f"%({name})", str.lower) == rewritten.lower()
     assert rewrite_placeholders(sql, lambda name: f":{name}") == sql
     assert without_literals(sql) == bare
+
+
+def test_lock_files_are_their_owners_alone(tmp_path):
+    async def run():
+        locks = FileLocks(tmp_path / "locks")
+        held = await locks.acquire("s", 0)
+        mode = stat.S_IMODE((tmp_path / "locks" / "s.lock").stat().st_mode)
+        assert await locks.acquire("s", 0.02) is None
+        held.release()
+        again = await locks.acquire("s", 0)
+        again.release()
+        await locks.close()
+        return mode, stat.S_IMODE((tmp_path / "locks").stat().st_mode), held.token
+
+    assert asyncio.run(run()) == (0o600, 0o700, None)
+    (tmp_path / "file").write_text("")
+    with pytest.raises(
+        StoreError, match=r"^the lock file .*s\.lock cannot be used \(.+\): check the path and that this "
+    ):
+        asyncio.run(FileLocks(tmp_path / "file").acquire("s", 0))

@@ -10,8 +10,8 @@ from oneclaw_core import ToolCall
 from oneclaw_core.providers import ModelInfo, ModelResponse
 from oneclaw_core.turn.context import context_limits
 from oneclaw_core.turn.model import ChosenModel
-from oneclaw_core.turn.unusable_answers import CUT_OFF, cut_calls
-from oneclaw_core.types.messages import TokenUsage
+from oneclaw_core.turn.unusable_answers import CUT_OFF, cut_calls, empty_answer
+from oneclaw_core.types.messages import MessageType, StopReason, TokenUsage, ToolCallStatus
 
 
 def model(provider=None, *, max_output_tokens=None, **info):
@@ -56,3 +56,39 @@ def test_a_call_that_the_limit_cut_is_answered_with_what_to_do(limit, count):
     assert failure.content == (
         f"The call was cut by the limit of {count}output tokens and did not run; split the work into smaller calls."
     )
+    assert (call.type, call.tool_status, failure.type) == (
+        MessageType.TOOL_CALL,
+        ToolCallStatus.PENDING,
+        MessageType.TOOL_RESULT,
+    )
+    assert (failure.tool_status, failure.duration_ms) == (ToolCallStatus.ERROR, 0)
+    assert call.tool_call_id.startswith("call_")
+
+
+def test_calls_that_were_cut_stand_before_their_results():
+    cut = (ToolCall("a", "write_file", "{"), ToolCall("a", "read_file", "{"))
+    found = cut_calls(ModelResponse(cut_calls=cut))
+    assert [each.tool_name for each in found] == ["write_file", "read_file"] * 2
+    assert len({each.tool_call_id for each in found}) == 2
+
+
+SAY_IT_DIFFERENTLY = "say it differently, or start a new session"
+
+
+@pytest.mark.parametrize(
+    ("reason", "hint"),
+    [
+        (
+            StopReason.LENGTH_LIMIT,
+            "it spent all tokens before it said anything: let it think less with: oneclaw models set 'local/a b' "
+            "reasoning low, or allow more with: oneclaw models set 'local/a b' max_output_tokens NUMBER",
+        ),
+        (StopReason.CONTENT_FILTER, SAY_IT_DIFFERENTLY),
+        (StopReason.REFUSAL, SAY_IT_DIFFERENTLY),
+        (StopReason.COMPLETE, "try again, or choose another model"),
+    ],
+)
+def test_an_empty_answer_is_reported_with_what_to_do(reason, hint):
+    for given, said in ((None, str(reason)), ("odd_reason", "odd_reason")):
+        error = empty_answer("local/a b", ModelResponse(stop_reason=reason, finish_reason=given))
+        assert str(error) == f"local/a b answered with nothing (finish reason: {said}); {hint}"

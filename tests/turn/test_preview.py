@@ -108,7 +108,7 @@ def test_the_request_of_a_new_session_begins_with_its_agent(home):
 
 @pytest.mark.parametrize("look", ["preview_request", "session_status"])
 def test_only_what_is_there_is_looked_at(home, look):
-    with pytest.raises(NotFoundError, match="there is no session 'tale'"):
+    with pytest.raises(NotFoundError, match=r"^there is no session 'tale'; list them with: oneclaw sessions list$"):
         home.run(getattr(home.app, look)(session="tale"))
     for name in ("session", "agent", "model"):
         with pytest.raises(UsageError, match=f"{name} must be a text or None, not int"):

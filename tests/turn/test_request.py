@@ -7,19 +7,30 @@ from how_long import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from oneclaw_openai.chat_wire import RequestEncoder
+from stage import Stage
 
-from oneclaw_core.providers.base import ModelRequest, ModelResponse, ToolLoading
+from oneclaw_core.plugins.contract.arguments import PromptSection
+from oneclaw_core.providers.base import ModelInfo, ModelRequest, ModelResponse, ToolLoading
 from oneclaw_core.tools.arguments import ArgumentsError, parse_arguments
 from oneclaw_core.tools.definition import ToolDefinition
 from oneclaw_core.tools.toolset import ActiveTools, LoadedGroup
 from oneclaw_core.turn.request import (
+    TOOL_GROUPS,
+    TOOLS,
     USE_TOOL,
     USE_TOOL_DEFINITION,
     dispatched_request,
+    model_request,
+    prepare_request,
+    prompt_lists,
     shown_history,
+    tool_names,
     undispatched_response,
+    with_files_taken,
 )
-from oneclaw_core.types.messages import Message, MessageType, ToolCall, ToolCallStatus
+from oneclaw_core.types.agents import GENERAL_ASSISTANT
+from oneclaw_core.types.messages import Attachment, Message, MessageType, ToolCall, ToolCallStatus
+from oneclaw_core.types.tools import ToolSelection
 
 OK, ERROR = ToolCallStatus.SUCCESS, ToolCallStatus.ERROR
 
@@ -248,3 +259,178 @@ def test_a_structured_result_that_was_cut_is_sent_as_the_text_that_is_left():
     assert len(shown.content) < len(result.content)
     [_, whole] = shown_history([call, replace(result, is_json=True)])
     assert (whole.is_json, whole.content) == (True, result.content)
+
+
+# What a request is made of
+
+
+@pytest.fixture
+def stage(tmp_path):
+    return Stage(tmp_path)
+
+
+def test_the_lists_name_the_groups_and_the_core_tools(stage):
+    lists = prompt_lists(GENERAL_ASSISTANT, stage.registry)
+    assert lists == {
+        TOOL_GROUPS: "## Available Tool Groups\n\nUse `load_tool_group` to load tools from a group before using them."
+        "\n\n- pdf: Reads PDF files",
+        TOOLS: "## Tools\n- load_tool_group\n- echo",
+    }
+    assert tool_names(lists) == {"load_tool_group", "echo"}
+    nothing = replace(GENERAL_ASSISTANT, selection=ToolSelection(frozenset(), frozenset()))
+    assert prompt_lists(nothing, stage.registry) == {TOOL_GROUPS: "", TOOLS: "## Tools"}
+    assert tool_names({TOOLS: "## Tools"}) == frozenset()
+
+
+def test_sections_about_a_tool_are_for_agents_that_have_it(stage):
+    sections = [
+        PromptSection("day", "It is Monday."),
+        PromptSection("echo", "Echo often.", core_tool="echo"),
+        PromptSection("gone", "Use it.", core_tool="gone"),
+        PromptSection("day", "It rains."),
+    ]
+    lists = prompt_lists(GENERAL_ASSISTANT, stage.registry, sections)
+    assert list(lists)[:-2] == ["section day", "section echo"]
+    assert (lists["section day"], lists["section echo"]) == ("It is Monday.\n\nIt rains.", "Echo often.")
+
+
+def made(stage, agent=GENERAL_ASSISTANT, groups=(), **options):
+    return model_request(agent, stage.registry, "m", "s", [user("Hi")], groups, **options)
+
+
+def test_a_request_has_all_that_a_model_is_sent(stage):
+    agent = replace(GENERAL_ASSISTANT, system_prompt="Be brief.", parameters={"temperature": 0})
+    sent = made(stage, agent, ["pdf"])
+    listed = prompt_lists(agent, stage.registry)[TOOL_GROUPS]
+    assert sent.system_prompt == f"Be brief.\n\n---\n\n{listed}"
+    assert (sent.model, sent.session_id, sent.messages, sent.parameters) == (
+        "m",
+        "s",
+        (user("Hi"),),
+        {"temperature": 0},
+    )
+    assert [each.name for each in sent.tools] == ["load_tool_group", "echo", "pdf_info"]
+
+
+def test_what_is_kept_with_a_session_stands_between_the_agent_and_the_groups(stage):
+    lists = {"section day": "It is Monday.", "section none": " ", TOOL_GROUPS: "The groups.", TOOLS: "## Tools\n- echo"}
+    agent = replace(GENERAL_ASSISTANT, system_prompt="Be brief.")
+    sent = made(stage, agent, kept_sections="Kept.", lists=lists, began_with=tool_names(lists))
+    assert sent.system_prompt == "Be brief.\n\nKept.\n\nIt is Monday.\n\n---\n\nThe groups."
+    assert made(stage, agent, lists={TOOL_GROUPS: "", TOOLS: ""}).system_prompt == "Be brief."
+
+
+LLAMA = ModelInfo(name="m", max_output_tokens=500, input_media_types=("image/",))
+CAT = Attachment("cat.gif", "IMAGE/GIF", b"GIF89a")
+BOOK = Attachment("book.pdf", "application/pdf", b"%PDF-1.4")
+
+
+@pytest.mark.parametrize(
+    ("own", "info", "wanted", "longest"),
+    [
+        (None, 500, None, None),
+        (None, 500, 900, 900),
+        (300, 500, 900, 300),
+        (700, 500, None, 500),
+        (700, None, 900, 700),
+    ],
+)
+def test_the_longest_answer_is_what_the_model_can_give(own, info, wanted, longest):
+    asked = replace(request(user("Hi")), max_output_tokens=own)
+    sent = prepare_request(asked, replace(LLAMA, max_output_tokens=info), ToolLoading.NATIVE, wanted)
+    assert sent.max_output_tokens == longest
+
+
+def test_a_request_is_prepared_for_its_model():
+    asked = replace(request(replace(user("See"), attachments=(CAT, BOOK)), groups=[PDF]), reasoning=None)
+    sent = prepare_request(asked, LLAMA, ToolLoading.APPEND, None, {"effort:low": "no"}, "low")
+    assert (sent.tool_loading, sent.reasoning, sent.left_out) == (ToolLoading.APPEND, None, {"effort:low": "no"})
+    (message,) = sent.messages
+    assert message.attachments == (CAT,)
+    assert message.content == "See\n[book.pdf (application/pdf) cannot be shown to this model]"
+    plain = prepare_request(asked, LLAMA, ToolLoading.NATIVE, None, None, "high")
+    assert (plain.reasoning, plain.left_out, [each.name for each in plain.tools][-1]) == ("high", {}, "pdf_render")
+    dispatched = prepare_request(asked, LLAMA, ToolLoading.DISPATCH, None)
+    assert [each.name for each in dispatched.tools] == ["load_tool_group", "read_file", "use_tool"]
+    bare = replace(request(user("Hi")), tools=ActiveTools(()))
+    assert list(prepare_request(bare, LLAMA, ToolLoading.DISPATCH, None).tools) == []
+
+
+def test_files_that_are_not_sent_are_notes_of_text():
+    structured = replace(exchange("a", "rows", "{}", "[1]")[1], is_json=True, attachments=(BOOK,))
+    (sent,) = with_files_taken([structured], ())
+    assert (sent.content, sent.is_json, sent.attachments) == (
+        "[1]\n[book.pdf (application/pdf) cannot be shown to this model]",
+        False,
+        (),
+    )
+    (silent,) = with_files_taken([replace(user(""), attachments=(CAT, BOOK))], ("application/",))
+    assert silent.content == "[cat.gif (IMAGE/GIF) cannot be shown to this model]"
+    assert silent.attachments == (BOOK,)
+    old = replace(CAT, data=b"", left_out_bytes=6)
+    (gone,) = with_files_taken([replace(user("See"), attachments=(old,))], None)
+    assert gone.content == "See\n[cat.gif (IMAGE/GIF) was shown here and is not sent again: ask for it if you need it]"
+    given = (replace(user("See"), attachments=(CAT,)), user("Hi"))
+    assert with_files_taken(given, None) == given
+
+
+def test_an_answer_that_broke_off_is_shown_where_the_user_replied_to_it():
+    half = Message(type=MessageType.ASSISTANT, content="Half", is_incomplete=True)
+    whole = Message(type=MessageType.ASSISTANT, content="Whole")
+    assert shown_history([user("One"), half, user("Two")]) == [user("One"), half, user("Two")]
+    assert shown_history([user("One"), half, whole, user("Two")]) == [user("One"), whole, user("Two")]
+    assert shown_history([user("One"), half]) == [user("One")]
+
+
+def test_results_are_shown_in_the_order_of_their_calls():
+    (first, one), (second, two), (third, three) = (exchange(each, "read_file", "{}", each) for each in "abc")
+    stranger = exchange("x", "read_file", "{}", "x")[1]
+    messages = [first, second, two, one, user("Go on"), third, three, stranger]
+    assert shown_history(messages) == [first, second, one, two, user("Go on"), third, stranger, three]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "name"),
+    [
+        ('{"name": "pdf_info", "argu', "pdf_info"),
+        (' { "name" : "pdf_info"', "pdf_info"),
+        ('{"name": "pdf_in', USE_TOOL),
+        ('{"arguments": {"name": "x"}', USE_TOOL),
+        (f'{{"name": "{"x" * 200}"', "x" * 200),
+        (f'{{"name": "{"x" * 201}"', USE_TOOL),
+    ],
+)
+def test_a_call_that_was_cut_is_one_of_the_tool_that_it_begins_to_name(arguments, name):
+    response = ModelResponse(cut_calls=(ToolCall("c", USE_TOOL, arguments), ToolCall("d", "echo", arguments)))
+    assert [each.name for each in undispatched_response(response).cut_calls] == [name, "echo"]
+
+
+def test_the_dispatcher_describes_itself():
+    assert USE_TOOL_DEFINITION.name == "use_tool"
+    assert USE_TOOL_DEFINITION.description == (
+        "Call a tool of a loaded tool group. These tools are not listed here: the result of load_tool_group lists them "
+        "with the JSON Schema of their arguments. Call all other tools directly."
+    )
+    assert USE_TOOL_DEFINITION.parameters == {
+        "type": "object",
+        "properties": {
+            "name": {"type": "string", "description": "The name of the tool"},
+            "arguments": {"type": "object", "description": "Its arguments, as its JSON Schema asks for them"},
+        },
+        "required": ["name", "arguments"],
+    }
+
+
+def test_a_request_with_a_dispatcher_in_it_has_one():
+    own = replace(tool("use_tool"), description="Another's.")
+    sent = dispatched_request(request(user("hi"), core=(*CORE, own)))
+    assert list(sent.tools) == [*CORE, USE_TOOL_DEFINITION]
+
+
+def test_a_group_that_is_described_in_the_system_prompt_has_lines_and_schemas():
+    sent = dispatched_request(replace(request(user("go on"), groups=[MAIL]), system_prompt=""))
+    assert sent.system_prompt == (
+        "The tool group 'mail' is loaded. Its tools:\n- mail_send: Does mail_send. And more.\n"
+        "Call them through use_tool. The JSON Schema of the arguments of each:\n"
+        'mail_send: {"type":"object","properties":{"mail_send_text":{"type":"string"}}}'
+    )

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from oneclaw_core.providers.base import ModelRequest
 from oneclaw_core.tools.definition import ToolDefinition
 from oneclaw_core.tools.toolset import ActiveTools, LoadedGroup
+from oneclaw_core.turn import request as request_module
 from oneclaw_core.turn.request import CachePrefixes
 from oneclaw_core.types.messages import Message, MessageType
+
+if TYPE_CHECKING:
+    import pytest
 
 
 def definition(name: str, description: str = "does it", **parameters: Any) -> ToolDefinition:
@@ -79,3 +83,23 @@ def test_one_that_remembers_tools_says_the_same() -> None:
     fingerprints = CachePrefixes()
     found = {fingerprints.of(REQUEST, are_groups_at_front=True) for _ in range(3)}
     assert found == {CachePrefixes().of(REQUEST, are_groups_at_front=True)}
+
+
+def test_fingerprints_stay_the_same_over_versions() -> None:
+    # They are compared with those that are stored.
+    summarized = replace(REQUEST, messages=(message(None, "summary"), message(4)))
+    found = [CachePrefixes().of(each, are_groups_at_front=True) for each in (REQUEST, summarized)]
+    found.append(CachePrefixes().of(replace(REQUEST, messages=()), are_groups_at_front=True))
+    assert [each.history for each in found] == ["3", "4:caeb819f5ec5c5df", "None"]
+    assert (found[0].tools, found[0].system_prompt) == ("01dc926aeb7d0df6", "1a8b8c47a591faec")
+
+
+def test_what_is_remembered_of_tools_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(request_module, "_MOST_TOOLS", 3)
+    monkeypatch.setattr(request_module, "_MOST_LISTS", 2)
+    fingerprints = CachePrefixes()
+    requests = [replace(REQUEST, tools=ActiveTools(core=(definition(f"tool{number}"),))) for number in range(9)]
+    for each in requests * 2:
+        assert fingerprints.of(each, are_groups_at_front=True) == CachePrefixes().of(each, are_groups_at_front=True)
+        assert len(fingerprints._tools) <= 4
+        assert len(fingerprints._lists) <= 3

@@ -59,6 +59,8 @@ def test_it_is_told_what_was_stopped(tmp_path):
 
 def test_calls_that_ended_were_not_interrupted(tmp_path):
     async def work(store, session):
+        earlier = replace(INTERRUPTED, tool_call_id="c0", tool_name="write_file")
+        await store.append(session.id, [user("Write it"), assistant(""), call("c0"), earlier])
         await store.append(session.id, [user("Read it"), assistant(""), call("c1"), success("c1")])
         begun = asyncio.Event()
         turn = asyncio.create_task(runs(store, session, begun, [assistant("It says")]))

@@ -37,6 +37,12 @@ def test_the_write_is_repeated_after_longer_and_longer_pauses(pauses):
     assert pauses == [("away", 0.01), ("away 0", 0.02), ("away 1", 0.04), ("away 2", 0.04), ("away 3", 0.04)]
 
 
+def test_the_first_pause_is_short():
+    pauses = []
+    assert write_after(pauses, 0) == "stored"
+    assert pauses == [("away", 0.05)]
+
+
 def test_after_a_while_the_last_error_is_raised(pauses, monkeypatch):
     monkeypatch.setattr(store_retry, "STORE_RETRY_SECONDS", 0.1)
     with pytest.raises(StoreUnavailableError) as caught:

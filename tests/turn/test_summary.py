@@ -1,6 +1,7 @@
 """The request for a summary."""
 
 import json
+from dataclasses import replace
 
 import pytest
 from how_long import examples
@@ -10,13 +11,21 @@ from oneclaw_offline.provider import OfflineProvider
 from oneclaw_openai.chat import OpenAIChatProvider
 from oneclaw_openai.chat_wire import RequestEncoder
 
-from oneclaw_core import Attachment, Message, MessageType, ToolCallStatus
+from oneclaw_core import Attachment, Message, MessageType, ToolCall, ToolCallStatus
 from oneclaw_core.providers import ModelInfo, ModelResponse, ProviderConfig
-from oneclaw_core.turn.estimate import Estimator
+from oneclaw_core.providers.base import ModelRequest
+from oneclaw_core.tools.definition import ToolDefinition
+from oneclaw_core.tools.toolset import ActiveTools
+from oneclaw_core.turn.estimate import Estimator, text_tokens
 from oneclaw_core.turn.model import ChosenModel
 from oneclaw_core.turn.summary import (
+    EXPLANATION_INSTRUCTIONS,
     INSTRUCTIONS,
+    QUESTION,
     SUMMARY_MAX_CHARACTERS,
+    SUMMARY_MAX_OUTPUT_TOKENS,
+    continued_summary_request,
+    explanation_request,
     summary_request,
     summary_text,
     transcript,
@@ -177,3 +186,117 @@ def test_the_whole_request_is_as_short_as_asked_for():
 def test_rules_write_no_summaries(provider, can):
     chosen = ChosenModel(provider, ProviderConfig(name="x", type="offline"), ModelInfo(name="model"))
     assert chosen.writes_summaries is can
+
+
+def test_the_beginning_and_the_end_of_a_text_are_kept():
+    text = "a" * 1_500 + "b" * 1_000 + "c" * 500
+    (first, *_) = entries(transcript([user("Hi")], text, 8_000))
+    assert first == {"summary": f"{'a' * 750} [... 2,000 characters left out ...] {'c' * 250}"}
+    whole = transcript([user("Hi")], text[:1_000], 8_000)
+    assert entries(whole)[0] == {"summary": text[:1_000]}
+    (shortest, *_) = entries(transcript([user("Hi")], text, 800))
+    assert shortest["summary"] == f"{'a' * 150} [... 2,800 characters left out ...] {'c' * 50}"
+
+
+def test_a_transcript_takes_as_much_room_as_it_may_have():
+    messages = [user("u" * 250), *(result(f"c{n}", "r" * 400) for n in range(3)), user("Now")]
+    whole = transcript(messages, None, PLENTY)
+    assert transcript(messages, None, len(whole)) == whole
+    for most in range(len(whole) - 600, len(whole), 7):
+        text = transcript(messages, None, most)
+        assert most - 300 < len(text) <= most
+        assert entries(text)[-1] == {"user": "Now"}
+
+
+def test_the_newest_entries_are_kept_as_far_as_there_is_room():
+    messages = [user(f"message {number:03}") for number in range(100)]
+    line = len('{"user":"message 000"}') + 1
+    for kept in (1, 5):
+        room = 100 + kept * line
+        first, *others = entries(transcript(messages, None, room))
+        assert first == {"left_out": f"{100 - kept} entries"}
+        assert others == [{"user": f"message {number:03}"} for number in range(100 - kept, 100)]
+        first, *others = entries(transcript(messages, None, room - 1))
+        assert (first, len(others)) == ({"left_out": f"{101 - kept} entries"}, kept - 1)
+
+
+def test_a_failure_without_a_kind_and_an_image_alone_are_written_down():
+    failed = replace(result("c1", "no", "x"), error_type=None)
+    image = replace(assistant(""), attachments=(Attachment("cat.png", "image/png", b"x"),))
+    bare = replace(call("c1"), tool_input=None)
+    assert entries(transcript([bare, failed, image, assistant("")], None, PLENTY)) == [
+        {"call": "read_file", "number": 1, "arguments": ""},
+        {"number": 1, "status": "execution_error", "result": "no"},
+        {"attachments": ["cat.png (image/png)"]},
+    ]
+
+
+def test_a_transcript_is_written_in_few_characters():
+    assert transcript([user("Zähl\n")], "Ö", PLENTY) == '{"summary":"Ö"}\n{"user":"Zähl\\n"}'
+
+
+def conversation(*messages):
+    return ModelRequest(
+        model="m",
+        system_prompt="Be brief.",
+        messages=messages,
+        tools=ActiveTools((ToolDefinition("echo", "Echoes."),)),
+        session_id="s",
+        parameters={"temperature": 0},
+    )
+
+
+def numbered(*messages):
+    return [replace(message, sequence=number) for number, message in enumerate(messages, 1)]
+
+
+def test_a_summary_is_asked_for_at_the_end_of_the_conversation():
+    stored = numbered(user("One"), assistant("1"), user("Two"), assistant("2"), user("Three"), user("Four"))
+    asked = continued_summary_request(conversation(*stored), None)
+    assert asked.messages == (*stored[:4], user(QUESTION))
+    assert asked == replace(
+        conversation(*asked.messages), messages=asked.messages, max_output_tokens=SUMMARY_MAX_OUTPUT_TOKENS
+    )
+    assert continued_summary_request(conversation(*stored), None, 77).max_output_tokens == 77
+    assert continued_summary_request(conversation(user("One")), None).messages == (user(QUESTION),)
+
+
+def test_what_is_kept_is_named_by_the_message_that_it_begins_with():
+    stored = numbered(user("One"), assistant("1"), user("Zähl: " + "x" * 394), assistant("2"))
+    (*_, question) = continued_summary_request(conversation(*stored), 3).messages
+    assert question.content == (
+        f"{QUESTION}\n\nLeave out what begins with this message of the user, which stays in view: "
+        f'"Zähl: {"x" * 144} [... 200 characters left out ...] {"x" * 50}"'
+    )
+    for kept in (None, 9):
+        (*_, question) = continued_summary_request(conversation(*stored), kept).messages
+        assert question.content == QUESTION
+    # What is not stored, such as a summary, has no number.
+    (*_, question) = continued_summary_request(conversation(user("A summary"), *stored), None).messages
+    assert question.content == QUESTION
+
+
+def test_why_a_turn_is_stuck_is_asked_without_tools():
+    request = explanation_request(conversation(), [user("Go on"), result("c", "r" * 100_000)], None)
+    assert (request.model, request.session_id, list(request.tools)) == ("m", "s", [])
+    assert (request.system_prompt, dict(request.parameters)) == (EXPLANATION_INSTRUCTIONS, {})
+    assert request.max_output_tokens is None
+    (message,) = request.messages
+    assert message.type is MessageType.USER
+    assert 59_000 < len(message.content) <= 60_000
+
+
+@pytest.mark.parametrize(("max_tokens", "most"), [(10_000, 10_000), (20_000, 15_000), (10, 500)])
+def test_the_question_fits_what_the_model_reads(max_tokens, most):
+    request = explanation_request(conversation(), [user("Go on"), result("c", "r" * 100_000)], max_tokens)
+    instructions = text_tokens(EXPLANATION_INSTRUCTIONS)
+    tokens = text_tokens(request.messages[0].content) + (instructions if max_tokens == 10_000 else 0)
+    assert most - 100 < tokens <= most
+
+
+def test_a_request_for_a_summary_has_room_for_some_text_at_least():
+    request = summary_request("m", "s", [user("u" * 9_000)], None, 1)
+    assert 1_900 < len(request.messages[0].content) <= 2_000
+    assert request.max_output_tokens == SUMMARY_MAX_OUTPUT_TOKENS
+    assert request.messages[0].type is MessageType.USER
+    assert summary_text(ModelResponse(text="Ada.", tool_calls=(ToolCall("c", "echo", "{}"),))) is None

@@ -19,6 +19,8 @@ from oneclaw_core import (
 )
 from oneclaw_core.config.providers import PROVIDER_SETTING
 from oneclaw_core.plugins.contract.arguments import ExpandedMessage
+from oneclaw_core.testing.scripted import ScriptedProvider
+from oneclaw_core.turn.turn import Turn
 from oneclaw_core.types.provenance import Mark, MarkKind
 from oneclaw_core.types.tools import ToolSelection
 
@@ -151,6 +153,7 @@ def test_plugins_see_whose_turn_it_is(home, seen):
     (turn,) = seen.turns
     assert (turn.session.name, turn.agent, turn.model) == ("story", "General Assistant", "scripted/model")
     assert (turn.text, turn.can_ask, turn.parent_call_id) == ("Look around", True, None)
+    assert len(turn.id) == 32
     assert turn.id != turn.session.id
     assert seen.calls == [("look", "model", "General Assistant")]
 
@@ -322,3 +325,140 @@ def test_what_changes_in_another_process_holds_for_a_call(home):
     assert called(home, "put").is_success
     home.run(home.app.store.set_tool_enabled("tool", "put", False))
     assert called(home, "put").error_type == "not_available"
+
+
+def test_the_model_is_asked_to_think_as_much_as_the_nearest_says(oneclaw_factory, seen):
+    @tool
+    async def delegate(context: ToolContext, agent: str) -> str:
+        """Delegate."""
+        *_, finished = [event async for event in home.app.send_message("Do", agent=agent, within=context)]
+        return finished.text
+
+    home = oneclaw_factory([seen])
+    home.app.add_tools(delegate)
+    own = {"reasoning": {"effort": 9}}
+    home.run(home.app.agents.create("Thinker", system_prompt="T.", parameters={"reasoning": "high", "temperature": 0}))
+    home.run(home.app.agents.create("Own", system_prompt="O.", parameters=own))
+    home.model.says("1").says("2").says("3").says("4")
+    for options in ({}, {"reasoning": "low"}, {"agent": "Thinker"}, {"agent": "Thinker", "reasoning": "off"}):
+        home.send("Hi", session=None, **options)
+    home.run(home.app.configuration.models.say("scripted/model", "reasoning", "medium"))
+    home.model.says("5").says("6")
+    home.send("Hi", session=None)
+    home.send("Hi", session=None, agent="Own")
+    asked = [(each.reasoning, dict(each.parameters)) for each in home.model.requests]
+    assert asked == [
+        (None, {}),
+        ("low", {}),
+        ("high", {"temperature": 0}),
+        ("off", {"temperature": 0}),
+        ("medium", {}),
+        ("medium", own),
+    ]
+    home.model.calls("delegate", agent="General Assistant").says("7").says("8")
+    home.send("Hi", session=None, reasoning="low")
+    home.model.calls("delegate", agent="Thinker").says("9").says("10")
+    home.send("Hi", session=None, reasoning="low")
+    assert [each.reasoning for each in home.model.requests[6:]] == ["low", "low", "low", "low", "high", "low"]
+
+
+def test_the_nearest_choice_of_a_model_counts(home):
+    home.run(home.app.agents.create("Author", system_prompt="Write.", model="scripted/agents"))
+    home.run(home.app.store.set_setting("model", "scripted/settings"))
+    home.run(home.app.begin_session("mine", model="scripted/sessions"))
+    home.run(home.app.begin_session("agents", agent="Author"))
+
+    def model_for(**options):
+        return home.run(home.app.preview_request(**options)).model
+
+    assert model_for() == "scripted/settings"
+    assert model_for(agent="Author") == model_for(session="agents") == "scripted/agents"
+    assert model_for(session="mine") == model_for(session="mine", agent="Author") == "scripted/sessions"
+    assert model_for(session="mine", model="scripted/messages") == "scripted/messages"
+    home.run(home.app.store.remove_setting("model"))
+    assert model_for() == "offline/rules"
+
+
+def test_what_was_learned_of_a_server_is_used_for_the_same_server(home, monkeypatch):
+    monkeypatch.setattr(ScriptedProvider, "loads_natively", True, raising=False)
+
+    async def learned(document):
+        await home.app.store.set_setting("learned:scripted/model", document)
+        chosen = await home.app.preview_request(model="scripted/model")
+        return chosen.tool_loading, dict(chosen.request.left_out)
+
+    appended = {"tool_loading": "append", "left_out": {"stream_options": "no"}}
+    assert home.app is not None  # opened before the loop runs
+    for document, found in (
+        ({"base_url": None, **appended}, ("append", {"stream_options": "no"})),
+        ({"base_url": "http://elsewhere", **appended}, ("native", {})),
+        ({"base_url": None, "tool_loading": "of another version"}, ("native", {})),
+        ("a text", ("native", {})),
+    ):
+        assert home.run(learned(document)) == found
+
+
+class Behind:
+    """A home with a chain of two scripted models."""
+
+    def __init__(self, make, seen):
+        self.home = make(["chain", seen])
+        models = ["scripted/model", "scripted/other"]
+        self.home.run(self.home.app.configuration.compositions.add("chain/daily", {"models": models}))
+        self.home.run(self.home.app.configuration.models.say("scripted/model", "input_media_types", "none"))
+
+
+def test_a_turn_is_answered_by_the_first_model_of_a_chain_that_can_look_at_its_files(oneclaw_factory, seen):
+    home = Behind(oneclaw_factory, seen).home
+    home.model.calls("look").says("Nothing.").says("A cat.")
+    first = home.send("Look", session="s", model="chain/daily").events[-1]
+    second = home.send("What is this?", session="s", model="chain/daily", attachments=[IMAGE]).events[-1]
+    assert (first.model, second.model) == ("scripted/model", "scripted/other")
+    home.run(home.app.plugins.drain(5))
+    assert [turn.model for turn in seen.turns] == ["chain/daily", "chain/daily"]
+
+
+def test_an_agent_within_a_turn_is_asked_of_the_chain_too(oneclaw_factory, seen):
+    models = []
+
+    @tool
+    async def delegate(context: ToolContext) -> str:
+        """Delegate."""
+        models.append(context.turn.model)
+        *_, finished = [event async for event in home.app.send_message("Do", within=context)]
+        return finished.text
+
+    home = Behind(oneclaw_factory, seen).home
+    home.app.add_tools(delegate)
+    home.model.calls("delegate").says("A part.").says("All.")
+    assert home.send("Do all", session="s", model="chain/daily").text == "All."
+    assert models == ["chain/daily"]
+
+
+def test_a_session_of_a_chain_is_compacted(oneclaw_factory, seen):
+    home = Behind(oneclaw_factory, seen).home
+    home.model.says("One.").says("Two.").says("They count.")
+    home.send("Count.", session="s", model="chain/daily")
+    home.send("Go on.", session="s", model="chain/daily")
+    assert home.run(home.app.compact("s", model="chain/daily")).messages == 2
+
+
+def test_the_window_of_a_server_is_asked_for_before_each_turn(home, monkeypatch):
+    async def find_context_window(self, model):
+        assert model == "model"
+        return 4_096
+
+    monkeypatch.setattr(ScriptedProvider, "find_context_window", find_context_window, raising=False)
+    limits = []
+    whole = Turn.__init__
+
+    def noted(self, parts, context, emit):
+        limits.append(context.context_limits.context_window)
+        whole(self, parts, context, emit)
+
+    monkeypatch.setattr(Turn, "__init__", noted)
+    home.model.says("One.").says("Two.").says("They count.")
+    home.send("Count.", session="s")
+    home.send("Go on.", session="s")
+    home.run(home.app.compact("s", model="scripted/model"))
+    assert limits == [4_096] * 3
