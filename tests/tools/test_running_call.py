@@ -460,8 +460,8 @@ def test_a_tool_that_blocks_the_program_is_named(caplog, monkeypatch):
         "thread"
     ]
     text = (
-        "Tool 'probe' blocked the program for 3.1 s, and ended after its timeout of 2 s. It may have had its effect. Do "
-        "not repeat it without asking the user."
+        "Tool 'probe' blocked the program for 3.1 s, and ended after its timeout of 2 s. It may have had its effect. "
+        "Do not repeat it without asking the user."
     )
     assert error_of(result_of(work, 2.0)) == ("timeout", text)
 
