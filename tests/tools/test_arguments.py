@@ -1,13 +1,22 @@
 """Reading what a model wrote as arguments."""
 
 import json
+import re
 
 import pytest
 from how_long import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from jsonschema import Draft202012Validator
 
-from oneclaw_core.tools.arguments import ArgumentsError, parse_arguments, without_absent
+from oneclaw_core.tools import arguments
+from oneclaw_core.tools.arguments import (
+    ArgumentsError,
+    argument_faults,
+    compile_schema,
+    parse_arguments,
+    without_absent,
+)
 
 pytestmark = pytest.mark.lowest_versions
 
@@ -93,13 +102,267 @@ def test_null_for_an_optional_parameter_is_absence():
     ],
 )
 def test_a_value_outside_of_its_schema_is_named_with_its_fault(schema, value, fault):
-    from oneclaw_core.tools.arguments import argument_faults, compile_schema
-
     assert argument_faults(compile_schema({"type": "object", "properties": {"x": schema}}), {"x": value}) == [fault]
 
 
 def test_items_that_differ_in_kind_are_different_items():
-    from oneclaw_core.tools.arguments import argument_faults, compile_schema
-
     compiled = compile_schema({"type": "object", "properties": {"x": {"type": "array", "uniqueItems": True}}})
     assert argument_faults(compiled, {"x": [1, True, [1], [True], {"a": 1}, {"a": True}, "list"]}) == []
+
+
+class FullCheckError(Exception):
+    """The validator of jsonschema, which is slow, was asked."""
+
+
+@pytest.fixture
+def only_quickly(monkeypatch):
+    def ask(self):
+        raise FullCheckError
+
+    monkeypatch.setattr(arguments.ArgumentsValidator, "full", property(ask))
+
+
+ANYTHING = {"title": "T", "description": "D", "default": 1, "examples": [1], "format": "f", "$defs": {"a": {}}}
+TEXT, WHOLE = {"type": "string"}, {"type": "integer"}
+QUICK = [
+    (ANYTHING, 7, None),
+    ({"type": "integer"}, 7, 1.5),
+    ({"type": "integer"}, -7, True),
+    ({"type": "number"}, 7, "7"),
+    ({"type": "number"}, 1.5, None),
+    ({"type": "boolean"}, True, 1),
+    ({"type": "null"}, None, 0),
+    ({"type": "array"}, [1], {}),
+    ({"type": "object"}, {"a": 1}, []),
+    ({"type": "string"}, "x", 1),
+    ({"type": ["string", "null"]}, None, 1),
+    ({"type": ["string", "null"]}, "x", []),
+    ({"enum": ["a", 1, None, False]}, "a", "b"),
+    ({"enum": ["a", 1, None, False]}, False, 0),
+    ({"enum": [True]}, True, 1),
+    ({"const": 1}, 1, True),
+    ({"const": "a"}, "a", "b"),
+    ({"properties": {"b": TEXT}}, {"b": "x", "c": 1}, {"b": 1}),
+    ({"properties": {"b": TEXT}}, [1], {"b": None}),
+    ({"properties": {"b": TEXT}, "additionalProperties": False}, {"b": "x"}, {"c": 1}),
+    ({"properties": {"b": TEXT}, "additionalProperties": WHOLE}, {"b": "x", "c": 1}, {"c": "x"}),
+    ({"additionalProperties": False}, {}, {"c": 1}),
+    ({"additionalProperties": False}, 7, {"c": 1}),
+    ({"additionalProperties": True}, {"c": 1.5}, None),
+    ({"required": ["b"]}, {"b": 1}, {"c": 1}),
+    ({"required": ["b"]}, [1], {}),
+    ({"items": WHOLE}, [1, 2], [1, "x"]),
+    ({"items": WHOLE}, "text", ["x"]),
+    ({"items": True}, [1, "x"], None),
+    ({"anyOf": [WHOLE, TEXT]}, "x", None),
+    ({"anyOf": [WHOLE, TEXT]}, 1, []),
+    ({"allOf": [WHOLE, {"minimum": 3}]}, 3, 2),
+    ({"allOf": [WHOLE, {"minimum": 3}]}, 4, "x"),
+    ({"minimum": 3}, 3, 2.9),
+    ({"minimum": 3}, "a", 2),
+    ({"maximum": 3}, 3, 3.1),
+    ({"maximum": 3}, [9], 4),
+    ({"exclusiveMinimum": 3}, 4, 3),
+    ({"exclusiveMinimum": 3}, "a", 2.5),
+    ({"exclusiveMaximum": 3}, 2, 3),
+    ({"exclusiveMaximum": 3}, None, 3.5),
+    ({"minLength": 2}, "ab", "a"),
+    ({"minLength": 2}, 1, ""),
+    ({"maxLength": 2}, "ab", "abc"),
+    ({"maxLength": 2}, [1, 2, 3], "abc"),
+    ({"minItems": 2}, [1, 2], [1]),
+    ({"minItems": 2}, "", []),
+    ({"maxItems": 2}, [1, 2], [1, 2, 3]),
+    ({"maxItems": 2}, "abc", [1, 2, 3]),
+]
+
+
+def test_what_fits_common_keywords_is_found_out_quickly(only_quickly):
+    for schema, fitting, other in QUICK:
+        compiled = compile_schema({"type": "object", "properties": {"a": schema}})
+        assert argument_faults(compiled, {"a": fitting}) == [], schema
+        if other is not None:
+            with pytest.raises(FullCheckError):
+                argument_faults(compiled, {"a": other})
+    for schema in (False, {"pattern": "x"}, {"not": {}}):
+        with pytest.raises(FullCheckError):
+            argument_faults(compile_schema({"properties": {"a": schema}}), {"a": "x"})
+
+
+def test_both_checks_agree():
+    for schema, fitting, other in QUICK:
+        compiled = compile_schema({"type": "object", "properties": {"a": schema}})
+        assert Draft202012Validator(compiled.schema).is_valid({"a": fitting}), schema
+        if other is not None:
+            assert argument_faults(compiled, {"a": other}) != [], schema
+
+
+def faults(schema, value):
+    return argument_faults(compile_schema({"type": "object", "properties": {"a": schema}}), {"a": value})
+
+
+def test_faults_have_a_place_and_are_kept_short():
+    assert faults(WHOLE, "x") == ["/a: 'x' is not of type 'integer'"]
+    assert faults({"items": WHOLE}, ["x", 1, "y"]) == [
+        "/a/0: 'x' is not of type 'integer'",
+        "/a/2: 'y' is not of type 'integer'",
+    ]
+    assert argument_faults(compile_schema({"required": ["b"]}), {}) == ["/: 'b' is a required property"]
+    assert faults({"properties": {"x/y~": WHOLE}}, {"x/y~": "z"}) == ["/a/x~1y~0: 'z' is not of type 'integer'"]
+    many = faults({"items": WHOLE}, ["x"] * 50)
+    assert (len(many), many[-1]) == (50, "/a/9: 'x' is not of type 'integer'")
+    more = faults({"items": WHOLE}, ["x"] * 51)
+    assert (len(more), more[-1]) == (51, "/: and more")
+    (long,) = faults({"maxLength": 1}, "y" * 400)
+    assert (len(long), long[-1]) == (len("/a: ") + 300, "…")
+    (whole,) = faults({"const": "z"}, "y" * 100)
+    assert whole.startswith("/a: 'z' was expected")
+    assert arguments.shortened("x" * 300) == "x" * 300
+    assert arguments.shortened("x" * 301) == "x" * 299 + "…"
+    assert arguments.json_pointer([]) == ""
+
+
+def test_patterns_and_equal_elements_are_told():
+    assert faults({"pattern": "^a+$"}, "b") == ["/a: 'b' does not match '^a+$'"]
+    assert faults({"pattern": "^a+$"}, "aa") == faults({"pattern": "^a+$"}, 7) == []
+    assert faults({"uniqueItems": True}, [1, 1.0]) == ["/a: [1, 1.0] has non-unique elements"]
+    assert faults({"uniqueItems": True}, [{"b": [1]}, {"b": [1]}]) == [
+        "/a: [{'b': [1]}, {'b': [1]}] has non-unique elements"
+    ]
+    for value in ([True, 1], [["list"], "list"], [[1], [True]], [{"b": 1}, {"b": True}], "aa"):
+        assert faults({"uniqueItems": True}, value) == []
+    assert faults({"uniqueItems": False}, [1, 1]) == []
+
+
+def test_a_check_has_an_end(monkeypatch):
+    slow = "/: whether they fit could not be found out in time; give less at once"
+    for seconds, schema in ((-1.0, WHOLE), (-1.0, {"not": WHOLE})):
+        monkeypatch.setattr(arguments, "CHECK_SECONDS", seconds)
+        assert faults(schema, "x") == [slow]
+    monkeypatch.setattr(arguments, "CHECK_SECONDS", 3.0)
+    deep = value = []
+    for _ in range(100_000):
+        value.append([])
+        value = value[0]
+    ref = {"$defs": {"list": {"items": {"$ref": "#/$defs/list"}}}}
+    assert argument_faults(compile_schema({**ref, "properties": {"a": {"$ref": "#/$defs/list"}}}), {"a": deep}) == [
+        "/: nested too deeply"
+    ]
+    assert faults({"multipleOf": 0.5}, 10**400) == ["/: a number is too large"]
+    names = {"patternProperties": {"^a+$": WHOLE}}
+    assert faults(names, {"a" * 100: 1}) == []
+    assert faults(names, {"a" * 101: 1}) == [slow]
+    beside = {"patternProperties": {}, "additionalProperties": False}
+    assert faults(beside, {"b" * 101: 1}) == [slow]
+    monkeypatch.setattr(arguments, "SEARCH_SECONDS", 0.01)
+    endless = "^(a+)+$"
+    assert faults({"pattern": endless}, "a" * 5000 + "b") == [
+        f"/a: whether it matches {endless!r} could not be found out in time"
+    ]
+
+
+def test_a_quick_expression_is_known_by_its_form():
+    for pattern, length, quick in (
+        ("abc", 10**6, True),
+        ("abc", 2 * 10**6, False),
+        ("^abc", 10**9, True),
+        ("^a|b", 2 * 10**6, False),
+        ("a+", 1413, True),
+        ("a+", 1414, False),
+        ("^a+", 2_000_000 - 1, True),
+        ("^a+", 2_000_000, False),
+        ("^a*b*", 1413, True),
+        ("^a*b*", 1414, False),
+        ("^a{2,3}", 2_000_000, False),
+        ("^a{,3}", 2_000_000, False),
+        ("^a{3}", 2_000_000, True),
+        ("^a?", 1, True),
+        ("(a+)+", 3, False),
+        ("(a)*", 3, False),
+        ("(a){2}", 3, False),
+        ("(a)", 3, True),
+        (r"\(a\)+", 3, True),
+        ("[)+]", 3, True),
+        ("[^)]+", 3, True),
+        ("[]+)]", 3, True),
+        ("^" + "a?" * 20, 1, True),
+        ("^" + "a?" * 21, 0, False),
+        ("^" + "a*" * 20, 0, True),
+        ("^" + "a*" * 21, 0, False),
+        ("^(?:a|b)", 1, True),
+        ("^" + "|".join("abcdefghijklmnopqrstu"), 0, True),
+        ("^" + "|".join("abcdefghijklmnopqrstuv"), 0, False),
+        ("(?x)a", 1, False),
+        ("(?ix)a", 1, False),
+    ):
+        assert arguments.is_quick(pattern, length) is quick, (pattern, length)
+
+
+@pytest.mark.filterwarnings("ignore::FutureWarning")  # of sets that look like those of other languages
+def test_a_slow_expression_finds_the_same():
+    for pattern, text in (
+        ("(a)+$", "caaa"),
+        ("(a)+$", "b"),
+        ("(a)+{e}", "aa{e}"),
+        ("(a)+{e}", "aa"),
+        ("(b)*[[:alpha:]]", ":]"),
+        ("(b)*[[:alpha:]]", "x"),
+        ("(b)*[^a&&b]", "&"),
+        ("(b)*[a||b~~]", "|"),
+        (r"(b)*[\]]", "]"),
+        (r"(b)*\{e", "{e"),
+    ):
+        expected = re.search(pattern, text) is not None
+        assert arguments.is_found(pattern, text) is expected, (pattern, text)
+
+
+def test_nulls_are_left_out_where_no_null_is_taken():
+    for schema, is_kept in (
+        (True, True),
+        (False, False),
+        ({}, True),
+        ({"type": "null"}, True),
+        ({"type": "string"}, False),
+        ({"type": ["string", "null"]}, True),
+        ({"type": ["string"]}, False),
+        ({"anyOf": [TEXT, {"type": "null"}]}, True),
+        ({"oneOf": [TEXT, WHOLE]}, False),
+        ({"oneOf": [TEXT, {"type": "null"}]}, True),
+        ({"enum": [None, 1]}, True),
+        ({"enum": [1]}, False),
+        ({"$ref": "#/$defs/x"}, False),
+    ):
+        found = without_absent({"a": None, "b": None, "c": 1}, {"properties": {"a": schema}})
+        assert found == {**({"a": None} if is_kept else {}), "b": None, "c": 1}, schema
+    assert without_absent({"a": None}, {}) == {"a": None}
+
+
+def test_the_fault_is_shown_with_the_text_around_it():
+    for text, message in (
+        ("x" * 100, f"the arguments are not valid JSON: Expecting value at character 1, near {'x' * 40!r}"),
+        (
+            '{"a": "' + "y" * 100 + '" z' + "w" * 100,
+            "the arguments are not valid JSON: Expecting ',' delimiter at character 110, near "
+            f"{'y' * 38 + chr(34) + ' z' + 'w' * 39!r}",
+        ),
+        ("[1]", "the arguments must be a JSON object, not '[1]'"),
+        ("[" + "1," * 150 + "1]", f"the arguments must be a JSON object, not {('[' + '1,' * 150)[:200] + '…'!r}"),
+        ("NaN", "the arguments are not valid JSON: NaN is not a JSON number"),
+        ("[" * 100_000, "the arguments are nested too deeply"),
+    ):
+        with pytest.raises(ArgumentsError) as error:
+            parse_arguments(text)
+        assert str(error.value) == message
+    with pytest.raises(ValueError, match=r"^the number 1e9{38} is too large$"):
+        arguments.finite_float("1e" + "9" * 100)
+
+
+def test_an_expression_for_names_has_to_be_quick():
+    find = arguments.boundless_property_pattern
+    endless = {"patternProperties": {"^a$": {}, "(a+)+": {}}}
+    assert (
+        find({"type": "object"}) is find({"patternProperties": {"^a+$": {}}}) is find({"patternProperties": 7}) is None
+    )
+    assert find(endless) == find({"properties": {"x": {"anyOf": [True, endless]}}}) == "(a+)+"
+    for name in ("const", "enum", "default", "examples"):
+        assert find({name: [endless]}) is None

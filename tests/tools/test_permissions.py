@@ -9,7 +9,9 @@ import pytest
 from oneclaw_core import PermissionAnswer, PermissionDeniedError, PermissionRequest, UsageError
 from oneclaw_core.tools import Decision, Grant
 from oneclaw_core.tools.permission_rules import PermissionRule
-from oneclaw_core.tools.permissions import PermissionPolicy, grant_in_words
+from oneclaw_core.tools.permissions import PermissionPolicy, denied_for_good, grant_in_words
+from oneclaw_core.tools.task_permissions import TaskPermissions
+from oneclaw_core.types.permissions import PermissionUse
 
 GRANT, DENY = Decision.GRANT, Decision.DENY
 
@@ -538,3 +540,290 @@ def test_an_answer_for_the_session_about_an_account_is_for_the_tool_that_asked()
 def test_a_command_with_a_comma_stays_whole():
     policy = Household().policy({"shell.execute:echo a": GRANT, "shell.execute:b": GRANT}, with_ask=False)
     assert is_granted(policy, request("shell.execute", subject="echo a, b")) == [False]
+
+
+def denial(wanted, **options):
+    policy = Household().policy(with_ask=False, **options)
+    with pytest.raises(PermissionDeniedError) as error:
+        asyncio.run(policy.require(wanted))
+    return str(error.value), error.value.permission, error.value.decided_by
+
+
+NO_ONE = (
+    "Permission '{}' is not granted, and no one can be asked here. The user can grant it with: oneclaw permissions "
+    "grant "
+)
+
+
+def test_what_is_not_granted_says_how_it_can_be():
+    once = "shell.execute.unsandboxed"
+    for wanted, command in (
+        (request(), "network.private"),
+        (
+            request(subject="nas.example"),
+            "network.private; for this alone with: oneclaw permissions grant network.private:nas.example",
+        ),
+        (
+            request("mail.send", subject="a b"),
+            "mail.send; for this alone with: oneclaw permissions grant 'mail.send:a b'",
+        ),
+        (
+            request("mail.send", subject="ada", task="t 1"),
+            "mail.send; for this alone with: oneclaw permissions grant mail.send:ada --task 't 1'",
+        ),
+        (
+            request("shell.execute", subject="ls", directory="/a b"),
+            "shell.execute; for this alone with: oneclaw permissions grant shell.execute:ls --in '/a b'",
+        ),
+        (request("mail.send", subject="x" * 191), "mail.send"),
+        (request("mail.send", subject="*"), "mail.send"),
+        (request("files.read", subject="/etc/shadow"), "files.read:/etc/shadow"),
+        (
+            request("files.write", subject="/a/b", directory="/a"),
+            "files.write; for this directory alone with: oneclaw permissions grant files.write:/a",
+        ),
+        (request(once, subject="ls"), once),
+    ):
+        expected = NO_ONE.format(wanted.permission) + command
+        assert denial(wanted) == (expected, wanted.permission, "default"), wanted
+    name = "mail.send:" + "x" * 190
+    assert denial(request("mail.send", subject="x" * 190))[0].endswith(f"oneclaw permissions grant {name}")
+
+
+def test_what_has_to_be_agreed_with_again_says_why():
+    head = "The user has to agree with 'network.public', because this conversation holds mail, and no one can be asked "
+    for subject, how in (
+        ("a.example", "with: oneclaw permissions grant network.public:a.example"),
+        (None, "for one run with: --allow network.public"),
+    ):
+        wanted = request("network.public", subject=subject, asks_again=True, holds="mail")
+        assert denial(wanted)[0] == f"{head}here. The user can grant it {how}"
+
+
+def test_a_refusal_says_whose_it_is():
+    async def require(answer):
+        household = Household(answer)
+        with pytest.raises(PermissionDeniedError) as error:
+            await household.policy().require(request("mail.send", subject="ada"))
+        return str(error.value), error.value.permission, error.value.decided_by, household
+
+    text, permission, decided_by, household = asyncio.run(require(PermissionAnswer.NO))
+    assert (text, permission, decided_by) == ("Permission 'mail.send' was denied by the user.", "mail.send", "user")
+    assert household.remembered == []
+    text, permission, decided_by, household = asyncio.run(require(PermissionAnswer.NEVER))
+    how = "is set to never. The user can change that with: oneclaw permissions reset"
+    assert (text, permission, decided_by) == (f"Permission 'mail.send' {how} mail.send", "mail.send", "user")
+    assert household.remembered == [("mail.send", DENY)]
+    assert str(denied_for_good("mail.send:a b")) == f"'mail.send:a b' {how} 'mail.send:a b'"
+    assert denied_for_good("mail.send:a b").permission == "mail.send"
+    (use,) = household.uses
+    assert (use.is_granted, use.decided_by, use.subject, use.grant) == (False, "user", "ada", None)
+
+
+def test_what_answers_would_grant():
+    for wanted, session, always in (
+        (request("mail.send", agent="Ada"), ("mail.send", None, "Ada"), ("mail.send", None, None)),
+        (request("mail.send", subject="a", task="t"), ("mail.send", "a", None), ("mail.send", "a", None)),
+        (request("shell.execute", subject="ls"), ("shell.execute", "ls", None), None),
+        (
+            request("shell.execute", subject="ls", directory="/a"),
+            ("shell.execute", None, None),
+            ("shell.execute", "ls", None),
+        ),
+        (request("shell.execute", subject="ls; ls", directory="/a"), ("shell.execute", None, None), None),
+        (
+            request("files.write", subject="/a/b", directory="/a"),
+            ("files.write", None, None),
+            ("files.write", None, None),
+        ),
+        (request("files.write", subject="/a/b"), ("files.write", "/a/b", None), ("files.write", "/a/b", None)),
+        (request("shell.execute.unsandboxed", subject="ls", directory="/a"), None, None),
+    ):
+        for grant, expected in ((wanted.grant_for_session, session), (wanted.grant_for_good, always)):
+            assert (grant and (grant.permission, grant.pattern, grant.agent)) == expected
+            assert grant is None or (grant.directory, grant.source) == (wanted.directory, "question")
+        assert wanted.grant_for_good is None or wanted.grant_for_good.task == wanted.task
+
+
+def test_a_use_is_recorded_as_it_was():
+    household = Household(PermissionAnswer.ONCE)
+    wanted = request("mail.send", subject="ada", agent="Poet", task="t", directory="/a")
+    asyncio.run(household.policy().require(wanted))
+    (use,) = household.uses
+    assert (use.permission, use.subject, use.detail, use.tool_name, use.is_granted, use.decided_by) == (
+        *("mail.send", "ada", "detail", "http_request", True, "user"),
+    )
+    assert (use.session_id, use.agent, use.task, use.directory, use.grant) == ("s1", "Poet", "t", "/a", None)
+
+
+def test_in_a_sandbox_nothing_is_asked():
+    async def work():
+        household = Household()
+        policy = household.policy()
+        wanted = request("shell.execute", subject="ls", directory="/a")
+        assert await policy.require(wanted, "bubblewrap") == "sandbox"
+        assert await policy.require(wanted, "") == "sandbox"
+        (use,) = household.uses
+        assert (use.detail, use.decided_by, use.is_granted) == ("in the sandbox bubblewrap", "sandbox", True)
+        granted = Household().policy({"shell.execute": GRANT})
+        assert await granted.require(wanted, "bubblewrap") == "grant"
+        allowed = Household().policy(allowed=["shell.execute"])
+        assert await allowed.require(wanted, "bubblewrap") == "option"
+        assert await allowed.require(request("network.public")) == "default"
+
+    asyncio.run(work())
+
+
+def test_known_decisions_are_recorded_where_they_are_found_unchanged():
+    async def work():
+        household, known = Household(), []
+        answers = [True, False]
+
+        async def record_known(use, decided):
+            known.append((use.decided_by, decided))
+            return answers.pop(0)
+
+        decided = decisions({"mail.send": GRANT})
+        policy = PermissionPolicy(
+            decided, household.remember, None, ("a.b",), household.record, None, None, record_known
+        )
+        assert await policy.require(request("mail.send")) == "grant"
+        assert (known, household.uses) == ([("grant", tuple(decided))], [])
+        assert await policy.require(request("mail.send")) == "grant"
+        assert [each.grant for each in household.uses] == [decided[0].key]
+        assert await policy.require(request("network.public")) == "default"
+        assert len(known) == 2
+
+    asyncio.run(work())
+
+
+def test_a_question_of_a_tool_needs_a_person():
+    from oneclaw_core import NobodyToAskError
+    from oneclaw_core.tools.user_question import UserQuestion
+
+    async def answer(question):
+        return question.question
+
+    async def slow(question):
+        await asyncio.sleep(10)
+
+    async def work():
+        plain = UserQuestion("Who?", session_id="s1")
+        form = UserQuestion("Who?", session_id="s1", form={})
+        policy = PermissionPolicy((), None)
+        for question in (plain, form):
+            with pytest.raises(NobodyToAskError) as error:
+                await policy.ask_user(question, None)
+            assert str(error.value) == "no one can be asked here"
+        policy = PermissionPolicy((), None, ask_user=answer)
+        assert await policy.ask_user(plain, None) == "Who?"
+        with pytest.raises(NobodyToAskError) as error:
+            await policy.ask_user(form, None)
+        assert str(error.value) == "no form can be shown here: ask for one value after the other"
+        with policy.answered_by("s1", None, answer, shows_forms=True):
+            assert await policy.ask_user(form, 5.0) == "Who?"
+        with policy.answered_by("s1", None, slow), pytest.raises(TimeoutError):
+            await policy.ask_user(plain, 0.01)
+        with policy.answered_by("s1", None):
+            assert await policy.ask_user(plain, None) == "Who?"
+        with policy.answered_by("s1", None, or_nobody=True), pytest.raises(NobodyToAskError):
+            await policy.ask_user(plain, None)
+        assert await policy.ask_user(plain, None) == "Who?"
+        assert not policy.can_ask_in("s1")
+        with policy.answered_by("s1", answer):
+            with policy.answered_by("s1", None, or_nobody=True):
+                assert not policy.can_ask_in("s1")
+            assert (policy.can_ask_in("s1"), policy.can_ask_in("s2"), policy.can_ask_in(None)) == (True, False, False)
+
+    asyncio.run(work())
+
+
+def test_a_grant_is_put_into_words():
+    until = datetime(2026, 1, 2, 3, 4, tzinfo=UTC)
+    whole = Grant("network.private", "nas", agent="Ada", task="t", directory="/a", until=until)
+    assert grant_in_words(Grant("mail.send")) == "mail.send"
+    assert grant_in_words(whole) == (
+        "network.private for the host nas in /a, by the agent Ada, in the task t, until "
+        f"{until.astimezone():%Y-%m-%d %H:%M}"
+    )
+
+
+def test_only_defaults_are_granted_without_a_decision():
+    for permission, is_default, is_default_for_subject in (
+        ("agents.create", True, True),
+        ("files.read", True, False),
+        ("files.write", True, False),
+        ("memory.write", True, True),
+        ("network.public", True, True),
+        ("network.private", False, False),
+        ("tools.write", False, False),
+    ):
+        policy = Household().policy()
+        assert policy.is_granted(request(permission)) is is_default
+        assert policy.is_granted(request(permission, subject="/a")) is is_default_for_subject
+        assert not policy.is_granted(request(permission, asks_again=True))
+    assert not Household().policy({"mail.send": DENY}).is_granted(request("mail.send"))
+
+
+class Log:
+    """A store as far as permissions of tasks are concerned."""
+
+    def __init__(self, uses=(), grants=()):
+        self.uses, self.given, self.asked, self.removed = list(uses), list(grants), [], []
+
+    async def grants(self):
+        return self.given
+
+    async def permission_log(self, limit, session_id):
+        self.asked.append((limit, session_id))
+        return self.uses
+
+    async def set_grant(self, grant):
+        self.given.append(grant)
+
+    async def remove_task_grants(self, task):
+        self.removed.append(task)
+        return 3
+
+
+def test_what_a_task_lacked_can_be_granted_to_it():
+    def use(permission, subject=None, task="t", decided_by="default", directory=None, *, is_granted=False):
+        return PermissionUse(
+            permission, subject, "", "tool", is_granted, decided_by, "s1", "Poet", task, directory, None
+        )
+
+    async def work():
+        store = Log(
+            [
+                use("mail.send", "ada"),
+                use("mail.send", "ada", is_granted=True),
+                use("mail.send", "bob", is_granted=True),
+                use("mail.send", "bob"),
+                use("mail.send", "eve", task="other"),
+                use("mail.send", "eve", decided_by="denial"),
+                use("tools.write"),
+                use("tasks.write"),
+                use("shell.execute.unsandboxed", "ls"),
+                use("mail.send", "zoe"),
+                use("shell.execute", "ls", directory="/a"),
+            ],
+            [Grant("tasks.write", task="t"), Grant("mail.send", "zoe", DENY, task="t")],
+        )
+        permissions = TaskPermissions(store)
+        found = await permissions.lacked("t", "s1")
+        assert [(each.permission, each.pattern, each.task, each.directory) for each in found] == [
+            ("shell.execute", "ls", "t", "/a"),
+            ("mail.send", "zoe", "t", None),
+            ("tools.write", None, "t", None),
+            ("mail.send", "ada", "t", None),
+        ]
+        assert store.asked == [(500, "s1")]
+        await permissions.grant(found[0])
+        assert store.given[-1] is found[0]
+        for grant in (Grant("a.b", "c"), Grant("a.b", "c", DENY, task="t")):
+            with pytest.raises(UsageError) as error:
+                await permissions.grant(grant)
+            assert str(error.value) == "a.b:c: this is no grant for one task"
+        assert (await permissions.forget("t"), store.removed) == (3, ["t"])
+
+    asyncio.run(work())

@@ -234,3 +234,134 @@ def test_a_json_pointer_can_be_followed(path):
         found = found[part.replace("~1", "/").replace("~0", "~")]
     assert found is value
     assert json.dumps(json_pointer(path))
+
+
+LIST, COUNT = {"type": "array"}, 3
+PLAIN = {
+    "type": ("string", ["string", "null"]),
+    "title": ("",),
+    "description": ("x",),
+    "default": (None, {}),
+    "examples": ([],),
+    "enum": ([], [1]),
+    "const": (None,),
+    "format": ("date",),
+    "required": ([], ["a"], ["a", "b"]),
+    "minimum": (1, -1.5),
+    "maximum": (1, -1.5),
+    "exclusiveMinimum": (1, -1.5),
+    "exclusiveMaximum": (1, -1.5),
+    "minLength": (0, 1),
+    "maxLength": (0, 1),
+    "minItems": (0, 1),
+    "maxItems": (0, 1),
+    "uniqueItems": (True, False),
+    "pattern": ("^a+$",),
+    "properties": ({}, {"a": True}, {"a": {"type": "string"}}),
+    "additionalProperties": (True, False, {"type": "string"}),
+    "items": (True, {}),
+    "anyOf": ([True], [{}, {"type": "null"}]),
+    "oneOf": ([True],),
+    "allOf": ([{"minimum": 1}],),
+}
+
+
+def nested(levels, keyword="items"):
+    schema = {}
+    for _ in range(levels):
+        schema = {keyword: schema}
+    return schema
+
+
+def test_plain_schemas_are_checked_without_the_library(monkeypatch):
+    def fail(tool_name, schema):
+        raise AssertionError(f"jsonschema was asked about {schema}")
+
+    monkeypatch.setattr(schema_module, "_check_in_full", fail)
+    for keyword, values in PLAIN.items():
+        for value in values:
+            check_parameters_schema("probe", {"type": "object", "properties": {"x": {keyword: value}}})
+    check_parameters_schema("probe", {"type": "object", **nested(50)})
+    for schema in (nested(51), {"$ref": "#"}, {"not": {}}, {"minimum": True}, {"minLength": -1}, {"type": []}):
+        with pytest.raises(AssertionError):
+            check_parameters_schema("probe", {"type": "object", **(schema if "items" in schema else {"items": schema})})
+
+
+def fault_of(schema):
+    with pytest.raises(ToolDefinitionError) as error:
+        check_parameters_schema("probe", schema)
+    return str(error.value), error.value.pointer
+
+
+def test_what_is_wrong_with_a_schema_is_told_with_its_place():
+    deep = nested(10_000)
+    for schema, message, pointer in (
+        ([], "parameters must be a JSON Schema object", "/parameters"),
+        ({}, "the type of parameters must be 'object', not None", "/parameters/type"),
+        ({"type": "array"}, "the type of parameters must be 'object', not 'array'", "/parameters/type"),
+        ({"type": "object", **deep}, "the schema of its parameters is nested too deeply", "/parameters"),
+        (
+            {"type": "object", "properties": {"a/b": {"minLength": -1}}},
+            "parameters are no valid JSON Schema: -1 is less than the minimum of 0",
+            "/parameters/properties/a~1b/minLength",
+        ),
+        (
+            {"type": "object", "patternProperties": {"(a+)+" + "b" * 200: {}}},
+            f"in patternProperties {('(a+)+' + 'b' * 200)[:99] + '…'!r} can take forever to match: write it without "
+            "repeated groups, and with few repetitions",
+            "/parameters",
+        ),
+    ):
+        assert fault_of(schema) == (f"tool 'probe': {message}", pointer)
+    message, pointer = fault_of({"type": "object", "items": {"pattern": "a{99999999999999999999}"}})
+    assert (message[:45], pointer) == ("tool 'probe': a pattern cannot be compiled: t", "/parameters")
+    message, _ = fault_of({"type": "object", "minLength": "x" * 500})
+    assert (len(message), message[-1]) == (len("tool 'probe': parameters are no valid JSON Schema: ") + 300, "…")
+
+
+def test_a_schema_is_made_compact():
+    compact = schema_module.compact_schema
+    named = {"title": "N", "type": "object", "properties": {"title": {"title": "T", "type": "string"}}}
+    choice = {"title": "C", "enum": ["title", {"title": "x"}]}
+    for schema, expected in (
+        ({"title": "A", "discriminator": {}, "type": "object"}, {"type": "object"}),
+        ({"items": [{"title": "A"}, 7]}, {"items": [{}, 7]}),
+        ({"properties": {"title": {"title": "T"}}}, {"properties": {"title": {}}}),
+        (
+            {"patternProperties": {"title": {"title": "T"}}, "dependentSchemas": {"title": {}}},
+            {"patternProperties": {"title": {}}, "dependentSchemas": {"title": {}}},
+        ),
+        *(
+            ({key: {"title": "T"}}, {key: {"title": "T"}})
+            for key in ("default", "const", "enum", "examples", "required")
+        ),
+        # Used once: it moves, with what stands beside the reference.
+        (
+            {"$defs": {"N": named}, "items": {"$ref": "#/$defs/N", "description": "D"}},
+            {"items": {"type": "object", "properties": {"title": {"type": "string"}}, "description": "D"}},
+        ),
+        # Used twice: it stays.
+        (
+            {"$defs": {"N": named}, "anyOf": [{"$ref": "#/$defs/N"}, {"$ref": "#/$defs/N"}]},
+            {
+                "anyOf": [{"$ref": "#/$defs/N"}] * 2,
+                "$defs": {"N": {"type": "object", "properties": {"title": {"type": "string"}}}},
+            },
+        ),
+        # A list of values moves however often it is used.
+        (
+            {"$defs": {"C": choice}, "anyOf": [{"$ref": "#/$defs/C"}, {"$ref": "#/$defs/C"}]},
+            {"anyOf": [{"enum": choice["enum"]}] * 2},
+        ),
+        # Unused, recursive, or of another place.
+        ({"$defs": {"N": {"properties": {}}}}, {"$defs": {"N": {"properties": {}}}}),
+        (
+            {"$defs": {"R": {"items": {"$ref": "#/$defs/R"}}}, "items": {"$ref": "#/$defs/R"}},
+            {"items": {"$ref": "#/$defs/R"}, "$defs": {"R": {"items": {"$ref": "#/$defs/R"}}}},
+        ),
+        ({"items": {"$ref": "https://a.example"}}, {"items": {"$ref": "https://a.example"}}),
+        ({"items": {"$ref": 7}}, {"items": {"$ref": 7}}),
+    ):
+        before = json.dumps(schema)
+        assert compact(schema) == expected, schema
+        assert json.dumps(schema) == before
