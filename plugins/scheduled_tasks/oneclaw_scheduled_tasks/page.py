@@ -98,6 +98,8 @@ async def show_task(context: PluginContext, request: WebRequest) -> WebPage | We
         "agent": task.agent,
         "model": task.model or "default",
     }
+    if task.trigger_error is not None:
+        facts["trigger"] = f"does not work: {task.trigger_error}"
     shown_runs = tuple(_run_row(task, each, lacking.get(each.id, [])) for each in runs)
     return WebPage(
         title=task.name,

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 METADATA = MetaData()
 
-SCHEMA_VERSION = 5
+SCHEMA_VERSION = 6
 
 
 class Moment(TypeDecorator[datetime]):
