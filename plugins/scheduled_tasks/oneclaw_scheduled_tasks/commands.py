@@ -17,9 +17,8 @@ from oneclaw_scheduled_tasks.command_options import (
     refuse_no_schedule,
     task_options,
 )
-from oneclaw_scheduled_tasks.documents import describe_changes, run_document, task_document
+from oneclaw_scheduled_tasks.documents import describe_changes, run_document, task_document, trigger_document
 from oneclaw_scheduled_tasks.inbox import result_text
-from oneclaw_scheduled_tasks.schedules import SECRET
 from oneclaw_scheduled_tasks.task import duration_text
 
 if TYPE_CHECKING:
@@ -94,30 +93,17 @@ def triggers(as_json: bool) -> None:
     """
 
     async def read(service: TaskService) -> Any:
-        return service.services.triggers()
+        return sorted(service.services.triggers(), key=lambda each: each.name)
 
-    found = sorted(_with_service(read), key=lambda each: each.name)
-    shown = {each.name: {key: of for key, of in each.parameters.items() if not key.endswith(SECRET)} for each in found}
+    found = [trigger_document(each) for each in _with_service(read)]
     if as_json:
-        print_json(
-            [
-                {
-                    "name": each.name,
-                    "plugin": each.plugin,
-                    "help": each.help,
-                    "parameters": shown[each.name],
-                    "required": [key for key in each.required if key in shown[each.name]],
-                }
-                for each in found
-            ]
-        )
+        print_json(found)
         return
     rows = []
     for each in found:
-        parameters = [
-            f"{key}{'' if key in each.required else ' (optional)'}: {of}" for key, of in shown[each.name].items()
-        ]
-        rows.append((each.name, each.help, "; ".join(parameters)))
+        optional = each["parameters"].keys() - each["required"]
+        shown = [f"{key}{' (optional)' if key in optional else ''}: {of}" for key, of in each["parameters"].items()]
+        rows.append((each["name"], each["help"], "; ".join(shown)))
     print_table(("trigger", "starts a task when", "parameters"), rows)
 
 

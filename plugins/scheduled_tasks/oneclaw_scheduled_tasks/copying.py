@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING, Any
+from contextlib import closing
+from typing import TYPE_CHECKING
 
-from sqlalchemy import func, insert, select
+from sqlalchemy import insert, select
 
 from oneclaw_core import StoreError, UsageError
 from oneclaw_scheduled_tasks.database import TaskDatabase, tasks_database_url
-from oneclaw_scheduled_tasks.liveness import DEAD_SECONDS
 from oneclaw_scheduled_tasks.stored_runs import take_up
-from oneclaw_scheduled_tasks.stored_workers import list_workers
+from oneclaw_scheduled_tasks.stored_workers import DEAD_SECONDS, list_workers
 from oneclaw_scheduled_tasks.tables import runs, tasks
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from sqlalchemy import Connection, Row, Table
+    from sqlalchemy import Connection, Table
 
 _TABLES = (tasks, runs)
 _BATCH = 500
@@ -42,16 +40,10 @@ def copy_tasks(source_url: str, target_url: str, dead_seconds: float = DEAD_SECO
     target_url = tasks_database_url(target_url, {})
     if source_url == target_url:
         raise UsageError("the tasks cannot be copied into their own database: name another one")
-    source = TaskDatabase.open_here(source_url)
-    try:
+    with closing(TaskDatabase.open_here(source_url)) as source:
         _refuse_workers(source, dead_seconds)
-        target = TaskDatabase.open_here(target_url)
-        try:
+        with closing(TaskDatabase.open_here(target_url)) as target:
             return source.run_here(lambda old: target.run_here(lambda new: _copy(old, new)))
-        finally:
-            target.close()
-    finally:
-        source.close()
 
 
 def _refuse_workers(database: TaskDatabase, dead_seconds: float) -> None:
@@ -70,7 +62,7 @@ def _refuse_workers(database: TaskDatabase, dead_seconds: float) -> None:
 
 
 def _copy(old: Connection, new: Connection) -> dict[str, int]:
-    filled = [table.name for table in _TABLES if _count(new, table)]
+    filled = [each.name for each in _TABLES if new.execute(select(each.c.id).limit(1)).first() is not None]
     if filled:
         raise UsageError(f"the other database has tasks already ({', '.join(filled)}): choose one that has none")
     copied = {table.name: _copy_table(old, new, table) for table in _TABLES}
@@ -85,15 +77,7 @@ def _copy_table(old: Connection, new: Connection, table: Table) -> int:
     for batch in read.partitions(_BATCH):
         new.execute(insert(table), [dict(row._mapping) for row in batch])
         stored = new.execute(select(table).where(table.c.id.in_([row.id for row in batch])))
-        if _by_id(stored.all()) != _by_id(batch):
+        if set(stored.all()) != set(batch):
             raise StoreError(f"what was written to {table.name} is not what was read: nothing was kept; copy again")
         count += len(batch)
     return count
-
-
-def _by_id(rows: Sequence[Row[Any]]) -> dict[str, tuple[Any, ...]]:
-    return {row.id: tuple(row) for row in rows}
-
-
-def _count(connection: Connection, table: Table) -> int:
-    return connection.execute(select(func.count()).select_from(table)).scalar_one()

@@ -205,6 +205,7 @@ _STEPS = (
         "CREATE INDEX task_runs_open ON {schema}task_runs (status) WHERE ended_at IS NULL",
         "ALTER TABLE {schema}task_runs ADD COLUMN event TEXT",
     ),
+    ("ALTER TABLE {schema}task_definitions ADD COLUMN trigger_error TEXT",),
 )
 
 

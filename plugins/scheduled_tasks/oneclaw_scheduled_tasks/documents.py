@@ -6,9 +6,11 @@ from dataclasses import fields
 from datetime import date
 from typing import TYPE_CHECKING, Any
 
+from oneclaw_scheduled_tasks.schedules import SECRET
 from oneclaw_scheduled_tasks.task import Task
 
 if TYPE_CHECKING:
+    from oneclaw_core.plugins import Trigger
     from oneclaw_scheduled_tasks.task import Run, WorkerState
 
 _NAMES = {"is_enabled": "enabled", "is_notified": "notify", "is_manual": "manual", "repeats_calls": "repeat_calls"}
@@ -19,7 +21,7 @@ _NOT_SHOWN = {
 }  # fmt: skip
 
 # Of its schedule is said what they say, too.
-_NOT_CHANGED = {"id", "created_at", "anchor", "next_at", "planned_at", "time_zone", "end_date"}
+_NOT_CHANGED = {"id", "created_at", "anchor", "next_at", "planned_at", "trigger_error", "time_zone", "end_date"}
 _SHOWN_CHARACTERS = 300
 
 
@@ -46,6 +48,14 @@ def worker_document(worker: WorkerState, *, is_alive: bool) -> dict[str, Any]:
     """Write a worker as JSON."""
     status = "stopping" if worker.is_stopping and is_alive else "alive" if is_alive else "silent"
     return {**_document(worker), "status": status}
+
+
+def trigger_document(trigger: Trigger) -> dict[str, Any]:
+    """Write a trigger as JSON, without what is not shown."""
+    parameters = {key: of for key, of in trigger.parameters.items() if not key.endswith(SECRET)}
+    required = [key for key in trigger.required if key in parameters]
+    names = {key: getattr(trigger, key) for key in ("name", "plugin", "help")}
+    return {**names, "parameters": parameters, "required": required}
 
 
 def describe_changes(before: Task, after: Task, *, is_whole: bool = False) -> list[str]:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from oneclaw_scheduled_tasks.task import Run, Task
 
 _SHOWN_RESULTS = 50
-_NEW = {
+_NEW: dict[str, Any] = {
     "type": "object",
     "required": ["name", "prompt", "schedule_type"],
     "properties": {
@@ -98,6 +98,8 @@ async def show_task(context: PluginContext, request: WebRequest) -> WebPage | We
         "agent": task.agent,
         "model": task.model or "default",
     }
+    if task.trigger_error is not None:
+        facts["trigger"] = f"does not work: {task.trigger_error}"
     shown_runs = tuple(_run_row(task, each, lacking.get(each.id, [])) for each in runs)
     return WebPage(
         title=task.name,
@@ -143,7 +145,7 @@ def _read_keys(text: str) -> list[str]:
 
 
 def _given(form: dict[str, str]) -> dict[str, Any]:
-    given: dict[str, Any] = {key: text.strip() or None for key, text in form.items() if key != "at"}
+    given: dict[str, Any] = {key: form.get(key, "").strip() or None for key in _NEW["properties"] if key != "at"}
     hour, _, minute = form.get("at", "").strip().partition(":")
     numbers = {"hour": ("At", hour), "minute": ("At", minute)}
     numbers["interval_minutes"] = ("Minutes between runs", form.get("interval_minutes", ""))

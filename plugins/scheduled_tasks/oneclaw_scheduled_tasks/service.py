@@ -100,7 +100,7 @@ class TaskService:
             # A task that was due once and gets a new time is meant to run; one that comes again and is paused was
             # paused by somebody.
             is_enabled = after.is_enabled or (before.is_one_time and given.get("is_enabled") is None)
-            return before, self._planned(replace(after, anchor=now, is_enabled=is_enabled), now)
+            return before, self._planned(replace(after, anchor=now, is_enabled=is_enabled, trigger_error=None), now)
         if after.is_enabled != before.is_enabled:
             return before, self._planned(after, now)
         return before, after

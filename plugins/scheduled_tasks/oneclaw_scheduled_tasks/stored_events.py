@@ -8,7 +8,7 @@ from dataclasses import replace
 from datetime import UTC, datetime, time
 from typing import TYPE_CHECKING
 
-from sqlalchemy import func, select
+from sqlalchemy import func, select, update
 
 from oneclaw_scheduled_tasks.stored_runs import find_run
 from oneclaw_scheduled_tasks.stored_tasks import SKIPPED, add_run, may_begin
@@ -29,6 +29,11 @@ def triggered_tasks(connection: Connection) -> list[Task]:
     query = select(tasks).where(tasks.c.is_enabled, tasks.c.next_at.is_(None))
     found = [Task(**row) for row in connection.execute(query).mappings()]
     return [each for each in found if each.is_triggered]
+
+
+def note_trigger(connection: Connection, task_id: str, error: str | None) -> None:
+    """Note why the trigger of a task does not work, or that it does."""
+    connection.execute(update(tasks).where(tasks.c.id == task_id).values(trigger_error=error))
 
 
 def add_event(connection: Connection, task_id: str, now: datetime, text: str, key: str | None) -> bool:

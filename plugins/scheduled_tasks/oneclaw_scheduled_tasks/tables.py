@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from sqlalchemy import BigInteger, Boolean, Column, Float, Index, Integer, MetaData, Table, Text, TypeDecorator, text
 
 from oneclaw_scheduled_tasks.occurrences import MissedPolicy
-from oneclaw_scheduled_tasks.schedules import Schedule
+from oneclaw_scheduled_tasks.schedules import SCHEDULE_FIELDS, Schedule
 from oneclaw_scheduled_tasks.task import OverlapPolicy, Run, RunStatus, Task, WorkerState
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 METADATA = MetaData()
 
-SCHEMA_VERSION = 5
+SCHEMA_VERSION = 6
 
 
 class Moment(TypeDecorator[datetime]):
@@ -63,9 +63,10 @@ class _Written(TypeDecorator[Any]):
 
 
 def _read_schedule(text: str) -> Schedule:
-    given = json.loads(text)
-    parameters = given.get("parameters")
-    return Schedule(**given | {"parameters": parameters and tuple(map(tuple, parameters))})
+    given = {key: value for key, value in json.loads(text).items() if key in SCHEDULE_FIELDS}
+    if "parameters" in given:
+        given["parameters"] = tuple((key, value) for key, value in given["parameters"])
+    return Schedule(**given)
 
 
 _TYPES: dict[str, TypeEngine[Any]] = {

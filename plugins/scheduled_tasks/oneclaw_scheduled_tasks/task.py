@@ -68,6 +68,7 @@ class Task:
         channels: where else its results are sent, each as ``CHANNEL`` or ``CHANNEL:TO``.
         anchor: when its schedule was last set; intervals are counted from it.
         planned_at: when ``next_at`` was found out.
+        trigger_error: why its trigger does not work now.
 
     Raises:
         UsageError: a value is not acceptable; the message says which, and why.
@@ -100,6 +101,7 @@ class Task:
     channels: tuple[str, ...] = ()
     next_at: datetime | None = None
     planned_at: datetime | None = None
+    trigger_error: str | None = None
 
     def __post_init__(self) -> None:
         if not self.name or self.name != " ".join(self.name.split()) or not self.name.isprintable():

@@ -10,11 +10,11 @@ from datetime import UTC, datetime, timedelta
 from functools import partial
 from typing import TYPE_CHECKING
 
-from oneclaw_core import NotFoundError, OneClawError, UsageError
+from oneclaw_core import NotFoundError, OneClawError, StoreError, UsageError
 from oneclaw_core.plugins import WebResponse
 from oneclaw_scheduled_tasks.inbox import result_text
 from oneclaw_scheduled_tasks.service import TaskService, find_task
-from oneclaw_scheduled_tasks.stored_events import add_event, triggered_tasks
+from oneclaw_scheduled_tasks.stored_events import add_event, note_trigger, triggered_tasks
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -31,6 +31,8 @@ _SEEN_DAYS = 400
 # A worker that takes over looks so far back for tasks that have ended.
 _LOOKED_BACK = timedelta(days=1)
 _RETRY_SECONDS = 60.0
+# A trigger that failed works again if it runs for longer than triggers need to find out.
+_STEADY_SECONDS = 30.0
 _log = logging.getLogger("oneclaw.tasks")
 
 
@@ -45,7 +47,8 @@ async def task_ended(context: PluginContext, parameters: Mapping[str, str], fire
     since = datetime.fromisoformat(await context.storage.get(key))
     async with TaskService.open(context.services) as service:
         while True:
-            task_id = await find_task(context.services, parameters["task"])
+            if (task_id := await find_task(context.services, parameters["task"])) is None:
+                raise NotFoundError(f"there is no task {parameters['task'][:100]!r}")
             now = datetime.now(UTC)
             for run, name in await service.ended_since(max(since, now - _LOOKED_BACK)):
                 if run.task_id == task_id and wanted in ("any", str(run.status)):
@@ -116,11 +119,34 @@ class Watchers:
         return await self._database.run(add_event, task_id, self._clock(), text, key)
 
     async def _watch(self, task: Task) -> None:
+        noted = task.trigger_error
         while True:
+            running = asyncio.create_task(self._run(task))
             try:
-                trigger = self._services.trigger(task.schedule.trigger or "")
-                await trigger.run(dict(task.schedule.parameters or ()), partial(self._fire, task.id))
-            except Exception as error:  # noqa: BLE001  # of a plugin; the others go on
-                what = str(error) if isinstance(error, OneClawError) else f"unexpected {type(error).__name__}"
-                _log.warning("the trigger of the task %s (%s) failed: %s", task.name, task.id, what, exc_info=error)
+                await asyncio.wait([running], timeout=_STEADY_SECONDS if noted is not None else None)
+                if not running.done():
+                    await self._note(task, noted := None)
+                await asyncio.wait([running])
+            finally:
+                running.cancel()
+                await asyncio.wait([running])
+            if (error := running.result()) != noted:
+                await self._note(task, noted := error)
             await asyncio.sleep(_RETRY_SECONDS)
+
+    async def _note(self, task: Task, error: str | None) -> None:
+        try:
+            await self._database.run(note_trigger, task.id, error)
+        except StoreError as failure:
+            _log.warning("how the trigger of the task %s works was not noted: %s", task.id, failure)
+
+    async def _run(self, task: Task) -> str | None:
+        """Run the trigger of a task until it fails; return why."""
+        try:
+            trigger = self._services.trigger(task.schedule.trigger or "")
+            await trigger.run(dict(task.schedule.parameters or ()), partial(self._fire, task.id))
+        except Exception as error:  # noqa: BLE001  # of a plugin; the others go on
+            what = str(error) if isinstance(error, OneClawError) else f"unexpected {type(error).__name__}"
+            _log.warning("the trigger of the task %s (%s) failed: %s", task.name, task.id, what, exc_info=error)
+            return what
+        return None

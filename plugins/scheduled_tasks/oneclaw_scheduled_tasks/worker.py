@@ -24,8 +24,8 @@ from oneclaw_scheduled_tasks import stored_runs, stored_tasks, stored_workers
 from oneclaw_scheduled_tasks.database import TaskDatabase, tasks_database_url
 from oneclaw_scheduled_tasks.doing import Doing
 from oneclaw_scheduled_tasks.engine import Engine, HandedBack
-from oneclaw_scheduled_tasks.liveness import BEAT_SECONDS, DEAD_SECONDS, Watch
 from oneclaw_scheduled_tasks.planner import Planner
+from oneclaw_scheduled_tasks.stored_workers import BEAT_SECONDS, DEAD_SECONDS, Watch
 from oneclaw_scheduled_tasks.task import WorkerState
 from oneclaw_scheduled_tasks.triggers import Watchers
 

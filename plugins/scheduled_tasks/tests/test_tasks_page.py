@@ -34,18 +34,22 @@ def test_pages_schedule_run_pause_and_delete_a_task(oneclaw_factory):
             new = {"name": "Mail", "prompt": "Read it.", "schedule_type": "daily", "at": "07:30"}
             with pytest.raises(UsageError, match="At: 'half' is no number"):
                 await show_tasks(context, asked({**new, "at": "half"}))
-            made = await show_tasks(context, asked(new))
+            # What the form does not have is passed over.
+            made = await show_tasks(context, asked({**new, "command": "date", "token": "x"}))
             (row,) = made.parts[1].rows
             task = row[0].path.removeprefix("task/")
+            async with TaskService.open(claw.services) as service:
+                command = (await service.get(task)).command
             for action in ("run", "pause"):
                 shown = await show_task(context, asked({"action": action}, id=task))
             gone = await show_task(context, asked({"action": "delete"}, id=task))
             left = await show_tasks(context, asked())
-            return made, row, shown, gone, left
+            return made, row, shown, gone, left, command
 
-    made, row, shown, gone, left = asyncio.run(work())
+    made, row, shown, gone, left, command = asyncio.run(work())
     assert made.notice.startswith("Scheduled Mail; next run: ")
     assert row[2:4] == ("enabled", "never")
+    assert command is None
     assert dict(shown.parts[0].rows)["state"] == "paused"
     assert len(shown.parts[-1].rows) <= 1  # pausing drops a run that no worker has taken
     assert gone.status == 303

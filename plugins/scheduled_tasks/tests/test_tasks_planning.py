@@ -402,7 +402,7 @@ def test_a_database_of_the_first_version_opens(database):
         for table, column in (("task_definitions", "overlap"), ("task_runs", "is_read"), ("task_runs", "event")):
             connection.execute(text(f"ALTER TABLE {prefix}{table} DROP COLUMN {column}"))
         tasks = f"{prefix}task_definitions"
-        for column in ("jitter_seconds", "channels"):
+        for column in ("jitter_seconds", "channels", "trigger_error"):
             connection.execute(text(f"ALTER TABLE {tasks} DROP COLUMN {column}"))
         connection.execute(text(f"ALTER TABLE {tasks} RENAME COLUMN catch_up_seconds TO grace_seconds"))
         connection.execute(text(f"UPDATE {prefix}task_schema_version SET version = 1"))

@@ -100,18 +100,48 @@ def test_one_worker_watches_for_all_tasks_as_they_come_and_go(run):
             async with asyncio.timeout(SECONDS):
                 while not all([await service.log(task.id) for task in made]):
                     await asyncio.sleep(0.02)
+            async with asyncio.timeout(SECONDS):
+                while (error := (await service.get(made[1].id)).trigger_error) is None:
+                    await asyncio.sleep(0.02)
             await service.store_change(*await service.changed(made[0].id, {"is_enabled": False}))
             await watchers.refresh(is_first=True)
             left = [task_id for task_id, _ in watchers._watching]
             await watchers.close()
-            return made, none, left, [(await service.log(task.id)) for task in made], list(watchers._watching)
+            return made, none, left, error, [(await service.log(task.id)) for task in made], list(watchers._watching)
 
-    made, none, left, logs, closed = run(work, plugins=("scheduled_tasks", Bell()))
+    made, none, left, error, logs, closed = run(work, plugins=("scheduled_tasks", Bell()))
     assert none == closed == []
     assert left == [made[1].id]
+    assert "RuntimeError" in error
     assert {task.overlap for task in made} == {OverlapPolicy.QUEUE}
     # Pausing a task drops what no worker has begun.
     assert [[each.event for each in log] for log in logs] == [[], ["it rang badly"]]
+
+
+def test_what_is_wrong_with_a_trigger_is_shown_until_it_works(run, monkeypatch, capsys):
+    monkeypatch.setattr(triggers, "_RETRY_SECONDS", 0.05)
+    monkeypatch.setattr(triggers, "_STEADY_SECONDS", 0.05)
+
+    async def work(claw):
+        url = tasks_database_url(claw.home.database_url)
+        async with TaskService.open(claw.services) as service, await TaskDatabase.open(url) as database:
+            task = await service.new(dict(name="x", prompt="x", **on("task_ended", task="Backup")))
+            await service.add(task)
+            watchers = Watchers(claw.services, database, lambda: datetime.now(UTC))
+            shown = []
+            for is_broken in (True, False):
+                if not is_broken:
+                    daily = {"schedule_type": "daily", "hour": 9}
+                    await service.add(await service.new(dict(name="Backup", prompt="x", **daily)))
+                await watchers.refresh(is_first=True)
+                async with asyncio.timeout(SECONDS):
+                    while ((await service.get(task.id)).trigger_error is not None) is not is_broken:
+                        await asyncio.sleep(0.02)
+                shown.append((await service.get(task.id)).trigger_error)
+            await watchers.close()
+            return shown
+
+    assert run(work) == ["there is no task 'Backup'", None]
 
 
 class Door:

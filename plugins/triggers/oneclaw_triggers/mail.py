@@ -22,12 +22,8 @@ async def mail_received(context: PluginContext, parameters: Mapping[str, str], f
 
     state = Seen(context, "mail", parameters)
     while True:
-        try:
-            mails, seen = await asyncio.to_thread(new_mails, context.settings, parameters, await state.read())
-        except OSError as error:
-            context.logger.warning("the mail server is not reached, and is asked again later: %s", error)
-        else:
-            for identity, text in mails:
-                await fire(text, key=f"{state.key} {identity}")
-            await state.write(seen)
+        mails, seen = await asyncio.to_thread(new_mails, context.settings, parameters, await state.read())
+        for identity, text in mails:
+            await fire(text, key=f"{state.key} {identity}")
+        await state.write(seen)
         await asyncio.sleep(_SECONDS)

@@ -9,7 +9,7 @@ from ipaddress import ip_address
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from oneclaw_core import UsageError
+from oneclaw_core import OneClawError, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -39,7 +39,7 @@ def new_mails(
 
     Raises:
         UsageError: the mailbox is not set up, or the server refuses something.
-        OSError: the server was not reached.
+        OneClawError: the server was not reached.
     """
     if not settings.mail_server:
         raise UsageError("the mailbox is not set up: oneclaw config set triggers.mail_server")
@@ -51,8 +51,8 @@ def new_mails(
                 raise UsageError(f"the mail server has no such folder: {answer[0]!r}")
             validity = int(server.response("UIDVALIDITY")[1][0] or 0)
             return _read(server, parameters, validity, seen)
-    except imaplib.IMAP4.abort as error:
-        raise OSError(str(error)) from error
+    except (OSError, imaplib.IMAP4.abort) as error:
+        raise OneClawError(f"the mail server is not reached, and is asked again later: {error}") from error
     except imaplib.IMAP4.error as error:
         said = error.args[0] if error.args else ""
         text = said.decode(errors="replace") if isinstance(said, bytes) else str(said)

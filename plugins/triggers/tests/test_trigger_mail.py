@@ -10,7 +10,7 @@ from following import Fired, Following, until_stored
 from oneclaw_triggers import mail as mail_trigger
 from oneclaw_triggers.seen import Seen
 
-from oneclaw_core import UsageError
+from oneclaw_core import OneClawError, UsageError
 
 
 @pytest.fixture
@@ -152,3 +152,15 @@ def test_settings_count_that_the_plugin_of_tasks_had(run, mail_box):
 
     run(work, environ=given)
     assert 'LOGIN clara "right"' in mail_box.commands
+
+
+def test_a_server_that_is_not_reached_is_said(run, mail_box):
+    environ = settings_for(mail_box)
+    mail_box.close()
+
+    async def work(claw):
+        (trigger,) = [each for each in claw.services.triggers() if each.name == "mail_received"]
+        await trigger.run({}, Fired())
+
+    with pytest.raises(OneClawError, match="the mail server is not reached, and is asked again later"):
+        run(work, environ=environ)
