@@ -7,6 +7,9 @@ from dataclasses import dataclass, field, replace
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
+from oneclaw_openai.responses_wire import BRIEF_LOADS
+from oneclaw_openai.responses_wire import PROVIDER_TYPE as OPENAI
+
 from oneclaw_core import LoadToolGroupTool, Message, MessageType, ToolCallStatus, build_system_prompt_with_tool_groups
 from oneclaw_core.providers import ModelRequest, ToolLoading
 from oneclaw_core.tools.toolset import LOAD_TOOL_GROUP, ActiveTools
@@ -26,6 +29,8 @@ APPENDED = "groups appended"
 NATIVE = "groups loaded natively"
 INLINE = "groups defined inline"
 DISPATCHED = "groups behind a dispatcher"
+# What the wire formats note with an answer that loads a group.
+BRIEF = {OPENAI: {BRIEF_LOADS: True}}
 _LOADING = {NATIVE: ToolLoading.NATIVE, INLINE: ToolLoading.INLINE}
 
 
@@ -149,8 +154,9 @@ class Session:
             "tool_name": name,
             "tool_status": ToolCallStatus.SUCCESS,
         }
+        noted = BRIEF if name == LOAD_TOOL_GROUP else None
         self.history += [
-            Message(type=MessageType.ASSISTANT),
+            Message(type=MessageType.ASSISTANT, provider_data=noted),
             Message(type=MessageType.TOOL_CALL, tool_input=json.dumps(arguments), **about),
             Message(type=MessageType.TOOL_RESULT, content=result, **about),
         ]

@@ -20,7 +20,7 @@ from oneclaw_core._version import __version__
 from oneclaw_core.cli.fixing import apply_fixes, check_can_ask, close_to_others, of_plugin, unset
 from oneclaw_core.cli.output import json_option, print_json, print_text, printable_line, reserved_stdout, styled
 from oneclaw_core.cli.running import with_home
-from oneclaw_core.errors import NotFoundError, OneClawError, StoreError, UsageError
+from oneclaw_core.errors import NotFoundError, OneClawError, StoreError, StoreVersionError, UsageError
 from oneclaw_core.plugins.contract.checks import Health
 from oneclaw_core.plugins.registration.entry import CHECK_HOOK
 from oneclaw_core.secrets.redaction import redact
@@ -168,7 +168,7 @@ def check_home(home: Home) -> Iterator[CheckLine]:
 def check_database(home: Home) -> Iterator[CheckLine]:
     """Check that the database opens, that its schema is known, and that it is whole."""
     from oneclaw_core.plugins.loading.stores import home_with_backend
-    from oneclaw_core.sessions.backend import looking_into
+    from oneclaw_core.sessions.backend import SCHEMA_VERSION, looking_into
 
     _, backend = home_with_backend(home, os.environ)
     with looking_into(backend) as connection:
@@ -179,7 +179,11 @@ def check_database(home: Home) -> Iterator[CheckLine]:
             yield CheckLine("database", Health.OK, message)
             return
         found = backend.inspect(connection)
-    if found.remedy is None:
+        is_older = found.remedy is None and 0 < backend.version(connection) < SCHEMA_VERSION
+    if is_older:
+        message = f"{found.message}; this version of OneClaw needs schema {SCHEMA_VERSION}"
+        yield CheckLine("database", Health.WARNING, message, "oneclaw db migrate")
+    elif found.remedy is None:
         yield CheckLine("database", Health.OK, found.message)
     else:
         yield CheckLine("database", Health.PROBLEM, found.message, found.remedy)
@@ -388,8 +392,13 @@ def check_by_plugins(catalog: HomeCatalog) -> Iterator[CheckLine]:
     if not any(each.hook == CHECK_HOOK and "of" not in each.options for each in registrations):
         return
 
-    with reserved_stdout():
-        made_checks = with_home(lambda claw: claw.plugins.run_checks())
+    try:
+        with reserved_stdout():
+            made_checks = with_home(lambda claw: claw.plugins.run_checks(), is_read_only=True)
+    except StoreVersionError as error:
+        cause, _, remedy = str(error).rpartition(": ")
+        yield CheckLine("plugins", Health.WARNING, f"their checks are left out: {cause}", remedy)
+        return
     for made in made_checks:
         for each in made.results:
             name, message = f"plugin {made.registration.plugin}", f"{made.registration.name}: {each.message}"

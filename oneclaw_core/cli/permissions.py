@@ -124,7 +124,7 @@ def log(session: str | None, limit: int, as_json: bool) -> None:
         found = await find_stored(store, session) if session is not None else None
         return await store.permission_log(limit, found.id if found is not None else None)
 
-    uses = with_store(read)
+    uses = with_store(read, is_read_only=True)
     documents = [
         {
             "at": use.at.isoformat() if use.at is not None else None,

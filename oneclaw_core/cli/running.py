@@ -79,8 +79,24 @@ def with_store(work: Callable[[Store], Awaitable[Value]], *, is_read_only: bool 
     return run_async(run())
 
 
-def with_home(work: Callable[[OneClaw], Awaitable[Value]]) -> Value:
-    """Open the user's home with its plugins, do something with it, and close it; as :func:`with_store`."""
+def with_home(work: Callable[[OneClaw], Awaitable[Value]], *, is_read_only: bool = False) -> Value:
+    """Open the user's home with its plugins, do something with it, and close it; as :func:`with_store`.
+
+    Args:
+        work: gets the open home.
+        is_read_only: True if nothing is changed: an older database is not migrated.
+
+    Raises:
+        StoreVersionError: the database is older.
+    """
+    if is_read_only:
+        from oneclaw_core.plugins.loading.stores import home_with_backend
+        from oneclaw_core.sessions.backend import explaining
+
+        _, backend = home_with_backend(find_home(), os.environ)
+        if backend.exists():
+            with explaining(backend):
+                backend.prepare_read_only().close()
 
     async def run() -> Value:
         from oneclaw_core.app import OneClaw

@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from oneclaw_core.providers.history import exchanges as exchanges
     from oneclaw_core.providers.history import loading_calls as loading_calls
     from oneclaw_core.providers.history import valid_name as valid_name
+    from oneclaw_core.providers.history import without_listed_tools as without_listed_tools
     from oneclaw_core.providers.http_provider import HttpProvider as HttpProvider
     from oneclaw_core.providers.images import ImageLimits as ImageLimits
     from oneclaw_core.providers.retry import AttemptFailed as AttemptFailed
@@ -69,7 +70,7 @@ _NAMES = {
         "ArgumentsDelta LoadingRefused ModelEvent ModelInfo ModelRequest ModelResponse Provider ProviderConfig "
         "ReasoningDelta RetryNotice TextDelta ToolLoading UsageSoFar WireRequest"
     ),
-    "history": "AnsweredCall Exchange exchanges valid_name loading_calls",
+    "history": "AnsweredCall Exchange exchanges valid_name loading_calls without_listed_tools",
     "answer": "AnswerCutError AnswerFailedError AnswerGarbledError END_OF_STREAM",
     "http_provider": "HttpProvider",
     "images": "ImageLimits",

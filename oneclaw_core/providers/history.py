@@ -19,7 +19,7 @@ from oneclaw_core.types.messages import Message, MessageType, ToolCallStatus
 from oneclaw_core.types.tools import ToolResult
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from oneclaw_core.providers.base import ModelRequest
     from oneclaw_core.tools.toolset import LoadedGroup
@@ -182,3 +182,15 @@ def loading_calls(request: ModelRequest) -> dict[str | None, list[LoadedGroup]]:
     if missing:
         found[None] = list(missing.values())
     return found
+
+
+def without_listed_tools(result: ToolResult, names: Iterable[str]) -> ToolResult:
+    """Leave tools out of the result that loaded them, for a service that reads their definitions right behind it.
+
+    Args:
+        result: of ``load_tool_group``.
+        names: the names of the tools.
+    """
+    listed = tuple(f"- {name}: " for name in names)
+    lines = result.text().split("\n")
+    return replace(result, result="\n".join(line for line in lines if not line.startswith(listed)))

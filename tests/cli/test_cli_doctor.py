@@ -1,10 +1,14 @@
 """`oneclaw doctor`: whatever is broken, the rest is still checked."""
 
 import sqlite3
+from contextlib import closing
+from pathlib import Path
 
 import pytest
 
 from oneclaw_core.sessions.backend import SCHEMA_VERSION
+
+VERSION_1 = (Path(__file__).parents[1] / "sessions" / "version_1.sql").read_text(encoding="utf-8")
 
 
 @pytest.fixture
@@ -272,6 +276,26 @@ def test_fixes_of_the_core_and_of_plugins_are_applied_and_checked_again(oneclaw,
     assert home.stat().st_mode & 0o777 == 0o700
     assert ok("config", "get", "turn_max_tool_rounds") == "200\n"
     assert "torn" not in outcome.stdout.partition("checked again:")[2]
+
+
+def test_an_older_database_is_named_and_not_migrated(oneclaw, ok, home, install_plugin, examined):
+    install_plugin("sewing", FIXABLE)
+    home.mkdir(mode=0o700)
+    with closing(sqlite3.connect(home / "oneclaw.db")) as database:
+        database.executescript(VERSION_1)
+    (home / "oneclaw.db").chmod(0o600)
+    before = (home / "oneclaw.db").read_bytes()
+
+    _, findings = examined()
+
+    assert (findings["database"]["status"], findings["database"]["remedy"]) == ("warning", "oneclaw db migrate")
+    assert findings["database"]["message"].endswith(f"this version of OneClaw needs schema {SCHEMA_VERSION}")
+    assert (findings["plugins"]["status"], findings["plugins"]["remedy"]) == ("warning", "oneclaw db migrate")
+    for reading in (["prompt"], ["permissions", "log"]):
+        assert "to migrate it: oneclaw db migrate" in oneclaw(*reading).stderr
+    assert (home / "oneclaw.db").read_bytes() == before
+    ok("db", "migrate")
+    assert examined()[1]["database"]["status"] == "ok"
 
 
 def test_fixes_are_not_applied_where_no_one_can_agree(oneclaw):

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from oneclaw_anthropic.tools import renamed_parameters
-from oneclaw_anthropic.wire import PROVIDER_TYPE, is_block
+from oneclaw_anthropic.wire import BRIEF_LOADS, PROVIDER_TYPE, is_block
 from oneclaw_core import TokenUsage, ToolCall
 from oneclaw_core.providers import (
     AnswerFailedError,
@@ -30,7 +30,7 @@ from oneclaw_core.providers import (
     text_member,
     unique_call_id,
 )
-from oneclaw_core.tools import clean_text
+from oneclaw_core.tools import LOAD_TOOL_GROUP, clean_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -262,9 +262,13 @@ class MessagesAnswer:
             yield ToolCall(call_id, name, arguments if arguments.strip() else "{}")
 
     def _provider_data(self, content: list[dict[str, Any]]) -> dict[str, Any] | None:
-        if _is_plain(content):
+        data: dict[str, Any] = {}
+        if not _is_plain(content):
+            data = {"server": self._server, "model": self._model, "content": content}
+        if any(block.get("type") == "tool_use" and block.get("name") == LOAD_TOOL_GROUP for block in content):
+            data[BRIEF_LOADS] = True
+        if not data:
             return None
-        data = {"server": self._server, "model": self._model, "content": content}
         try:
             return {PROVIDER_TYPE: json.loads(clean_text(json.dumps(data, ensure_ascii=False, allow_nan=False)))}
         except (ValueError, RecursionError):  # no real service sends what cannot be sent back

@@ -14,13 +14,13 @@ import base64
 import hashlib
 import json
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeGuard
 
 from oneclaw_anthropic.thinking import thinking_parameters, within_answer
 from oneclaw_anthropic.tools import declare_tools, write_tool
 from oneclaw_core import Message
-from oneclaw_core.providers import ToolTexts, compact_json, exchanges, valid_name
+from oneclaw_core.providers import ToolTexts, compact_json, exchanges, valid_name, without_listed_tools
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -34,6 +34,9 @@ if TYPE_CHECKING:
 PROVIDER_TYPE = "anthropic"
 IMAGE_MEDIA_TYPES = ("image/jpeg", "image/png", "image/gif", "image/webp")
 PDF_MEDIA_TYPE = "application/pdf"
+# Noted with an answer that loads groups: their results need not list the tools that are defined behind them. Answers
+# that an earlier version stored lack it, and their results are sent as they were.
+BRIEF_LOADS = "brief_loads"
 THINKING_TYPES = frozenset({"thinking", "redacted_thinking"})
 # The API wants a limit; every model of the last years takes this one, and it streams within minutes.
 DEFAULT_MAX_TOKENS = 16_000
@@ -193,7 +196,9 @@ class _History:
                 additions = []
                 messages.append({"role": "assistant", "content": answer})
             if entry.calls:
-                messages.append({"role": "user", "content": [self._tool_result(call) for call in entry.calls]})
+                is_brief = BRIEF_LOADS in entry.provider_data(PROVIDER_TYPE)
+                results = [self._tool_result(self._brief(call) if is_brief else call) for call in entry.calls]
+                messages.append({"role": "user", "content": results})
                 # Of a turn that ended there, the user's next message still comes before.
                 additions += [block for call in entry.calls for block in self._additions(call.id)]
         return messages + _told(additions) if messages else []
@@ -203,6 +208,12 @@ class _History:
         return [
             {"type": "tool_addition", "tool": {"type": "tool_definition", "definition": tool.param}} for tool in tools
         ]
+
+    def _brief(self, call: AnsweredCall) -> AnsweredCall:
+        tools = self._tools.additions.get(call.id)
+        if not tools:
+            return call
+        return replace(call, result=without_listed_tools(call.result, (tool.definition.name for tool in tools)))
 
     def _answer(self, entry: Exchange) -> list[Block]:
         echoed = self._echoed(entry)

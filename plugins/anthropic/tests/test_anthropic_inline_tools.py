@@ -10,9 +10,11 @@ from history_entries import assistant, call, forced, load, result, user
 from hypothesis import given
 from hypothesis import strategies as st
 from messages_session import MODEL, SERVER, Session, played_session
-from messages_stream import reply, text
+from messages_stream import call as messages_stream_call
+from messages_stream import events, reply, text
 from model_server import ModelServer, status
 from oneclaw_anthropic import tools as anthropic_tools
+from oneclaw_anthropic.answer import MessagesAnswer
 from oneclaw_anthropic.provider import INLINE_TOOLS_BETA, AnthropicProvider
 from oneclaw_anthropic.wire import RequestEncoder
 from provider_session import Service, hello
@@ -91,6 +93,29 @@ def test_the_list_holds_the_core_tools_and_never_changes():
     assert [each["name"] for each in tools[0]] == ["load_tool_group", "read_file"]
     assert all(each == tools[0] for each in tools)
     assert "defer_loading" not in json.dumps(tools)
+
+
+def test_a_result_does_not_list_the_tools_that_are_defined_behind_it():
+    listed = "Loaded 1 tools from group 'Mail':\n- mail_find: Does mail_find."
+    answer = MessagesAnswer(SERVER, MODEL)
+    for event in events(messages_stream_call("load_tool_group", {"group_name": "mail"}), stop_reason="tool_use"):
+        answer.add(event)
+    noted = assistant(data=answer.response().provider_data)
+
+    def told(*entries, groups=(MAIL,)):
+        [found] = [
+            block
+            for message in body(*entries, groups=groups)["messages"]
+            for block in message["content"]
+            if block["type"] == "tool_result"
+        ]
+        return json.loads(found["content"])["result"]
+
+    rest = (load("a", "mail"), result("a", listed))
+    assert told(user("go"), noted, *rest) == "Loaded 1 tools from group 'Mail':"
+    # Where they are not defined behind it, and in what an earlier version stored, it lists them.
+    assert told(user("go"), noted, *rest, groups=()) == listed
+    assert told(user("go"), assistant(), *rest) == listed
 
 
 def test_a_group_is_defined_right_after_the_results_that_loaded_it_and_only_once():

@@ -29,7 +29,8 @@ from oneclaw_core.providers import (
     shown_word,
     unique_call_id,
 )
-from oneclaw_openai.responses_wire import PROVIDER_TYPE
+from oneclaw_core.tools import LOAD_TOOL_GROUP
+from oneclaw_openai.responses_wire import BRIEF_LOADS, PROVIDER_TYPE
 from oneclaw_openai.wire_text import TextStream, join_surrogates
 
 if TYPE_CHECKING:
@@ -161,9 +162,17 @@ class ResponsesAnswer:
             cut_calls=tuple(_tool_calls(cut)),
             usage=self.usage,
             stop_reason=self._stop_reason if self._is_cut or not any(map(_refuses, output)) else StopReason.REFUSAL,
-            provider_data={PROVIDER_TYPE: {"server": self._server, "output": output}} if output else None,
+            provider_data=self._provider_data(output, calls),
             finish_reason=self._finish_reason,
         )
+
+    def _provider_data(self, output: list[dict[str, Any]], calls: list[dict[str, Any]]) -> dict[str, Any] | None:
+        if not output:
+            return None
+        data: dict[str, Any] = {"server": self._server, "output": output}
+        if any(call.get("name") == LOAD_TOOL_GROUP for call in calls):
+            data[BRIEF_LOADS] = True
+        return {PROVIDER_TYPE: data}
 
     def _text_delta(self, chunk: Mapping[str, Any]) -> list[ModelEvent]:
         delta = self._new_delta(chunk)

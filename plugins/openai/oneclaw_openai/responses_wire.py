@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import base64
 import re
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from oneclaw_core import Message
-from oneclaw_core.providers import ToolLists, compact_json, exchanges, loading_calls
+from oneclaw_core.providers import ToolLists, compact_json, exchanges, loading_calls, without_listed_tools
 from oneclaw_openai.wire_text import EFFORTS, valid_id
 
 if TYPE_CHECKING:
@@ -23,6 +24,9 @@ if TYPE_CHECKING:
 PROVIDER_TYPE = "openai"
 IMAGE_MEDIA_TYPES = ("image/png", "image/jpeg", "image/gif", "image/webp")
 PDF_MEDIA_TYPE = "application/pdf"
+# Noted with an answer that loads groups: their results need not list the tools that are defined behind them. Answers
+# that an earlier version stored lack it, and their results are sent as they were.
+BRIEF_LOADS = "brief_loads"
 
 _KEY = re.compile(r"[!-~]{1,64}")  # of call ids and of prompt cache keys
 # What Chat Completions calls the longest answer; this API refuses the words.
@@ -72,11 +76,12 @@ class ResponsesEncoder:
                 continue
             for item in _echo(entry, server, grouped) or _rebuilt(entry, grouped):
                 yield compact_json(item)
+            new = [tool for call in entry.calls for group in loaded.get(call.id, ()) for tool in group.tools]
+            is_brief = BRIEF_LOADS in entry.provider_data(PROVIDER_TYPE)
             for call in entry.calls:
-                yield compact_json(_output_item(call))
-            groups = [group for call in entry.calls for group in loaded.get(call.id, ())]
-            if groups:
-                yield self._additional_tools(definition for group in groups for definition in group.tools)
+                yield compact_json(_output_item(_brief(call, new) if is_brief and call.id in loaded else call))
+            if new:
+                yield self._additional_tools(new)
 
     def _additional_tools(self, definitions: Iterable[ToolDefinition]) -> str:
         return f'{{"type":"additional_tools","role":"developer","tools":{self._tools.text(definitions)}}}'
@@ -168,6 +173,10 @@ def _call_item(item: dict[str, Any], call: AnsweredCall, grouped: set[str]) -> d
     elif "namespace" in item and item["namespace"] in (name, called):  # not the same where a dispatcher calls the tool
         del item["namespace"]
     return item
+
+
+def _brief(call: AnsweredCall, tools: Iterable[ToolDefinition]) -> AnsweredCall:
+    return replace(call, result=without_listed_tools(call.result, (tool.name for tool in tools)))
 
 
 def _output_item(call: AnsweredCall) -> dict[str, Any]:

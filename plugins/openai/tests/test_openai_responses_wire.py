@@ -31,6 +31,7 @@ LOAD = definition("load_tool_group")
 FIND = definition("find")
 MAIL = LoadedGroup("mail", (definition("mail_search"), definition("mail_send")))
 MAPS = LoadedGroup("maps", (definition("maps_route"),))
+LISTED = "Loaded 2 tools from group 'Mail':\n- mail_search: Does mail_search.\n- mail_send: Does mail_send."
 
 
 def call(call_id, name="find", arguments='{"q": "x"}'):
@@ -320,6 +321,44 @@ def test_a_group_is_declared_after_the_results_of_the_round_that_loaded_it():
     assert declared["tools"][0]["strict"] is False
 
 
+def test_a_result_does_not_list_the_tools_that_are_defined_behind_it():
+    entries = [*answered(call_item("load_tool_group", {"group_name": "mail"}, call_id="c1")), result("c1", LISTED)]
+    _, brief, _ = input_of(*entries, groups=[MAIL])
+    assert json.loads(brief["output"]) == {"status": "success", "result": "Loaded 2 tools from group 'Mail':"}
+    # Where they are not defined behind it, it lists them.
+    others = [
+        input_of(*entries, groups=[MAIL], tool_loading=ToolLoading.APPEND),
+        input_of(*entries),
+        input_of(
+            *entries,
+            *answered(call_item("load_tool_group", {"group_name": "mail"}, call_id="c2")),
+            result("c2", LISTED),
+            groups=[MAIL],
+        )[3:],
+    ]
+    assert [json.loads(items[1]["output"])["result"] for items in others] == [LISTED] * 3
+
+
+def test_what_a_plugin_adds_to_a_result_that_loads_a_group_is_kept():
+    text = f"{LISTED}\n- mail_archive: is missing today."
+    items = input_of(
+        *answered(call_item("load_tool_group", {"group_name": "mail"}, call_id="call_1")),
+        result("call_1", text),
+        groups=[MAIL],
+    )
+    assert json.loads(items[1]["output"])["result"].split("\n")[1:] == ["- mail_archive: is missing today."]
+
+
+def test_results_of_sessions_of_earlier_versions_stay_as_they_were():
+    [answer, loading] = answered(call_item("load_tool_group", {"group_name": "mail"}, call_id="c1"))
+    stored = {"openai": {key: answer.provider_data["openai"][key] for key in ("server", "output")}}
+    items = input_of(replace(answer, provider_data=stored), loading, result("c1", LISTED), groups=[MAIL])
+    assert json.loads(items[1]["output"])["result"] == LISTED
+    assert (
+        json.loads(input_of(load("c1", "mail"), result("c1", LISTED), groups=[MAIL])[1]["output"])["result"] == LISTED
+    )
+
+
 def test_groups_whose_loading_is_no_longer_in_the_history_come_first():
     items = input_of(user("go"), load("a", "maps"), result("a"), groups=[MAIL, MAPS])
     declared = {place: item for place, item in enumerate(items) if item["type"] == "additional_tools"}
@@ -367,7 +406,7 @@ def history():
 
     ask(user("Find the bill."))
     entries.extend(answered(reasoning("Mail."), call_item("load_tool_group", {"group_name": "mail"}, call_id="c1")))
-    ask(result("c1", "Loaded 2 tools"))
+    ask(result("c1", LISTED))
     entries.extend(
         answered(
             reasoning(item_id="rs_2", encrypted="gAAAA2"),
@@ -382,7 +421,7 @@ def history():
     entries.extend(answered(message_item("Yes.", item_id="msg_3")))
     ask(user("How do I get there?"))
     entries.extend(answered(call_item("load_tool_group", {"group_name": "maps"}, call_id="c4")))
-    ask(result("c4", "Loaded 1 tools"))
+    ask(result("c4", "Loaded 1 tools from group 'Maps':\n- maps_route: Does maps_route."))
     entries.extend(answered(call_item("maps_route", {"q": "there"}, call_id="c5", namespace="maps_route")))
     ask(result("c5", "", PNG))
     entries.extend(answered(reasoning(item_id="rs_3"), message_item("By bus.", item_id="msg_4")))
