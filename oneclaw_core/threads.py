@@ -14,7 +14,6 @@ import queue
 import sys
 import threading
 from collections import deque
-from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -22,7 +21,8 @@ from oneclaw_core.errors import PluginError
 
 if TYPE_CHECKING:
     import asyncio
-    from collections.abc import Callable, Coroutine, Iterator
+    from collections.abc import Callable, Coroutine
+    from typing import Self
 
 IDLE_SECONDS = 10.0
 
@@ -65,14 +65,25 @@ class ThreadWatch:
 
     Coroutines on the event loop of a plugin count as well.
 
+    As a context manager it watches the tasks that are made inside.
+
     Attributes:
         block: the ``LoopBlockedError`` of a coroutine that was lost with the event loop of a plugin.
     """
+
+    __slots__ = ("_outer", "_running", "_token", "block")
 
     def __init__(self, outer: ThreadWatch | None = None) -> None:
         self._outer = outer
         self._running: set[object] = set()
         self.block: Exception | None = None
+
+    def __enter__(self) -> Self:
+        self._token = _watch.set(self)
+        return self
+
+    def __exit__(self, *raised: object) -> None:
+        _watch.reset(self._token)
 
     @property
     def are_left(self) -> bool:
@@ -100,15 +111,9 @@ def current_watch() -> ThreadWatch | None:
     return _watch.get()
 
 
-@contextmanager
-def watched_threads() -> Iterator[ThreadWatch]:
-    """Watch the threads of the tasks that are made inside."""
-    watch = ThreadWatch(_watch.get())
-    token = _watch.set(watch)
-    try:
-        yield watch
-    finally:
-        _watch.reset(token)
+def watched_threads() -> ThreadWatch:
+    """Watch the threads of the tasks that are made inside the returned context manager."""
+    return ThreadWatch(_watch.get())
 
 
 async def run_in_thread(call: Callable[[], _T]) -> _T:

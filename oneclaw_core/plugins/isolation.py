@@ -9,6 +9,7 @@ from __future__ import annotations
 import inspect
 import logging
 import time
+from types import CoroutineType
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from oneclaw_core.errors import PluginError
@@ -131,29 +132,77 @@ async def call_isolated(
         LoopBlockedError: it was lost with the event loop of the plugin.
         ForeignError: it raised something.
     """
-    import asyncio
+    isolated = IsolatedCall(call, seconds, is_async=is_async, worker=worker, name=name)
+    if not isolated.has_ended:
+        await isolated.wait()
+    return isolated.value()
 
-    with watched_threads() as watch:
-        task = started_task(_outcome_of(call, is_async, worker, name))
-    try:
-        if not task.done():
-            await asyncio.wait({task}, timeout=seconds)
-        if not task.done():
-            await _cancel(task)
-            raise watch.block or TimeoutError
-    except asyncio.CancelledError:
-        if not task.done():
-            await _cancel(task)
-        raise
-    value, error, taken = task.result()
-    if isinstance(error, LoopBlockedError):
-        raise error
-    # A function that blocks the event loop cannot be stopped, but its lateness counts.
-    if taken > seconds:
-        raise TimeoutError
-    if error is not None:
-        raise ForeignError(error)
-    return value
+
+class IsolatedCall:
+    """The call of :func:`call_isolated`, which has begun; one that never waits has ended as well.
+
+    Args:
+        call: as for the function, like the others.
+        seconds: the time limit.
+        is_async: True if ``call`` returns a coroutine.
+        worker: the event loop of the plugin.
+        name: of the call.
+    """
+
+    __slots__ = ("_lost", "_seconds", "_task", "_watch")
+
+    def __init__(
+        self,
+        call: Callable[[], Any],
+        seconds: float,
+        *,
+        is_async: bool,
+        worker: WorkerLoop | None = None,
+        name: str = "",
+    ) -> None:
+        self._seconds = seconds
+        self._lost: Exception | None = None
+        with watched_threads() as self._watch:
+            self._task = started_task(_outcome_of(call, is_async, worker, name))
+
+    @property
+    def has_ended(self) -> bool:
+        """True if it has returned or raised something."""
+        return self._task.done()
+
+    async def wait(self) -> None:
+        """Wait for its end, and cancel it at its time limit, or with the task that waits."""
+        import asyncio
+
+        try:
+            await asyncio.wait({self._task}, timeout=self._seconds)
+            if not self._task.done():
+                await _cancel(self._task)
+                self._lost = self._watch.block or TimeoutError()
+        except asyncio.CancelledError:
+            if not self._task.done():
+                await _cancel(self._task)
+            raise
+
+    def value(self) -> Any:
+        """Return what it returned; afterwards it has ended, or was cancelled.
+
+        Raises:
+            TimeoutError: it took longer.
+            LoopBlockedError: it was lost with the event loop of the plugin.
+            ForeignError: it raised something.
+        """
+        if self._lost is not None:
+            raise self._lost
+        value, error, taken = self._task.result()
+        if isinstance(error, LoopBlockedError):
+            raise error
+        # A function that blocks the event loop cannot be stopped, but its lateness counts.
+        if taken > self._seconds:
+            raise TimeoutError
+        if error is not None:
+            raise ForeignError(error)
+        return value
 
 
 async def _outcome_of(
@@ -165,7 +214,7 @@ async def _outcome_of(
         if is_async and worker is not None:
             return await worker.run(call, name), None, 0.0  # it cannot block this loop
         value = call() if is_async else await run_in_thread(call)
-        if not inspect.isawaitable(value):
+        if not isinstance(value, CoroutineType) and not inspect.isawaitable(value):
             return value, None, time.monotonic() - started
         # A plain function can wrap an async one.
         value = await (value if worker is None else worker.run(lambda: value, name))

@@ -157,7 +157,7 @@ class RunningCall:
         """
         self._tool_name = context.tool_name
         with watched_threads() as threads:
-            task = started_task(_finish(invoke(tool, arguments, context), context.tool_name, around))
+            task = started_task(_finish(invoke(tool, arguments, context), context.tool_name, around, self._wake))
         task.add_done_callback(self._wake)
         try:
             while not task.done():
@@ -583,8 +583,17 @@ def _look_at(task: asyncio.Task[ToolResult]) -> None:
         _log.debug("a cancelled tool ended with %r", task.exception())
 
 
-async def _finish(work: Coroutine[Any, Any, ToolResult], tool_name: str, around: Around | None) -> ToolResult:
+async def _finish(
+    work: Coroutine[Any, Any, ToolResult], tool_name: str, around: Around | None, wake: Callable[[], None]
+) -> ToolResult:
     """Wait for a tool; whatever it raises becomes its result."""
+    try:
+        return await _result_of(work, tool_name, around)
+    finally:
+        wake()  # a turn of the event loop sooner than the callbacks of the task
+
+
+async def _result_of(work: Coroutine[Any, Any, ToolResult], tool_name: str, around: Around | None) -> ToolResult:
     async with around or nullcontext():
         try:
             result = await work

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from oneclaw_core.errors import PluginError, describe_error
 from oneclaw_core.plugins.contract.tool_source import ToolSource
-from oneclaw_core.plugins.isolation import ForeignError, HookError, call_isolated
+from oneclaw_core.plugins.isolation import ForeignError, HookError, IsolatedCall, call_isolated
 from oneclaw_core.plugins.registration.entry import PluginProblem
 from oneclaw_core.plugins.sources.known_tools import Known, known_path, publish_known, read_known, write_known
-from oneclaw_core.threads import run_in_thread, started_task
+from oneclaw_core.threads import run_in_thread
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Collection, Iterable
@@ -114,9 +114,10 @@ class ToolSources:
         """Start the sources that a request needs, and have those that run look for changes."""
         await self._start(each for each in self._sources if each.must_start)
         # Side by side, so that several that hang delay a request no longer than one.
-        refreshing = [started_task(each.refresh()) for each in self._sources if each.has_refresh]
-        if not all(each.done() for each in refreshing):
-            await asyncio.gather(*refreshing)
+        begun = [each.begin_refresh() for each in self._sources if each.has_refresh]
+        waiting = [each for each in begun if each is not None]
+        if waiting:
+            await asyncio.gather(*waiting)
 
     async def _start(self, sources: Iterable[_Source]) -> None:
         """Start sources, and wait a while for all that are starting."""
@@ -255,18 +256,28 @@ class _Source:
         self.source = await self._make()
         await self.source.start(self._published)
 
-    async def refresh(self) -> None:
-        """Have it look for changes."""
-        if not self._is_running or self.source is None or self.is_disabled:
-            return
-        if time.monotonic() >= self._next_try:
-            try:
-                await call_isolated(self.source.refresh, REFRESH_SECONDS, is_async=True)
-            except Exception as error:  # noqa: BLE001  # as for its start
-                self._fail("refresh", error)
-            else:
-                if self._failure is not None:
-                    self._recover()
+    def begin_refresh(self) -> Awaitable[None] | None:
+        """Have it look for changes; return what waits for that, ``None`` if it is done."""
+        if not self._is_running or self.source is None or self.is_disabled or time.monotonic() < self._next_try:
+            return None
+        call = IsolatedCall(self.source.refresh, REFRESH_SECONDS, is_async=True)
+        if not call.has_ended:
+            return self._refreshed(call)
+        self._note_refresh(call)
+        return None
+
+    async def _refreshed(self, call: IsolatedCall) -> None:
+        await call.wait()
+        self._note_refresh(call)
+
+    def _note_refresh(self, call: IsolatedCall) -> None:
+        try:
+            call.value()
+        except Exception as error:  # noqa: BLE001  # as for its start
+            self._fail("refresh", error)
+        else:
+            if self._failure is not None:
+                self._recover()
 
     async def stop(self) -> None:
         """Stop it, whatever it does."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any, Self
 
@@ -264,7 +265,7 @@ class ManifestFolder:
     def stamp(self) -> object:
         """Return what changes with the files; each is written anew as a whole."""
         try:
-            return self.folder.stat().st_mtime_ns
+            return os.stat(self.folder).st_mtime_ns  # noqa: PTH116  # before each request
         except OSError:
             return None
 
