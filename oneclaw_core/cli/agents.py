@@ -61,7 +61,7 @@ agent_options = stacked(
         "--tools", metavar="NAME,...", help="Its tools outside groups, and single tools of groups; * for all."
     ),
     click.option("--groups", metavar="NAME,...", help="Its tool groups; * for all."),
-    click.option("--all-tools", is_flag=True, help="Let it have all tools and groups."),
+    click.option("--all-tools", is_flag=True, help="Give it all tools and groups."),
 )
 """Gives a command the parameters that :func:`changes_of` takes, ``None`` for options that were not given."""
 
@@ -222,9 +222,9 @@ def show(name: str, as_json: bool) -> None:
 @agent_options
 @json_option
 def create(name: str, as_json: bool, **given: Any) -> None:
-    """Make an agent of the name NAME; it needs a system prompt.
+    """Make the agent NAME; it needs a system prompt.
 
-    Without --tools and --groups it has all tools. With one of them, it has only what is named.
+    Without --tools and --groups it has all tools. With one of them, it has only the named ones.
     """
     wanted: Any = changes_of(given, ALL_TOOLS)
     if "system_prompt" not in wanted:
@@ -236,13 +236,13 @@ def create(name: str, as_json: bool, **given: Any) -> None:
 
 @agents.command("edit")
 @click.argument("name")
-@click.option("--name", "new_name", metavar="NEW", help="Call it so from now on; its sessions stay its own.")
+@click.option("--name", "new_name", metavar="NEW", help="Rename it; it keeps its sessions.")
 @agent_options
 @json_option
 def edit(name: str, new_name: str | None, as_json: bool, **given: Any) -> None:
-    """Change what is named of the agent NAME.
+    """Change the agent NAME.
 
-    The rest stays as it is; none takes a value away.
+    Only the given options change; none removes a value.
     """
 
     async def change(changes: Configuration) -> Agent:
@@ -264,7 +264,7 @@ def edit(name: str, new_name: str | None, as_json: bool, **given: Any) -> None:
 def delete(name: str, is_confirmed: bool) -> None:
     """Delete the agent NAME.
 
-    Its sessions go on with the General Assistant.
+    Its sessions continue with the General Assistant.
     """
     agent = with_configuration(lambda changes: changes.agents.get(name))
     if not is_confirmed and not agent.is_builtin:

@@ -28,9 +28,9 @@ def background() -> None:
 @background.command("list")
 @json_option
 def list_background(as_json: bool) -> None:
-    """List what goes on, in any process.
+    """List what runs in the background, in any process.
 
-    What has ended is listed until its conversation was told.
+    Ended work is listed until its conversation has been told.
     """
 
     async def work(store: Store) -> list[BackgroundWork]:
@@ -53,7 +53,7 @@ def list_background(as_json: bool) -> None:
 @background.command("stop")
 @click.argument("work_id", metavar="ID")
 def stop(work_id: str) -> None:
-    """Stop the sub-agent or command ID, in whatever process it runs."""
+    """Stop the sub-agent or command ID, in any process."""
 
     async def work(store: Store) -> BackgroundWork:
         return await Background(store, find_home().locks).stop(work_id)

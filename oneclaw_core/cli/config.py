@@ -28,7 +28,7 @@ def config() -> None:
 @config.command("list")
 @json_option
 def list_settings(as_json: bool) -> None:
-    """List all settings with their values and where those come from."""
+    """List all settings with their values and sources."""
     states = with_configuration(lambda changes: changes.settings.list(), is_read_only=True)
     columns = ("setting", "value", "default", "source", "description")
     print_listing(as_json, map(_record, states), columns, map(_row, states))
@@ -68,7 +68,7 @@ def set_setting(key: str, value: str) -> None:
 @config.command("unset")
 @click.argument("key")
 def unset(key: str) -> None:
-    """Take a setting back to its default."""
+    """Reset a setting to its default."""
     was_set = with_configuration(lambda changes: changes.settings.unset(key))
     print_text(f"{key} is back to its default" if was_set else f"{key} was not set")
     warn_if_set(variable_of(key), _OVERRIDES)

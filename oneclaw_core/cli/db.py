@@ -24,7 +24,7 @@ def db() -> None:
     """Show and migrate the database, back it up, restore or rescue it, and copy it into another one.
 
     A database is written as a URL: sqlite:///PATH, or postgresql+psycopg://USER:PASSWORD@HOST/DATABASE. The password
-    can stand in the environment variable PGPASSWORD, or in ~/.pgpass, instead.
+    can be in the environment variable PGPASSWORD, or in ~/.pgpass, instead.
     """
 
 
@@ -63,7 +63,7 @@ def migrate(url: str | None) -> None:
 @db.command("backup")
 @click.argument("file", type=click.Path(path_type=Path))
 def backup(file: Path) -> None:
-    """Copy the database into the new file FILE, readable by you alone. OneClaw can be used meanwhile.
+    """Copy the database into the new file FILE, readable by you alone. You can go on using OneClaw.
 
     This is for SQLite; use pg_dump for a PostgreSQL database.
     """
@@ -78,8 +78,8 @@ def backup(file: Path) -> None:
 def restore(file: Path) -> None:
     """Restore the database from the copy FILE.
 
-    FILE is a backup or a snapshot, and is checked first. What was there is kept as a snapshot. Refused while a turn
-    runs. This is for SQLite; use pg_restore for a PostgreSQL database.
+    FILE is a backup or a snapshot, and is checked first. The previous content is kept as a snapshot. Refused while a
+    turn runs. This is for SQLite; use pg_restore for a PostgreSQL database.
     """
     from oneclaw_core.sessions import snapshots
 

@@ -477,13 +477,13 @@ _COLOURS = {Health.OK: "green", Health.WARNING: "yellow", Health.PROBLEM: "red"}
 
 @click.command()
 @json_option
-@click.option("--fix", "fixes", is_flag=True, help="Offer to do what can be done, ask, and check again.")
-@click.option("--yes", "says_yes", is_flag=True, help="With --fix, do all of it without asking.")
+@click.option("--fix", "fixes", is_flag=True, help="Offer to fix what can be fixed, and check again.")
+@click.option("--yes", "says_yes", is_flag=True, help="With --fix, fix everything without asking.")
 @click.pass_context
 def doctor(context: click.Context, as_json: bool, fixes: bool, says_yes: bool) -> None:
-    """Check the installation, and say what to do about what is wrong.
+    """Check the installation, and say how to fix problems.
 
-    The exit status is 1 if there is a problem; warnings alone are none.
+    The exit status is 1 if there is a problem; warnings do not count.
     """
     if fixes and as_json:
         raise UsageError("--fix asks questions: it cannot be used with --json")

@@ -125,7 +125,7 @@ _PLACES = {
 def keys() -> None:
     """Store the keys of model services and the secrets of plugins, list and remove them.
 
-    An environment variable goes before a stored key.
+    An environment variable takes precedence over a stored key.
     """
 
 
@@ -133,14 +133,12 @@ def keys() -> None:
 @click.argument("name")
 @click.argument("more", nargs=-1, metavar="")
 @click.option("--file", "in_file", is_flag=True, help="Store it in a file of the home, not in the system keyring.")
-@click.option(
-    "--add", "is_added", is_flag=True, help="Keep the keys that are stored: where one is refused, use the next."
-)
+@click.option("--add", "is_added", is_flag=True, help="Keep the stored keys: if one is refused, use the next.")
 def set_key(name: str, more: tuple[str, ...], in_file: bool, is_added: bool) -> None:
     """Store a provider's key or the secret PLUGIN.NAME of a plugin.
 
-    It is typed without being shown, or is one line of standard input. It goes into the system keyring; where there is
-    none, into a file in the home that you alone can read. It takes the place of what was stored.
+    You type it without its being shown, or it is one line of standard input. It is stored in the system keyring, or
+    without one in a file of the home that only you can read. It replaces the stored key.
     """
     if more:
         raise UsageError(
@@ -172,7 +170,7 @@ def set_key(name: str, more: tuple[str, ...], in_file: bool, is_added: bool) -> 
 @keys.command("list")
 @json_option
 def list_keys(as_json: bool) -> None:
-    """List the keys and secrets there are and where they are from.
+    """List the keys and secrets, and where they come from.
 
     Keys themselves are never shown.
     """

@@ -58,7 +58,7 @@ BUILTIN_COMMANDS = {
     "run": BuiltinCommand("run:run", "Send one message and print the answer."),
     "serve": BuiltinCommand("serve:serve", "Run the services of plugins, such as the tasks worker."),
     "call": BuiltinCommand("run:call", "Run one tool and print its result."),
-    "prompt": BuiltinCommand("prompt:prompt", "Show exactly what a model would be sent next."),
+    "prompt": BuiltinCommand("prompt:prompt", "Show exactly what would be sent to the model next."),
     "tools": BuiltinCommand("tools:tools", "List the tools, enable and disable them."),
     "groups": BuiltinCommand("tools:groups", "List the tool groups."),
     "plugins": BuiltinCommand("plugins:plugins", "List, install, make and check plugins."),
@@ -73,7 +73,7 @@ BUILTIN_COMMANDS = {
     "trust": BuiltinCommand("trust:trust", "Trust the directory of a project."),
     "config": BuiltinCommand("config:config", "Show and change settings."),
     "db": BuiltinCommand("db:db", "Show, migrate and copy the database."),
-    "doctor": BuiltinCommand("doctor:doctor", "Check the installation and say what to fix."),
+    "doctor": BuiltinCommand("doctor:doctor", "Check the installation and say how to fix problems."),
 }
 
 

@@ -25,17 +25,17 @@ _CHECK_SECONDS = 5
 
 @click.group(cls=CommandGroup)
 def models() -> None:
-    """List models, add one, say what is not known about one, and choose the default."""
+    """List, add and configure models, and choose the default."""
 
 
 @models.command("list")
 @click.argument("provider", required=False)
-@click.option("--refresh", is_flag=True, help="Ask also where a list of the last 24 hours is kept.")
+@click.option("--refresh", is_flag=True, help="Ask all services, ignoring cached lists.")
 @json_option
 def list_models(provider: str | None, refresh: bool, as_json: bool) -> None:
     """List the models that PROVIDER, or every provider, offers.
 
-    What a service says is kept for 24 hours; services on this machine are always asked.
+    Lists are cached for 24 hours; services on this machine are always asked.
     """
     states, answers = with_configuration(
         lambda changes: changes.models.list(provider, is_refreshed=refresh), is_read_only=True
@@ -64,7 +64,7 @@ def default(model: str | None, as_json: bool) -> None:
 
 @models.command("add")
 @click.argument("model", metavar="PROVIDER/MODEL")
-@click.option("--display-name", metavar="TEXT", help="What people read in place of its name.")
+@click.option("--display-name", metavar="TEXT", help="The name that people see.")
 def add(model: str, display_name: str | None) -> None:
     """Add a model that its service does not list."""
     with_configuration(lambda changes: changes.models.add(model, display_name))
@@ -74,7 +74,7 @@ def add(model: str, display_name: str | None) -> None:
 @models.command("remove")
 @click.argument("model", metavar="PROVIDER/MODEL")
 def remove(model: str) -> None:
-    """Take back a model that was added."""
+    """Remove a model that was added."""
     with_configuration(lambda changes: changes.models.remove(model))
     print_text(f"model {model} is removed")
 
@@ -84,9 +84,9 @@ def remove(model: str) -> None:
 @click.argument("key")
 @click.argument("value")
 def set_override(model: str, key: str, value: str) -> None:
-    """Say something about a model.
+    """Set a property of a model.
 
-    It goes before what the service of the model says, or does not say. KEY is context_window or max_output_tokens, in
+    It overrides what the model's service says. KEY is context_window or max_output_tokens, in
     tokens; input_media_types, such as image,pdf or none; tool_loading, that is native, inline, append or dispatch;
     reasoning, that is off, low, medium or high;
     display_name; or input_price, cached_input_price or output_price, in US dollars for a million tokens.
@@ -106,9 +106,9 @@ def set_override(model: str, key: str, value: str) -> None:
 @click.argument("model", metavar="PROVIDER/MODEL")
 @click.argument("key", required=False)
 def unset_override(model: str, key: str | None) -> None:
-    """Take back what was said about a model, or KEY of it.
+    """Remove what was set for a model, or only KEY.
 
-    What was found out about the model is forgotten too.
+    Learned facts about the model, such as refusals, are forgotten too.
     """
     with_configuration(lambda changes: changes.models.unsay(model, key))
     print_text(f"{key} of {model} is not set any more" if key else f"nothing is set for {model} any more")

@@ -43,14 +43,14 @@ def stacked(*options: Callable[[Any], Any]) -> Callable[[Decorated], Decorated]:
 _AGENT = click.option("--agent", metavar="NAME", help="The agent; by default the session's.")
 _MODEL = click.option("--model", metavar="PROVIDER/MODEL", help="The model; by default the session's.")
 _CONVERSATION = stacked(
-    click.option("--session", metavar="NAME", help="The session to go on with, by name or id; a new name begins one."),
+    click.option("--session", metavar="NAME", help="The session to continue, by name or id; a new name begins one."),
     _AGENT,
     _MODEL,
     click.option(
         "--continue",
         "continues",
         is_flag=True,
-        help="Go on with the newest session of this directory, else the newest.",
+        help="Continue the newest session of this directory, else the newest.",
     ),
     click.option(
         "--reasoning",

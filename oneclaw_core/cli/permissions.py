@@ -36,10 +36,9 @@ def permissions() -> None:
 @permissions.command("list")
 @json_option
 def list_permissions(as_json: bool) -> None:
-    """List all permissions, and what was decided on them.
+    """List all permissions and the decisions on them.
 
-    The tools that need each are named with it. What was decided stands in a sentence, with where it came from and when
-    it was last used.
+    Each is listed with the tools that need it, and each decision with its origin and when it was last used.
     """
     documents = _documents(load_catalog())
     rows = ((each["name"], each["state"], _explanation(each), ", ".join(each["tools"])) for each in documents)
@@ -68,7 +67,7 @@ _scope_options = stacked(
 @click.argument("name")
 @_scope_options
 def grant(name: str, **scope: Any) -> None:
-    """Let all tools that need a permission have it, without asking.
+    """Grant a permission to all tools that need it, without asking.
 
     NAME can end in a pattern of what it is granted for: 'shell.execute:git status' is one command,
     'shell.execute:git *' is git with any arguments, and 'network.private:192.168.1.7' is one host.
@@ -80,10 +79,10 @@ def grant(name: str, **scope: Any) -> None:
 @click.argument("name")
 @_scope_options
 def deny(name: str, **scope: Any) -> None:
-    """Never let a tool have a permission, without asking.
+    """Deny a permission to all tools, without asking.
 
-    NAME can end in a pattern, as for grant, or name several at once: google.gmail is all that begins so. What is denied
-    goes before what is granted.
+    NAME can end in a pattern, as for grant, or name several at once: google.gmail is all that begins so. A denial takes
+    precedence over a grant.
     """
     _decide(name, Decision.DENY, "denied", **scope)
 
@@ -91,7 +90,7 @@ def deny(name: str, **scope: Any) -> None:
 @permissions.command("reset")
 @click.argument("name", required=False)
 def reset(name: str | None) -> None:
-    """Forget what was decided on a permission, or on all.
+    """Remove the decisions on a permission, or on all.
 
     The default holds again.
     """
@@ -111,7 +110,7 @@ def reset(name: str | None) -> None:
 
 
 @permissions.command("log")
-@click.option("--session", metavar="NAME", help="Of this session alone, by name or id.")
+@click.option("--session", metavar="NAME", help="Only of this session, by name or id.")
 @click.option("--limit", default=50, show_default=True, type=click.IntRange(1, 50_000), help="How many entries.")
 @json_option
 def log(session: str | None, limit: int, as_json: bool) -> None:

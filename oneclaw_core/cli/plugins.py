@@ -37,10 +37,10 @@ def plugins() -> None:
     """List, install, make and check plugins."""
 
 
-@plugins.command("list", short_help="List the plugins, and what is wrong with them.")
+@plugins.command("list", short_help="List the plugins and their problems.")
 @json_option
 def list_plugins(as_json: bool) -> None:
-    """List the installed plugins, what they bring and what is wrong with them."""
+    """List the installed plugins with their tools, groups and problems."""
     catalog = load_catalog()
     report_skill_problems(catalog)
     records = catalog.plugins
@@ -85,7 +85,7 @@ def accept(names: tuple[str, ...], is_all: bool) -> None:
 def forget(name: str, is_confirmed: bool) -> None:
     """Remove a plugin's values and tables from the database.
 
-    The plugin itself stays installed, and begins anew. What is in its folder of the home stays.
+    The plugin itself stays installed, and starts from scratch. The files in its folder of the home stay.
     """
     found = with_store(lambda store: store.plugin_content(name))
     if not found.values and not found.tables:
@@ -104,7 +104,7 @@ def forget(name: str, is_confirmed: bool) -> None:
 @plugins.command("disable")
 @click.argument("name")
 def disable(name: str) -> None:
-    """Leave a plugin alone from now on: it is not even imported."""
+    """Disable a plugin: it is not even imported any more."""
     name = name.strip()
     if name == BUILTIN_PLUGIN:
         raise UsageError(
@@ -121,7 +121,7 @@ def disable(name: str) -> None:
 @plugins.command("enable", short_help="Load a plugin again.")
 @click.argument("name")
 def enable(name: str) -> None:
-    """Load a plugin again that was disabled or ended the program, and call its hooks that were switched off."""
+    """Enable a plugin again that was disabled or ended the program, with its switched-off hooks."""
     name = name.strip()
     if not _is_installed(name):
         warn(f"no plugin named {name!r} is installed")

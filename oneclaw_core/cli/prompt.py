@@ -32,13 +32,13 @@ _LOADING = {
 
 @click.command()
 @stored_conversation_options
-@click.option("--wire", "is_wired", is_flag=True, help="As the provider writes it: the body, as JSON.")
+@click.option("--wire", "is_wired", is_flag=True, help="Print the body as the provider writes it, as JSON.")
 @json_option
 def prompt(session: str | None, agent: str | None, model: str | None, is_wired: bool, as_json: bool) -> None:
-    """Show exactly what a model would be sent next, before the message that you would write.
+    """Show exactly what would be sent to the model next, before your message.
 
-    Sizes are estimated: a token is taken for 4 bytes of text. With --wire, the body is shown to the letter; with
-    --wire --json, its address and headers around it. The key is never shown.
+    Sizes are estimated at 4 bytes of text for a token. With --wire, the body is shown exactly; with --wire --json, also
+    its address and headers. The key is never shown.
     """
     with reserved_stdout():
         preview = with_home(

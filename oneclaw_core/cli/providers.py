@@ -36,12 +36,12 @@ _service_options = stacked(
         "headers",
         metavar="NAME[=VALUE]",
         multiple=True,
-        help="Send a header with every request; without =VALUE, it is asked for or read from standard input; with "
-        "an empty one the header is taken away. May be repeated.",
+        help="Send a header with every request. Without =VALUE, the value is asked for or read from standard input; an "
+        "empty value removes the header. May be repeated.",
     ),
     click.option("--timeout", metavar="SECONDS", help="How long the service may stay silent; none for 300."),
     click.option(
-        "--concurrency", metavar="NUMBER", help="How many requests it is sent at the same time; none for any."
+        "--concurrency", metavar="NUMBER", help="How many requests to send at the same time; none for no limit."
     ),
     click.option("--reasoning", metavar="LEVEL", help="How much its models think: off, low, medium or high; or none."),
 )
@@ -53,7 +53,7 @@ _chain_options = stacked(
         "models",
         metavar="PROVIDER/MODEL",
         multiple=True,
-        help="Of a chain: a model to ask; repeat it, the first is asked first.",
+        help="Of a chain: a model; repeat it in the order in which to ask them.",
     ),
     click.option(
         "--after",
@@ -65,16 +65,19 @@ _chain_options = stacked(
         "--retries",
         type=int,
         metavar="NUMBER",
-        help="Of a chain: how often a model is asked again before; by default 2.",
+        help="Of a chain: how often to retry a model first; by default 2.",
     ),
     click.option(
-        "--silence", type=float, metavar="SECONDS", help="Of a chain: how long until the first byte; by default 60."
+        "--silence",
+        type=float,
+        metavar="SECONDS",
+        help="Of a chain: how long to wait for the first byte; by default 60.",
     ),
     click.option(
         "--cool-down",
         type=float,
         metavar="SECONDS",
-        help="Of a chain: how long a model that failed is asked after the others; by default 600.",
+        help="Of a chain: how long a failed model is asked last; by default 600.",
     ),
 )
 
@@ -95,15 +98,15 @@ def list_providers(as_json: bool) -> None:
 @providers.command("add")
 @click.argument("name", metavar="NAME|chain/NAME")
 @click.option("--type", "type_name", metavar="TYPE", help="The wire format that the service speaks.")
-@click.option("--base-url", metavar="URL", help="Where the service is; without it, the type's own place.")
-@click.option("--display-name", metavar="TEXT", help="What people read in place of its name.")
+@click.option("--base-url", metavar="URL", help="The address of the service; by default the usual one of the type.")
+@click.option("--display-name", metavar="TEXT", help="The name that people see.")
 @_service_options
 @_chain_options
 def add(name: str, type_name: str | None, base_url: str | None, display_name: str | None, **options: Any) -> None:
     """Add a model service, or change one that was added.
 
-    With chain/NAME, add a chain: models of other services, the next of which is asked when one fails. Use it as any
-    model, such as with: oneclaw models default chain/NAME
+    With chain/NAME, add a chain: a list of models, where the next is asked when one fails. Use it like any model, such
+    as with: oneclaw models default chain/NAME
     """
     chain = {key: options.pop(key) for key in ("models", "after", "retries", "silence", "cool_down")}
     if "/" in name and type_name is not None:
@@ -150,11 +153,11 @@ def _add_chain(
 @click.argument("name")
 @_service_options
 def set_options(name: str, **options: Any) -> None:
-    """Set how a model service is asked.
+    """Change how requests are sent to a model service.
 
-    That can be one that is known from the start, too.
+    Built-in services can be changed, too.
 
-    The value of a header is a secret: it is stored like a key, for the server where the provider is now, and not shown.
+    The value of a header is a secret: it is stored like a key, for the current server of the provider, and not shown.
     """
     given = _given(**options)
     if not given:
@@ -173,14 +176,14 @@ def set_options(name: str, **options: Any) -> None:
 @providers.command("enable")
 @click.argument("name")
 def enable(name: str) -> None:
-    """Let the models of a disabled provider be used again."""
+    """Enable a disabled provider again."""
     _switch(name, is_enabled=True)
 
 
 @providers.command("disable")
 @click.argument("name")
 def disable(name: str) -> None:
-    """Use no model of a provider, until it is enabled again."""
+    """Disable a provider with its models, until it is enabled again."""
     _switch(name, is_enabled=False)
 
 

@@ -49,15 +49,15 @@ def run(
     as_json: bool,
     resumes: bool,
 ) -> None:
-    """Send one message and print the answer as it comes.
+    """Send one message and print the answer as it arrives.
 
-    A message /NAME ARGUMENTS, where NAME is a skill, has the model follow that skill.
+    With a message /NAME ARGUMENTS, where NAME is a skill, the model follows that skill.
 
     MESSAGE is the text to send; - reads it from standard input. A message that begins with a dash is written after --.
 
-    --resume takes no message. It goes on where the last turn of --session, or of the session used last, was cut off:
-    calls of tools that are read-only or idempotent run again, other calls are answered as interrupted. A turn that has
-    its answer already is not run again; the answer is printed, and the exit status is 0.
+    --resume takes no message. It continues the last turn of --session, or of the session used last: calls of tools that
+    are read-only or idempotent run again, other calls are answered as interrupted. A turn that already has its answer
+    is not run again; the answer is printed, and the exit status is 0.
     """
     if message is None and not resumes:
         raise click.MissingParameter(ctx=context, param_hint="'MESSAGE'", param_type="argument")
@@ -176,7 +176,7 @@ def call(context: click.Context, tool: str, arguments: str, allow: tuple[str, ..
     """Run one tool as a model would, and print its result as JSON.
 
     JSON is an object with the tool's arguments; - reads it from standard input. Tools of all groups can be called.
-    The exit status is 1 if the tool did not do what it was asked.
+    The exit status is 1 if the tool fails.
     """
     text = read_stdin() if arguments == "-" else arguments
     with reserved_stdout() as stdout:

@@ -68,9 +68,9 @@ def serve(
 ) -> None:
     """Run the services of plugins, such as the worker for scheduled tasks, until Ctrl-C or SIGTERM.
 
-    What happens is said on standard error. A service that fails is started again. One that cannot start, such as
-    because another program listens at its port, ends the command with an error. Questions for permissions are
-    answered by the service that sent the message, if it reaches a person; else what is not granted is denied.
+    Messages go to standard error. A service that fails is started again. One that cannot start, such as because another
+    program listens at its port, ends the command with an error. The service that sent a message asks its person for
+    permissions; if it reaches no person, what is not granted is denied.
     """
     if context.invoked_subcommand is not None:
         return

@@ -48,12 +48,12 @@ def rename(name: str, new_name: str) -> None:
 @sessions.command("branch")
 @click.argument("name")
 @click.argument("new_name", required=False)
-@click.option("--to", type=click.IntRange(min=2), metavar="N", help="Copy what was before your message N.")
+@click.option("--to", type=click.IntRange(min=2), metavar="N", help="Copy only what is before your message N.")
 @json_option
 def branch(name: str, new_name: str | None, to: int | None, as_json: bool) -> None:
-    """Copy the session NAME into a new one, which goes on by itself.
+    """Copy the session NAME into a new one.
 
-    NEW_NAME is what the new one is called. Files stay as they are: `oneclaw undo` takes their changes back.
+    NEW_NAME is the name of the new one. Files stay as they are: `oneclaw undo` takes their changes back.
     """
     made = with_home(lambda claw: _branch(claw, name, new_name, to))
     if as_json:
@@ -76,9 +76,11 @@ async def _branch(claw: OneClaw, name: str, new_name: str | None, to: int | None
 
 
 @sessions.command("prune")
-@click.option("--older-than", type=click.IntRange(min=0), metavar="DAYS", help="Those not used for so many days.")
-@click.option("--keep", type=click.IntRange(min=0), metavar="NUMBER", help="All but so many, those used last.")
-@click.option("--named", "has_named", is_flag=True, help="Those with a name, too.")
+@click.option(
+    "--older-than", type=click.IntRange(min=0), metavar="DAYS", help="Delete sessions not used for this many days."
+)
+@click.option("--keep", type=click.IntRange(min=0), metavar="NUMBER", help="Keep this many, the most recently used.")
+@click.option("--named", "has_named", is_flag=True, help="Also delete sessions with a name.")
 @yes_option
 @json_option
 def prune(older_than: int | None, keep: int | None, has_named: bool, is_confirmed: bool, as_json: bool) -> None:

@@ -53,10 +53,10 @@ def sessions() -> None:
 
 
 @sessions.command("list")
-@click.option("--limit", type=click.IntRange(min=1, max=2**31), help="Only this many, those used last.")
+@click.option("--limit", type=click.IntRange(min=1, max=2**31), help="At most this many, the most recently used.")
 @json_option
 def list_sessions(limit: int | None, as_json: bool) -> None:
-    """List sessions, the one used last first."""
+    """List sessions, the most recently used first."""
     found = with_store(lambda store: store.list_sessions(limit), is_read_only=True)
     documents = (session_document(each) | {"message_count": each.message_count} for each in found)
     rows = (
@@ -76,14 +76,14 @@ def list_sessions(limit: int | None, as_json: bool) -> None:
 @sessions.command("search")
 @click.argument("query")
 @click.option("--from", "since", type=_DAY, metavar="DAY", help="Only from this day on, as YYYY-MM-DD.")
-@click.option("--to", "until", type=_DAY, metavar="DAY", help="Only until this day, itself included.")
-@click.option("--limit", type=click.IntRange(1, 50), default=10, show_default=True, help="Only this many, the best.")
+@click.option("--to", "until", type=_DAY, metavar="DAY", help="Only until this day, inclusive.")
+@click.option("--limit", type=click.IntRange(1, 50), default=10, show_default=True, help="At most this many, the best.")
 @json_option
 def search(query: str, since: datetime | None, until: datetime | None, limit: int, as_json: bool) -> None:
     """Search all sessions for the words of QUERY.
 
-    What was said and the titles are searched. All words are looked for; if nothing has all of them, any. Case and
-    accents make no difference.
+    It searches messages and titles for all words; if nothing has all of them, for any. Case and accents make no
+    difference.
     """
     from oneclaw_core.plugins.contract.sessions import Sessions
 
@@ -134,7 +134,7 @@ def show(name: str, as_json: bool) -> None:
 @click.option("--format", "format_name", type=click.Choice(["markdown", "json"]), default="markdown", show_default=True)
 @click.option("--output", metavar="FILE", help="Where to write it, readable by you alone; by default stdout.")
 def export(name: str, format_name: str, output: str | None) -> None:
-    """Write the session NAME down, with the results of tools whole."""
+    """Export the session NAME, with complete results of tools."""
 
     async def work(store: Store) -> None:
         session = await find_stored(store, name)
@@ -152,7 +152,7 @@ def export(name: str, format_name: str, output: str | None) -> None:
 def stop(name: str) -> None:
     """Stop the turn of the session NAME.
 
-    It may run in any process. Calls that are not finished are answered as interrupted, and the session can go on. The
+    The turn may run in any process. Unfinished calls are answered as interrupted, and the session can continue. The
     exit status is 1 if no turn is running.
     """
     from oneclaw_core.plugins.contract.sessions import StoppedTurn, stop_turn

@@ -55,7 +55,7 @@ def list_tools(group: str | None, agent: str | None, as_json: bool) -> None:
 @click.argument("name")
 @click.option("--group", "is_group", is_flag=True, help="NAME is a tool group.")
 def enable(name: str, is_group: bool) -> None:
-    """Enable a tool, or with --group a whole tool group, again."""
+    """Enable a tool again, or with --group a whole tool group."""
     _switch(name, is_group, is_enabled=True)
     catalog = load_catalog()
     source = None if is_group else catalog.registry.get_source_info(name)
@@ -69,7 +69,7 @@ def enable(name: str, is_group: bool) -> None:
 def disable(name: str, is_group: bool) -> None:
     """Disable a tool, or with --group a tool group.
 
-    No model sees or calls what is disabled.
+    Models neither see nor call disabled tools.
     """
     _switch(name, is_group, is_enabled=False)
 

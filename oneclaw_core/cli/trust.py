@@ -22,14 +22,14 @@ if TYPE_CHECKING:
 
 @click.command()
 @click.argument("directory", required=False, type=click.Path(path_type=Path))
-@click.option("--list", "lists", is_flag=True, help="List the directories that were decided on.")
-@click.option("--forget", is_flag=True, help="Forget what was decided on the directory: you are asked again.")
+@click.option("--list", "lists", is_flag=True, help="List the directories with a decision.")
+@click.option("--forget", is_flag=True, help="Forget the decision on the directory: you are asked again.")
 @click.option("--force", is_flag=True, help="Trust it although it is no project, such as your own directory.")
 @json_option
 def trust(directory: Path | None, lists: bool, forget: bool, force: bool, as_json: bool) -> None:
     """Trust the project in DIRECTORY, by default the current directory.
 
-    In a trusted directory tools write, after asking for files.write, relative paths lie in it, and models follow its
+    In a trusted directory tools write, after asking for files.write. Relative paths are in it, and models follow its
     AGENTS.md and its skills as they are now. Trust is for this one directory, not for those below.
     """
     if lists:

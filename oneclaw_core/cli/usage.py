@@ -46,14 +46,14 @@ def _to_day(ctx: click.Context, param: click.Parameter, value: str | None) -> da
     help="What to add up by.",
 )
 @click.option("--since", callback=_to_day, metavar="DATE", help="From this day on, such as 2026-01-31.")
-@click.option("--until", callback=_to_day, metavar="DATE", help="Until this day, which is included.")
+@click.option("--until", callback=_to_day, metavar="DATE", help="Until this day, inclusive.")
 @json_option
 def usage(grouping: str, since: datetime | None, until: datetime | None, as_json: bool) -> None:
     """Show what models used and cost, by day, model, session or tool group.
 
-    A request with several loaded tool groups counts for each of them. A prefix break is a request that did not begin as
-    the one before it in its session, so that the service's prompt cache could not be used. "At least" marks sums with
-    requests whose answers broke off before the service gave their final counts.
+    A request with several loaded tool groups counts for each of them. A prefix break is a request that began
+    differently from the one before it in its session, so that the service's prompt cache could not be used. "At least"
+    marks sums with requests whose answers broke off before the service gave their final counts.
     """
     if since is not None and until is not None and until < since:
         raise UsageError("--until is before --since: exchange them")

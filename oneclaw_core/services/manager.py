@@ -53,7 +53,7 @@ class ServiceNews:
     def __str__(self) -> str:
         what = f"{self.service} of plugin {self.plugin}"
         return {
-            ServiceChange.STARTED: f"{what} runs" + (f": {self.text}" if self.text else ""),
+            ServiceChange.STARTED: f"{what} starts" + (f": {self.text}" if self.text else ""),
             ServiceChange.READY: f"{what} is ready" + (f": {self.text}" if self.text else ""),
             ServiceChange.SHOWS: self.text,
             ServiceChange.FAILED: f"{what} failed ({self.text})",

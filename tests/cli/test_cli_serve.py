@@ -77,7 +77,7 @@ def test_it_ends_when_all_services_have_ended(ringing, oneclaw):
 
     assert (outcome.status, outcome.stdout) == (0, "")
     assert outcome.stderr.splitlines() == [
-        "serve: once of plugin ringing runs",
+        "serve: once of plugin ringing starts",
         "serve: once: only",
         "serve: once: this once",
         "serve: once of plugin ringing has ended",
@@ -117,7 +117,7 @@ def test_a_signal_stops_it_with_status_0(ringing, home, number):
         stdout, rest = process.communicate(timeout=60)
 
     assert lines == [
-        "serve: bell of plugin ringing runs: rings\n",
+        "serve: bell of plugin ringing starts: rings\n",
         "serve: bell of plugin ringing is ready: with the key {'bell_key': 7}\n",
     ]
     assert (process.returncode, stdout, rest) == (0, "", "serve: stopped\n")
@@ -149,12 +149,12 @@ def test_a_second_signal_ends_even_a_service_that_blocks_everything(install_plug
         text=True,
         start_new_session=True,
     ) as process:
-        assert "runs" in process.stderr.readline()
-        assert "is ready" in process.stderr.readline()  # from now on it blocks everything
+        lines = [process.stderr.readline(), process.stderr.readline()]  # from now on it blocks everything
         process.send_signal(signal.SIGTERM)
         process.send_signal(signal.SIGINT)
         _, rest = process.communicate(timeout=60)
 
+    assert lines == ["serve: deaf of plugin deaf starts\n", "serve: deaf of plugin deaf is ready\n"]
     assert (process.returncode, rest) == (1, "serve: stopped at once\n")
 
 

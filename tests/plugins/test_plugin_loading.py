@@ -227,6 +227,23 @@ def test_a_bad_group_name():
     assert_reported(catalog, "broken", "tool group name 'no good'")
 
 
+@pytest.mark.parametrize(
+    ("broken", "remedy"),
+    [
+        (
+            plugin(register_tools=lambda register: register.manifest("tools.json")),
+            "give it as importlib.resources.files(__package__) / 'tools.json', or disable the plugin with: ",
+        ),
+        (ImportError("No module named 'missing'"), "upgrade acme-tools, or disable it with: "),
+    ],
+)
+def test_the_warning_of_a_problem_says_what_to_do(broken, remedy, caplog):
+    load(StandIn("broken", broken))
+
+    (warning,) = (each.getMessage() for each in caplog.records if each.levelname == "WARNING")
+    assert warning.endswith(f"; {remedy}oneclaw plugins disable broken")
+
+
 def test_a_name_that_is_not_snake_case_is_a_warning():
     (record,) = load(StandIn("camel", tools_plugin("getWeather"))).plugins
     assert (record.status, record.tools) == ("ok", ["getWeather"])

@@ -89,7 +89,7 @@ def test_a_service_works_until_it_is_stopped(run):
 
     assert states == [("Plugin", "page", "serve", False), ("stopped", True)]
     assert [str(each) for each in scene.news] == [
-        "page of plugin Plugin runs",
+        "page of plugin Plugin starts",
         "page of plugin Plugin is ready: at http://127.0.0.1:1",
     ]
 

@@ -172,9 +172,11 @@ class PluginRecord(ReportsProblems):
         self.problems.append(problem)
         if not is_logged or problem.cause in self.known_causes:
             return
-        about = f"plugin {self.name} ({self.package or '?'}): {problem.where}: {problem.cause}"
+        about = f"plugin {self.name} ({self.package or '?'}): {problem.where}: {problem.cause}; {problem.remedy}"
         if problem.is_error:
-            _log.warning("%s; disable it with: oneclaw plugins disable %s", about, self.name)
+            command = f"oneclaw plugins disable {self.name}"
+            hint = "" if command in problem.remedy else f", or disable the plugin with: {command}"
+            _log.warning("%s%s", about, hint)
         else:
             _log.info("%s", about)
 

@@ -96,7 +96,7 @@ class ToolRegistrar(Registrar):
             # It would mean another file in each directory that the program is started in.
             remedy = "give it as importlib.resources.files(__package__) / " + repr(path)
             cause = f"{path!r} is a text, and no path in the package"
-            self._entry.report("manifest", f"{cause}: {remedy}", remedy, check="manifests.unreadable")
+            self._entry.report("manifest", cause, remedy, check="manifests.unreadable")
             return
         self._entry.manifests.append(str(path))
         manifest = load_manifest(path, default_module=module)

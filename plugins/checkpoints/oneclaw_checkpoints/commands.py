@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 @click.option("--session", metavar="NAME", help="The session, by name or id; by default the newest of this directory.")
 @click.option("--redo", is_flag=True, help="Take back the last undo of the session.")
 @click.option("--list", "lists", is_flag=True, help="List your messages with their numbers, and change nothing.")
-@click.option("--overwrite", is_flag=True, help="Put files back, too, that somebody else has changed since.")
-@click.option("--yes", "is_confirmed", is_flag=True, help="Do not ask; files that were changed since are left.")
+@click.option("--overwrite", is_flag=True, help="Also restore files that someone else has changed since.")
+@click.option("--yes", "is_confirmed", is_flag=True, help="Do not ask; files that were changed since stay.")
 @json_option
 def undo(
     count: int | None,
@@ -33,11 +33,11 @@ def undo(
     is_confirmed: bool,
     as_json: bool,
 ) -> None:
-    """Take back your last message, or the last COUNT, with the files that tools changed.
+    """Take back your last message, or the last COUNT, and the changes of files by tools.
 
-    What changes is shown first, and asked for. The messages and what followed on them leave the conversation, and files
-    become what they were. A file that you have changed since is never overwritten without your yes. --redo takes back
-    the undo itself.
+    It shows what will change, and asks. The messages and what followed are removed from the conversation, and files are
+    restored. A file that you have changed since is never overwritten without your yes. --redo takes back the undo
+    itself.
     """
     if sum((count is not None, to is not None, redo, lists)) > 1:
         raise click.UsageError("give one of COUNT, --to, --redo and --list")

@@ -15,5 +15,8 @@ def register_commands(register: CommandRegistrar) -> None:
     """Register ``oneclaw db copy`` and ``oneclaw db salvage``."""
     register("copy", "oneclaw_database.commands:copy", parent="db", help="Copy everything into an empty database.")
     register(
-        "salvage", "oneclaw_database.commands:salvage", parent="db", help="Rescue what can be read of a damaged file."
+        "salvage",
+        "oneclaw_database.commands:salvage",
+        parent="db",
+        help="Rescue the readable content of a damaged file.",
     )

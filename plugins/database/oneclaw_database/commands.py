@@ -36,8 +36,8 @@ if TYPE_CHECKING:
 def copy(urls: tuple[str, ...], target: str | None, as_json: bool) -> None:
     """Copy everything into an empty database, and check it row by row.
 
-    Without FROM_URL, it is the database that OneClaw uses now. An interrupted copy leaves nothing behind. Do not use
-    OneClaw meanwhile: what is stored after the copy began is not in it. Tables that plugins made are not copied.
+    Without FROM_URL, it copies the database that OneClaw uses now. An interrupted copy leaves nothing behind. Do not
+    use OneClaw meanwhile: later changes are not copied. Tables of plugins are not copied.
     """
     named = [*urls, *([target] if target is not None else [])]
     if not 1 <= len(named) <= 2:
@@ -70,10 +70,10 @@ def copy(urls: tuple[str, ...], target: str | None, as_json: bool) -> None:
 )
 @json_option
 def salvage(file: Path, target: Path | None, as_json: bool) -> None:
-    """Rescue what can be read of a damaged SQLite file, FILE.
+    """Rescue the readable content of a damaged SQLite file, FILE.
 
-    What is found goes into a new database; FILE is not changed. The recent transactions in FILE-wal are read, too, if
-    that file is there. Tells what was saved and what was lost; the exit status is 1 if there is nothing to save.
+    The content goes into a new database; FILE is not changed. Recent transactions in FILE-wal are read, too, if that
+    file exists. It lists what was saved and what was lost; the exit status is 1 if there is nothing to save.
     """
     found = rescue(file, target or file.with_name(f"{file.stem}-salvaged.db"))
     if as_json:

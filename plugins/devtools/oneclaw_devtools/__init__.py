@@ -15,7 +15,7 @@ _COMMANDS = {
     "install": ("install:install", "Install plugins into the environment that OneClaw runs in."),
     "upgrade": ("install:upgrade", "Install newer versions of plugins."),
     "uninstall": ("install:uninstall", "Uninstall plugins, by the names of their packages."),
-    "sync": ("install:sync", "Install again what OneClaw's upgrade took away."),
+    "sync": ("install:sync", "Reinstall the plugins that an upgrade of OneClaw removed."),
 }
 
 

@@ -137,7 +137,7 @@ def google() -> None:
 
 
 @google.command()
-@click.option("--account", "name", help="What to call the account; by default the default one.")
+@click.option("--account", "name", help="The name of the account; by default that of the default one.")
 @click.option(
     "--services",
     metavar="LIST",
@@ -152,7 +152,7 @@ def google() -> None:
     "extra",
     multiple=True,
     type=click.Choice(SCOPE_CHOICES),
-    help="Add what only some arguments of tools, or some methods that google_call calls, need.",
+    help="Add a scope that only some arguments of tools, or some methods of google_call, need.",
 )
 @click.option(
     "--client",
@@ -161,13 +161,15 @@ def google() -> None:
     help="The client_secret.json of your own OAuth client; it is stored, so once is enough.",
 )
 @click.option(
-    "--no-browser", is_flag=True, help="The browser is on another machine: show the address, ask for the other."
+    "--no-browser",
+    is_flag=True,
+    help="Use a browser on another machine: show the address to open, and ask for the resulting one.",
 )
 @click.option(
     "--service-account",
     type=click.Path(exists=True, dir_okay=False),
     metavar="FILE",
-    help="The key of a service account, in place of a browser; needs --subject.",
+    help="The key of a service account, instead of a browser; needs --subject.",
 )
 @click.option("--subject", metavar="EMAIL", help="The user of the domain for whom the service account acts.")
 @click.option("--file", "in_file", is_flag=True, help="Store secrets in files of the home, not in the system keyring.")
@@ -182,10 +184,10 @@ def login(
     subject: str | None,
     in_file: bool,
 ) -> None:
-    """Sign in to a Google account, or let OneClaw do more.
+    """Sign in to a Google account, or change its services.
 
-    An account that is signed in can be signed in again. Your browser asks what OneClaw may do. It needs an OAuth
-    client of your own, from the Google Cloud console.
+    You can sign in to the same account again. Your browser asks what OneClaw may do. You need your own OAuth client,
+    from the Google Cloud console.
     """
     from oneclaw_google_workspace.accounts import ClientStore, google_oauth, read_client_file
 
@@ -243,11 +245,11 @@ def status(context: click.Context, as_json: bool, check: bool) -> None:
     "--also/--not-also",
     "is_released",
     default=None,
-    help="Keep the account that tools use, and let them use NAME too when a model names it; or no longer.",
+    help="Keep the current account, and also allow NAME when a model names it; or no longer.",
 )
 @click.argument("name")
 def use(name: str, is_released: bool | None) -> None:
-    """Have the tools use the account NAME from now on."""
+    """Use the account NAME for tools from now on."""
     book = AccountBook(find_home())
     if is_released is None:
         book.stored.set_default(name)
@@ -261,7 +263,7 @@ def use(name: str, is_released: bool | None) -> None:
 @google.command()
 @click.option("--account", "name", help="Which account; by default the default one.")
 def logout(name: str | None) -> None:
-    """Forget an account, and take OneClaw's access back at Google."""
+    """Forget an account, and revoke OneClaw's access at Google."""
     from oneclaw_google_workspace.accounts import google_oauth
 
     book = AccountBook(find_home())

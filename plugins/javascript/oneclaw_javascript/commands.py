@@ -15,9 +15,9 @@ _MAX_BYTES = 4 * 65_536 + 2
 
 @click.group()
 def env() -> None:
-    """Set environment variables for the user's own tools, list and remove them.
+    """Set, list and remove environment variables for your own tools.
 
-    They are kept in a file of the home that you alone can read. Only tools that you wrote see them.
+    They are stored in a file of the home that only you can read. Only tools that you wrote see them.
     """
 
 
@@ -36,9 +36,9 @@ def list_variables(as_json: bool) -> None:
 @click.argument("name")
 @click.argument("more", nargs=-1, metavar="")
 def set_variable(name: str, more: tuple[str, ...]) -> None:
-    """Set NAME to a value that is typed, without being shown.
+    """Set NAME to a value that you type without its being shown.
 
-    Where there is no terminal, standard input is the value.
+    Without a terminal, the value is read from standard input.
     """
     if more:
         raise UsageError(

@@ -54,16 +54,18 @@ mcp.add_command(calls)
 @mcp.command()
 @click.argument("name")
 @click.argument("command", nargs=-1, type=click.UNPROCESSED)
-@click.option("--url", help="The address of a server that is reached over HTTP.")
-@click.option("--transport", type=click.Choice((HTTP, SSE)), default=HTTP, help="How; sse is the one of 2024.")
+@click.option("--url", help="The address of an HTTP server.")
+@click.option("--transport", type=click.Choice((HTTP, SSE)), default=HTTP, help="The transport; sse is that of 2024.")
 @click.option("--header", "headers", multiple=True, metavar="'NAME: VALUE'", help="A header of each request.")
-@click.option("--env", "variables", multiple=True, metavar="NAME[=VALUE]", help="A variable; alone, as it is here.")
-@click.option("--cwd", "directory", type=click.Path(file_okay=False, exists=True), help="Where to start it.")
-@click.option("--description", default="", help="What it is for, in the list of tool groups.")
+@click.option(
+    "--env", "variables", multiple=True, metavar="NAME[=VALUE]", help="A variable; without a value, the current one."
+)
+@click.option("--cwd", "directory", type=click.Path(file_okay=False, exists=True), help="The directory to start it in.")
+@click.option("--description", default="", help="Its description in the list of tool groups.")
 @click.option("--group", "parts", multiple=True, metavar="PART=PATTERN", help="Put tools into a separate group.")
-@click.option("--read", "reads", multiple=True, metavar="PATH", help="What it reads beyond its program.")
-@click.option("--write", "writes", multiple=True, metavar="DIRECTORY", help="Where it writes.")
-@click.option("--network", type=click.Choice(("all", "none")), default="all", help="Whether it can connect.")
+@click.option("--read", "reads", multiple=True, metavar="PATH", help="A path that it reads besides its program.")
+@click.option("--write", "writes", multiple=True, metavar="DIRECTORY", help="A directory that it writes to.")
+@click.option("--network", type=click.Choice(("all", "none")), default="all", help="Its network access.")
 @click.option("--no-sandbox", is_flag=True, help="Let it do all that you can.")
 @click.option("--no-start", is_flag=True, help="Do not start it now; its tools are pinned when it is first used.")
 def add(
@@ -84,8 +86,9 @@ def add(
 ) -> None:
     """Add a server: NAME -- COMMAND ARGUMENTS, or NAME --url URL.
 
-    It is started once, and its tools are listed and pinned. A value can be ${env:NAME}, which is read when the server
-    is started, or ${secret:NAME}, which `oneclaw mcp secret NAME` stores. What looks like a secret is stored so.
+    It starts the server once, lists its tools and pins them. A value can be ${env:NAME}, which is read when the server
+    starts, or ${secret:NAME}, which `oneclaw mcp secret NAME` stores. Values that look like secrets are stored in that
+    way.
     """
     from oneclaw_mcp.adding import pairs, without_secrets
 
@@ -194,7 +197,7 @@ def enable(name: str) -> None:
 @mcp.command()
 @click.argument("name")
 def disable(name: str) -> None:
-    """Withdraw the tools of a server, and keep what is known of it."""
+    """Withdraw the tools of a server, but keep its entry."""
     _book()[0].change(name, is_enabled=False)
     print_text(f"{name} is disabled")
 
@@ -204,7 +207,7 @@ def disable(name: str) -> None:
 def secret(name: str) -> None:
     """Store the value of ${secret:NAME}.
 
-    It is typed without being shown, or read from standard input.
+    You type it without its being shown, or it is read from standard input.
     """
     import sys
 
@@ -220,7 +223,7 @@ def secret(name: str) -> None:
 @click.argument("name")
 @click.option("--no-browser", is_flag=True, help="The browser is on another machine: show the address.")
 @click.option(
-    "--client-id", help="A client that is registered at the service already, or the https address of its document."
+    "--client-id", help="A client that is already registered at the service, or the https address of its document."
 )
 @click.option("--machine", is_flag=True, help="Sign in as a program, without a user; needs --client-id and --issuer.")
 @click.option("--issuer", metavar="URL", help="With --machine: the authorization server that knows the client.")
@@ -230,8 +233,12 @@ def secret(name: str) -> None:
     metavar="FILE",
     help="With --machine: the private key of the client, in PEM, instead of a secret.",
 )
-@click.option("--id-token", metavar="REFERENCE", help="With --machine: of a user of a company, as '${env:NAME}'.")
-@click.option("--provider", metavar="URL", help="With --id-token: where the company's provider exchanges it.")
+@click.option(
+    "--id-token", metavar="REFERENCE", help="With --machine: the ID token of a company's user, as '${env:NAME}'."
+)
+@click.option(
+    "--provider", metavar="URL", help="With --id-token: the address where the company's provider exchanges it."
+)
 @click.option("--provider-client-id", metavar="ID", help="With --id-token: the client at that provider.")
 def login(
     name: str,
@@ -244,7 +251,7 @@ def login(
     provider: str | None,
     provider_client_id: str | None,
 ) -> None:
-    """Sign in to a server that is reached over HTTP, in your browser."""
+    """Sign in to an HTTP server, in your browser."""
     server = _book()[0].get(name)
     if machine != (issuer is not None) or (not machine and (key or id_token)) or (machine and not client_id):
         raise UsageError("--machine goes with --client-id and --issuer, and --key and --id-token with these")
@@ -305,8 +312,8 @@ def logout(name: str) -> None:
 def import_servers(source: str, is_agreed: bool, only_lists: bool) -> None:
     """Add the servers of another client, or of a file.
 
-    The clients are claude, vscode, codex, cursor and gemini. The servers are shown first, and none is started. What the
-    other client was allowed to do counts for nothing here.
+    The clients are claude, vscode, codex, cursor and gemini. The servers are shown first, and none is started.
+    Permissions of the other client are not imported.
     """
     from oneclaw_mcp.importing import find_servers, variables_of
     from oneclaw_mcp.sandboxing import derived_sandbox
@@ -360,11 +367,11 @@ def import_servers(source: str, is_agreed: bool, only_lists: bool) -> None:
 def trust(name: str, revoke: bool) -> None:
     """Trust a server, or a server of this project.
 
-    What a trusted server says of its tools is believed. A tool that only reads, as the server says, then needs the
-    permission mcp.NAME.read, and can be repeated. Without that, each tool counts as one that changes things.
+    OneClaw believes what a trusted server says about its tools. A tool that only reads then needs the permission
+    mcp.NAME.read, and can be repeated. Without trust, each tool counts as one that makes changes.
 
-    A server in .mcp.json of this directory is shown and asked about, and can be used here alone, as long as its entry
-    stays as it is.
+    A server in .mcp.json of this directory is shown first. After your yes it can be used only here, as long as its
+    entry does not change.
     """
     if not revoke and name not in _book()[0].read() and (Path.cwd() / PROJECT_FILE).is_file():
         _trust_project(name)
@@ -382,10 +389,9 @@ def trust(name: str, revoke: bool) -> None:
 def check(context: click.Context, names: tuple[str, ...], accept: bool) -> None:
     """Show which tools of servers have changed.
 
-    The servers, all by default, are started and their tools compared with those that you accepted. With --accept, a
-    difference that was found before is accepted; one that is found only now is shown, and takes a second --accept.
-
-    The exit status is 1 if one does not start, or differs and that is not accepted.
+    It starts the servers, all by default, and compares their tools with those that you accepted. --accept accepts a
+    difference that was shown before; a new one is shown, and needs a second --accept. The exit status is 1 if a server
+    does not start, or differs without being accepted.
     """
     from oneclaw_mcp.adding import check_server
 

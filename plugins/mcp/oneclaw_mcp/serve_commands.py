@@ -21,11 +21,21 @@ GATEWAY, DIRECT = "gateway", "direct"
 
 @click.command()
 @click.option(
-    "--http", "port", type=click.IntRange(0, 65_535), metavar="PORT", help="Serve on this port; 0: a free one."
+    "--http",
+    "port",
+    type=click.IntRange(0, 65_535),
+    metavar="PORT",
+    help="Serve HTTP on this port; 0 for any free one.",
 )
 @click.option("--expose", type=click.Choice((GATEWAY, DIRECT)), default=GATEWAY, help="Four tools, or all of them.")
-@click.option("--groups", "groups", multiple=True, metavar="GROUP", help="Show these groups alone; core for the rest.")
-@click.option("--agent", metavar="NAME", help="Show the tools of this agent alone.")
+@click.option(
+    "--groups",
+    "groups",
+    multiple=True,
+    metavar="GROUP",
+    help="Show only these groups; core means the tools in no group.",
+)
+@click.option("--agent", metavar="NAME", help="Show only the tools of this agent.")
 @click.option("--allow", multiple=True, metavar="PERMISSION", help="Grant a permission while this runs.")
 @click.option("--read-only", is_flag=True, help="Call no tool that changes anything.")
 @click.option("--origin", "origins", multiple=True, metavar="URL", help="With --http: the address of a proxy in front.")
@@ -93,12 +103,18 @@ async def _serve_http(
 
 @click.group()
 def token() -> None:
-    """Manage the tokens of clients that come over HTTP."""
+    """Manage the tokens of HTTP clients."""
 
 
 @token.command()
 @click.argument("name")
-@click.option("--group", "groups", multiple=True, metavar="GROUP", help="For this group alone; core for the rest.")
+@click.option(
+    "--group",
+    "groups",
+    multiple=True,
+    metavar="GROUP",
+    help="Allow only this group; core means the tools in no group. May be repeated.",
+)
 @click.option("--read-only", is_flag=True, help="For tools that change nothing.")
 @click.option("--unattended", is_flag=True, help="Ask the client no questions; what is not granted is denied.")
 @click.option("--days", type=float, metavar="DAYS", help="How long it is valid; without it, until it is revoked.")
@@ -148,7 +164,7 @@ def list_tokens(as_json: bool) -> None:
 @token.command()
 @click.argument("name")
 def revoke(name: str) -> None:
-    """Make a token invalid; what its clients have open ends within seconds."""
+    """Make a token invalid, and end its clients' connections within seconds."""
 
     async def remove() -> None:
         async with _tokens() as tokens:
@@ -164,7 +180,7 @@ def revoke(name: str) -> None:
 def calls(limit: int, as_json: bool) -> None:
     """List the last calls that MCP clients made, the newest first.
 
-    Each is noted before it runs. One without an outcome runs now, or was cut off when its process was killed.
+    Each call is recorded before it runs. A call without an outcome is running, or its process was killed.
     """
     from oneclaw_mcp.serving import open_journal, opened
 

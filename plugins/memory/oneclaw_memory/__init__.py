@@ -35,7 +35,7 @@ def register_settings(register: SettingsRegistrar) -> None:
 @hookimpl
 def register_commands(register: CommandRegistrar) -> None:
     """Register ``oneclaw memory``."""
-    register("memory", "oneclaw_memory.commands:memory", help="Show and change what is remembered about you.")
+    register("memory", "oneclaw_memory.commands:memory", help="Show and change the memory about you.")
 
 
 @hookimpl

@@ -14,16 +14,16 @@ from oneclaw_memory.file import MemoryFile, memory_path
 
 @click.group()
 def memory() -> None:
-    """Show and change what is remembered about you: the file MEMORY.md in the home.
+    """Show and change the memory about you: the file MEMORY.md in the home.
 
-    Models are shown it in new sessions, and add to it with the tool save_memory.
+    Models see it in new sessions, and add to it with the tool save_memory.
     """
 
 
 @memory.command("show")
 @json_option
 def show(as_json: bool) -> None:
-    """Show all that is remembered."""
+    """Show the whole memory."""
     file = _file()
     text = file.read()
     if as_json:
@@ -37,7 +37,7 @@ def show(as_json: bool) -> None:
 
 @memory.command("path")
 def path() -> None:
-    """Print where the file is, whether or not it is there yet."""
+    """Print the path of the file, which may not exist yet."""
     print_text(str(_file().path))
 
 
@@ -53,7 +53,7 @@ def path() -> None:
 def add(text: str, category: str) -> None:
     """Remember TEXT, a sentence or a Markdown list.
 
-    - as TEXT reads it from standard input. Write -- before a TEXT that begins with a dash.
+    TEXT can be - for standard input. Write -- before a TEXT that begins with a dash.
     """
     from oneclaw_core.cli import read_stdin
 
@@ -66,7 +66,7 @@ def add(text: str, category: str) -> None:
 def remove(text: str) -> None:
     """Forget TEXT.
 
-    It must be remembered in these very words, and once only.
+    The memory must have this exact text, and only once.
     """
     if not text.strip():
         raise UsageError("say what to forget, in the words in which it is remembered")

@@ -45,7 +45,7 @@ def register_commands(register: CommandRegistrar) -> None:
     register(
         "tasks",
         "oneclaw_scheduled_tasks.commands:tasks",
-        help="Schedule tasks for agents, and run the worker that has them done.",
+        help="Schedule tasks for agents, and run a worker for them.",
     )
 
 

@@ -32,7 +32,7 @@ Decorated = TypeVar("Decorated", bound="Callable[..., Any]")
 
 @click.group()
 def tasks() -> None:
-    """Schedule tasks for agents, and run the worker that has them done.
+    """Schedule tasks for agents, and run a worker for them.
 
     Tasks run as long as a worker does: 'oneclaw tasks worker', or 'oneclaw chat' in a terminal.
     """
@@ -57,8 +57,8 @@ def _dead_after_option(help_text: str) -> Callable[[Decorated], Decorated]:
 def add(name: str, prompt: str, as_json: bool, **options: Any) -> None:
     """Schedule the task NAME.
 
-    An agent is sent PROMPT at the times that the options say. With --at alone it runs every day; --date makes it run
-    once, --day every week.
+    An agent gets PROMPT at the times of the options. With --at alone it runs every day; --date makes it run once, --day
+    every week.
     """
     from oneclaw_scheduled_tasks.triggers import setup_text
 
@@ -87,9 +87,9 @@ def add(name: str, prompt: str, as_json: bool, **options: Any) -> None:
 @tasks.command("triggers")
 @json_option
 def triggers(as_json: bool) -> None:
-    """List what can start a task beside time, for --on.
+    """List the events that can start a task, for --on.
 
-    Plugins can bring more of them.
+    Plugins can add more.
     """
 
     async def read(service: TaskService) -> Any:
@@ -150,16 +150,16 @@ def show(task_id: str, as_json: bool) -> None:
 @click.option("--prompt", help="Something else to do.")
 @task_options
 def edit(task_id: str, name: str | None, prompt: str | None, **options: Any) -> None:
-    """Change what the options give of the task TASK_ID."""
+    """Change the task TASK_ID; only the given options change."""
     _change(task_id, {"name": name, "prompt": prompt, **read_options(options)})
 
 
 @tasks.command("pause")
 @click.argument("task_id")
 def pause(task_id: str) -> None:
-    """Run the task TASK_ID no more until it is resumed.
+    """Pause the task TASK_ID until it is resumed.
 
-    A run under way is stopped.
+    A running run is stopped.
     """
     _change(task_id, {"is_enabled": False})
     for run in _with_service(lambda service: service.stop_task(task_id)):
@@ -169,9 +169,9 @@ def pause(task_id: str) -> None:
 @tasks.command("resume")
 @click.argument("task_id")
 def resume(task_id: str) -> None:
-    """Run the task TASK_ID again when it is due.
+    """Resume the schedule of the task TASK_ID.
 
-    What it missed meanwhile is not made up for.
+    Runs that it missed meanwhile are not made up for.
     """
     _change(task_id, {"is_enabled": True})
 
@@ -179,7 +179,7 @@ def resume(task_id: str) -> None:
 @tasks.command("run")
 @click.argument("task_id")
 def run_command(task_id: str) -> None:
-    """Have the task TASK_ID run by the next free worker.
+    """Run the task TASK_ID now, by the next free worker.
 
     Its schedule stays as it is.
     """
@@ -190,13 +190,13 @@ def run_command(task_id: str) -> None:
 @tasks.command("backfill")
 @click.argument("task")
 @click.option("--from", "first", required=True, metavar="DATE", help="The first day, or 'YYYY-MM-DD HH:MM'.")
-@click.option("--to", "last", required=True, metavar="DATE", help="The last day or time; what is to come is left out.")
+@click.option("--to", "last", required=True, metavar="DATE", help="The last day or time; the future is left out.")
 @click.option("--yes", "is_confirmed", is_flag=True, help="Do not ask.")
 def backfill(task: str, first: str, last: str, is_confirmed: bool) -> None:
-    """Have the runs of TASK done that it did not have in some time.
+    """Make up for missed runs of TASK in a period.
 
-    These are the times when it was due by its schedule, also before it was made, and that were missed, skipped or have
-    no run. TASK is a name or an id. There can be 100 at once, and each run is told which one it is.
+    It runs TASK for each time when it was due, also before it was made, and that was missed, skipped or has no run.
+    TASK is a name or an id. The limit is 100 runs at once; each is told its time.
     """
     from oneclaw_scheduled_tasks.service import find_task
 
@@ -227,19 +227,19 @@ def backfill(task: str, first: str, last: str, is_confirmed: bool) -> None:
 def stop(run_id: str) -> None:
     """Stop the run RUN_ID, wherever it runs.
 
-    It calls nothing more, and is not tried again; its task stays as it is. 'oneclaw tasks log' shows the ids.
+    It makes no more calls, and is not retried; its task stays as it is. 'oneclaw tasks log' shows the ids.
     """
     print_text(_with_service(lambda service: service.do("stop", run_id)))
 
 
 @tasks.command("continue")
 @click.argument("run_id")
-@click.option("--grant", "is_granted", is_flag=True, help="Grant to its task alone what the run lacked.")
+@click.option("--grant", "is_granted", is_flag=True, help="Grant the missing permission to its task alone.")
 def continue_command(run_id: str, is_granted: bool) -> None:
     """Continue a run that failed, was stopped or lacked a permission.
 
-    It goes on in its session, and does not repeat what is done. With --grant, what it lacked is granted first, to its
-    task alone; 'oneclaw tasks inbox' shows what that is.
+    It continues in its session, and does not repeat finished work. With --grant, the missing permission is granted
+    first, only to its task; 'oneclaw tasks inbox' shows it.
     """
     from oneclaw_core.tools import grant_in_words
 
@@ -261,7 +261,7 @@ def continue_command(run_id: str, is_granted: bool) -> None:
 def inbox(keep: bool, as_json: bool) -> None:
     """Show the results of runs that you have not seen.
 
-    What is shown counts as seen.
+    The shown results count as seen.
     """
     found = _with_service(lambda service: service.inbox(is_marked=not keep))
     if as_json:
@@ -278,7 +278,7 @@ def inbox(keep: bool, as_json: bool) -> None:
 def delete(task_id: str) -> None:
     """Delete the task TASK_ID with its log.
 
-    A run under way is stopped. The sessions of its runs stay.
+    A running run is stopped. The sessions of its runs stay.
     """
     _with_service(lambda service: service.delete(task_id))
     print_text(f"task {task_id} is deleted")
@@ -290,7 +290,7 @@ def delete(task_id: str) -> None:
 def log(task_id: str, as_json: bool) -> None:
     """Show the last 50 runs of the task TASK_ID.
 
-    The newest is the first; they are kept for 90 days.
+    The newest is first; runs are kept for 90 days.
     """
 
     async def read(service: TaskService) -> Any:
@@ -325,8 +325,8 @@ def log(task_id: str, as_json: bool) -> None:
 def copy(target: str, dead_seconds: float, as_json: bool) -> None:
     """Copy all tasks and their log into another database.
 
-    'oneclaw db copy' does so with everything else. Stop the workers first. What has not ended is done by workers of
-    the other database.
+    'oneclaw db copy' copies everything else. Stop the workers first. Workers of the other database do the unfinished
+    runs.
     """
     from oneclaw_scheduled_tasks.copying import copy_tasks
     from oneclaw_scheduled_tasks.database import tasks_database_url
@@ -340,7 +340,7 @@ def copy(target: str, dead_seconds: float, as_json: bool) -> None:
 
 
 @tasks.command("worker")
-@click.option("--status", "is_status", is_flag=True, help="List the workers there are, and do nothing else.")
+@click.option("--status", "is_status", is_flag=True, help="List the workers, and do nothing else.")
 @click.option("--concurrency", type=click.IntRange(1, 256), default=4, show_default=True, help="Runs at the same time.")
 @click.option(
     "--grace",
@@ -350,7 +350,7 @@ def copy(target: str, dead_seconds: float, as_json: bool) -> None:
     show_default=True,
     help="Seconds that runs have to finish when the worker is stopped.",
 )
-@_dead_after_option("Seconds without a sign of life after which another worker's runs are taken up.")
+@_dead_after_option("Seconds without a sign of life after which other workers continue a worker's runs.")
 @click.option("--with-parent", is_flag=True, hidden=True, help="Stop when standard input is closed.")
 @json_option
 @click.pass_context
@@ -363,12 +363,12 @@ def worker(
     with_parent: bool,
     as_json: bool,
 ) -> None:
-    """Have tasks done when they are due.
+    """Run tasks when they are due.
 
-    It goes on until stopped by Ctrl-C or SIGTERM. Any number of workers can run, on one machine or, with a PostgreSQL
-    database, on many: each run is done by one of them. When a worker is stopped, its runs may finish within the grace
-    time, and others take up the rest; a second Ctrl-C stops it at once. With --status, the exit status says whether
-    there is a worker.
+    It runs until Ctrl-C or SIGTERM. Any number of workers can run, on one machine or, with a PostgreSQL database, on
+    many: each run is done by one of them. When a worker is stopped, its runs may finish within the grace time, and
+    others continue the rest; a second Ctrl-C stops it at once. With --status, the exit status is 1 if there is no
+    worker.
     """
     from oneclaw_scheduled_tasks import worker_command
 

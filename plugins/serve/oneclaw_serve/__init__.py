@@ -31,13 +31,11 @@ def register_commands(register: CommandRegistrar) -> None:
     register(
         "install",
         "oneclaw_serve.install_commands:install",
-        help="Have the system run this from now on.",
+        help="Start this with the system from now on.",
         parent="serve",
     )
-    register("status", "oneclaw_serve.install_commands:status", help="Show if the system runs it.", parent="serve")
-    register(
-        "uninstall", "oneclaw_serve.install_commands:uninstall", help="Undo what install has done.", parent="serve"
-    )
+    register("status", "oneclaw_serve.install_commands:status", help="Show whether the system runs it.", parent="serve")
+    register("uninstall", "oneclaw_serve.install_commands:uninstall", help="Undo the installation.", parent="serve")
     register("token", "oneclaw_serve.commands:token", help="Manage the tokens of programs.", parent="serve")
 
 

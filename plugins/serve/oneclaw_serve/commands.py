@@ -63,11 +63,11 @@ def token() -> None:
 @token.command()
 @click.argument("name")
 @click.option("--scope", "scopes", multiple=True, help="chat, chat:AGENT, read, tools or manage; may be repeated.")
-@click.option("--days", type=float, help="The token is invalid after so many days.")
+@click.option("--days", type=float, help="The token expires after this many days.")
 def create(name: str, scopes: tuple[str, ...], days: float | None) -> None:
-    """Make a token and print it, alone, on standard output; it is shown this once.
+    """Make a token and print it on standard output; it is shown only once.
 
-    Without --scope it may chat and read.
+    The default scopes are chat and read.
     """
     from oneclaw_core import UsageError
     from oneclaw_serve.access import SCOPES
@@ -102,6 +102,6 @@ def list_tokens(*, as_json: bool) -> None:
 @token.command()
 @click.argument("name")
 def revoke(name: str) -> None:
-    """Make a token invalid at once; streams that it has open end."""
+    """Make a token invalid at once, and end its open streams."""
     _with_tokens(lambda tokens: tokens.revoke(name))
     click.echo(f"revoked {name}", err=True)

@@ -40,7 +40,7 @@ def definition_of(autostart: Autostart, platform: str = sys.platform) -> Service
 @click.option("--print", "is_shown", is_flag=True, help="Print the definition, and change nothing.")
 @click.pass_context
 def install(context: click.Context, is_shown: bool) -> None:
-    """Have the system run 'oneclaw serve' from now on.
+    """Start 'oneclaw serve' with the system from now on.
 
     It starts at each login: as a systemd user unit, on macOS as a launchd agent, on Windows as a scheduled task. All
     services run in it: scheduled tasks, channels, the web page, and the MCP gateway if mcp.gateway_port is set. Options
@@ -89,7 +89,7 @@ def _options_of_serve(context: click.Context) -> list[str]:
 @click.command()
 @json_option
 def status(as_json: bool) -> None:
-    """Show if the system runs 'oneclaw serve', and from which file."""
+    """Show whether the system runs 'oneclaw serve', and from which file."""
     found = _status()
     if as_json:
         print_json(found)
@@ -107,7 +107,7 @@ def status(as_json: bool) -> None:
 
 @click.command()
 def uninstall() -> None:
-    """Stop what 'oneclaw serve install' started, and remove what it wrote; the home stays."""
+    """Undo 'oneclaw serve install': stop the service and remove its file. The home stays."""
     from oneclaw_serve.autostart.definition import Autostart
 
     definition = definition_of(Autostart.of())

@@ -221,8 +221,25 @@ def test_a_port_that_is_in_use_ends_it_with_one_message(tmp_path):
 
     assert run.returncode == 1
     assert run.stderr.splitlines() == [
-        "serve: web of plugin serve runs: serves the web page and the HTTP API",
+        "serve: web of plugin serve starts: serves the web page and the HTTP API",
         f"oneclaw: port {port} of 127.0.0.1 cannot be used: another program listens there; "
         "end that program, or choose another port with: oneclaw serve --port PORT (0 for any free one)",
     ]
     assert said == b"STOPPING=1"  # it was never ready
+
+
+def test_with_a_port_that_does_not_exist_nothing_is_said_to_run(tmp_path):
+    run = subprocess.run(
+        [sys.executable, "-m", "oneclaw_core", "serve", "--port", "99999999", "--only", "web"],
+        env=os.environ | {"ONECLAW_HOME": str(tmp_path / "home")},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+
+    assert run.returncode == 1
+    assert run.stderr.splitlines() == [
+        "serve: web of plugin serve starts: serves the web page and the HTTP API",
+        "oneclaw: port 99999999 cannot be used: a port is a number from 0 to 65535",
+    ]

@@ -13,6 +13,6 @@ if TYPE_CHECKING:
 @hookimpl
 def register_commands(register: CommandRegistrar) -> None:
     """Register ``oneclaw setup``, ``oneclaw completion`` and ``oneclaw profiles``."""
-    register("setup", "oneclaw_setup.commands:setup", help="Choose a model, test it, and store what it needs.")
+    register("setup", "oneclaw_setup.commands:setup", help="Choose a model, test it, and store its configuration.")
     register("completion", "oneclaw_setup.completion:completion", help="Complete commands in bash, zsh or fish.")
     register("profiles", "oneclaw_setup.profiles:profiles", help="List the profiles, each a separate home.")

@@ -16,13 +16,13 @@ if TYPE_CHECKING:
 
 @click.group(invoke_without_command=True)
 @click.option("--provider", metavar="NAME", help="The service, such as openai, ollama or openrouter.")
-@click.option("--base-url", metavar="URL", help="Where a service is that is not known.")
+@click.option("--base-url", metavar="URL", help="The address of a service that is not in the list.")
 @click.option(
     "--type", "type_name", metavar="TYPE", help="The wire format of such a service; openai_compatible without it."
 )
 @click.option("--model", metavar="MODEL", help="The model to use by default.")
 @click.option("--key-from-env", "key_variable", metavar="NAME", help="Take the key from an environment variable.")
-@click.option("--yes", "says_yes", is_flag=True, help="Ask nothing, and store it if the test succeeds.")
+@click.option("--yes", "says_yes", is_flag=True, help="Do not ask, and store it if the test succeeds.")
 @click.option("--no-test", is_flag=True, help="Send no request.")
 @click.pass_context
 def setup(
@@ -35,11 +35,11 @@ def setup(
     says_yes: bool,
     no_test: bool,
 ) -> None:
-    """Choose a model, test it with one request, and store what it needs.
+    """Choose a model, test it with one request, and store its configuration.
 
-    It can be run again, and keeps what is there. Nothing is stored before the last question; Ctrl-C leaves everything
-    as it was. A key that --key-from-env names stays in the environment if the service reads that variable by itself;
-    otherwise it is stored in the secret store.
+    You can run it again; it keeps what you have. Nothing is stored before the last question, so Ctrl-C changes nothing.
+    The key of --key-from-env stays in the environment if the service reads that variable by itself; otherwise it goes
+    to the secret store.
     """
     if context.invoked_subcommand is not None:
         return
@@ -80,15 +80,15 @@ def _go_on() -> None:
 @setup.command("import")
 @click.argument("source", required=False)
 @click.option("--path", type=click.Path(path_type=None), help="The folder of that assistant, if it is elsewhere.")
-@click.option("--list", "only_lists", is_flag=True, help="Show what there is, and take nothing.")
-@click.option("--yes", "says_yes", is_flag=True, help="Take all of it without asking.")
+@click.option("--list", "only_lists", is_flag=True, help="Show the findings, and import nothing.")
+@click.option("--yes", "says_yes", is_flag=True, help="Import everything without asking.")
 def import_from(source: str | None, path: str | None, only_lists: bool, says_yes: bool) -> None:
-    """Take over what another assistant has.
+    """Import from another assistant.
 
-    That is its providers, keys, models, skills and notes; and its MCP servers, as oneclaw mcp import does it.
+    It imports providers, keys, models, skills and notes, and MCP servers as oneclaw mcp import does.
 
-    SOURCE is hermes, nanobot, llm, claude or codex; without it, all that are found. What is found is shown first, never
-    a key's text. Nothing that is there already is replaced, and nothing is run.
+    SOURCE is hermes, nanobot, llm, claude or codex; by default all that are found. It shows the findings first, without
+    keys. Nothing that you have is replaced, and nothing is run.
     """
     from oneclaw_setup.imports.mcp_servers import offer_servers
     from oneclaw_setup.imports.sources import SOURCES, find_all, find_in

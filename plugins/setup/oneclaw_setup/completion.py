@@ -128,7 +128,7 @@ def completion() -> None:
 @click.argument("shell", type=click.Choice(SHELLS), required=False)
 @click.option("--yes", "says_yes", is_flag=True, help="Do it without asking.")
 def install_command(shell: str | None, says_yes: bool) -> None:
-    """Install completion for SHELL, by default yours. What is written is shown first."""
+    """Install completion for SHELL, by default yours. It shows the changes first."""
     if not says_yes and not is_terminal(sys.stdin):
         raise UsageError("there is no terminal to ask at: add --yes to install it")
     _install(installation(_chosen(shell)), says_yes=says_yes)
@@ -137,7 +137,7 @@ def install_command(shell: str | None, says_yes: bool) -> None:
 @completion.command("remove")
 @click.argument("shell", type=click.Choice(SHELLS), required=False)
 def remove_command(shell: str | None) -> None:
-    """Remove what install has written."""
+    """Remove the installed completion."""
     found = installation(_chosen(shell))
     print_text(f"completion for {found.shell} is {'removed' if remove(found) else 'not installed'}")
 

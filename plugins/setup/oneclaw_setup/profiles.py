@@ -12,15 +12,15 @@ from oneclaw_core.cli import find_profiles, json_option, print_json, print_table
 def profiles() -> None:
     """List the profiles.
 
-    `oneclaw --profile NAME COMMAND`, or the environment variable ONECLAW_PROFILE, uses a profile: a home beside the
-    home, with sessions, keys, settings, memory and skills. It is made when something is stored in it.
+    `oneclaw --profile NAME COMMAND`, or the environment variable ONECLAW_PROFILE, uses a profile: a separate home, with
+    its own sessions, keys, settings, memory and skills. It is created when something is stored in it.
     """
 
 
 @profiles.command("list")
 @json_option
 def list_profiles(as_json: bool) -> None:
-    """List the profiles there are, and the one in use."""
+    """List the profiles, and mark the one in use."""
     current = find_home()
     rows = [(name, str(path), name == current.profile) for name, path in find_profiles().items()]
     if as_json:

@@ -131,9 +131,11 @@ def check(context: click.Context, skill: str | None, as_json: bool) -> None:
 @skills.command("new")
 @click.argument("name")
 @click.option("--description", help="What it does and when to use it.")
-@click.option("--project", "in_project", is_flag=True, help="Make it in the current directory, for all who work there.")
+@click.option(
+    "--project", "in_project", is_flag=True, help="Make it in the current directory, for everyone who works there."
+)
 def new(name: str, description: str | None, in_project: bool) -> None:
-    """Make a new skill to be filled with instructions."""
+    """Make a new skill for you to fill in."""
     from oneclaw_skills.making import new_skill
 
     directory = _project() / SKILL_DIRECTORIES[-1] if in_project else _home_directory()
@@ -155,9 +157,9 @@ def add(folder: Path) -> None:
 
 @skills.command("trust")
 @click.argument("directory", required=False, type=click.Path(path_type=Path))
-@click.option("--remove", is_flag=True, help="Do not use its skills any more.")
+@click.option("--remove", is_flag=True, help="Stop using its skills.")
 def trust(directory: Path | None, remove: bool) -> None:
-    """Trust the project in DIRECTORY, which `oneclaw trust` does too.
+    """Trust the project in DIRECTORY, like `oneclaw trust`.
 
     By default that is the current directory. Read the skills first.
     """

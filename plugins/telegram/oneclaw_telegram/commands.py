@@ -31,7 +31,7 @@ def telegram() -> None:
 
 @telegram.command()
 def pair() -> None:
-    """Show a code that pairs who sends it to the bot.
+    """Show a code that pairs the person who sends it to the bot.
 
     It is valid once, and for ten minutes.
 

@@ -55,17 +55,17 @@ _Value = TypeVar("_Value")
 @click.command()
 @conversation_options
 @click.option("--json", "as_json", is_flag=True, help="Print what happens, one JSON object a line.")
-@click.option("--plain", is_flag=True, help="Draw nothing anew and use words for symbols, such as for a screen reader.")
+@click.option("--plain", is_flag=True, help="Do not redraw, and use words for symbols, such as for a screen reader.")
 @click.option("--no-worker", is_flag=True, help="Run no services, such as the worker for scheduled tasks.")
 @click.pass_context
 def chat(context: click.Context, choice: ConversationChoice, as_json: bool, plain: bool, no_worker: bool) -> None:
-    """Talk with a model. /help lists what can be typed beside messages.
+    """Talk with a model. /help lists the commands.
 
-    While the model answers, what you type waits for the end of the answer. /steer tells it to the model after its next
-    tool call; Ctrl-C stops the answer, and twice leaves.
+    While the model answers, your messages wait for the end of the answer. /steer sends one after the next tool call.
+    Ctrl-C stops the answer; a second Ctrl-C leaves the chat.
 
-    When standard input is no terminal, each of its lines is a message or command, and nothing is asked. What is
-    attached goes with the first message. With --json, what commands print goes to standard error.
+    If standard input is not a terminal, each line is a message or command, and there are no questions. Attachments are
+    sent with the first message. With --json, the output of commands goes to standard error.
     """
     with reserved_stdout() if as_json else nullcontext() as stdout, failures_as_events(stdout):
         is_all_well = run_async(_chat(choice, stdout, is_plain=plain, has_services=not no_worker))

@@ -18,13 +18,13 @@ _COLOURS = {Severity.ERROR: "red", Severity.WARNING: "yellow", Severity.NOTE: "b
 
 @click.command("check", short_help="Check a plugin, for its author.")
 @click.argument("target", metavar="[NAME|PATH]", required=False)
-@click.option("--strict", is_flag=True, help="Let warnings count as errors do.")
-@click.option("--no-calls", is_flag=True, help="Do not try the tools.")
+@click.option("--strict", is_flag=True, help="Treat warnings as errors.")
+@click.option("--no-calls", is_flag=True, help="Do not call the tools.")
 @click.option(
     "--allow",
     metavar="PERMISSION",
     multiple=True,
-    help="Grant a permission to the tools that are tried, such as files.read; may be repeated.",
+    help="Grant a permission to the tools that are called, such as files.read; may be repeated.",
 )
 @json_option
 @click.pass_context
@@ -33,8 +33,8 @@ def check(
 ) -> None:
     """Check a plugin, for its author: an installed one, a project's directory, or a wheel.
 
-    Without an argument it is the project in the current directory. The plugin's code runs in its own processes, its
-    tools are tried with odd arguments in a home that is thrown away. The exit status is 1 if there is an error.
+    Without an argument it checks the project in the current directory. The plugin's code runs in separate processes,
+    and its tools are called with unusual arguments in a temporary home. The exit status is 1 if there is an error.
     """
     from oneclaw_devtools.conformance.check import Options, check_plugin
 

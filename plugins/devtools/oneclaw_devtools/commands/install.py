@@ -38,8 +38,8 @@ _yes_option = click.option("--yes", "is_confirmed", is_flag=True, help="Do not a
 def install(packages: tuple[str, ...], is_confirmed: bool) -> None:
     """Install plugins into the environment that OneClaw runs in.
 
-    PACKAGE is a name, such as oneclaw-pdf or 'oneclaw-pdf>=0.1', the path of a wheel or project, or 'NAME @ URL'. What
-    is installed is noted in the home, so that 'oneclaw plugins sync' can restore it.
+    PACKAGE is a name, such as oneclaw-pdf or 'oneclaw-pdf>=0.1', the path of a wheel or project, or 'NAME @ URL'. The
+    home records what is installed, so that 'oneclaw plugins sync' can restore it.
     """
     installer = _Installer(is_confirmed=is_confirmed)
     wanted = _parse(packages)
@@ -51,7 +51,7 @@ def install(packages: tuple[str, ...], is_confirmed: bool) -> None:
 @click.option("--all", "is_all", is_flag=True, help="Everything that was installed by 'oneclaw plugins install'.")
 @_yes_option
 def upgrade(packages: tuple[str, ...], is_all: bool, is_confirmed: bool) -> None:
-    """Install the newest versions of plugins that go with this OneClaw."""
+    """Install the newest versions of plugins that are compatible with this OneClaw."""
     if is_all == bool(packages):
         raise UsageError("name the packages to upgrade, or give --all")
     installer = _Installer(is_confirmed=is_confirmed)
@@ -92,8 +92,8 @@ def uninstall(packages: tuple[str, ...], is_confirmed: bool) -> None:
     installer.uninstall(names)
 
 
-@click.command("sync", short_help="Install again what OneClaw's upgrade took away.")
-@click.option("--dry-run", "is_dry", is_flag=True, help="Only say what would be installed.")
+@click.command("sync", short_help="Reinstall the plugins that an upgrade of OneClaw removed.")
+@click.option("--dry-run", "is_dry", is_flag=True, help="Only show what would be installed.")
 @_yes_option
 def sync(is_dry: bool, is_confirmed: bool) -> None:
     """Install again what was installed before OneClaw itself was upgraded or reinstalled."""

@@ -21,8 +21,8 @@ _GIT_SECONDS = 5
 @click.command("new", short_help="Make the package of a new plugin.")
 @click.argument("name")
 @click.option("--directory", default=".", type=click.Path(path_type=Path), help="Where to make its folder.")
-@click.option("--author", help="For its license; by default the name that git knows.")
-@click.option("--description", help="What it is, in a sentence for people.")
+@click.option("--author", help="The author in its license; by default the name from git.")
+@click.option("--description", help="A description for people, in one sentence.")
 def new(name: str, directory: Path, author: str | None, description: str | None) -> None:
     """Make the package of a new plugin: tools, a skill and tests to begin with."""
     names = plugin_names(name)
