@@ -3,13 +3,14 @@
 import own_environment  # noqa: F401  # before keyring is imported
 import pytest
 from databases import database_environ, postgres, postgres_server
+from folders_of_tests import tmp_path
 from how_long import register_profiles
 from no_waiting_for_disks import wait_for_no_disk
 from rare_garbage_collection import collect_garbage_rarely, pytest_collection_finish
 from shared_fork_servers import share_fork_servers
 from unchanged_checkout import look_at_checkout_once
 
-__all__ = ["database_environ", "postgres", "postgres_server", "pytest_collection_finish"]
+__all__ = ["database_environ", "postgres", "postgres_server", "pytest_collection_finish", "tmp_path"]
 
 register_profiles()
 collect_garbage_rarely()
