@@ -20,7 +20,7 @@ from oneclaw_core.plugins.contract.sessions import Sessions
 from oneclaw_core.plugins.loading.load_plugins import disabled_plugins, given_plugins, load_plugins
 from oneclaw_core.plugins.loading.stores import home_with_backend
 from oneclaw_core.plugins.running.hook_settings import HookTimeouts, hook_timeouts, plugin_order
-from oneclaw_core.plugins.running.running_plugin import PluginContexts
+from oneclaw_core.plugins.running.running_plugin import make_context
 from oneclaw_core.plugins.running.runtime import Plugins
 from oneclaw_core.plugins.sources.published_tools import PublishedTools
 from oneclaw_core.plugins.sources.tool_sources import ToolSources
@@ -44,6 +44,7 @@ if TYPE_CHECKING:
 
     from oneclaw_core.plugins.catalogue.merging import Catalog
     from oneclaw_core.plugins.contract.contact_points import Channel
+    from oneclaw_core.plugins.contract.context import PluginContext
     from oneclaw_core.plugins.contract.tool_source import ToolSource
     from oneclaw_core.process.sandbox.choice import ChosenSandbox
     from oneclaw_core.tools.permissions import PermissionAnswer, PermissionRequest
@@ -146,6 +147,19 @@ def _wired(
     def send_message(text: str, **options: Any) -> AsyncGenerator[TurnEvent, None]:
         return turns.send(NewMessage(text=text, **options))
 
+    def context_of(plugin: str) -> PluginContext:
+        return make_context(
+            plugin,
+            home=home,
+            plugins=catalog.plugins,
+            environ=environ,
+            permissions=permissions,
+            storage=store.plugin_storage(plugin),
+            read_settings=store.settings,
+            ask_model=lambda *question: answer_plugin(parts, *question),
+            services=services,
+        )
+
     settings = SettingsReader(environ)
     configuration = catalog.configuration(home, store, environ)
     project = Project(start_directory, permissions, home.path / "projects", store.change_setting)
@@ -169,19 +183,9 @@ def _wired(
         sandbox=sandbox,
         loop=asyncio.get_running_loop(),
     )
-    contexts = PluginContexts(
-        home=home,
-        plugins=catalog.plugins,
-        environ=environ,
-        permissions=permissions,
-        read_settings=store.settings,
-        storage=store.plugin_storage,
-        ask_model=lambda *question: answer_plugin(parts, *question),
-        services=services,
-    )
     plugins = Plugins(
         catalog.plugins,
-        contexts.make,
+        context_of,
         order=plugin_order(stored, environ),
         limits=hook_timeouts(stored, environ),
         timeouts=HookTimeouts(home.hook_timeouts),
