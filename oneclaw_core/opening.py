@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, Any
 from oneclaw_core.config.keys import KeyStore, known_secret_check
 from oneclaw_core.config.models import ModelLists
 from oneclaw_core.config.settings import SettingsReader
-from oneclaw_core.errors import UsageError
-from oneclaw_core.home import Home, find_home
+from oneclaw_core.home import Home, current_directory, find_home
 from oneclaw_core.plugins.contract.home_services import HomeServices
 from oneclaw_core.plugins.contract.sessions import Sessions
 from oneclaw_core.plugins.loading.load_plugins import disabled_plugins, given_plugins, load_plugins
@@ -89,7 +88,7 @@ async def open_home(
     found.create()
     points = None if plugins is None else given_plugins(plugins)
     found, backend = await run_in_thread(partial(home_with_backend, found, environ, points))
-    start = Path(start_directory) if start_directory is not None else _current_directory()
+    start = Path(start_directory) if start_directory is not None else current_directory()
     async with await Store.open(backend, lock_directory=found.locks) as store:
         stored = await store.settings()
         disabled = disabled_plugins(stored, environ)
@@ -213,10 +212,3 @@ def _wired(
     conversations = Conversations(store, plugins, project.path)
     turns = Turns(parts, conversations)
     return OpenHome(catalog=catalog, parts=parts, services=services, conversations=conversations, turns=turns)
-
-
-def _current_directory() -> Path:
-    try:
-        return Path.cwd()
-    except OSError:
-        raise UsageError("the current directory is gone: change to one that exists") from None
