@@ -173,3 +173,15 @@ def _directory(environ: Mapping[str, str], path: str | Path | None = None) -> Pa
         raise OneClawError(
             f"the home {str(chosen)!r} cannot be found: {error}; set ONECLAW_HOME to an absolute path"
         ) from None
+
+
+def current_directory() -> Path:
+    """Return the directory that the program is started in.
+
+    Raises:
+        UsageError: it is gone.
+    """
+    try:
+        return Path.cwd()
+    except OSError:
+        raise UsageError("the current directory is gone: change to one that exists") from None

@@ -13,14 +13,13 @@ from typing import TYPE_CHECKING, Any
 from oneclaw_core.config.keys import KeyStore, known_secret_check
 from oneclaw_core.config.models import ModelLists
 from oneclaw_core.config.settings import SettingsReader
-from oneclaw_core.errors import UsageError
-from oneclaw_core.home import Home, find_home
+from oneclaw_core.home import Home, current_directory, find_home
 from oneclaw_core.plugins.contract.home_services import HomeServices
 from oneclaw_core.plugins.contract.sessions import Sessions
 from oneclaw_core.plugins.loading.load_plugins import disabled_plugins, given_plugins, load_plugins
 from oneclaw_core.plugins.loading.stores import home_with_backend
 from oneclaw_core.plugins.running.hook_settings import HookTimeouts, hook_timeouts, plugin_order
-from oneclaw_core.plugins.running.running_plugin import PluginContexts
+from oneclaw_core.plugins.running.running_plugin import make_context
 from oneclaw_core.plugins.running.runtime import Plugins
 from oneclaw_core.plugins.sources.published_tools import PublishedTools
 from oneclaw_core.plugins.sources.tool_sources import ToolSources
@@ -44,6 +43,7 @@ if TYPE_CHECKING:
 
     from oneclaw_core.plugins.catalogue.merging import Catalog
     from oneclaw_core.plugins.contract.contact_points import Channel
+    from oneclaw_core.plugins.contract.context import PluginContext
     from oneclaw_core.plugins.contract.tool_source import ToolSource
     from oneclaw_core.process.sandbox.choice import ChosenSandbox
     from oneclaw_core.tools.permissions import PermissionAnswer, PermissionRequest
@@ -88,7 +88,7 @@ async def open_home(
     found.create()
     points = None if plugins is None else given_plugins(plugins)
     found, backend = await run_in_thread(partial(home_with_backend, found, environ, points))
-    start = Path(start_directory) if start_directory is not None else _current_directory()
+    start = Path(start_directory) if start_directory is not None else current_directory()
     async with await Store.open(backend, lock_directory=found.locks) as store:
         stored = await store.settings()
         disabled = disabled_plugins(stored, environ)
@@ -146,6 +146,19 @@ def _wired(
     def send_message(text: str, **options: Any) -> AsyncGenerator[TurnEvent, None]:
         return turns.send(NewMessage(text=text, **options))
 
+    def context_of(plugin: str) -> PluginContext:
+        return make_context(
+            plugin,
+            home=home,
+            plugins=catalog.plugins,
+            environ=environ,
+            permissions=permissions,
+            storage=store.plugin_storage(plugin),
+            read_settings=store.settings,
+            ask_model=lambda *question: answer_plugin(parts, *question),
+            services=services,
+        )
+
     settings = SettingsReader(environ)
     configuration = catalog.configuration(home, store, environ)
     project = Project(start_directory, permissions, home.path / "projects", store.change_setting)
@@ -169,19 +182,9 @@ def _wired(
         sandbox=sandbox,
         loop=asyncio.get_running_loop(),
     )
-    contexts = PluginContexts(
-        home=home,
-        plugins=catalog.plugins,
-        environ=environ,
-        permissions=permissions,
-        read_settings=store.settings,
-        storage=store.plugin_storage,
-        ask_model=lambda *question: answer_plugin(parts, *question),
-        services=services,
-    )
     plugins = Plugins(
         catalog.plugins,
-        contexts.make,
+        context_of,
         order=plugin_order(stored, environ),
         limits=hook_timeouts(stored, environ),
         timeouts=HookTimeouts(home.hook_timeouts),
@@ -209,10 +212,3 @@ def _wired(
     conversations = Conversations(store, plugins, project.path)
     turns = Turns(parts, conversations)
     return OpenHome(catalog=catalog, parts=parts, services=services, conversations=conversations, turns=turns)
-
-
-def _current_directory() -> Path:
-    try:
-        return Path.cwd()
-    except OSError:
-        raise UsageError("the current directory is gone: change to one that exists") from None

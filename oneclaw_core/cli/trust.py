@@ -12,7 +12,7 @@ from oneclaw_core.cli.catalog import load_catalog
 from oneclaw_core.cli.output import json_option, print_listing, print_text
 from oneclaw_core.cli.running import with_store
 from oneclaw_core.errors import UsageError
-from oneclaw_core.home import find_home
+from oneclaw_core.home import current_directory, find_home
 from oneclaw_core.tools.permission_rules import TRUST_PERMISSION
 from oneclaw_core.types.permissions import Decision, Grant
 
@@ -35,7 +35,7 @@ def trust(directory: Path | None, lists: bool, forget: bool, force: bool, as_jso
     if lists:
         _list(as_json)
         return
-    path = os.path.realpath(directory or _current_directory())
+    path = os.path.realpath(directory or current_directory())
     if forget:
         print_text(f"what was decided on {path} is forgotten" if forget_trust(path) else f"{path} was not trusted")
         return
@@ -123,10 +123,3 @@ def _list(as_json: bool) -> None:
         for each in documents
     )
     print_listing(as_json, documents, ("directory", "state", "since"), rows)
-
-
-def _current_directory() -> Path:
-    try:
-        return Path.cwd()
-    except OSError:
-        raise UsageError("the current directory is gone: change to one that exists") from None

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from contextlib import suppress
 from functools import cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from oneclaw_core._version import __version__
 from oneclaw_core.errors import SettingsError, UsageError
@@ -16,11 +16,12 @@ from oneclaw_core.worker_loop import is_worker_thread
 if TYPE_CHECKING:
     import asyncio
     import ssl
-    from collections.abc import Awaitable, Callable, Mapping
+    from collections.abc import Awaitable, Callable, Coroutine, Mapping
 
     import httpx
 
     from oneclaw_core.http.addresses import AddressGate
+    from oneclaw_core.worker_loop import WorkerLoop
 
     SyncAddressGate = Callable[[str, str, int], None]
     RequestGate = Callable[[httpx.Request], Awaitable[None]]
@@ -127,6 +128,60 @@ def create_guarded_sync_client(
         max_redirects=MAX_REDIRECTS,
         trust_env=False,
     )
+
+
+class GuardedClients:
+    """The guarded clients of one call or plugin: one for each event loop, and one for its threads.
+
+    Args:
+        loop: of the program.
+        wait_for: runs a coroutine on that loop, and waits for it in a thread.
+        gates: as for :func:`create_guarded_client`; they are called on any event loop.
+    """
+
+    def __init__(
+        self,
+        loop: asyncio.AbstractEventLoop,
+        wait_for: Callable[[Coroutine[Any, Any, None]], None],
+        *gates: Callable[..., Coroutine[Any, Any, None]],
+    ) -> None:
+        self._loop = loop
+        self._wait_for = wait_for
+        self._gates = gates
+        self._of_loops: dict[asyncio.AbstractEventLoop, httpx.AsyncClient] = {}
+        self._of_threads: httpx.Client | None = None
+
+    def of_loop(self) -> httpx.AsyncClient:
+        """Return the client for the plugin's event loop in its thread, else that for the program's."""
+        import asyncio
+
+        loop = asyncio.get_running_loop() if is_worker_thread() else self._loop
+        if loop not in self._of_loops:
+            self._of_loops[loop] = create_guarded_client(*self._gates)
+        return self._of_loops[loop]
+
+    def of_threads(self) -> httpx.Client:
+        """Return the client for code that runs in a thread."""
+        if self._of_threads is None:
+            self._of_threads = create_guarded_sync_client(*map(self._from_thread, self._gates))
+        return self._of_threads
+
+    async def aclose(self, worker: WorkerLoop | None) -> None:
+        """Close the clients, those of the plugin's event loop on that."""
+        for loop, client in self._of_loops.items():
+            if loop is self._loop:
+                await client.aclose()
+            elif worker is not None:
+                await worker.clean_up(loop, client.aclose)
+        if self._of_threads is not None:
+            self._of_threads.close()
+
+    def _from_thread(self, gate: Callable[..., Coroutine[Any, Any, None]]) -> Callable[..., None]:
+        def allow(*asked: Any) -> None:
+            refuse_on_loop(self._loop)
+            self._wait_for(gate(*asked))
+
+        return allow
 
 
 def refuse_on_loop(loop: asyncio.AbstractEventLoop) -> None:

@@ -15,12 +15,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from oneclaw_core.errors import NobodyToAskError, OAuthError, OneClawError, PermissionDeniedError
 from oneclaw_core.http.addresses import is_public_address
-from oneclaw_core.http.clients import (
-    FOLLOWED,
-    create_guarded_client,
-    create_guarded_sync_client,
-    refuse_on_loop,
-)
+from oneclaw_core.http.clients import FOLLOWED, GuardedClients
 from oneclaw_core.http.messages import shown_url
 from oneclaw_core.secrets.redaction import redact_all
 from oneclaw_core.threads import LoopBlockedError, started_task, watched_threads
@@ -142,10 +137,8 @@ class RunningCall:
         # A host with two addresses is no reason to ask twice.
         self._allowed_places: set[str] = set()
         self._changed: asyncio.Future[None] = self._loop.create_future()
-        self._client: httpx.AsyncClient | None = None
-        self._service_client: httpx.AsyncClient | None = None
-        self._client_loop = self._loop
-        self._sync_client: httpx.Client | None = None
+        # By whether they are for the plugin's own service.
+        self._clients: dict[bool, GuardedClients] = {}
 
     async def run(
         self, tool: Tool, arguments: dict[str, Any], context: ToolContext, around: Around | None = None
@@ -192,7 +185,7 @@ class RunningCall:
             raise
         finally:
             self._is_closed = True
-            if self._client or self._service_client or self._sync_client or self._questions_of_threads:
+            if self._clients or self._questions_of_threads:
                 await self._close()
 
     def remaining_seconds(self) -> float | None:
@@ -357,55 +350,33 @@ class RunningCall:
 
     def http_client(self) -> httpx.AsyncClient:
         """The guarded client of this call."""
-        self._check_open()
-        if self._client is None:
-            self._client = create_guarded_client(self._allow_private, self._allow_public, self._allow_request)
-            if is_worker_thread():
-                self._client_loop = asyncio.get_running_loop()
-        return self._client
+        return self._guarded().of_loop()
 
     def service_http_client(self) -> httpx.AsyncClient:
         """The guarded client of this call for the plugin's own service."""
-        self._check_open()
-        if self._service_client is None:
-            self._service_client = create_guarded_client(self._allow_private, self._allow_public)
-            if is_worker_thread():
-                self._client_loop = asyncio.get_running_loop()
-        return self._service_client
+        return self._guarded(is_service=True).of_loop()
 
     def sync_http_client(self) -> httpx.Client:
         """The guarded client of this call for a synchronous tool, which runs in a thread."""
+        return self._guarded().of_threads()
+
+    def _guarded(self, *, is_service: bool = False) -> GuardedClients:
         self._check_open()
-        if self._sync_client is None:
-            self._sync_client = create_guarded_sync_client(
-                self._from_thread(self._allow_private),
-                self._from_thread(self._allow_public),
-                self._from_thread(self._allow_request),
-            )
-        return self._sync_client
+        if is_service not in self._clients:
+            gates = (self._allow_private, self._allow_public, *(() if is_service else (self._allow_request,)))
+            self._clients[is_service] = GuardedClients(self._loop, self._wait_for, *gates)
+        return self._clients[is_service]
 
     async def _close(self) -> None:
         """Close the clients that the tool used, and take back its questions: a thread may go on after its call."""
         for question in list(self._questions_of_threads):
             question.cancel()
-        for client in filter(None, (self._client, self._service_client)):
-            if self._worker is None:
-                await client.aclose()
-            else:
-                await self._worker.clean_up(self._client_loop, client.aclose)
-        if self._sync_client is not None:
-            self._sync_client.close()
+        for clients in self._clients.values():
+            await clients.aclose(self._worker)
 
     def _pass_on(self, message: str, fraction: float | None) -> None:
         if not self._is_closed:  # a thread that was left to itself may go on, and its call has its outcome
             self._report_progress(message, fraction)
-
-    def _from_thread(self, gate: Callable[..., Coroutine[Any, Any, None]]) -> Callable[..., None]:
-        def allow(*asked: Any) -> None:
-            refuse_on_loop(self._loop)
-            self._wait_for(gate(*asked))
-
-        return allow
 
     def _refuse_on_loops(self, instead: str) -> None:
         if threading.get_ident() == self._loop_thread or is_worker_thread():

@@ -218,21 +218,9 @@ class FunctionTool(Generic[_P, _R]):
         reads: Sequence[str] = (),
         local_names: Mapping[str, Any] | None = None,
     ) -> None:
-        """Make a tool; see :func:`tool`.
+        """Make a tool; see :func:`tool` for the options.
 
-        Args:
-            function: a function or a bound method.
-            name: as for :func:`tool`.
-            description: as for :func:`tool`.
-            group: as for :func:`tool`.
-            required_permissions: as for :func:`tool`.
-            timeout_seconds: as for :func:`tool`.
-            read_only: as for :func:`tool`.
-            idempotent: as for :func:`tool`.
-            isolation: as for :func:`tool`.
-            is_poll: as for :func:`tool`.
-            reads: as for :func:`tool`.
-            local_names: names that the function's type hints may use beside those of its module.
+        With ``local_names``, the type hints of the function may use other names beside those of its module.
 
         Raises:
             ToolDefinitionError: this cannot be made a tool. What is wrong with its parameters or its description is

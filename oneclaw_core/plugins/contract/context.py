@@ -9,7 +9,7 @@ import threading
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar
 
 from oneclaw_core.errors import PluginError, describe_error
-from oneclaw_core.http.clients import create_guarded_client, create_guarded_sync_client, refuse_on_loop
+from oneclaw_core.http.clients import GuardedClients
 from oneclaw_core.private_files import make_private_directory
 from oneclaw_core.worker_loop import is_worker_thread, run_on
 
@@ -79,11 +79,9 @@ class PluginContext:
         self.logger = logging.getLogger(f"oneclaw.plugin.{name}")
         self._folder = folder
         self._allow_address = allow_address
-        # A client belongs to the event loop that uses it.
-        self._clients: dict[asyncio.AbstractEventLoop, httpx.AsyncClient] = {}
-        self._sync_client: httpx.Client | None = None
         self._tasks: set[asyncio.Task[Any]] = set()
         self._loop = asyncio.get_running_loop()
+        self._clients = GuardedClients(self._loop, self._wait_for, self._ask_for)
         self.worker: WorkerLoop | None = None
 
     @property
@@ -175,26 +173,12 @@ class PluginContext:
     @property
     def http(self) -> httpx.AsyncClient:
         """An HTTP client that refuses private addresses unless the user grants ``network.private``."""
-        loop = self._loop
-        if is_worker_thread():
-            loop = asyncio.get_running_loop()
-        client = self._clients.get(loop)
-        if client is None:
-            client = self._clients[loop] = create_guarded_client(self._ask_for)
-        return client
+        return self._clients.of_loop()
 
     @property
     def sync_http(self) -> httpx.Client:
         """The same for code that runs in a thread."""
-
-        def allow(host: str, address: str, port: int) -> None:
-            refuse_on_loop(self._loop)
-            gate = _awaited(self._allow_address(host, address, port))
-            asyncio.run_coroutine_threadsafe(gate, self._loop).result()
-
-        if self._sync_client is None:
-            self._sync_client = create_guarded_sync_client(allow)
-        return self._sync_client
+        return self._clients.of_threads()
 
     def start_task(self, coroutine: Coroutine[Any, Any, Any], *, name: str = "") -> asyncio.Task[Any]:
         """Run a coroutine in the background until it ends or the plugin stops.
@@ -219,18 +203,15 @@ class PluginContext:
             task.cancel()
         if tasks:
             await asyncio.wait(tasks, timeout=END_SECONDS)
-        for loop, client in self._clients.items():
-            if loop is self._loop:
-                await client.aclose()
-            elif self.worker is not None:
-                await self.worker.clean_up(loop, client.aclose)
-        if self._sync_client is not None:
-            self._sync_client.close()
+        await self._clients.aclose(self.worker)
         if self.worker is not None:
             await self.worker.aclose()  # and so the other tasks
 
     async def _ask_for(self, host: str, address: str, port: int) -> None:
         await run_on(self._loop, _awaited(self._allow_address(host, address, port)))
+
+    def _wait_for(self, work: Coroutine[Any, Any, None]) -> None:
+        asyncio.run_coroutine_threadsafe(work, self._loop).result()
 
     async def _without_exit(self, coroutine: Coroutine[Any, Any, Any]) -> Any:
         """Await a coroutine; what would end the event loop, and all with it, is an error of the plugin."""

@@ -75,9 +75,14 @@ def disabled_plugins(stored: Mapping[str, Any], environ: Mapping[str, str]) -> f
 
     An invalid value counts as none, so that listings work whatever is stored.
     """
-    value = environ.get("ONECLAW_DISABLED_PLUGINS") or stored.get("disabled_plugins", ())
-    names = value.split(",") if isinstance(value, str) else value if isinstance(value, list | tuple) else ()
-    return frozenset(str(name).strip() for name in names)
+    return frozenset(listed_setting(stored, environ, "disabled_plugins"))
+
+
+def listed_setting(stored: Mapping[str, Any], environ: Mapping[str, str], key: str) -> list[str]:
+    """Read a setting that is a list of texts, before settings are validated."""
+    value = environ.get(f"ONECLAW_{key.upper()}") or stored.get(key, ())
+    items = value.split(",") if isinstance(value, str) else value if isinstance(value, list | tuple) else ()
+    return [str(each).strip() for each in items if str(each).strip()]
 
 
 class _Loading:

@@ -6,6 +6,7 @@ import json
 import time
 from typing import TYPE_CHECKING, Any
 
+from oneclaw_core.plugins.loading.load_plugins import listed_setting
 from oneclaw_core.plugins.registration.entry import MAX_TIMEOUT_SECONDS
 from oneclaw_core.private_files import write_private
 
@@ -18,13 +19,13 @@ if TYPE_CHECKING:
 
 def plugin_order(stored: Mapping[str, Any], environ: Mapping[str, str]) -> list[str]:
     """Return the names of the plugins whose hooks run first, in this order."""
-    return _listed(stored, environ, "plugin_order")
+    return listed_setting(stored, environ, "plugin_order")
 
 
 def hook_timeouts(stored: Mapping[str, Any], environ: Mapping[str, str]) -> dict[str, float]:
     """Return the user's time limits of hooks in seconds, by plugin; what cannot be read is left out."""
     limits = {}
-    for each in _listed(stored, environ, "hook_timeouts"):
+    for each in listed_setting(stored, environ, "hook_timeouts"):
         read = read_timeout(each)
         if read is not None:
             limits[read[0]] = read[1]
@@ -39,12 +40,6 @@ def read_timeout(text: str) -> tuple[str, float] | None:
     except ValueError:
         return None
     return (name.strip(), seconds) if name.strip() and 0 < seconds <= MAX_TIMEOUT_SECONDS else None
-
-
-def _listed(stored: Mapping[str, Any], environ: Mapping[str, str], key: str) -> list[str]:
-    value = environ.get(f"ONECLAW_{key.upper()}") or stored.get(key, ())
-    items = value.split(",") if isinstance(value, str) else value if isinstance(value, list | tuple) else ()
-    return [str(each).strip() for each in items if str(each).strip()]
 
 
 MAX_TIMEOUTS = 3

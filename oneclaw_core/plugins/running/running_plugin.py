@@ -7,8 +7,7 @@ import contextvars
 import logging
 import time
 from collections import deque
-from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -29,7 +28,7 @@ from oneclaw_core.worker_loop import WorkerLoop
 if TYPE_CHECKING:
     from oneclaw_core.home import Home
     from oneclaw_core.plugins.contract.home_services import HomeServices
-    from oneclaw_core.plugins.registration.record import Implementation, LoadedPlugin, PluginRecord
+    from oneclaw_core.plugins.registration.record import Implementation, PluginRecord
     from oneclaw_core.plugins.running.hook_settings import HookTimeouts
     from oneclaw_core.sessions.plugin_storage import PluginStorage
     from oneclaw_core.tools.permissions import PermissionPolicy
@@ -146,7 +145,6 @@ class RunningPlugin:
             context.worker = WorkerLoop(record.name, self._start_again)
         self._limits = limits
         self._timeouts = timeouts
-        self._loaded: LoadedPlugin | None = None
         self.is_started = False
         self._has_start = "plugin_started" in record.hooks or any(
             each.hook == "register_settings" for each in record.registrations
@@ -161,16 +159,6 @@ class RunningPlugin:
     def name(self) -> str:
         """The plugin's name."""
         return self.record.name
-
-    async def load(self) -> LoadedPlugin:
-        """Import the plugin.
-
-        Raises:
-            PluginError: it cannot be imported.
-        """
-        if self._loaded is None:
-            self._loaded = await self.record.load()
-        return self._loaded
 
     async def start(self) -> PluginContext:
         """Start the plugin, unless it is started.
@@ -304,7 +292,7 @@ class RunningPlugin:
         return error, seconds
 
     async def _implementation(self, hook: str) -> Implementation:
-        implementation = (await self.load()).implementations.get(hook)
+        implementation = (await self.record.load()).implementations.get(hook)
         if implementation is None:
             raise HookError(self.name, hook, "is not there any more", "reinstall it")
         return implementation
@@ -317,57 +305,52 @@ class RunningPlugin:
 AskModel = Callable[[str, str, Mapping[str, Any] | None], Awaitable[Any]]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PluginContexts:
-    """Make the contexts of the plugins of a home.
+def make_context(
+    name: str,
+    *,
+    home: Home,
+    plugins: Iterable[PluginRecord],
+    environ: Mapping[str, str],
+    permissions: PermissionPolicy,
+    storage: PluginStorage,
+    read_settings: Callable[[], Awaitable[Mapping[str, Any]]],
+    ask_model: AskModel,
+    services: HomeServices,
+) -> PluginContext:
+    """Make the context of a plugin of an open home.
 
-    Attributes:
+    Args:
+        name: of the plugin.
         home: its directories.
         plugins: the loaded plugins.
         environ: settings and secrets of the environment.
         permissions: the user's decisions.
+        storage: of the plugin.
         read_settings: reads the stored settings.
-        storage: opens the storage of a plugin.
         ask_model: has the default model answer a plugin.
         services: of the open home.
     """
+    environ = _with_earlier_variables(environ)
+    secrets = PluginSecrets(name, secret_store(home), environ)
+    registered = next((each for each in registered_settings(plugins) if each.plugin == name), None)
+    settings = None if registered is None else CurrentSettings(registered, environ, secrets.get, read_settings)
 
-    home: Home
-    plugins: list[PluginRecord]
-    environ: Mapping[str, str]
-    permissions: PermissionPolicy
-    read_settings: Callable[[], Awaitable[Mapping[str, Any]]]
-    storage: Callable[[str], PluginStorage]
-    ask_model: AskModel
-    services: HomeServices
+    async def allow_address(host: str, address: str, port: int) -> None:
+        subject = private_place(host, address, port)
+        detail = f"connect to {host} at the private address {address}"
+        await permissions.require(PermissionRequest("network.private", f"plugin {name}", {}, detail, subject=subject))
 
-    def make(self, name: str) -> PluginContext:
-        """Make the context of a plugin."""
-        environ = _with_earlier_variables(self.environ)
-        secrets = PluginSecrets(name, secret_store(self.home), environ)
-        registered = next((each for each in registered_settings(self.plugins) if each.plugin == name), None)
-        settings = None
-        if registered is not None:
-            settings = CurrentSettings(registered, environ, secrets.get, self.read_settings)
-
-        async def allow_address(host: str, address: str, port: int) -> None:
-            subject = private_place(host, address, port)
-            detail = f"connect to {host} at the private address {address}"
-            await self.permissions.require(
-                PermissionRequest("network.private", f"plugin {name}", {}, detail, subject=subject)
-            )
-
-        return PluginContext(
-            name,
-            self.home.plugin_folder(name),
-            allow_address,
-            secrets=secrets,
-            settings=settings,
-            storage=self.storage(name),
-            locks=self.home.locks,
-            ask_model=partial(self.ask_model, name),
-            services=self.services,
-        )
+    return PluginContext(
+        name,
+        home.plugin_folder(name),
+        allow_address,
+        secrets=secrets,
+        settings=settings,
+        storage=storage,
+        locks=home.locks,
+        ask_model=partial(ask_model, name),
+        services=services,
+    )
 
 
 def _with_earlier_variables(environ: Mapping[str, str]) -> Mapping[str, str]:

@@ -309,14 +309,8 @@ class Plugins:
         Returns:
             The plugins' names with their texts.
         """
-        texts: list[tuple[str, str]] = []
-        for step in sorted(self._plans.get("message_context", ()), key=lambda step: step.plugin.name):
-            text = await self._gathered(step, "message_context", {"turn": turn}, CONTEXT_SECONDS)
-            if isinstance(text, str):
-                texts += [(step.plugin.name, text)] if text.strip() else []
-            elif text is not None:
-                self._complain(step.plugin, "message_context", f"returned a {type(text).__name__}, not a text")
-        return texts
+        found = await self._gathered("message_context", str, order=lambda step: step.plugin.name, turn=turn)
+        return [(plugin.name, text) for plugin, texts in found for text in texts if text.strip()]
 
     async def prompt_sections(self, session: SessionInfo) -> str:
         """Gather the plugins' sections of the system prompt as one text, in the order of hooks, then of their ids."""
@@ -330,10 +324,11 @@ class Plugins:
     async def message_commands(self) -> dict[str, MessageCommand]:
         """Gather the commands that plugins expand, by name; of two of one name the first that can be used counts."""
         found: dict[str, MessageCommand] = {}
-        for _, command in await self._listed("message_commands", MessageCommand):
-            known = found.get(command.name)
-            if known is None or (known.problem is not None and command.problem is None):
-                found[command.name] = command
+        for _, commands in await self._gathered("message_commands", MessageCommand):
+            for command in commands:
+                known = found.get(command.name)
+                if known is None or (known.problem is not None and command.problem is None):
+                    found[command.name] = command
         return found
 
     async def expand_command(self, command: CommandUse) -> ExpandedMessage | None:
@@ -360,21 +355,32 @@ class Plugins:
     async def chat_notices(self) -> list[ChatNotice]:
         """Gather lines to show to a person who begins to chat, with the whole paths of their pages."""
         found = []
-        for plugin, each in await self._listed("chat_notices", str, ChatNotice):
-            notice = ChatNotice(text=each) if isinstance(each, str) else each
-            found.append(notice if notice.page is None else replace(notice, page=f"/{plugin}/{notice.page}"))
+        for plugin, notices in await self._gathered("chat_notices", str, ChatNotice):
+            for each in notices:
+                notice = ChatNotice(text=each) if isinstance(each, str) else each
+                found.append(notice if notice.page is None else replace(notice, page=f"/{plugin.name}/{notice.page}"))
         return found
 
-    async def _listed(self, hook: str, *kinds: type) -> list[tuple[str, Any]]:
-        """Gather the objects that a hook without arguments returns, with the names of the plugins."""
-        found: list[tuple[str, Any]] = []
-        for step in self._plans.get(hook, ()):
-            listed = await self._gathered(step, hook, {}, CONTEXT_SECONDS)
-            if listed is None:
+    async def _gathered(
+        self,
+        hook: str,
+        *kinds: type,
+        seconds: float = CONTEXT_SECONDS,
+        order: Callable[[_Step], Any] | None = None,
+        **arguments: Any,
+    ) -> list[tuple[RunningPlugin, list[Any]]]:
+        """Gather the objects that a hook which fails open returns, one or a list of them, by plugins in their order."""
+        found: list[tuple[RunningPlugin, list[Any]]] = []
+        steps = self._plans.get(hook, ())
+        for step in steps if order is None else sorted(steps, key=order):
+            try:
+                value = await step.plugin.call(hook, arguments, seconds)
+            except PluginError as error:
+                _log.warning("%s", error)
                 continue
-            items = list(listed) if isinstance(listed, list | tuple) else [listed]
-            if all(isinstance(each, kinds) for each in items):
-                found += [(step.plugin.name, each) for each in items]
+            values = [] if value is None else list(value) if isinstance(value, list | tuple) else [value]
+            if all(isinstance(each, kinds) for each in values):
+                found.append((step.plugin, values))
             else:
                 names = " or ".join(kind.__name__ for kind in kinds)
                 self._complain(step.plugin, hook, f"returned something other than {names} objects")
@@ -401,21 +407,22 @@ class Plugins:
 
     async def _all_sections(self, hook: str, session: SessionInfo, seconds: float) -> list[tuple[str, PromptSection]]:
         found: list[tuple[str, PromptSection]] = []
+
         # The user's own order of plugins does not count: it must not change what services have cached.
-        for step in sorted(self._plans.get(hook, ()), key=lambda step: (step.options.order, step.plugin.name)):
-            sections = await self._gathered(step, hook, {"session": session}, seconds)
-            if sections is None:
-                continue
-            sections = list(sections) if isinstance(sections, list | tuple) else [sections]
-            if not all(isinstance(each, PromptSection) and isinstance(each.text, str) for each in sections):
-                self._complain(step.plugin, hook, "returned something other than PromptSection objects")
-                continue
+        def order(step: _Step) -> tuple[int, str]:
+            return step.options.order, step.plugin.name
+
+        for plugin, sections in await self._gathered(
+            hook, PromptSection, seconds=seconds, order=order, session=session
+        ):
             for each in sorted(sections, key=lambda section: str(section.id)):
-                if len(each.text) > each.max_characters:
+                if not isinstance(each.text, str):
+                    self._complain(plugin, hook, f"returned the section {each.id!r} without a text")
+                elif len(each.text) > each.max_characters:
                     fault = f"returned the section {each.id!r} with more than {each.max_characters:,} characters"
-                    self._complain(step.plugin, hook, fault)
+                    self._complain(plugin, hook, fault)
                 elif each.text.strip():
-                    found.append((step.plugin.name, replace(each, text=each.text.strip())))
+                    found.append((plugin.name, replace(each, text=each.text.strip())))
         return found
 
     def around(self, work: Work) -> Around:
@@ -481,14 +488,6 @@ class Plugins:
         names = " or ".join(kind.__name__ for kind in kinds)
         fault = f"returned a {type(answer).__name__} that is no {names} or None"
         return Verdict(name, Deny(str(self._complain(plugin, hook, fault))))
-
-    async def _gathered(self, step: _Step, hook: str, arguments: dict[str, Any], seconds: float) -> Any:
-        """Call a hook that fails open."""
-        try:
-            return await step.plugin.call(hook, arguments, seconds)
-        except PluginError as error:
-            _log.warning("%s", error)
-            return None
 
     def _complain(self, plugin: RunningPlugin, hook: str, fault: str) -> HookError:
         error = HookError(plugin.name, hook, fault)
