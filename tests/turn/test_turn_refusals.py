@@ -7,8 +7,8 @@ from types import SimpleNamespace
 import pytest
 
 from oneclaw_core.errors import OneClawError, TurnDeadlineError, TurnStoppedError, UsageError
+from oneclaw_core.turn import attachments
 from oneclaw_core.turn.attachments import (
-    MAX_ATTACHMENT_BYTES,
     accepted_media_types,
     check_attachments,
     checked_attachments,
@@ -32,7 +32,8 @@ def refused(work):
     return str(caught.value)
 
 
-def test_a_file_that_cannot_be_attached_is_named_with_the_reason(tmp_path):
+def test_a_file_that_cannot_be_attached_is_named_with_the_reason(tmp_path, monkeypatch):
+    monkeypatch.setattr(attachments, "MAX_ATTACHMENT_BYTES", 2_000_000)
     cases = {
         "missing.gif": (None, "No such file or directory"),
         "empty.gif": (b"", "it is empty"),
@@ -41,7 +42,7 @@ def test_a_file_that_cannot_be_attached_is_named_with_the_reason(tmp_path):
             "accepted are PNG, JPEG, GIF and WebP images, and PDF files; the text of another file can be put into the "
             "message",
         ),
-        "long.gif": (GIF.ljust(MAX_ATTACHMENT_BYTES + 1), "it is larger than 20 MB"),
+        "long.gif": (GIF.ljust(2_000_001), "it is larger than 2 MB"),
     }
     for name, (data, reason) in cases.items():
         path = tmp_path / name
