@@ -311,3 +311,69 @@ def test_where_no_summary_could_be_written_a_note_says_so_once():
     assert summary_without("Ada.") == f"Ada.\n\n{NOT_SHOWN}"
     assert summary_without(summary_without("Ada.")) == summary_without("Ada.")
     assert text_tokens(NOT_SHOWN) < 10
+
+
+def kept_of(sizes, estimated, limits, *, summary=None, reason=None):
+    """Plan for turns of one message, as many tokens as characters each; the number of turns that are kept."""
+    history = numbered([Message(type=MessageType.USER, content="u" * size) for size in sizes])
+    chosen = plan(history, summary, estimated, limits, reason=reason, weigh=lambda message: len(message.content))
+    return None if chosen is None else len(chosen.kept)
+
+
+FULL = 9_000
+
+
+@pytest.mark.parametrize(
+    ("sizes", "estimated", "limits", "kept"),
+    [
+        # A quarter of the window.
+        ((5_000, 1_500, 1_000), FULL, WINDOW, 2),
+        ((5_000, 1_501, 1_000), FULL, WINDOW, 1),
+        # Less where the rest of the request leaves less room beside a summary.
+        ((5_000, 300, 200), 12_500, WINDOW, 2),
+        ((5_000, 301, 200), 12_502, WINDOW, 1),
+        # A quarter of the limit of the history.
+        ((5_000, 1_500, 1_000), FULL, ContextLimits(history_max_characters=8_823), 1),
+        ((5_000, 1_205, 1_000), FULL, ContextLimits(history_max_characters=8_475), 1),
+        ((6_000, 1_205, 1_000), FULL, ContextLimits(history_max_characters=8_820), 2),
+        ((6_000, 1_206, 1_000), FULL, ContextLimits(history_max_characters=8_820), 1),
+    ],
+)
+def test_the_kept_part_is_as_long_as_it_may_be(sizes, estimated, limits, kept):
+    assert kept_of(sizes, estimated, limits) == kept
+
+
+def test_a_refused_request_keeps_a_quarter_of_itself_if_that_is_less():
+    refused = {"reason": CompactionReason.REFUSED}
+    assert kept_of((5_000, 600, 400), 4_000, WINDOW, **refused) == 2
+    assert kept_of((5_000, 601, 400), 4_000, WINDOW, **refused) == 1
+    assert kept_of((5_000, 600, 400), 4_000, ContextLimits(), **refused) == 2
+    assert kept_of((5_000, 601, 400), 4_000, ContextLimits(), **refused) == 1
+    assert kept_of((5_000, 1_500, 1_000), 20_000, WINDOW, **refused) == 1
+    assert kept_of((5_000, 1_500, 1_000), 7_500, ContextLimits(), **refused) == 1
+
+
+@pytest.mark.parametrize(("limits", "least"), [(WINDOW, 500), (ContextLimits(4_800), 300), (ContextLimits(), 500)])
+def test_a_summary_is_of_so_much_at_least(limits, least):
+    refused = {"reason": CompactionReason.REFUSED}
+    assert kept_of((least, 9_000), 9_500, limits, **refused) == 1
+    assert kept_of((least - 1, 9_000), 9_500, limits, **refused) is None
+    assert kept_of((1, 9_000), 9_500, limits, reason=CompactionReason.REQUESTED) == 1
+
+
+def test_an_earlier_summary_counts_as_room():
+    # 400 tokens of summary; the rest of the request is 7,100 then.
+    assert kept_of((5_000, 300, 100), 12_900, WINDOW) == 1
+    assert kept_of((5_000, 300, 100), 12_900, WINDOW, summary="s" * 1_600) == 2
+
+
+def test_the_limit_of_the_history_is_nearly_reached_at_85_percent():
+    limits = ContextLimits(history_max_characters=10_000)
+    for size, reason in ((3_500, None), (3_501, CompactionReason.HISTORY_LIMIT)):
+        history = numbered([Message(type=MessageType.USER, content="u" * 5_000), *turn(0)])
+        history[1:] = [dataclasses.replace(history[1], content="u" * size)]
+        chosen = plan(history, None, 1, limits)
+        assert (chosen and chosen.reason) == reason
+    arguments = dataclasses.replace(call("c1"), tool_input="x" * 3_501)
+    both = numbered([Message(type=MessageType.USER, content="u" * 5_000), user(0), arguments, result("c1", 0)])
+    assert plan(both, None, 1, limits).reason is CompactionReason.HISTORY_LIMIT

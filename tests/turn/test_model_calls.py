@@ -106,9 +106,9 @@ def streams(*events):
 
 
 def test_an_answer_is_shown_as_it_comes():
-    calls = Calls(streams(ReasoningDelta("Hm"), UsageSoFar(BEGUN), TextDelta("Hel"), TextDelta("lo"), says("Hello")))
+    calls = Calls(streams(ReasoningDelta("Hm"), UsageSoFar(BEGUN), TextDelta("He"), TextDelta("llo"), says("Hello")))
     assert calls.ask() == says("Hello")
-    assert calls.shown == [ReasoningDelta("Hm"), TextDelta("Hel"), TextDelta("lo")]
+    assert calls.shown == [ReasoningDelta("Hm"), TextDelta("He"), TextDelta("llo")]
     assert (calls.store.records, calls.events) == ([], [])
     (sent,) = calls.model.requests
     assert (sent.messages, sent.tools, sent.first_byte_seconds) == (REQUEST.messages, REQUEST.tools, None)

@@ -218,7 +218,7 @@ def requested(*events, error=None):
 
 
 def test_an_answer_is_told_with_its_duration(clock):
-    assert requested(TextDelta("Hel"), says("Hello")) == [("Hello", None, None, 250.0)]
+    assert requested(TextDelta("He"), says("Hello")) == [("Hello", None, None, 250.0)]
 
 
 def test_a_failure_is_told_with_its_kind(clock):

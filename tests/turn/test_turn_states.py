@@ -103,14 +103,14 @@ def chosen(model, name="second", **about):
 
 def test_all_that_comes_of_an_answer_is_told(stage):
     model = ScriptedModel(
-        streams(RetryNotice("busy", 1.5), ReasoningDelta("Hm"), TextDelta("Hel"), TextDelta("lo"), says("Hello"))
+        streams(RetryNotice("busy", 1.5), ReasoningDelta("Hm"), TextDelta("He"), TextDelta("llo"), says("Hello"))
     )
     events, rows = stage.played(model)
     assert events == [
         RetryEvent("busy", 1.5),
         ReasoningEvent("Hm"),
-        TextEvent("Hel"),
-        TextEvent("lo"),
+        TextEvent("He"),
+        TextEvent("llo"),
         UsageEvent("scripted/model", TokenUsage(input_tokens=10, output_tokens=2)),
         TurnFinishedEvent("story", "Hello"),
     ]

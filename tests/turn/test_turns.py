@@ -1,12 +1,14 @@
 """What a message, and a tool call of a program, do in an open home."""
 
 import asyncio
+from dataclasses import asdict, replace
 
 import pytest
 from histories import assistant, call, user
 
 from oneclaw_core import (
     Attachment,
+    MessageType,
     NotFoundError,
     PermissionAnswer,
     SessionBusyError,
@@ -19,6 +21,7 @@ from oneclaw_core import (
 )
 from oneclaw_core.config.providers import PROVIDER_SETTING
 from oneclaw_core.plugins.contract.arguments import ExpandedMessage
+from oneclaw_core.sessions import BackgroundWork
 from oneclaw_core.testing.scripted import ScriptedProvider
 from oneclaw_core.turn.turn import Turn
 from oneclaw_core.types.provenance import Mark, MarkKind
@@ -396,6 +399,86 @@ def test_what_was_learned_of_a_server_is_used_for_the_same_server(home, monkeypa
         ("a text", ("native", {})),
     ):
         assert home.run(learned(document)) == found
+
+
+@tool
+async def name_it(context: ToolContext) -> str:
+    """Ask for a name."""
+    return str(await context.ask_user("What is its name?"))
+
+
+def test_who_sends_a_message_can_be_asked_instead_of_the_home(home):
+    asked = []
+
+    async def ask(request):
+        asked.append(request.permission)
+        return PermissionAnswer.ONCE
+
+    async def ask_user(question):
+        asked.append(question.question)
+        return "Bob"
+
+    home.app.add_tools(name_it)
+    home.model.calls("read_diary").also_calls("name_it").then("Done.")
+    diary, name = home.send("Read it", ask=ask, ask_user=ask_user).tool_calls
+    assert {diary.result.result, name.result.result} == {"Dear diary", "Bob"}
+    assert sorted(asked) == ["What is its name?", "diary.read"]
+    assert (home.user.asked, home.user.questions) == ([], [])
+    home.user.says("once")
+    home.user.replies("Eve")
+    home.model.calls("read_diary").then("Read.").calls("name_it").then("Done.")
+    home.send("Read it")
+    assert home.send("Ask").tool_calls[0].result.result == "Eve"
+    assert len(home.user.asked) == len(home.user.questions) == 1
+
+
+def test_a_file_that_the_model_does_not_take_is_refused_before_anything_is_stored(home):
+    home.run(home.app.configuration.models.say("scripted/model", "input_media_types", "none"))
+    with pytest.raises(UsageError) as caught:
+        home.send("What is this?", model="scripted/model", attachments=[IMAGE])
+    assert str(caught.value) == (
+        "scripted/model takes no attachments, not cat.gif (image/gif): choose another model with --model PROVIDER/MODEL"
+    )
+    assert home.run(home.app.store.list_sessions()) == []
+
+
+def test_no_more_of_a_history_is_sent_than_the_setting_says(oneclaw_factory, seen):
+    home = oneclaw_factory([seen], environ={"ONECLAW_HISTORY_MAX_CHARACTERS": "10000"})
+    home.run(home.app.configuration.models.say("scripted/model", "context_window", "1000000"))
+    home.model.says("a" * 4_500).says("b" * 4_500).says("They wrote letters.").says("c")
+    for text in ("One", "Two", "Three"):
+        home.send(text)
+    assert [each.content[:5] for each in home.model.requests[1].messages] == ["One", "aaaaa", "Two"]
+    summary, *rest = home.model.requests[-1].messages
+    assert "They wrote letters." in summary.content
+    assert rest[-1].content == "Three"
+    assert sum(len(each.content) for each in rest) < 6_000
+
+
+def test_what_has_ended_in_the_background_is_told_with_the_next_message(home):
+    session = home.run(home.app.begin_session("story"))
+    work = BackgroundWork(id="nap-1", kind="agent", title="nap", plugin="agents", session_id=session.id, state="ended")
+    other = replace(work, id="nap-2", session_id="another")
+    for each in (work, other):
+        home.run(home.app.store.set_setting(f"background:{each.id}", asdict(each)))
+    home.model.says("I see.").says("Yes.")
+    home.send("And now?", session="story")
+    home.send("Sure?", session="story")
+    first, _, second, _ = rows(home, "story")
+    assert first.content == (
+        'And now?\n\n<context plugin="oneclaw">\nEnded in the background:\n- agent nap-1: ended\n</context>'
+    )
+    assert second.content == "Sure?"
+    assert [key for key in home.run(home.app.store.settings()) if key.startswith("background:")] == ["background:nap-2"]
+
+
+def test_a_killed_turn_is_answered_as_interrupted_by_the_next_message(home):
+    session = home.run(home.app.begin_session("story"))
+    home.run(home.app.store.append(session.id, [user("Put it"), assistant(""), call("c1", "put")]))
+    home.model.says("Shall I put it once more?")
+    home.send("And?", session="story")
+    (result,) = [row for row in rows(home, "story") if row.type is MessageType.TOOL_RESULT]
+    assert (result.tool_call_id, result.error_type) == ("c1", "interrupted")
 
 
 class Behind:

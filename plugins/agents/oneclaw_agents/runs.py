@@ -114,7 +114,6 @@ class Runs:
             document: dict[str, Any] = {"agent": task.agent or context.agent_name, "task": task.text[:_TASK_CHARACTERS]}
             document |= {"state": "running", "answer": "", "error": "", "requests": 0, "tokens": 0, "marks": []}
             run = Run(run_id, self.plugin.storage.of_session(session_id), document)
-            await run.storage.set(_key(run_id), document)
             loop = asyncio.get_running_loop()
             work = BackgroundWork(
                 id=run_id, kind=KIND, title=task.text[:_TASK_CHARACTERS], plugin=self.plugin.name, session_id=session_id
@@ -123,8 +122,14 @@ class Runs:
             def stop() -> None:
                 loop.call_soon_threadsafe(self._stop, run)
 
-            await services.background.begin(work, stop)
+            # Before it is stored: what is stored as running, and goes on nowhere, counts as interrupted.
             self.running[run_id] = run
+            try:
+                await run.storage.set(_key(run_id), document)
+                await services.background.begin(work, stop)
+            except BaseException:
+                del self.running[run_id]
+                raise
             run.task = self.plugin.start_task(self._work(run, task, context), name=run_id)
         return run_id
 
@@ -152,15 +157,20 @@ class Runs:
 
     async def documents(self, session_id: str) -> dict[str, dict[str, Any]]:
         """Return what is stored of the sub-agents of a conversation, by their ids."""
-        stored = await self.plugin.storage.of_session(session_id).list(_key(""))
-        found = {key.removeprefix(_key("")): document for key, document in stored.items()}
+        found = await self._stored(session_id)
         if any(each["state"] == "running" and run_id not in self.running for run_id, each in found.items()):
             live = {each.id for each in await self.plugin.services.background.all_work() if each.is_running}
+            # One that has ended meanwhile has stored its outcome before it was taken off the work that goes on.
+            found = await self._stored(session_id)
             for run_id, each in found.items():
-                if each["state"] == "running" and run_id not in live:
+                if each["state"] == "running" and run_id not in live and run_id not in self.running:
                     each["state"] = "interrupted"
                     each["error"] = "the program ended before it had"
         return found
+
+    async def _stored(self, session_id: str) -> dict[str, dict[str, Any]]:
+        stored = await self.plugin.storage.of_session(session_id).list(_key(""))
+        return {key.removeprefix(_key("")): document for key, document in stored.items()}
 
     async def note_told(self, session_id: str, documents: dict[str, dict[str, Any]]) -> None:
         """Note that a conversation has the outcomes of sub-agents."""
