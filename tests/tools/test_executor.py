@@ -14,6 +14,7 @@ from oneclaw_core import (
     PermissionDeniedError,
     PluginError,
     ToolCall,
+    ToolContext,
     ToolDefinition,
     ToolGroupDefinition,
     ToolRegistry,
@@ -25,9 +26,13 @@ from oneclaw_core import (
 )
 from oneclaw_core.http import SignInNeededError
 from oneclaw_core.tools import ActiveTools, Decision, Grant, PathGuard
+from oneclaw_core.tools.context import TurnScope
 from oneclaw_core.tools.executor import CallScope, ToolExecutor, ToolOutcome, ToolProgress
+from oneclaw_core.tools.permission_meanings import KNOWN_PERMISSIONS
 from oneclaw_core.tools.permissions import PermissionAnswer, PermissionPolicy
+from oneclaw_core.types.budget import TurnBudget
 from oneclaw_core.types.messages import Attachment
+from oneclaw_core.types.provenance import Mark, MarkKind, Provenance
 
 pytestmark = pytest.mark.every_python
 
@@ -1091,3 +1096,96 @@ def test_what_a_tool_reads_is_declared(bench):
         (outcome,) = bench.outcomes((name, {}))
         declared = [each for each in outcome.marks if each.origin == f"the tool {name}"]
         assert [each.kind.value for each in declared] == marks, name
+
+
+def test_a_question_says_on_whose_behalf_it_is(bench):
+    asked = []
+
+    async def ask(request):
+        asked.append(request)
+        return PermissionAnswer.ONCE
+
+    bench.ask = ask
+    bench.add(
+        "exec",
+        parameters={"type": "object", "properties": {"command": {"type": "string"}}},
+        required_permissions=["shell.execute"],
+    )
+    budget = TurnBudget((), 1)
+    given = ToolContext(bench.home, "outer", "Lead", "create_agent", "c0", PathGuard(bench.home, bench.home))
+    outer = TurnScope(budget)
+    turn = TurnScope(budget, replace(given, turn=outer), task="t1", session_name="task one")
+    held = Provenance()
+    held.add([Mark.of(MarkKind.OUTSIDE, "the mail 1"), Mark.of(MarkKind.PRIVATE, "the calendar")])
+    for scope, expected in (
+        (
+            {},
+            {
+                "session_id": "session",
+                "task": None,
+                "on_behalf_of": (),
+                "sub_agent": None,
+                "holds": "",
+                "asks_again": False,
+            },
+        ),
+        ({"asked_in": "stand in"}, {"session_id": "stand in"}),
+        ({"conversation": held}, {"holds": held.in_words(), "asks_again": True}),
+        ({"turn": outer}, {"session_id": "session", "on_behalf_of": (), "sub_agent": None}),
+    ):
+        asked.clear()
+        governed(bench, None, "exec", '{"command": "ls"}', **scope)
+        (request,) = asked
+        assert (request.permission, request.tool_name, request.arguments, request.subject, request.directory) == (
+            *("shell.execute", "exec", {"command": "ls"}, "ls", str(bench.home)),
+        )
+        assert (request.agent, request.detail, request.as_a_whole) == ("Tester", "", False)
+        assert (request.meaning, request.meaning_by) == (KNOWN_PERMISSIONS["shell.execute"], None)
+        for name, value in expected.items():
+            assert getattr(request, name) == value, name
+    made = CallScope(bench.registry.toolset().active([]), "Tester", "inner", turn=turn)
+    assert made.session_of_user == "outer"
+    assert (turn.outer_agents(), turn.sub_agent("Tester")) == (("Lead",), "task one (Tester)")
+
+
+def test_a_supplied_tool_without_a_permission_is_asked_about_where_data_could_leave(bench):
+    asked = []
+
+    async def ask(request):
+        asked.append((request.permission, request.detail, request.subject))
+        return PermissionAnswer.ONCE
+
+    bench.ask = ask
+    supplied = ToolSourceInfo(ToolSourceType.PLUGIN, None, "acme", is_supplied=True)
+    bench.registry.register(Tool("probe", lambda arguments, context: ToolResult.success("x"), TEXT), supplied)
+    outside, private = Mark.of(MarkKind.OUTSIDE, "a"), Mark.of(MarkKind.PRIVATE, "b")
+    # The description of a tool that a server supplies is text from outside, too.
+    for marks, count in (((), 0), ((outside,), 0), ((private,), 1), ((outside, private), 1)):
+        asked.clear()
+        held = Provenance()
+        held.add(list(marks))
+        assert governed(bench, None, conversation=held).is_success
+        assert len(asked) == count
+    assert asked == [("data.send", "give the tool probe, which a server supplies, these arguments", "probe")]
+
+
+def test_a_tool_gets_the_context_of_its_call(bench):
+    seen = []
+    bench.add(run=lambda arguments, context: seen.append(context) or ToolResult.success("x"))
+    selection = ToolSelection.naming(["probe"])
+    deps = object()
+    policy = PermissionPolicy(
+        [Grant("files.read", "/a", Decision.DENY), Grant("files.write", None, Decision.DENY)], bench.remember
+    )
+    executor = ToolExecutor(bench.registry, policy, bench.home, PathGuard(bench.home, bench.home), deps=deps)
+    scope = CallScope(
+        bench.registry.toolset().active([]), "Tester", "session", selection, shown_characters=7, caller="program"
+    )
+    asyncio.run(executor.execute([ToolCall("c9", "probe", "{}")], scope))
+    (found,) = seen
+    assert (found.home, found.session_id, found.agent_name, found.tool_name, found.call_id) == (
+        *(bench.home, "session", "Tester", "probe", "c9"),
+    )
+    assert (found.deps, found.selection, found.shown_characters, found.turn) == (deps, selection, 7, None)
+    assert found.conversation is scope.conversation
+    assert found.paths.denied == {"files.read:/a", "files.write"}
