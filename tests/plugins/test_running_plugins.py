@@ -24,14 +24,15 @@ from oneclaw_core import (
     TurnInfo,
     UsageError,
 )
+from oneclaw_core.home import Home
 from oneclaw_core.plugins.contract.checks import CheckFix, CheckResult, Health
 from oneclaw_core.plugins.contract.contact_points import Channel
-from oneclaw_core.plugins.isolation import HookError, HookTimeoutError
+from oneclaw_core.plugins.isolation import ForeignCall, ForeignError, HookError, HookTimeoutError, call_isolated
 from oneclaw_core.plugins.registration.entry import HookOptions, Registration
 from oneclaw_core.plugins.registration.record import Implementation, LoadedPlugin, PluginRecord
 from oneclaw_core.plugins.running import running_plugin
 from oneclaw_core.plugins.running.hook_settings import HookTimeouts, hook_timeouts, plugin_order, read_timeout
-from oneclaw_core.plugins.running.running_plugin import ObserverQueue, RunningPlugin, call_hook
+from oneclaw_core.plugins.running.running_plugin import ObserverQueue, PluginContexts, RunningPlugin, call_hook
 from oneclaw_core.plugins.running.runtime import Plugins, Verdict
 
 CALL = CallInfo(id="call_1", tool="shell", arguments={"command": "ls"}, group="files")
@@ -915,3 +916,94 @@ def test_a_call_of_a_hook_is_limited():
         )
 
     asyncio.run(work())
+
+
+def test_contexts_are_made_of_a_home(tmp_path):
+    required = []
+
+    class Policy:
+        async def require(self, request):
+            required.append(request)
+
+    async def ask_model(name, prompt, schema):
+        return name, prompt, schema
+
+    async def read_settings():
+        return {}
+
+    async def work():
+        home = Home(tmp_path, "")
+        contexts = PluginContexts(
+            home=home,
+            plugins=[PluginRecord("acme")],
+            environ={},
+            permissions=Policy(),
+            read_settings=read_settings,
+            storage=lambda name: f"storage of {name}",
+            ask_model=ask_model,
+            services="services",
+        )
+        context = contexts.make("acme")
+        assert (context.name, context.storage, context.services) == ("acme", "storage of acme", "services")
+        assert context.folder == home.plugin_folder("acme")
+        assert await context.ask_model("Who?", {}) == ("acme", "Who?", {})
+        await context._allow_address("nas.lan", "10.0.0.1", 80)
+        (request,) = required
+        assert (request.permission, request.tool_name, request.arguments, request.detail, request.subject) == (
+            "network.private",
+            "plugin acme",
+            {},
+            "connect to nas.lan at the private address 10.0.0.1",
+            "nas.lan:80@private",
+        )
+        with pytest.raises(PluginError):
+            _ = context.settings
+
+    asyncio.run(work())
+    same = {"A": "b"}
+    assert running_plugin._with_earlier_variables(same) is same
+    before, after = "ONECLAW_SCHEDULED_TASKS_MAIL_SERVER", "ONECLAW_NOTIFY_MAIL_SERVER"
+    assert running_plugin._with_earlier_variables({before: "x"}) == {before: "x", after: "x"}
+    assert running_plugin._with_earlier_variables({before: "x", after: "y"}) == {before: "x", after: "y"}
+
+
+def test_foreign_code_is_called_with_a_limit():
+    async def work():
+        async def slow():
+            await asyncio.sleep(30)
+
+        async def fine():
+            return 7
+
+        def wrapping():
+            return fine()
+
+        def late():
+            time.sleep(0.05)
+            return 1
+
+        for call, is_async, value in ((fine, True, 7), (lambda: 7, False, 7), (wrapping, False, 7)):
+            assert await call_isolated(call, 5.0, is_async=is_async) == value
+        for call, is_async in ((slow, True), (late, False)):
+            with pytest.raises(TimeoutError):
+                await call_isolated(call, 0.01, is_async=is_async)
+
+        async def raising():
+            raise SystemExit(3)
+
+        with pytest.raises(ForeignError) as error:
+            await call_isolated(raising, 5.0, is_async=True)
+        assert isinstance(error.value.raised, SystemExit)
+
+        started = ForeignCall(lambda: 8, "probe")
+        assert await started.wait_async(5.0) == started.wait(5.0) == await started.wait_async(5.0) == 8
+        failed = ForeignCall(lambda: 1 / 0, "probe")
+        for _ in range(2):
+            with pytest.raises(ForeignError) as error:
+                failed.wait(5.0)
+            assert isinstance(error.value.raised, ZeroDivisionError)
+
+    asyncio.run(work())
+    assert str(HookError("acme", "gate", "failed", "mend it")) == f"plugin acme: gate failed; mend it, or {DISABLE}"
+    error = HookTimeoutError("acme", "gate", 2.50)
+    assert (error.plugin, error.hook, error.fault) == ("acme", "gate", "did not end within 2.5 s")

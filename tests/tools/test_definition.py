@@ -127,3 +127,63 @@ def test_parameters_are_sent_in_the_language_that_they_are_written_in():
 def test_an_attribute_that_a_definition_lacks_is_reported_as_of_any_object():
     with pytest.raises(AttributeError, match="'ToolDefinition' object has no attribute 'parameter'"):
         define().parameter  # noqa: B018
+
+
+def fault(**changes):
+    with pytest.raises(ToolDefinitionError) as error:
+        ToolDefinition(**{"name": "probe", "description": "Probes.", **changes})
+    return str(error.value), error.value.pointer
+
+
+def test_what_is_wrong_is_told_with_its_place():
+    seconds = "tool 'probe': timeout_seconds must be a number above 0 and at most 86400, not "
+    naming = "use 1 to 63 letters, digits, '_' or '-', beginning with a letter or '_'"
+    permissions = "tool 'probe': required_permissions must be a list of permission names"
+    reads = 'tool \'probe\': reads must be a list of "outside" and "private", not '
+    for changes, message, pointer in (
+        ({"name": "a b"}, f"tool name 'a b' is not acceptable: {naming}", "/name"),
+        ({"name": 7}, f"tool name 7 is not acceptable: {naming}", "/name"),
+        (
+            {"description": " "},
+            "tool 'probe' needs a description: it is how a model decides to use the tool",
+            "/description",
+        ),
+        ({"timeout_seconds": 0}, f"{seconds}0", "/timeout_seconds"),
+        ({"timeout_seconds": True}, f"{seconds}True", "/timeout_seconds"),
+        ({"timeout_seconds": 86_400.5}, f"{seconds}86400.5", "/timeout_seconds"),
+        ({"timeout_seconds": "1"}, f"{seconds}'1'", "/timeout_seconds"),
+        ({"read_only": 1}, "tool 'probe': read_only must be true or false, not 1", "/read_only"),
+        ({"idempotent": None}, "tool 'probe': idempotent must be true or false, not None", "/idempotent"),
+        ({"required_permissions": "a"}, permissions, "/required_permissions"),
+        ({"required_permissions": [""]}, permissions, "/required_permissions"),
+        ({"required_permissions": [1]}, permissions, "/required_permissions"),
+        ({"reads": "outside"}, f"{reads}'outside'", "/reads"),
+        ({"reads": ["other"]}, f"{reads}['other']", "/reads"),
+    ):
+        assert fault(**changes) == (message, pointer)
+    whole = ToolDefinition("probe", "Probes.", {"properties": {}}, ["a.b"], 86_400, True, True, ["outside", "private"])
+    assert (whole.required_permissions, whole.reads) == (("a.b",), ("outside", "private"))
+    assert ToolDefinition("x", "y").timeout_seconds == 30
+
+
+def test_a_definition_survives_being_stored():
+    for definition in (
+        ToolDefinition("probe", "Probes."),
+        ToolDefinition("probe", "Probt é.", {"properties": {"ä": {}}}, ("a.b",), 7.5, True, True, ("private",)),
+    ):
+        data = definition.to_dict()
+        stored = ToolDefinition.stored(data)
+        assert stored.to_dict() == data
+        assert (stored.parameters, stored.parameters_text()) == (definition.parameters, data["parameters"])
+        assert stored == definition
+    assert data["parameters"] == '{"type":"object","properties":{"ä":{}}}'
+    assert set(ToolDefinition("probe", "Probes.").to_dict()) == {
+        *("name", "description", "parameters", "required_permissions", "timeout_seconds"),
+    }
+    for name in ("name", "description", "parameters", "required_permissions", "timeout_seconds"):
+        with pytest.raises(KeyError):
+            ToolDefinition.stored({key: value for key, value in data.items() if key != name})
+    for declared in ({"read_only": True}, {"idempotent": True}):
+        assert ToolDefinition("probe", "Probes.", **declared).is_repeatable
+    with pytest.raises(ValueError, match="Out of range float"):
+        ToolDefinition("probe", "Probes.", {"type": "object", "default": float("nan")}).parameters_text()

@@ -5,25 +5,34 @@ import json
 import logging
 import threading
 import time
+from dataclasses import replace
 
 import pytest
 
 from oneclaw_core import (
     LoadToolGroupTool,
+    PermissionDeniedError,
+    PluginError,
     ToolCall,
+    ToolContext,
     ToolDefinition,
     ToolGroupDefinition,
     ToolRegistry,
     ToolResult,
+    ToolSelection,
     ToolSourceInfo,
     ToolSourceType,
     tool,
 )
 from oneclaw_core.http import SignInNeededError
 from oneclaw_core.tools import ActiveTools, Decision, Grant, PathGuard
+from oneclaw_core.tools.context import TurnScope
 from oneclaw_core.tools.executor import CallScope, ToolExecutor, ToolOutcome, ToolProgress
+from oneclaw_core.tools.permission_meanings import KNOWN_PERMISSIONS
 from oneclaw_core.tools.permissions import PermissionAnswer, PermissionPolicy
+from oneclaw_core.types.budget import TurnBudget
 from oneclaw_core.types.messages import Attachment
+from oneclaw_core.types.provenance import Mark, MarkKind, Provenance
 
 pytestmark = pytest.mark.every_python
 
@@ -832,3 +841,351 @@ def test_a_tool_that_asks_itself_runs_unless_all_that_it_may_need_is_denied(tmp_
     bench = Workbench(tmp_path)
     bench.add(required_permissions=("files.read", "network.public")).asks_itself = True
     assert asyncio.run(run()).error_type == error_type
+
+
+def told(result):
+    return result.error_type, result.error_message
+
+
+def test_why_a_tool_cannot_be_called_is_said_whole(bench):
+    bench.add("read_file")
+    bench.add("read_mail", group="mail")
+    bench.registry.register_group(ToolGroupDefinition("mail", "Mail", "Mails."))
+    bench.add("probe")
+    none = "Tool '{}' is not available: there is none of that name."
+    for name, message in (
+        ("read_fil", none.format("read_fil") + " Did you mean read_file?"),
+        ("mail", none.format("mail") + " 'mail' is a tool group: call load_tool_group with group_name 'mail'."),
+        ("zzz", none.format("zzz")),
+        ("z" * 300, none.format("z" * 100)),
+    ):
+        assert told(bench.result(name)) == ("not_found", message)
+    missing = told(bench.result("webfetch"))[1]
+    assert missing.startswith(none.format("webfetch") + " ")
+    assert missing.endswith(".")
+    assert "oneclaw-web" in missing
+    assert missing[len(none.format("webfetch")) + 1].isupper()
+    not_loaded = (
+        "Tool 'read_mail' is not available for this agent: it belongs to the tool group 'mail', which is not loaded. "
+        "Call load_tool_group with group_name 'mail' first."
+    )
+    assert told(bench.result("read_mail")) == ("not_available", not_loaded)
+
+
+def test_what_is_disabled_says_how_to_enable_it(bench):
+    bench.add("probe")
+    bench.add("read_mail", group="mail")
+    bench.add("send_mail", group="mail")
+    bench.loaded = ["mail"]
+    bench.registry.register(
+        Tool("acme", lambda arguments, context: "x"), ToolSourceInfo(ToolSourceType.PLUGIN, None, "acme")
+    )
+    bench.registry.set_disabled(["probe", "send_mail"], [])
+    how = "Tool '{}' is disabled. The user can enable it with: oneclaw tools enable {}"
+    assert told(bench.result("probe")) == ("not_available", how.format("probe", "probe"))
+    assert told(bench.result("send_mail")) == ("not_available", how.format("send_mail", "send_mail"))
+    bench.registry.set_disabled([], ["mail"])
+    assert told(bench.result("read_mail")) == ("not_available", how.format("read_mail", "--group mail"))
+    bench.registry.set_disabled_plugins(["acme"])
+    assert told(bench.result("acme")) == (
+        "not_available",
+        "Tool 'acme' is not available: its plugin is disabled. The user can enable it with: oneclaw plugins enable "
+        "acme",
+    )
+    bench.registry.set_disabled(["acme"], [])
+    bench.registry.set_disabled_plugins([])
+    assert told(bench.result("acme")) == ("not_available", how.format("acme", "acme"))
+
+
+def test_a_tool_that_an_agent_does_not_have_says_so(bench):
+    bench.add("probe")
+    bench.add("other")
+    selection = ToolSelection.naming(["other"])
+    bench.scope = CallScope(bench.registry.toolset(selection).active([]), "Tester", "session", selection)
+    assert told(bench.result("probe")) == (
+        "not_available",
+        "Tool 'probe' is not available for this agent: it is not among this agent's tools.",
+    )
+
+
+def test_wrong_arguments_are_told_with_the_tool(bench):
+    bench.add(parameters=TEXT)
+    for given, message in (
+        (
+            {"text": 1, "count": 0},
+            "Tool 'probe' was called with wrong arguments:\n/count: 0 is less than the minimum of "
+            "1\n/text: 1 is not of type 'string'",
+        ),
+        ("[1]", "Tool 'probe': the arguments must be a JSON object, not '[1]'"),
+        ("x", "Tool 'probe': the arguments are not valid JSON: Expecting value at character 1, near 'x'"),
+    ):
+        assert told(bench.result("probe", given if isinstance(given, str) else json.dumps(given))) == (
+            *("validation_error", message),
+        )
+
+
+class Plugins:
+    """Plugins at work, as far as the executor is concerned."""
+
+    governs_calls = True
+
+    def __init__(self, **hooks):
+        self.hooks, self.infos, self.finished, self.decided = hooks, [], [], []
+
+    def are_about(self, tool, group, *, is_in_turn):
+        return tool != "free"
+
+    def of_call(self, **about):
+        self.infos.append(about)
+        return Hooked(self)
+
+    async def context_of_tool(self, plugin):
+        if "start" in self.hooks:
+            raise self.hooks["start"]
+
+
+class Hooked:
+    def __init__(self, plugins):
+        self.plugins = plugins
+
+    async def rewrite(self, arguments, faults_of):
+        self.plugins.faults = faults_of({"text": 7})
+        rewritten = self.plugins.hooks.get("rewrite", arguments)
+        if isinstance(rewritten, Exception):
+            raise rewritten
+        return rewritten
+
+    async def check(self, ask):
+        for given in self.plugins.hooks.get("ask", ()):
+            await ask(*given)
+        if "check" in self.plugins.hooks:
+            raise self.plugins.hooks["check"]
+
+    def around(self):
+        return None
+
+    async def rewrite_result(self, result):
+        return self.plugins.hooks.get("result", result)
+
+    def finished(self, result):
+        self.plugins.finished.append(result)
+
+    def decided(self, permission, subject, *, is_granted, decided_by):
+        self.plugins.decided.append((permission, subject, is_granted, decided_by))
+
+
+def governed(bench, plugins, name="probe", arguments='{"text": "a"}', grants=(), **scope):
+    policy = PermissionPolicy(list(grants), bench.remember, bench.ask, bench.allowed)
+    active = bench.registry.toolset().active(bench.loaded)
+    made = CallScope(active, "Tester", "session", **scope)
+    executor = ToolExecutor(bench.registry, policy, bench.home, PathGuard(bench.home, bench.home), None, plugins)
+    (outcome,) = asyncio.run(executor.execute([ToolCall("c1", name, arguments)], made))
+    return outcome.result
+
+
+def test_plugins_see_a_call_and_decide_on_it(bench):
+    seen = []
+
+    def run(arguments, context):
+        seen.append(arguments)
+        return ToolResult.success("done")
+
+    bench.add(run=run, parameters=TEXT, group="texts", required_permissions=["network.public"])
+    bench.loaded = ["texts"]
+    plugins = Plugins(rewrite={"text": "rewritten"}, result=ToolResult.success("other"))
+    assert governed(bench, plugins, caller="program") == ToolResult.success("other")
+    assert seen == [{"text": "rewritten"}]
+    assert plugins.infos == [
+        {
+            "id": "c1",
+            "tool": "probe",
+            "arguments": {"text": "a"},
+            "group": "texts",
+            "plugin": None,
+            "required_permissions": ("network.public",),
+            "agent": "Tester",
+            "turn": None,
+            "caller": "program",
+        }
+    ]
+    assert plugins.faults == ["/text: 7 is not of type 'string'"]
+    assert plugins.finished == [ToolResult.success("other")]
+    assert plugins.decided == [("network.public", None, True, "default")]
+    unknown = Plugins()
+    governed(bench, unknown, "none", "[1]")
+    assert unknown.infos[0] == {
+        **{"id": "c1", "tool": "none", "arguments": {}, "group": None, "plugin": None, "required_permissions": ()},
+        **{"agent": "Tester", "turn": None, "caller": "model"},
+    }
+
+
+def test_a_plugin_that_fails_or_refuses_keeps_a_call_from_running(bench):
+    tool = bench.add(parameters=TEXT)
+    for hooks, kind, message in (
+        (
+            {"rewrite": PluginError("plugin acme: it broke")},
+            "execution_error",
+            "The call was not run: plugin acme: it broke.",
+        ),
+        (
+            {"check": PermissionDeniedError("The plugin acme refuses this: no", "probe")},
+            "permission_denied",
+            "The plugin acme refuses this: no",
+        ),
+        (
+            {"start": PluginError("it does not start")},
+            "not_available",
+            "Tool 'probe' is not available: it does not start.",
+        ),
+    ):
+        plugins = Plugins(**hooks)
+        assert told(governed(bench, plugins)) == (kind, message)
+        assert [told(each) for each in plugins.finished] == [(kind, message)]
+    assert tool.runs == 0
+    plugins = Plugins(ask=[("mail.send", "send it", "ada")])
+    result = governed(bench, plugins, grants=[Grant("mail.send", None, Decision.DENY)])
+    assert result.error_type == "permission_denied"
+    assert plugins.decided == [("mail.send", "ada", False, "denial")]
+    free = bench.add("free")
+    assert governed(bench, Plugins(check=PermissionDeniedError("no", "x")), "free", "{}").is_success
+    assert free.runs == 1
+
+
+def test_plugins_decide_on_what_a_tools_program_does(bench):
+    found = []
+
+    async def run(arguments, context):
+        try:
+            async with context.inner_call("inner", {"text": "a"}) as given:
+                found.append(given)
+                if arguments.get("fails"):
+                    raise ValueError("bad")
+        except PermissionDeniedError as error:
+            return ToolResult.error("permission_denied", str(error))
+        return ToolResult.success("done")
+
+    bench.add("free", run)
+    bench.add("inner", parameters=TEXT)
+    plugins = Plugins(rewrite={"text": "b"})
+    assert governed(bench, plugins, "free", "{}").is_success
+    assert (found, plugins.finished) == ([{"text": "b"}], [ToolResult.success()])
+    assert (plugins.infos[0]["tool"], plugins.infos[0]["caller"], plugins.infos[0]["arguments"]) == (
+        *("inner", "javascript", {"text": "a"}),
+    )
+    failing = Plugins()
+    governed(bench, failing, "free", '{"fails": true}')
+    assert [told(each) for each in failing.finished] == [("execution_error", "ValueError: bad")]
+    for hooks in ({"check": PermissionDeniedError("no", "inner")}, {"rewrite": PluginError("no")}):
+        plugins = Plugins(**hooks)
+        assert told(governed(bench, plugins, "free", "{}")) == ("permission_denied", "no")
+        assert [told(each) for each in plugins.finished] == [("permission_denied", "no")]
+
+
+def test_what_a_tool_reads_is_declared(bench):
+    supplied = ToolSourceInfo(ToolSourceType.PLUGIN, None, "acme", is_supplied=True)
+    for name, reads, source, marks in (
+        ("a", ("private",), ToolSourceInfo.BUILTIN, ["private"]),
+        ("b", (), ToolSourceInfo.BUILTIN, []),
+        ("c", (), supplied, ["outside", "private"]),
+        ("d", ("outside",), supplied, ["outside"]),
+        ("e", (), replace(supplied, type=ToolSourceType.JS_EXTENSION), ["outside"]),
+    ):
+        registry = ToolRegistry()
+        registry.register(Tool(name, lambda arguments, context: ToolResult.success("x"), reads=reads), source)
+        bench.registry, bench.scope = registry, None
+        (outcome,) = bench.outcomes((name, {}))
+        declared = [each for each in outcome.marks if each.origin == f"the tool {name}"]
+        assert [each.kind.value for each in declared] == marks, name
+
+
+def test_a_question_says_on_whose_behalf_it_is(bench):
+    asked = []
+
+    async def ask(request):
+        asked.append(request)
+        return PermissionAnswer.ONCE
+
+    bench.ask = ask
+    bench.add(
+        "exec",
+        parameters={"type": "object", "properties": {"command": {"type": "string"}}},
+        required_permissions=["shell.execute"],
+    )
+    budget = TurnBudget((), 1)
+    given = ToolContext(bench.home, "outer", "Lead", "create_agent", "c0", PathGuard(bench.home, bench.home))
+    outer = TurnScope(budget)
+    turn = TurnScope(budget, replace(given, turn=outer), task="t1", session_name="task one")
+    held = Provenance()
+    held.add([Mark.of(MarkKind.OUTSIDE, "the mail 1"), Mark.of(MarkKind.PRIVATE, "the calendar")])
+    for scope, expected in (
+        (
+            {},
+            {
+                "session_id": "session",
+                "task": None,
+                "on_behalf_of": (),
+                "sub_agent": None,
+                "holds": "",
+                "asks_again": False,
+            },
+        ),
+        ({"asked_in": "stand in"}, {"session_id": "stand in"}),
+        ({"conversation": held}, {"holds": held.in_words(), "asks_again": True}),
+        ({"turn": outer}, {"session_id": "session", "on_behalf_of": (), "sub_agent": None}),
+    ):
+        asked.clear()
+        governed(bench, None, "exec", '{"command": "ls"}', **scope)
+        (request,) = asked
+        assert (request.permission, request.tool_name, request.arguments, request.subject, request.directory) == (
+            *("shell.execute", "exec", {"command": "ls"}, "ls", str(bench.home)),
+        )
+        assert (request.agent, request.detail, request.as_a_whole) == ("Tester", "", False)
+        assert (request.meaning, request.meaning_by) == (KNOWN_PERMISSIONS["shell.execute"], None)
+        for name, value in expected.items():
+            assert getattr(request, name) == value, name
+    made = CallScope(bench.registry.toolset().active([]), "Tester", "inner", turn=turn)
+    assert made.session_of_user == "outer"
+    assert (turn.outer_agents(), turn.sub_agent("Tester")) == (("Lead",), "task one (Tester)")
+
+
+def test_a_supplied_tool_without_a_permission_is_asked_about_where_data_could_leave(bench):
+    asked = []
+
+    async def ask(request):
+        asked.append((request.permission, request.detail, request.subject))
+        return PermissionAnswer.ONCE
+
+    bench.ask = ask
+    supplied = ToolSourceInfo(ToolSourceType.PLUGIN, None, "acme", is_supplied=True)
+    bench.registry.register(Tool("probe", lambda arguments, context: ToolResult.success("x"), TEXT), supplied)
+    outside, private = Mark.of(MarkKind.OUTSIDE, "a"), Mark.of(MarkKind.PRIVATE, "b")
+    # The description of a tool that a server supplies is text from outside, too.
+    for marks, count in (((), 0), ((outside,), 0), ((private,), 1), ((outside, private), 1)):
+        asked.clear()
+        held = Provenance()
+        held.add(list(marks))
+        assert governed(bench, None, conversation=held).is_success
+        assert len(asked) == count
+    assert asked == [("data.send", "give the tool probe, which a server supplies, these arguments", "probe")]
+
+
+def test_a_tool_gets_the_context_of_its_call(bench):
+    seen = []
+    bench.add(run=lambda arguments, context: seen.append(context) or ToolResult.success("x"))
+    selection = ToolSelection.naming(["probe"])
+    deps = object()
+    policy = PermissionPolicy(
+        [Grant("files.read", "/a", Decision.DENY), Grant("files.write", None, Decision.DENY)], bench.remember
+    )
+    executor = ToolExecutor(bench.registry, policy, bench.home, PathGuard(bench.home, bench.home), deps=deps)
+    scope = CallScope(
+        bench.registry.toolset().active([]), "Tester", "session", selection, shown_characters=7, caller="program"
+    )
+    asyncio.run(executor.execute([ToolCall("c9", "probe", "{}")], scope))
+    (found,) = seen
+    assert (found.home, found.session_id, found.agent_name, found.tool_name, found.call_id) == (
+        *(bench.home, "session", "Tester", "probe", "c9"),
+    )
+    assert (found.deps, found.selection, found.shown_characters, found.turn) == (deps, selection, 7, None)
+    assert found.conversation is scope.conversation
+    assert found.paths.denied == {"files.read:/a", "files.write"}

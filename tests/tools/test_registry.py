@@ -199,3 +199,141 @@ def test_tools_moved_to_the_front_are_listed_first_in_the_given_order():
     registry.move_to_front(["first", "unknown", "second", "grouped"])
     assert names(registry.get_core_tool_definitions()) == ["first", "second", "third"]
     assert registry.get_all_tool_names() == ["first", "second", "third", "grouped"]
+
+
+def unread(registry, name, *names, read=None, plugin="acme"):
+    from oneclaw_core.tools.registry import RegisteredTool, UnreadGroup
+
+    source = ToolSourceInfo(ToolSourceType.TOOL_GROUP, name, plugin)
+    calls = []
+
+    def read_group():
+        calls.append(name)
+        found = names if read is None else read
+        return {each: RegisteredTool(probe(each), probe(each).definition, source) for each in found}
+
+    return registry.register_unread(name, UnreadGroup(names, source, read_group)), calls
+
+
+def probe(name, permissions=()):
+    class Probe:
+        definition = ToolDefinition(name, f"Does {name}.", required_permissions=permissions)
+
+        async def execute(self, arguments, context):
+            return ToolResult.success(name)
+
+    return Probe()
+
+
+def test_groups_are_read_when_they_are_needed_and_once():
+    for need in (
+        lambda registry: registry.get_tool("a"),
+        lambda registry: registry.get_definition("b"),
+        lambda registry: registry.get_group_tool_definitions("mail"),
+        lambda registry: registry.get_all_tool_definitions(),
+        lambda registry: registry.all_tools(),
+        lambda registry: registry.get_permission_meanings(),
+        lambda registry: registry.read_group("mail"),
+    ):
+        registry = ToolRegistry()
+        registry.register(probe("taken"))
+        taken, calls = unread(registry, "mail", "a", "taken", "b")
+        assert (taken, calls, list(registry.unread_groups())) == (["taken"], [], ["mail"])
+        assert registry.get_all_tool_names() == ["taken", "a", "b"]
+        assert registry.get_tool_groups() == {"mail": ["a", "b"]}
+        assert registry.get_source_info("a").group_name == "mail"
+        assert registry.find("a", reads=False) is not None
+        assert [
+            registry.is_unread(*each) for each in (("a", "mail"), ("a", "x"), ("taken", "mail"), ("z", "mail"))
+        ] == [
+            *(True, False, False, False),
+        ]
+        assert calls == []
+        need(registry)
+        registry.read_group("mail")
+        assert (calls, list(registry.unread_groups())) == (["mail"], [])
+        assert [each.name for each in registry.get_group_tool_definitions("mail")] == ["a", "b"]
+
+
+def test_tools_that_a_group_does_not_have_are_gone_when_it_is_read():
+    registry = ToolRegistry()
+    taken, _ = unread(registry, "mail", "a", "b", read=("a",))
+    assert taken == []
+    registry.read_group("mail")
+    assert registry.get_all_tool_names() == ["a"]
+    _, calls = unread(registry, "post", "x", "y")
+    registry.unregister_unread("post")
+    registry.unregister_unread("post")
+    assert (registry.get_all_tool_names(), calls, list(registry.unread_groups())) == (["a"], [], [])
+
+
+def test_what_is_no_tool_or_taken_says_so():
+    registry = ToolRegistry()
+    registry.register(probe("a"), ToolSourceInfo(ToolSourceType.PLUGIN, None, "acme", "acme-tools 1"))
+    registry.register(probe("b"), ToolSourceInfo(ToolSourceType.PLUGIN, None, "acme"))
+    for thing, message in (
+        (
+            7,
+            "7 is no tool: it needs a 'definition' (ToolDefinition) and an 'execute'; decorate a function with "
+            "@tool to make one",
+        ),
+        (probe("a"), "a tool named 'a' is registered already, by acme-tools 1; the first one stays: rename the other"),
+        (probe("b"), "a tool named 'b' is registered already, by plugin; the first one stays: rename the other"),
+    ):
+        with pytest.raises(Exception, match="tool") as error:
+            registry.register(thing)
+        assert str(error.value) == message
+
+
+def test_foreign_core_tools_are_marked():
+    registry = ToolRegistry()
+    foreign = ToolSourceInfo(ToolSourceType.PLUGIN, None, "acme", is_supplied=True)
+    registry.register(probe("a"), foreign)
+    registry.register(probe("b"))
+    (mark,) = registry.foreign_core_tools.values()
+    assert (mark.kind.value, mark.origin) == ("outside", "the description of the tool a")
+    assert registry.unregister("a")
+    assert (registry.foreign_core_tools, registry.unregister("a")) == ({}, False)
+
+
+def test_what_is_available_follows_what_is_enabled():
+    async def open_group():
+        """Stand in for a group whose tools are found later."""
+
+    registry = ToolRegistry()
+    for name in ("mail", "later", "empty"):
+        registry.register_group(ToolGroupDefinition(name, name.title(), f"Does {name}."))
+    registry.register(probe("a"), ToolSourceInfo(ToolSourceType.TOOL_GROUP, "mail", "acme"))
+    registry.set_group_opener("later", open_group)
+
+    def available():
+        return [each.name for each in registry.get_available_group_definitions()]
+
+    assert (available(), registry.get_group_opener("later"), registry.get_group_opener("mail")) == (
+        *(["mail", "later"], open_group, None),
+    )
+    for change, names in (
+        (lambda: registry.set_disabled(["a"], []), ["later"]),
+        (lambda: registry.set_disabled([], ["mail", "later"]), []),
+        (lambda: registry.set_disabled([], []), ["mail", "later"]),
+        (lambda: registry.set_disabled_plugins(["acme"]), ["later"]),
+        (lambda: registry.set_disabled_plugins([]), ["mail", "later"]),
+        (lambda: registry.set_group_opener("later", None), ["mail"]),
+        (lambda: registry.unregister("a"), []),
+    ):
+        change()
+        assert available() == names
+    version = registry.version
+    registry.set_disabled([], [])
+    registry.set_disabled_plugins([])
+    assert registry.version == version
+    registry.set_disabled(["x"], ["y"])
+    registry.set_disabled_plugins(["z"])
+    assert [registry.is_tool_disabled("x"), registry.is_group_disabled("y"), registry.is_plugin_disabled("z")] == [
+        True
+    ] * 3
+    assert [registry.is_tool_disabled("y"), registry.is_group_disabled("x"), registry.is_plugin_disabled("x")] == [
+        False
+    ] * 3
+    assert registry.unregister_group("mail")
+    assert not registry.unregister_group("mail")
