@@ -38,6 +38,7 @@ from oneclaw_core.turn.conversations import Conversations, SessionReader
 from oneclaw_core.turn.model import ModelChooser
 from oneclaw_core.turn.plugin_question import answer_plugin
 from oneclaw_core.turn.preview import next_request, preview
+from oneclaw_core.turn.store_retry import while_away
 from oneclaw_core.turn.turns import Turns
 from oneclaw_core.types.agents import GENERAL_ASSISTANT, AgentLimits
 from oneclaw_core.types.events import TurnFinishedEvent
@@ -229,15 +230,16 @@ class OneClaw:
             # In a thread: an installed plugin may have to be described by a process first.
             load = partial(load_plugins, disabled_plugins(stored, environ), points, found.loading)
             catalog = await run_in_thread(load)
+            # A call would fail for good if the database were away just then.
             policy = PermissionPolicy(
                 await store.grants(),
-                store.set_grant,
+                while_away(store.set_grant),
                 ask,
                 allow,
-                store.record_permission_use,
-                store.grants,
+                while_away(store.record_permission_use),
+                while_away(store.grants),
                 ask_user,
-                store.record_known_permission_use,
+                while_away(store.record_known_permission_use),
             )
             claw = cls(found, catalog, store, environ, policy, start, deps, stored)
             await claw.refresh_tool_states()
