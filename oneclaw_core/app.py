@@ -230,7 +230,7 @@ class OneClaw:
             # In a thread: an installed plugin may have to be described by a process first.
             load = partial(load_plugins, disabled_plugins(stored, environ), points, found.loading)
             catalog = await run_in_thread(load)
-            # A call would fail for good if the database were away just then.
+            # A call must not fail because the database is away for a moment.
             policy = PermissionPolicy(
                 await store.grants(),
                 while_away(store.set_grant),
