@@ -38,7 +38,7 @@ from oneclaw_core.turn.conversations import Conversations, SessionReader
 from oneclaw_core.turn.model import ModelChooser
 from oneclaw_core.turn.plugin_question import answer_plugin
 from oneclaw_core.turn.preview import next_request, preview
-from oneclaw_core.turn.store_retry import while_away
+from oneclaw_core.turn.store_retry import PatientRecords, while_away
 from oneclaw_core.turn.turns import Turns
 from oneclaw_core.types.agents import GENERAL_ASSISTANT, AgentLimits
 from oneclaw_core.types.events import TurnFinishedEvent
@@ -164,7 +164,7 @@ class OneClaw:
                 self.services,
                 self.plugins,
                 deps,
-                store,
+                PatientRecords(store),
                 self._project,
             ),
             plugins=self.plugins,

@@ -1,4 +1,4 @@
-"""Retry writes to the store while the database is not available."""
+"""Retry what is done with the store while the database is not available."""
 
 from __future__ import annotations
 
@@ -10,8 +10,10 @@ from typing import TYPE_CHECKING, ParamSpec, TypeVar
 from oneclaw_core.errors import StoreUnavailableError
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
+    from collections.abc import Awaitable, Callable, Coroutine
+    from typing import Any
 
+    from oneclaw_core.tools.provenance import ProvenanceRecords
     from oneclaw_core.turn.stream import Deadline
 
 STORE_RETRY_SECONDS = 30.0
@@ -57,7 +59,9 @@ async def retried(
     raise error
 
 
-def while_away(operation: Callable[_Arguments, Awaitable[_Value]]) -> Callable[_Arguments, Awaitable[_Value]]:
+def while_away(
+    operation: Callable[_Arguments, Awaitable[_Value]],
+) -> Callable[_Arguments, Coroutine[Any, Any, _Value]]:
     """Return an operation of the store that is repeated while the database is not available."""
 
     async def repeated(*args: _Arguments.args, **kwargs: _Arguments.kwargs) -> _Value:
@@ -67,3 +71,16 @@ def while_away(operation: Callable[_Arguments, Awaitable[_Value]]) -> Callable[_
             return await retried(lambda: operation(*args, **kwargs), error)
 
     return repeated
+
+
+class PatientRecords:
+    """Records of where text comes from; a call that ran does not fail because the database is away for a moment.
+
+    Args:
+        records: the store's.
+    """
+
+    def __init__(self, records: ProvenanceRecords) -> None:
+        self.link_sources = while_away(records.link_sources)
+        self.file_marks = while_away(records.file_marks)
+        self.record_written = while_away(records.record_written)

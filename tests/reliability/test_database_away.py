@@ -65,7 +65,8 @@ def outage(database_environ, tmp_path, monkeypatch, request):
         yield ClosedDatabase(url, server)
 
 
-def test_away_while_a_permission_is_decided(tmp_path, database_environ, outage, monkeypatch):
+@pytest.mark.parametrize("what", ["a permission", "the marks of a file"])
+def test_away_while_something_is_recorded_for_a_call(tmp_path, database_environ, outage, monkeypatch, what):
     monkeypatch.setattr(store_retry, "STORE_RETRY_SECONDS", 30)
     timers, results = [], []
 
@@ -79,14 +80,18 @@ def test_away_while_a_permission_is_decided(tmp_path, database_environ, outage, 
     @tool
     async def mark(context: ToolContext) -> str:
         """Make a mark."""
+        if what != "a permission":
+            (await context.readable("notes.txt")).read_text()
         outage.leave()
         timers.append(threading.Timer(AWAY_SECONDS, outage.come_back))
         timers[0].start()
-        await context.ask_permission("network.private", "to make a mark")
+        if what == "a permission":
+            await context.ask_permission("network.private", "to make a mark")
         return "marked"
 
     async def main():
         async with opened(tmp_path, answer, mark, allow=["network.private"], **database_environ) as claw:
+            (claw.home.workspace / "notes.txt").write_text("notes")
             async with aclosing(claw.send_message("go on", session="story")) as events:
                 assert [event async for event in events][-1].text == "All done."
             return await claw.store.permission_log(10)
@@ -94,7 +99,7 @@ def test_away_while_a_permission_is_decided(tmp_path, database_environ, outage, 
     log = asyncio.run(main())
     timers[0].join()
     assert results == ["marked"]
-    assert [each.permission for each in log] == ["network.private"]
+    assert [each.permission for each in log] == (["network.private"] if what == "a permission" else [])
 
 
 @pytest.mark.parametrize("point", ["tool", "answer"])
