@@ -36,6 +36,7 @@ from oneclaw_core.turn.context import NewMessage, TurnParts
 from oneclaw_core.turn.conversations import Conversations
 from oneclaw_core.turn.model import ModelChooser
 from oneclaw_core.turn.plugin_question import answer_plugin
+from oneclaw_core.turn.store_retry import PatientRecords, while_away
 from oneclaw_core.turn.turns import Turns
 
 if TYPE_CHECKING:
@@ -94,15 +95,16 @@ async def open_home(
         disabled = disabled_plugins(stored, environ)
         # In a thread: an installed plugin may have to be described by a process first.
         catalog = await run_in_thread(partial(load_plugins, disabled, points, found.loading))
+        # A call must not fail because the database is away for a moment.
         permissions = PermissionPolicy(
             await store.grants(),
-            store.set_grant,
+            while_away(store.set_grant),
             ask,
             allow,
-            store.record_permission_use,
-            store.grants,
+            while_away(store.record_permission_use),
+            while_away(store.grants),
             ask_user,
-            store.record_known_permission_use,
+            while_away(store.record_known_permission_use),
         )
         opened = _wired(found, catalog, store, stored, environ, permissions, start, deps)
         parts = opened.parts
@@ -198,7 +200,17 @@ def _wired(
     parts = TurnParts(
         store=store,
         registry=catalog.registry,
-        executor=ToolExecutor(catalog.registry, permissions, home.path, paths, services, plugins, deps, store, project),
+        executor=ToolExecutor(
+            catalog.registry,
+            permissions,
+            home.path,
+            paths,
+            services,
+            plugins,
+            deps,
+            PatientRecords(store),
+            project,
+        ),
         plugins=plugins,
         permissions=permissions,
         settings=settings,

@@ -12,7 +12,7 @@ from oneclaw_core.providers.base import ModelInfo
 from oneclaw_core.testing.chosen_plugins import chosen_plugins
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, AsyncIterator, Callable
+    from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable
     from pathlib import Path
 
     from oneclaw_core.providers.base import ModelEvent, ModelRequest
@@ -58,11 +58,17 @@ class MadePlugin:
 
 
 @asynccontextmanager
-async def opened(home: Path, answer: Any, *tools: Any, **environ: str) -> AsyncIterator[OneClaw]:
+async def opened(
+    home: Path, answer: Any, *tools: Any, allow: Iterable[str] = (), **environ: str
+) -> AsyncIterator[OneClaw]:
     """Open a home whose model answers by a function."""
     points = [*chosen_plugins(()), GivenPlugin("made", MadePlugin(answer, tools))]
     async with OneClaw.open(
-        home, environ={"ONECLAW_MODEL": MODEL, **environ}, start_directory=home.parent, plugins=points
+        home,
+        allow=allow,
+        environ={"ONECLAW_MODEL": MODEL, **environ},
+        start_directory=home.parent,
+        plugins=points,
     ) as claw:
         await claw.store.set_setting(f"{PROVIDER_SETTING}made", {"type": "made"})
         await claw.store.set_setting(MODEL_SETTING + MODEL, {"input_price": 1, "output_price": 2})

@@ -10,7 +10,7 @@ import pytest
 from audit import faults_of
 from made_models import opened
 
-from oneclaw_core import MessageType, ToolCall, tool
+from oneclaw_core import MessageType, ToolCall, ToolContext, tool
 from oneclaw_core.errors import StoreUnavailableError
 from oneclaw_core.providers import ModelResponse
 from oneclaw_core.sessions import sqlite_backend
@@ -63,6 +63,43 @@ def outage(database_environ, tmp_path, monkeypatch, request):
         return
     with psycopg.connect(request.getfixturevalue("postgres").uri("postgres"), autocommit=True) as server:
         yield ClosedDatabase(url, server)
+
+
+@pytest.mark.parametrize("what", ["a permission", "the marks of a file"])
+def test_away_while_something_is_recorded_for_a_call(tmp_path, database_environ, outage, monkeypatch, what):
+    monkeypatch.setattr(store_retry, "STORE_RETRY_SECONDS", 30)
+    timers, results = [], []
+
+    async def answer(request):
+        results.extend(each.content for each in request.messages if each.type is MessageType.TOOL_RESULT)
+        if results:
+            yield ModelResponse(text="All done.")
+        else:
+            yield ModelResponse(tool_calls=(ToolCall("c0", "mark", "{}"),))
+
+    @tool
+    async def mark(context: ToolContext) -> str:
+        """Make a mark."""
+        if what != "a permission":
+            (await context.readable("notes.txt")).read_text()
+        outage.leave()
+        timers.append(threading.Timer(AWAY_SECONDS, outage.come_back))
+        timers[0].start()
+        if what == "a permission":
+            await context.ask_permission("network.private", "to make a mark")
+        return "marked"
+
+    async def main():
+        async with opened(tmp_path, answer, mark, allow=["network.private"], **database_environ) as claw:
+            (claw.home.workspace / "notes.txt").write_text("notes")
+            async with aclosing(claw.send_message("go on", session="story")) as events:
+                assert [event async for event in events][-1].text == "All done."
+            return await claw.store.permission_log(10)
+
+    log = asyncio.run(main())
+    timers[0].join()
+    assert results == ["marked"]
+    assert [each.permission for each in log] == (["network.private"] if what == "a permission" else [])
 
 
 @pytest.mark.parametrize("point", ["tool", "answer"])

@@ -69,41 +69,88 @@ async def attempt(app: OneClaw, task: Task, run: Run, record: Callable[..., Awai
         asyncio.CancelledError: the worker stops; the session can be taken up.
         StoreError: the database is out of reach; the same.
     """
-    notes: list[str] = []
-    denied: list[str] = []
+    attempting = _Attempt(app, task, run, record)
     try:
-        session = await app.begin_session(
-            f"scheduled-{run.id}", agent=task.agent, model=task.model, title=TITLE.format(name=task.name)
-        )
-        await record(session=session.id)
-        messages = await app.store.messages(session.id)
-        answer = _answer_in(messages, run)
-        if answer is not None:
-            return Outcome(answer=answer)
-        state = done_in(messages)
-        notes += [f"{name} was cut off: it may or may not have had its effect" for name in state.cut_off]
-        text = AFTER_GRANT if run.answer is not None else message_to_send(task, state)
-        if text == task.prompt and run.makes_up:
-            text += MAKES_UP.format(due=task.local_text(run.scheduled_at))
-        has_event = text == task.prompt and run.event is not None
-        if has_event:
-            text += EVENT.format(event=run.event)
-        async with asyncio.timeout(task.max_seconds):
-            files = ("the event",) if has_event else ()
-            answer = await _turn(app, task, session.id, text, files, notes, denied, record)
+        return attempting.ended(answer=await attempting.make())
     except StoreError:
         # The run may be done or not: it is gone on with, and has not failed.
         raise
     except TimeoutError:
-        error = f"it was stopped after {task.max_seconds} seconds, the task's max_seconds"
-        return Outcome(error=error, notes=(*denied, *notes))
+        return attempting.ended(error=f"it was stopped after {task.max_seconds} seconds, the task's max_seconds")
     except SessionBusyError as error:
         return Outcome(error=str(error), is_busy=True)
     except OneClawError as error:
-        return Outcome(
-            error=str(error), may_retry=not isinstance(error, UsageError | TurnStoppedError), notes=(*denied, *notes)
+        may_retry = not isinstance(error, UsageError | TurnStoppedError)
+        return attempting.ended(error=str(error), may_retry=may_retry)
+
+
+class _Attempt:
+    """One attempt, and what the user should know of it."""
+
+    def __init__(self, app: OneClaw, task: Task, run: Run, record: Callable[..., Awaitable[None]]) -> None:
+        self._app = app
+        self._task = task
+        self._run = run
+        self._record = record
+        self._notes: list[str] = []
+        self._denied: list[str] = []
+
+    def ended(self, *, answer: str | None = None, error: str | None = None, may_retry: bool = True) -> Outcome:
+        """Return the outcome with what there is to know."""
+        notes = (*self._denied, *self._notes)
+        return Outcome(answer=answer, error=error, may_retry=may_retry, is_denied=bool(self._denied), notes=notes)
+
+    async def make(self) -> str:
+        """Return the answer, of this turn or of the one before it."""
+        app, task, run = self._app, self._task, self._run
+        session = await app.begin_session(
+            f"scheduled-{run.id}", agent=task.agent, model=task.model, title=TITLE.format(name=task.name)
         )
-    return Outcome(answer=answer, is_denied=bool(denied), notes=(*denied, *notes))
+        await self._record(session=session.id)
+        messages = await app.store.messages(session.id)
+        answer = _answer_in(messages, run)
+        if answer is not None:
+            return answer
+        state = done_in(messages)
+        self._notes += [f"{name} was cut off: it may or may not have had its effect" for name in state.cut_off]
+        text = AFTER_GRANT if run.answer is not None else message_to_send(task, state)
+        files: tuple[str, ...] = ()
+        if text == task.prompt and run.makes_up:
+            text += MAKES_UP.format(due=task.local_text(run.scheduled_at))
+        elif text == task.prompt and run.event is not None:
+            text += EVENT.format(event=run.event)
+            files = ("the event",)
+        async with asyncio.timeout(task.max_seconds):
+            return await self._turn(session.id, text, files)
+
+    async def _turn(self, session_id: str, text: str, files: tuple[str, ...]) -> str:
+        task = self._task
+        events = self._app.send_message(
+            text,
+            session=session_id,
+            files=files,
+            agent=task.agent,
+            model=task.model,
+            tool_groups=task.tool_groups,
+            limits=AgentLimits(turn_max_cost=task.max_cost),
+            task=task.id,
+        )
+        is_noted = False
+        async with aclosing(events):
+            async for event in events:
+                if not is_noted and not isinstance(event, TextEvent):
+                    # From now on the history ends with what this turn stores.
+                    is_noted = True
+                    await self._record(is_cut_off=False)
+                if isinstance(event, ToolResultEvent) and event.result.error_type == "permission_denied":
+                    note = f"{event.name}: {event.result.error_message}"
+                    if note not in self._denied and len(self._denied) < _MOST_NOTES:
+                        self._denied.append(note)
+                elif isinstance(event, TurnFinishedEvent):
+                    if event.notice is not None:
+                        self._notes.append(event.notice)
+                    return event.text
+        raise OneClawError("the turn ended without an answer")
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,41 +201,3 @@ def _answer_in(messages: Sequence[Message], run: Run) -> str | None:
         if last.type is MessageType.ASSISTANT and not last.is_incomplete:
             return last.content
     return None
-
-
-async def _turn(
-    app: OneClaw,
-    task: Task,
-    session_id: str,
-    text: str,
-    files: tuple[str, ...],
-    notes: list[str],
-    denied: list[str],
-    record: Callable[..., Awaitable[None]],
-) -> str:
-    events = app.send_message(
-        text,
-        session=session_id,
-        files=files,
-        agent=task.agent,
-        model=task.model,
-        tool_groups=task.tool_groups,
-        limits=AgentLimits(turn_max_cost=task.max_cost),
-        task=task.id,
-    )
-    is_noted = False
-    async with aclosing(events):
-        async for event in events:
-            if not is_noted and not isinstance(event, TextEvent):
-                # From now on the history ends with what this turn stores.
-                is_noted = True
-                await record(is_cut_off=False)
-            if isinstance(event, ToolResultEvent) and event.result.error_type == "permission_denied":
-                note = f"{event.name}: {event.result.error_message}"
-                if note not in denied and len(denied) < _MOST_NOTES:
-                    denied.append(note)
-            elif isinstance(event, TurnFinishedEvent):
-                if event.notice is not None:
-                    notes.append(event.notice)
-                return event.text
-    raise OneClawError("the turn ended without an answer")

@@ -398,6 +398,7 @@ def _text_or_none(text: str) -> str | None:
     return text.strip() or None
 
 
+# Of the values that are not taken as they are; an empty text or a cost of 0 removes something.
 _READERS: dict[str, Callable[[Any], Any]] = {
     "name": lambda text: " ".join(text.split()),
     "prompt": str.strip,
@@ -412,4 +413,3 @@ _READERS: dict[str, Callable[[Any], Any]] = {
     "overlap": partial(_choice, OverlapPolicy, "overlap"),
     "max_cost": lambda dollars: dollars or None,
 }
-"""How the values are read that are not taken as they are; an empty text or a cost of 0 removes something."""
