@@ -14,6 +14,8 @@ from test_every_model import (
     WIRES,
     addresses,
     every_format,
+    is_native,
+    native_formats,
     of_type,
     override,
     said,
@@ -81,6 +83,28 @@ def test_only_the_refused_image_is_left_out(tmp_path, wire):
     for body in (server.bodies[2], server.bodies[3]):
         assert wire.files(body) == [("image/png", good.data)]
     assert b"[good.png" not in server.contents[3]
+
+
+@native_formats
+def test_two_refusals_of_one_request_are_both_remembered(tmp_path, wire):
+    asked = []
+
+    def script(body):
+        asked.append((is_native(wire, body), has_image(body)))
+        if asked[-1][0]:
+            return wire.refuses(400, wire.native_refusal)
+        return wire.refuses(400, IMAGE_REFUSALS[wire.provider]) if asked[-1][1] else next(answers)
+
+    with ModelServer(script) as server:
+        answers = iter([wire.calls(LOAD), wire.says("Loaded.")])
+        override(tmp_path, wire, "tool_loading", "append")
+        said(tmp_path, addresses(server), wire, "Load it.")
+        override(tmp_path, wire, "tool_loading", "native")
+        answers = iter([wire.says("I see no image."), wire.says("Hello.")])
+        said(tmp_path, addresses(server), wire, "What is this?", attachments=[PNG])
+        del asked[:]
+        said(tmp_path, addresses(server), wire, "Hello")
+    assert asked == [(False, False)]
 
 
 @every_format
