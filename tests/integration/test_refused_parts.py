@@ -203,18 +203,34 @@ def test_reasoning_that_a_server_does_not_know_is_not_sent_back(tmp_path):
     assert len(server.bodies) == 4
 
 
-def test_a_thought_signature_that_is_refused_is_left_out_and_new_ones_are_sent(tmp_path):
-    refusal = GEMINI.refuses(400, "Thought signature is not valid")
+@pytest.mark.parametrize(
+    ("wire", "refusal"),
+    [
+        (GEMINI, "Thought signature is not valid"),
+        (WIRES["openai"], "Item 'rs_1' of type 'reasoning' was provided without its required following item."),
+        (WIRES["anthropic"], "messages.1.content.0: Invalid `signature` in `thinking` block"),
+        (
+            WIRES["anthropic"],
+            "messages.1.content.0: `thinking` or `redacted_thinking` blocks in the latest assistant message cannot be "
+            "modified. These blocks must remain as they were in the original response.",
+        ),
+    ],
+)
+def test_thoughts_that_are_refused_are_left_out_and_new_ones_are_sent(tmp_path, wire, refusal):
     script = [
-        GEMINI.calls(LOAD, thought=THOUGHT),
-        refusal,
-        GEMINI.calls(INFO, thought=THOUGHT),
-        GEMINI.says("Six."),
-        GEMINI.says("Bye."),
+        wire.calls(LOAD, thought=THOUGHT),
+        wire.refuses(400, refusal),
+        wire.calls(INFO, thought=THOUGHT),
+        wire.says("Six."),
+        wire.says("Bye."),
     ]
     with ModelServer(script) as server:
-        assert said(tmp_path, addresses(server), GEMINI, "How many pages?")[-1].text == "Six."
-        assert said(tmp_path, addresses(server), GEMINI, "Bye")[-1].text == "Bye."
+        first = said(tmp_path, addresses(server), wire, "How many pages?")
+        again = said(tmp_path, addresses(server), wire, "Bye")
+    assert [turn[-1].text for turn in (first, again)] == ["Six.", "Bye."]
+    assert "left out: earlier reasoning" in of_type(RetryEvent, first)[0].reason
+    # The next process knows it.
+    assert of_type(RetryEvent, again) == []
     assert [content.count(SEAL.encode()) for content in server.contents] == [0, 1, 0, 1, 1]
 
 
