@@ -7,9 +7,6 @@ from dataclasses import dataclass, field, replace
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
-from oneclaw_openai.responses_wire import BRIEF_LOADS
-from oneclaw_openai.responses_wire import PROVIDER_TYPE as OPENAI
-
 from oneclaw_core import LoadToolGroupTool, Message, MessageType, ToolCallStatus, build_system_prompt_with_tool_groups
 from oneclaw_core.providers import ModelRequest, ToolLoading
 from oneclaw_core.tools.toolset import LOAD_TOOL_GROUP, ActiveTools
@@ -30,7 +27,7 @@ NATIVE = "groups loaded natively"
 INLINE = "groups defined inline"
 DISPATCHED = "groups behind a dispatcher"
 # What the wire formats note with an answer that loads a group.
-BRIEF = {OPENAI: {BRIEF_LOADS: True}}
+NOTED = {"openai": {"brief_loads": True}, "anthropic": {"brief_loads": True}}
 _LOADING = {NATIVE: ToolLoading.NATIVE, INLINE: ToolLoading.INLINE}
 
 
@@ -121,11 +118,17 @@ GROUPS_USED = [turn.loads for turn in TURNS if turn.loads]
 
 @dataclass
 class Session:
-    """Plays the turns, and keeps each request that the model is sent, by turn."""
+    """Plays the turns, and keeps each request that the model is sent, by turn.
+
+    Without a list of groups, or without the requests that follow a load, it shows what these cost; no real session is
+    like that.
+    """
 
     registry: ToolRegistry
     strategy: str
     turns: Sequence[Turn] = TURNS
+    has_list: bool = True
+    asks_after_loads: bool = True
     history: list[Message] = field(default_factory=list)
     groups: list[str] = field(default_factory=list)
     requests: list[list[ModelRequest]] = field(default_factory=list)
@@ -141,7 +144,8 @@ class Session:
                 arguments = {"group_name": turn.loads}
                 self._call(LOAD_TOOL_GROUP, arguments, (await load.execute(arguments)).text())
                 self.groups.append(turn.loads)
-                self._ask()
+                if self.asks_after_loads:
+                    self._ask()
             for name, given, length in turn.calls:
                 self._call(name, given, _rows(length))
                 self._ask()
@@ -154,7 +158,7 @@ class Session:
             "tool_name": name,
             "tool_status": ToolCallStatus.SUCCESS,
         }
-        noted = BRIEF if name == LOAD_TOOL_GROUP else None
+        noted = NOTED if name == LOAD_TOOL_GROUP else None
         self.history += [
             Message(type=MessageType.ASSISTANT, provider_data=noted),
             Message(type=MessageType.TOOL_CALL, tool_input=json.dumps(arguments), **about),
@@ -172,7 +176,8 @@ class Session:
             core = _but_for_loading(self.registry.get_core_tool_definitions())
             tools = ActiveTools((*core, *chain.from_iterable(needed)))
         else:
-            prompt = build_system_prompt_with_tool_groups(prompt, self.registry.get_available_group_definitions())
+            if self.has_list:
+                prompt = build_system_prompt_with_tool_groups(prompt, self.registry.get_available_group_definitions())
             tools = self.registry.toolset().active(self.groups)
         request = ModelRequest(
             model="m",

@@ -37,12 +37,13 @@ from benchmarks.ten_turns import (
     turns_with,
 )
 from oneclaw_core.plugins.loading.load_plugins import discover, load_plugins
+from oneclaw_core.providers import ModelRequest
+from oneclaw_core.tools.toolset import ActiveTools
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
-    from oneclaw_core import ToolRegistry
-    from oneclaw_core.providers import ModelRequest
+    from oneclaw_core import ToolDefinition, ToolRegistry
 
 CHARACTERS_PER_TOKEN = 4
 _ESCAPE = re.compile(r"\\(.)")
@@ -284,31 +285,97 @@ async def groups_table(registry: ToolRegistry) -> list[str]:
     return lines
 
 
+@dataclass(frozen=True)
+class Least:
+    """The least that is billed for three groups, if all that is needed is known, and all of it cached.
+
+    Attributes:
+        conversation: without tools.
+        core: with the core tools.
+        foreseen: with the groups, too, from the start.
+        needed: with each group from the turn that needs it.
+        compared: with all tools.
+    """
+
+    conversation: float
+    core: float
+    foreseen: float
+    needed: float
+    compared: float
+
+
+async def least(service: Service, registry: ToolRegistry) -> Least:
+    """Find the least that is billed."""
+
+    async def billed(strategy: str, turns: Sequence[Turn] = TURNS) -> float:
+        played = await Session(registry, strategy, turns).play()
+        return cost(service, played, least_cached=0).billed
+
+    core = await billed(FORESEEN, [replace(each, loads=None) for each in TURNS])
+    read, write = service.rates
+    needed, requests_left = core, sum(1 + len(each.calls) for each in TURNS)
+    for turn in TURNS:
+        if turn.loads:
+            definitions = _tokens_of_tools(service, registry.get_group_tool_definitions(turn.loads))
+            needed += definitions * (write + read * (requests_left - 1))
+        requests_left -= 1 + len(turn.calls)
+    return Least(await billed(NONE), core, await billed(FORESEEN), needed, await billed(ALWAYS_ALL))
+
+
+def _tokens_of_tools(service: Service, tools: Sequence[ToolDefinition]) -> int:
+    """Count tools as the wire format writes them."""
+
+    def tokens(active: Sequence[ToolDefinition]) -> int:
+        request = ModelRequest(
+            model="m", system_prompt="Help.", messages=(), tools=ActiveTools(tuple(active)), session_id="s"
+        )
+        return _tokens(service.prompt(json.loads(service.encode(request))))
+
+    return tokens(tools) - tokens(())
+
+
 async def bounds_table(registry: ToolRegistry) -> list[str]:
-    """The least that is billed for three groups, if all that is needed is known, and all of it cached."""
+    """The least that is billed for three groups."""
     lines = [
         "| service | conversation | with core tools | and groups, from the start | and groups, each when needed |",
         "|---|--:|--:|--:|--:|",
     ]
     for service in SERVICES:
-
-        async def billed(strategy: str, turns: Sequence[Turn] = TURNS, service: Service = service) -> float:
-            played = await Session(registry, strategy, turns).play()
-            return cost(service, played, least_cached=0).billed
-
-        alone, compared = await billed(NONE), await billed(ALWAYS_ALL)
-        foreseen = await billed(FORESEEN)
-        core = await billed(FORESEEN, [replace(each, loads=None) for each in TURNS])
-        read, write = service.rates
-        needed, requests_left = core, sum(1 + len(each.calls) for each in TURNS)
-        for turn in TURNS:
-            if turn.loads:
-                tools = registry.get_group_tool_definitions(turn.loads)
-                definitions = _tokens(_texts([each.name, each.description, each.parameters] for each in tools))
-                needed += definitions * (write + read * (requests_left - 1))
-            requests_left -= 1 + len(turn.calls)
-        cells = [f"{each:,.0f} ({_less(each, compared)})" for each in (alone, core, foreseen, needed)]
+        found = await least(service, registry)
+        figures = (found.conversation, found.core, found.foreseen, found.needed)
+        cells = [f"{each:,.0f} ({_less(each, found.compared)})" for each in figures]
         lines.append(f"| {service.name} | {' | '.join(cells)} |")
+    return lines
+
+
+async def parts_table(registry: ToolRegistry) -> list[str]:
+    """Return what is billed with groups loaded natively, by what it is for."""
+    lines = [
+        "| service | conversation | core tools | tools of groups | list of groups | three requests | loads | all |",
+        "|---|--:|--:|--:|--:|--:|--:|--:|",
+    ]
+    for service in SERVICES:
+        if NATIVE not in service.strategies:
+            continue
+        found = await least(service, registry)
+        sessions = (
+            Session(registry, NATIVE),
+            Session(registry, NATIVE, has_list=False),
+            Session(registry, NATIVE, has_list=False, asks_after_loads=False),
+        )
+        whole, unlisted, unasked = [
+            cost(service, await each.play(), least_cached=service.least_cached).billed for each in sessions
+        ]
+        figures = [
+            found.conversation,
+            found.core - found.conversation,
+            found.needed - found.core,
+            whole - unlisted,
+            unlisted - unasked,
+            unasked - found.needed,
+            whole,
+        ]
+        lines.append(f"| {service.name} | {' | '.join(f'{each:,.0f}' for each in figures)} |")
     return lines
 
 
@@ -337,7 +404,12 @@ async def main() -> None:
     registry = load_plugins(entry_points=discover()).registry
     print(
         "\n".join(
-            [*await session_table(registry), "", *await groups_table(registry), "", *await bounds_table(registry), ""]
+            [
+                *(*await session_table(registry), ""),
+                *(*await groups_table(registry), ""),
+                *(*await bounds_table(registry), ""),
+                *(*await parts_table(registry), ""),
+            ]
         )
     )
     for service in SERVICES:

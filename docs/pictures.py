@@ -244,7 +244,7 @@ def token_bars(strategies: list[Strategy]) -> Drawing:
     drawing.text(
         20,
         32,
-        "Billed tokens of a session of ten turns, 105 tools of which 3 groups are loaded",
+        "Billed tokens of a session of ten turns, with the tools of all plugins, of which 3 groups are loaded",
         size=15,
         anchor="start",
         bold=True,

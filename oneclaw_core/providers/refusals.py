@@ -59,7 +59,10 @@ _MOST_TOOLS = tuple(
 )
 _TOO_MANY_TOOLS = re.compile(r"too many (tools|functions|function[ _]declarations)", re.IGNORECASE)
 _SEAL_REFUSED = re.compile(
-    r"thought[ _]?signature|'reasoning'.*without its required|\brs_\w+' not found", re.IGNORECASE
+    r"thought[ _]?signature|'reasoning'.*without its required|\brs_\w+' not found"
+    # Anthropic's thinking is bound to what came before it; a system prompt that has changed is enough to lose it.
+    r"|thinking\W.*(cannot be modified|bound to )|signature\W+in\W+thinking",
+    re.IGNORECASE,
 )
 _REASONING_UNKNOWN = re.compile(
     r"\breasoning(_content|_details)?\b.*(unsupported|not supported|not permitted|not allowed|unexpected|unknown"

@@ -301,6 +301,7 @@ class ModelCalls:
     def _use(self, chosen: ChosenModel) -> None:
         self._chosen = chosen
         self._tool_loading = chosen.tool_loading
+        self._loading_refused: LoadingRefused | None = None
         self._left_out = dict(chosen.left_out)
         self._has_warned = False
         self._is_shown = False
@@ -383,7 +384,7 @@ class ModelCalls:
             try:
                 hooks = self._hooks
                 async with nullcontext() if hooks is None else hooks.request(sent, self._chosen, purpose) as observe:
-                    response, refused = await self._answer(sent, show, observe)
+                    response = await self._answer(sent, show, observe)
                 break
             except ProviderRequestError as error:
                 new = [part for part in error.refused_parts if part not in left_out]
@@ -398,10 +399,11 @@ class ModelCalls:
             return None
         if fallback is not None:
             fallback.answered(self._chosen.full_name)
-        if refused is not None or found:
+        if self._loading_refused is not None or found:
             # Only now is it sure that this was what the service refused.
             self._left_out |= found
-            await self._remember_refusal(refused, found)
+            await self._remember_refusal(self._loading_refused, found)
+            self._loading_refused = None
         return undispatched_response(response) if loading is ToolLoading.DISPATCH else response
 
     async def _answer(
@@ -409,9 +411,8 @@ class ModelCalls:
         sent: ModelRequest,
         show: Show | None,
         observe: Callable[[ModelEvent], None] | None,
-    ) -> tuple[ModelResponse | None, LoadingRefused | None]:
+    ) -> ModelResponse | None:
         response: ModelResponse | None = None
-        refused: LoadingRefused | None = None
         # Of the attempt that runs.
         usage: TokenUsage | None = None
         received: list[str] = []
@@ -436,7 +437,8 @@ class ModelCalls:
                             await lost
                             await self._check_limits()
                         if isinstance(event, LoadingRefused):
-                            refused = event
+                            # The service may refuse another part of this attempt, too.
+                            self._loading_refused = event
                             self._tool_loading = event.instead
                             continue
                         fallback = self._chosen.fallback
@@ -452,7 +454,7 @@ class ModelCalls:
             raise
         if response is None:
             await self._note_lost(sent, usage, received)
-        return response, refused
+        return response
 
     async def _note_lost(
         self, sent: ModelRequest, usage: TokenUsage | None, received: list[str], *, is_heard: bool = True

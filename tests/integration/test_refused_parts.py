@@ -14,6 +14,8 @@ from test_every_model import (
     WIRES,
     addresses,
     every_format,
+    is_native,
+    native_formats,
     of_type,
     override,
     said,
@@ -81,6 +83,28 @@ def test_only_the_refused_image_is_left_out(tmp_path, wire):
     for body in (server.bodies[2], server.bodies[3]):
         assert wire.files(body) == [("image/png", good.data)]
     assert b"[good.png" not in server.contents[3]
+
+
+@native_formats
+def test_two_refusals_of_one_request_are_both_remembered(tmp_path, wire):
+    asked = []
+
+    def script(body):
+        asked.append((is_native(wire, body), has_image(body)))
+        if asked[-1][0]:
+            return wire.refuses(400, wire.native_refusal)
+        return wire.refuses(400, IMAGE_REFUSALS[wire.provider]) if asked[-1][1] else next(answers)
+
+    with ModelServer(script) as server:
+        answers = iter([wire.calls(LOAD), wire.says("Loaded.")])
+        override(tmp_path, wire, "tool_loading", "append")
+        said(tmp_path, addresses(server), wire, "Load it.")
+        override(tmp_path, wire, "tool_loading", "native")
+        answers = iter([wire.says("I see no image."), wire.says("Hello.")])
+        said(tmp_path, addresses(server), wire, "What is this?", attachments=[PNG])
+        del asked[:]
+        said(tmp_path, addresses(server), wire, "Hello")
+    assert asked == [(False, False)]
 
 
 @every_format
@@ -179,18 +203,34 @@ def test_reasoning_that_a_server_does_not_know_is_not_sent_back(tmp_path):
     assert len(server.bodies) == 4
 
 
-def test_a_thought_signature_that_is_refused_is_left_out_and_new_ones_are_sent(tmp_path):
-    refusal = GEMINI.refuses(400, "Thought signature is not valid")
+@pytest.mark.parametrize(
+    ("wire", "refusal"),
+    [
+        (GEMINI, "Thought signature is not valid"),
+        (WIRES["openai"], "Item 'rs_1' of type 'reasoning' was provided without its required following item."),
+        (WIRES["anthropic"], "messages.1.content.0: Invalid `signature` in `thinking` block"),
+        (
+            WIRES["anthropic"],
+            "messages.1.content.0: `thinking` or `redacted_thinking` blocks in the latest assistant message cannot be "
+            "modified. These blocks must remain as they were in the original response.",
+        ),
+    ],
+)
+def test_thoughts_that_are_refused_are_left_out_and_new_ones_are_sent(tmp_path, wire, refusal):
     script = [
-        GEMINI.calls(LOAD, thought=THOUGHT),
-        refusal,
-        GEMINI.calls(INFO, thought=THOUGHT),
-        GEMINI.says("Six."),
-        GEMINI.says("Bye."),
+        wire.calls(LOAD, thought=THOUGHT),
+        wire.refuses(400, refusal),
+        wire.calls(INFO, thought=THOUGHT),
+        wire.says("Six."),
+        wire.says("Bye."),
     ]
     with ModelServer(script) as server:
-        assert said(tmp_path, addresses(server), GEMINI, "How many pages?")[-1].text == "Six."
-        assert said(tmp_path, addresses(server), GEMINI, "Bye")[-1].text == "Bye."
+        first = said(tmp_path, addresses(server), wire, "How many pages?")
+        again = said(tmp_path, addresses(server), wire, "Bye")
+    assert [turn[-1].text for turn in (first, again)] == ["Six.", "Bye."]
+    assert "left out: earlier reasoning" in of_type(RetryEvent, first)[0].reason
+    # The next process knows it.
+    assert of_type(RetryEvent, again) == []
     assert [content.count(SEAL.encode()) for content in server.contents] == [0, 1, 0, 1, 1]
 
 

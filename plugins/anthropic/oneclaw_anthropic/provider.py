@@ -43,8 +43,6 @@ _INLINE_TOOLS_REFUSED = re.compile(
     re.IGNORECASE,
 )
 _MAX_TOKENS_REFUSED = re.compile(r"max_tokens: \d+ > (\d+)")
-# Thinking is bound to what came before it; a system prompt or list of tools that has changed is enough to lose it.
-_THINKING_REFUSED = re.compile(r"thinking\W.*(cannot be modified|bound to )|signature\W+in\W+thinking", re.IGNORECASE)
 # A model that thinks wants the answer that it goes on from to begin with its thoughts. One that a turn made to load a
 # group has none, nor has one of another model, nor one whose thoughts were refused.
 _THINKING_MISSED = re.compile(r"expected\W+thinking\b|must start with a thinking block", re.IGNORECASE)
@@ -60,7 +58,6 @@ class AnthropicProvider(HttpProvider):
         super().__init__(config, **options)
         self._encoder = RequestEncoder(self._url.origin)
         self._most_tokens: dict[str, int] = {}  # by model
-        self._without_thinking_until: dict[str, int] = {}  # by session
         self._thoughtless_since: dict[str, int] = {}  # by session: the place of the user's message in the history
 
     @property
@@ -103,7 +100,6 @@ class AnthropicProvider(HttpProvider):
             request,
             Concessions(
                 self._most_tokens.get(request.model),
-                self._without_thinking_until.get(request.session_id),
                 may_think=self._thoughtless_since.get(request.session_id) != _turn_of(request),
             ),
         )
@@ -137,11 +133,6 @@ class AnthropicProvider(HttpProvider):
             most = int(limit[1])
             if 0 < most < self._most_tokens.get(request.model, most + 1):
                 self._most_tokens[request.model] = most
-                return True
-        if _THINKING_REFUSED.search(refusal):
-            until = max((message.sequence or 0 for message in request.messages), default=0)
-            if until > self._without_thinking_until.get(request.session_id, -1):
-                self._without_thinking_until[request.session_id] = until
                 return True
         asks_to_think = request.parameters.get("thinking") is not None or request.reasoning not in (None, "off")
         if _THINKING_MISSED.search(refusal) and asks_to_think:

@@ -55,13 +55,10 @@ class Concessions:
 
     Attributes:
         max_tokens: the longest answer that the model gives, ``None`` if that has not come up.
-        without_thinking_until: up to this place in the history no thinking is sent back, because the service does
-            not recognise it any more; ``None`` if that has not come up.
         may_think: whether the model may think about this answer, if the agent's parameters have it think.
     """
 
     max_tokens: int | None = None
-    without_thinking_until: int | None = None
     may_think: bool = True
 
 
@@ -86,7 +83,7 @@ class RequestEncoder:
         concessions = concessions or Concessions()
         mark = request.parameters.get("cache_control") or {"type": "ephemeral"}
         tools = declare_tools(request, self._tools)
-        messages = _History(request, tools, self._server, concessions.without_thinking_until).messages()
+        messages = _History(request, tools, self._server).messages()
         for message in _marked(messages):
             message["content"][-1]["cache_control"] = mark
         given = dict(request.parameters)
@@ -172,14 +169,11 @@ class _History:
     user and an answer, or at the end.
     """
 
-    def __init__(
-        self, request: ModelRequest, tools: DeclaredTools, server: str, without_thinking_until: int | None
-    ) -> None:
+    def __init__(self, request: ModelRequest, tools: DeclaredTools, server: str) -> None:
         self._request = request
         self._tools = tools
         self._renamed = tools.renamed
         self._server = server
-        self._without_thinking_until = without_thinking_until
 
     def messages(self) -> list[dict[str, Any]]:
         messages: list[dict[str, Any]] = []
@@ -224,10 +218,8 @@ class _History:
         data = entry.provider_data(PROVIDER_TYPE)
         if entry.answer is None or data.get("server") != self._server:
             return None
-        # What one model thought is nothing to another, and means nothing to the service once it has refused it.
-        until = self._without_thinking_until
-        is_forgotten = until is not None and (entry.answer.sequence or 0) <= until
-        sends_thinking = data.get("model") == self._request.model and not is_forgotten
+        # What one model thought is nothing to another.
+        sends_thinking = data.get("model") == self._request.model
         remaining = iter(entry.calls)
         blocks: list[Block] = []
         content = data.get("content")

@@ -162,21 +162,14 @@ def thinking_history():
         "modified. These blocks must remain as they were in the original response.",
     ],
 )
-def test_thinking_that_the_service_does_not_recognise_any_more_is_left_out_from_then_on(message):
-    with ModelServer([error(400, "invalid_request_error", message), *[reply(text("x"))] * 2]) as server:
-        origin = server.url.removesuffix("/v1")
-        history = thinking_history()
-        history[1].provider_data["anthropic"] |= {"server": origin, "model": "claude-x"}
-        later = [replace(each, sequence=each.sequence + 2) for each in history[1:]]
-        requests = [replace(REQUEST, messages=messages) for messages in (history, [*history, *later])]
-        ask(config(origin), *requests)
-    kinds = [[block["type"] for each in body["messages"][1::2] for block in each["content"]] for body in server.bodies]
-    assert kinds == [["thinking", "text"], ["text"], ["text", "thinking", "text"]]
-
-
-def test_thinking_refused_again_is_an_error():
-    refused = error(400, "invalid_request_error", "Invalid `signature` in `thinking` block")
-    assert refusal(refused, refused, refused, kind=ProviderRequestError)[1] == 2
+def test_thinking_that_the_service_does_not_recognise_any_more_is_named_as_the_refused_part(message):
+    asked = replace(REQUEST, messages=thinking_history())
+    with (
+        ModelServer([error(400, "invalid_request_error", message)]) as server,
+        pytest.raises(ProviderRequestError) as caught,
+    ):
+        ask(config(server.url), asked)
+    assert caught.value.refused_parts == (f"reasoning:{REQUEST.session_id}:3",)
 
 
 MISSED = (

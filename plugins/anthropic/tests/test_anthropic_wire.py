@@ -380,12 +380,6 @@ def test_what_is_nothing_but_thinking_is_left_out():
     assert answer_content(assistant("Hi", echoing(HI, {"type": "text", "text": "\n"}, THOUGHT))) == [HI]
 
 
-def test_thinking_that_the_service_refused_is_dropped_up_to_there():
-    forget = Concessions(without_thinking_until=4)
-    assert answer_content(assistant("Hi", echoing(THOUGHT, HI), sequence=4), concessions=forget) == [HI]
-    assert answer_content(assistant("Hi", echoing(THOUGHT, HI), sequence=5), concessions=forget) == [THOUGHT, HI]
-
-
 def test_a_call_that_was_stored_under_another_id_goes_back_under_that_one():
     used = {"type": "tool_use", "name": "read_file", "caller": {"type": "direct"}}
     content = answer_content(assistant("", echoing(THOUGHT, used)), tool_call("call_2", arguments='{"q": 1}'))
