@@ -45,8 +45,7 @@ _LOG_COLUMNS = "permission, subject, detail, tool_name, is_granted, decided_by, 
 _RECORD = f"""
     INSERT INTO permission_log ({_LOG_COLUMNS})
     VALUES (:permission, :subject, :detail, :tool_name, :is_granted, :decided_by, :session_id, :agent, :task,
-        :directory, :at)
-    RETURNING id"""
+        :directory, :at)"""
 _PRUNE = "DELETE FROM permission_log WHERE id <= :id"
 _LOG = f"SELECT {_LOG_COLUMNS} FROM permission_log ORDER BY id DESC LIMIT :limit"
 _LOG_OF_SESSION = f"SELECT {_LOG_COLUMNS} FROM permission_log WHERE session_id = :session ORDER BY id DESC LIMIT :limit"
@@ -100,7 +99,7 @@ def reset_grants(connection: Connection) -> int:
 def record_use(connection: Connection, use: PermissionUse) -> None:
     """Add an entry to the log, and note with the grant that it was used. The log keeps the newest entries."""
     moment = now()
-    row = connection.execute(
+    number = connection.insert_numbered(
         _RECORD,
         {
             "permission": clean_text(use.permission),
@@ -115,10 +114,10 @@ def record_use(connection: Connection, use: PermissionUse) -> None:
             "directory": _shortened(use.directory),
             "at": moment,
         },
-    ).fetchone()
+        "id",
+    )
     if use.grant is not None:
         connection.execute(_USED, {**_key(use.grant), "moment": moment})
-    number = row[0] if row is not None else 0
     if number > MAX_LOG_ENTRIES and number % _PRUNED_EVERY == 0:
         connection.execute(_PRUNE, {"id": number - MAX_LOG_ENTRIES})
 
