@@ -169,6 +169,10 @@ class Backend(ABC):
         """Return True if another connection was in the way of one that waits for nothing."""
         return False
 
+    def data_version(self, connection: Connection) -> int | None:
+        """Return a number that changes when another connection writes; ``None`` if there is none."""
+        return None
+
     def lift_time_limits(self, connection: Connection) -> None:  # noqa: B027  # optional
         """Remove the time limits of statements in this transaction."""
 

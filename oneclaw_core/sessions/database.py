@@ -90,6 +90,8 @@ class Database:
         self._own: Connection | None = None
         self._has_own = not is_read_only
         self._own_writes = 0
+        # By function, what it read last, with the version of the data before.
+        self._kept: dict[Callable[[Connection], Any], tuple[int, Any]] = {}
         self._own_thread = threading.get_ident()
         self._abandoned: set[Future[None]] = set()
         self._are_writes_grouped = threads == 1
@@ -152,6 +154,31 @@ class Database:
                 # Another connection writes the first page, or something is wrong, which what follows says.
                 self._close_own()
         return await self.read(work)
+
+    async def read_kept(self, work: Callable[[Connection], Value]) -> Value:
+        """Read as :meth:`read_now`, or return what was read last if nothing has been written since.
+
+        What :meth:`write_now` has written does not count.
+
+        Args:
+            work: must not write; a function of a module, which returns what no one changes.
+
+        Raises:
+            StoreError: the database cannot be read, in its finer kinds.
+        """
+        own, version = self._own_connection(), None
+        if own is not None:
+            try:
+                version = self.backend.data_version(own)
+            except self.backend.driver_errors:
+                self._close_own()
+            kept = self._kept.get(work)
+            if kept is not None and kept[0] == version:
+                return cast("Value", kept[1])
+        value = await self.read_now(work)
+        if version is not None and self._own is own:
+            self._kept[work] = version, value
+        return value
 
     async def write(
         self,
@@ -252,6 +279,7 @@ class Database:
 
     def _close_own(self) -> None:
         own, self._own = self._own, None
+        self._kept.clear()  # the next connection counts anew
         if own is not None:
             own.close()
 

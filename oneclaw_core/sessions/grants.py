@@ -41,7 +41,7 @@ _RESET_GRANTS = "DELETE FROM grants"
 _USED = f"UPDATE grants SET last_used_at = :moment WHERE {_THIS}"
 # All but the key of the grant.
 _LOG_COLUMNS = tuple(each.name for each in fields(PermissionUse) if each.name != "grant")
-_RECORD = f"{insertion('permission_log', _LOG_COLUMNS)} RETURNING id"
+_RECORD = insertion("permission_log", _LOG_COLUMNS)
 _PRUNE = "DELETE FROM permission_log WHERE id <= :id"
 _READ_LOG = f"SELECT {', '.join(_LOG_COLUMNS)} FROM permission_log"
 _LOG = f"{_READ_LOG} ORDER BY id DESC LIMIT :limit"
@@ -96,7 +96,7 @@ def reset_grants(connection: Connection) -> int:
 def record_use(connection: Connection, use: PermissionUse) -> None:
     """Add an entry to the log, and note with the grant that it was used. The log keeps the newest entries."""
     moment = now()
-    row = connection.execute(
+    number = connection.insert_numbered(
         _RECORD,
         {
             "permission": clean_text(use.permission),
@@ -111,10 +111,10 @@ def record_use(connection: Connection, use: PermissionUse) -> None:
             "directory": _shortened(use.directory),
             "at": moment,
         },
-    ).fetchone()
+        "id",
+    )
     if use.grant is not None:
         connection.execute(_USED, {**_key(use.grant), "moment": moment})
-    number = row[0] if row is not None else 0
     if number > MAX_LOG_ENTRIES and number % _PRUNED_EVERY == 0:
         connection.execute(_PRUNE, {"id": number - MAX_LOG_ENTRIES})
 

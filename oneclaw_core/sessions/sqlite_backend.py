@@ -215,6 +215,11 @@ class SqliteBackend(Backend):
         """See :class:`~oneclaw_core.sessions.backend.Backend`."""
         return getattr(error, "sqlite_errorcode", 0) & 0xFF == sqlite3.SQLITE_BUSY
 
+    def data_version(self, connection: Connection) -> int | None:
+        """See :class:`~oneclaw_core.sessions.backend.Backend`."""
+        version: int = value_of(connection.execute("PRAGMA data_version"))
+        return version
+
     def has_invalid_values(self, connection: Connection) -> bool:
         """See :class:`~oneclaw_core.sessions.backend.Backend`."""
         return self._prefix is None and has_invalid_values(connection)

@@ -268,8 +268,8 @@ class Store:
     # Settings, permissions and disabled tools
 
     async def user_states(self) -> UserStates:
-        """Read all that the user has set, before each call of a tool."""
-        return await self._database.read_now(stored_settings.read_user_states)
+        """Read all that the user has set, before each call of a tool; the same object if nothing has been written."""
+        return await self._database.read_kept(stored_settings.read_user_states)
 
     settings = _reads(stored_settings.read_settings)
     set_setting = _writes(stored_settings.set_setting)

@@ -140,25 +140,28 @@ class ToolRegistry:
         self._names_by_group.setdefault(source_info.group_name, {})[name] = None
         self._changed()
 
-    def register_unread(self, name: str, group: UnreadGroup) -> list[str]:
-        """Add the tools of a group by their names; they are read when one is first needed.
+    def register_unread(self, groups: Mapping[str, UnreadGroup]) -> dict[str, list[str]]:
+        """Add the tools of groups by their names; they are read when one is first needed.
 
         Args:
-            name: of the tool group.
-            group: its tools.
+            groups: their tools, by the names of the groups.
 
         Returns:
-            The names that were taken already, and were left out.
+            By group, the names that were taken already, and were left out; nothing of a group without any.
         """
-        is_free = self._tools.keys().isdisjoint(group.names)
-        free = group.names if is_free else [each for each in group.names if each not in self._tools]
-        place = RegisteredTool(_UNREAD, _UNREAD.definition, group.source)
-        added = dict.fromkeys(free, place)
-        self._tools.update(added)
-        self._names_by_group.setdefault(name, {}).update(dict.fromkeys(added))
-        self._unread[name] = group
+        taken: dict[str, list[str]] = {}
+        tools, definition = self._tools, _UNREAD.definition
+        for name, group in groups.items():
+            added = dict.fromkeys(group.names, RegisteredTool(_UNREAD, definition, group.source))
+            if not tools.keys().isdisjoint(added):
+                taken[name] = [each for each in group.names if each in tools]
+                for each in taken[name]:
+                    added.pop(each, None)
+            tools.update(added)
+            self._names_by_group.setdefault(name, {}).update(dict.fromkeys(added))
+        self._unread.update(groups)
         self._changed()
-        return [] if is_free else [each for each in group.names if each not in set(free)]
+        return taken
 
     def unregister_unread(self, name: str) -> None:
         """Take out the tools of a group that was never read."""

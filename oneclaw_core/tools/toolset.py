@@ -54,13 +54,9 @@ class ToolGroupDefinition:
 
     def __post_init__(self) -> None:
         check_name(self.name, "tool group")
-        for attribute in ("display_name", "description"):
-            value = getattr(self, attribute)
-            if not isinstance(value, str) or not value.strip():
-                raise ToolDefinitionError(
-                    f"tool group {self.name!r}: {attribute} must be a text that is not empty", f"/{attribute}"
-                )
-        if not isinstance(self.permissions, Mapping):
+        self._check_text("display_name", self.display_name)
+        self._check_text("description", self.description)
+        if type(self.permissions) is not dict and not isinstance(self.permissions, Mapping):
             raise ToolDefinitionError(
                 f"tool group {self.name!r}: permissions must be a mapping of names to what they mean", "/permissions"
             )
@@ -69,6 +65,12 @@ class ToolGroupDefinition:
         for permission, meaning in self.permissions.items():
             if fault := meaning_fault(permission, meaning):
                 raise ToolDefinitionError(f"tool group {self.name!r}: {fault}", "/permissions")
+
+    def _check_text(self, attribute: str, value: object) -> None:
+        if not isinstance(value, str) or not value or value.isspace():
+            raise ToolDefinitionError(
+                f"tool group {self.name!r}: {attribute} must be a text that is not empty", f"/{attribute}"
+            )
 
 
 def generated_group_definition(name: str, tool_names: Iterable[str]) -> ToolGroupDefinition:

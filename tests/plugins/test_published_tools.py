@@ -258,8 +258,8 @@ def test_groups_are_read_when_one_of_their_tools_is_needed(caplog):
     )
     assert plugin.tools == ["send", "gone", "x"]
     assert plugin.problems == [
-        problem("m.json: there are tools of these names already, these are left out: taken", "give them other names"),
         problem("n.json: the tools of the group 'mail' are left out", "give it another name"),
+        problem("m.json: there are tools of these names already, these are left out: taken", "give them other names"),
     ]
     assert registry.get_tool("send").definition.name == "send"
     assert registry.get_all_tool_names()[:2] == ["taken", "send"]
@@ -498,6 +498,12 @@ def source_of(plugin_source, path=None, **options):
     return _Source(tools, make, path, registration(**options)), plugin, catalog.registry
 
 
+async def refresh(source):
+    waiting = source.begin_refresh()
+    if waiting is not None:
+        await waiting
+
+
 def test_a_source_that_fails_is_tried_again_after_longer_and_longer(clock):
     async def work():
         supplies = Supplies("a")
@@ -519,13 +525,13 @@ def test_a_source_that_fails_is_tried_again_after_longer_and_longer(clock):
         assert (registry.get_all_tool_names(), plugin.problems, source.has_refresh) == (["a"], [], True)
         assert not source.must_start
         supplies.fault = HookError("acme", "plugin_started", "failed: sign in")
-        await source.refresh()
+        await refresh(source)
         assert plugin.problems[0].cause == "refresh failed: plugin_started failed: sign in"
-        await source.refresh()
+        await refresh(source)
         assert supplies.events.count("refresh") == 1
         clock.now += 10
         supplies.fault = None
-        await source.refresh()
+        await refresh(source)
         assert (plugin.problems, supplies.events.count("refresh")) == ([], 2)
         await source.stop()
         assert supplies.events[-1] == "stop"

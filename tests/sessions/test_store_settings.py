@@ -251,6 +251,29 @@ def test_what_another_process_has_set_is_read_at_once(tmp_path: Path) -> None:
             states = await store.user_states()
             assert (states.settings, states.disabled_tools) == ({"x": 1}, {"mail"})
             assert states.grants == await other.grants()
+            assert await store.user_states() == states
+            await store.set_setting("x", 2)
+            assert (await store.user_states()).settings == {"x": 2}
+            await other.remove_setting("x")
+            assert (await store.user_states()).settings == {}
+
+    asyncio.run(main())
+
+
+@pytest.mark.only("sqlite")
+def test_states_are_read_again_only_after_a_change(tmp_path: Path) -> None:
+    use = PermissionUse("a.b", None, "", "other", True, "option")
+
+    async def main() -> None:
+        async with opened(tmp_path) as store, opened(tmp_path) as other:
+            states = await store.user_states()
+            assert await store.record_known_permission_use(use, ())
+            assert await store.user_states() is states
+            await other.set_tool_enabled("tool", "mail", False)
+            assert (await store.user_states()).disabled_tools == {"mail"}
+            store._database._close_own()
+            await other.set_tool_enabled("tool", "mail", True)
+            assert (await store.user_states()).disabled_tools == set()
 
     asyncio.run(main())
 

@@ -261,23 +261,26 @@ class PublishedBySource:
 
     def _register_unread(self) -> Iterator[PluginProblem]:
         """Register the groups that are read when they are needed."""
+        unread: dict[str, UnreadGroup] = {}
+        others = self._registry.unread_groups()
         for group in self._wanted_groups:
             if group.read is None or not group.tool_names:
                 continue
-            name, prefix = group.definition.name, f"{group.origin}: " if group.origin else ""
-            if name in self._unread or name in self._registry.unread_groups():
-                yield PluginProblem(
-                    self.where, f"{prefix}the tools of the group {name!r} are left out", "give it another name"
-                )
+            name = group.definition.name
+            if name in unread or name in others:
+                cause = f"{_prefix(group)}the tools of the group {name!r} are left out"
+                yield PluginProblem(self.where, cause, "give it another name")
                 continue
-            unread = UnreadGroup(group.tool_names, self._source_of(None, name), partial(self._read_group, group))
-            taken = self._registry.register_unread(name, unread)
+            unread[name] = UnreadGroup(group.tool_names, self._source_of(None, name), partial(self._read_group, group))
+            self._unread[name] = group
+        for name, taken in self._registry.register_unread(unread).items() if unread else ():
+            group = self._unread[name]
             self._unread[name] = replace(
                 group, tool_names=tuple(each for each in group.tool_names if each not in taken)
             )
-            if taken:
-                cause = f"{prefix}there are tools of these names already, these are left out: {', '.join(taken[:10])}"
-                yield PluginProblem(self.where, cause, "give them other names")
+            shown = ", ".join(taken[:10])
+            cause = f"{_prefix(group)}there are tools of these names already, these are left out: {shown}"
+            yield PluginProblem(self.where, cause, "give them other names")
 
     def _read_group(self, group: SourceGroup) -> dict[str, RegisteredTool]:
         """Read the tools of a group, which take the place of their names."""
@@ -288,8 +291,7 @@ class PublishedBySource:
             tools = {definition_of(each.tool).name: replace(each, group=name) for each in contents.tools}
             self._registry.register_group(replace(group.definition, permissions=contents.permissions), self.record.name)
         except Exception as error:  # noqa: BLE001  # foreign code; the group has no tools then
-            prefix = f"{group.origin}: " if group.origin else ""
-            cause = f"{prefix}the tools of the group {name!r} cannot be read: {describe_error(error)}"
+            cause = f"{_prefix(group)}the tools of the group {name!r} cannot be read: {describe_error(error)}"
             self._left_out = (*self._left_out, PluginProblem(self.where, cause, "see the log"))
             self._report()
             tools = {}
@@ -305,22 +307,24 @@ class PublishedBySource:
 
     def _register_groups(self) -> Iterator[PluginProblem]:
         with_tools = {_group_of(each) for each in self.tools.values()} | self._unread.keys()
+        registry, plugin = self._registry, self.record.name
         for group in self._wanted_groups:
             definition = group.definition
-            name, prefix = definition.name, f"{group.origin}: " if group.origin else ""
+            name = definition.name
             if name not in with_tools and group.open is None:
                 continue
-            first = self._registry.get_group_definition(name)
+            first = registry.get_group_definition(name)
             if first is None:
-                yield from self._other_meanings(definition, prefix)
-                self._registry.register_group(definition, self.record.name)
+                if definition.permissions:
+                    yield from self._other_meanings(definition, _prefix(group))
+                registry.register_group(definition, plugin)
                 if name not in with_tools:
-                    self._registry.set_group_opener(name, group.open)
+                    registry.set_group_opener(name, group.open)
                 self.groups.append(name)
             elif first != definition:
                 cause = (
-                    f"{prefix}there is a tool group {name!r} already; its description stays, and these tools belong "
-                    "to it"
+                    f"{_prefix(group)}there is a tool group {name!r} already; its description stays, and these tools "
+                    "belong to it"
                 )
                 yield PluginProblem(self.where, cause, "use another group name", is_error=False)
 
@@ -349,6 +353,11 @@ class PublishedBySource:
             return self.tools[name].origin or self.where
         source = self._registry.get_source_info(name)
         return source.distribution or source.plugin or str(source.type) if source is not None else "another"
+
+
+def _prefix(group: SourceGroup) -> str:
+    """Return where a group comes from, for a message."""
+    return f"{group.origin}: " if group.origin else ""
 
 
 def source_label(registration: Registration) -> str:

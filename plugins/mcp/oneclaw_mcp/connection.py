@@ -47,6 +47,8 @@ _MOST_SETTLE_SECONDS = 60.0
 _LOWEST_NEW_ERA = "2026"
 # Modules of the SDK import each other, which can make two threads wait for each other.
 importing = threading.Lock()
+# How long a start waits for the first subscription to changes.
+_SUBSCRIBED_SECONDS = 2.0
 # Between two subscriptions to changes, where the first one broke.
 _SUBSCRIBE_SECONDS = 5.0
 _MOST_SUBSCRIBE_SECONDS = 300.0
@@ -120,6 +122,7 @@ class Connection:
     _program: ServerProgram | None = None
     _statuses: list[int] = field(default_factory=list)
     _sign_ins: list[str] = field(default_factory=list)
+    _has_looked: bool = False
     _last_used: float = 0.0
     _deaths: list[float] = field(default_factory=list)
 
@@ -278,11 +281,28 @@ class Connection:
         try:
             async with asyncio.timeout(self.server.start_seconds):
                 client = await self._connect(stack)
+                await self._subscribed(client, stack)
+                self._has_looked = True
                 await self._look(client, time.monotonic() - began)
                 return client
         except TimeoutError:
             text = f"it has not answered within {self.server.start_seconds:g} s (start_seconds)"
             raise ServerError(text) from None
+
+    async def _subscribed(self, client: Client, stack: AsyncExitStack) -> None:
+        """Listen for changes before the first look: else one that comes between the two would be missed."""
+        self._has_looked = False
+        tried = asyncio.Event()
+        subscription = asyncio.ensure_future(self._subscribe(client, tried))
+
+        async def end() -> None:
+            subscription.cancel()
+            await asyncio.wait({subscription})
+
+        stack.push_async_callback(end)
+        with suppress(TimeoutError):  # then the tools are listed once more when it listens
+            async with asyncio.timeout(_SUBSCRIBED_SECONDS):
+                await tried.wait()
 
     async def _connect(self, stack: AsyncExitStack) -> Client:
         importing = asyncio.ensure_future(run_in_thread(_import_sdk))
@@ -377,7 +397,6 @@ class Connection:
         """Stay until the server ends, is idle, or is not needed any more."""
         ended = asyncio.ensure_future(self._program.ended() if self._program is not None else asyncio.Event().wait())
         ending = asyncio.ensure_future(self._ending.wait())
-        subscription = asyncio.ensure_future(self._subscribe(client))
         settle, looked_at = _SETTLE_SECONDS, 0.0
         try:
             while not ended.done() and not ending.done():
@@ -399,30 +418,41 @@ class Connection:
                     self._ending.set()
                     break
         finally:
-            for each in (ended, ending, subscription):
+            for each in (ended, ending):
                 each.cancel()
-            await asyncio.wait({subscription})
 
-    async def _subscribe(self, client: Client) -> None:
-        """Listen for changes of the list of tools; a server of the old era sends them without that."""
+    async def _subscribe(self, client: Client, tried: asyncio.Event) -> None:
+        """Listen for changes of the list of tools; a server of the old era sends them without that.
+
+        Args:
+            client: of the server.
+            tried: set once it listens, or has failed to for the first time.
+        """
+        try:
+            await self._keep_subscribed(client, tried)
+        finally:
+            tried.set()
+
+    async def _keep_subscribed(self, client: Client, tried: asyncio.Event) -> None:
         from mcp import MCPError
         from mcp.client.subscriptions import SubscriptionLost
 
         tools = client.server_capabilities.tools
         if client.protocol_version < _LOWEST_NEW_ERA or tools is None or not tools.list_changed:
             return
-        seconds, is_first = _SUBSCRIBE_SECONDS, True
+        seconds = _SUBSCRIBE_SECONDS
         while True:
             try:
                 async with client.listen(tools_list_changed=True) as changes:
-                    if not is_first:  # nothing is replayed
+                    if self._has_looked:  # nothing is replayed
                         self._list_changed.set()
-                    is_first = False
+                    tried.set()
                     async for _ in changes:
                         self._list_changed.set()
             except (MCPError, SubscriptionLost, TimeoutError) as error:
                 if getattr(error, "code", None) == _UNKNOWN_METHOD:
                     return
+            tried.set()
             await asyncio.sleep(seconds)
             seconds = min(2 * seconds, _MOST_SUBSCRIBE_SECONDS)
 

@@ -6,8 +6,7 @@ import hashlib
 import json
 import logging
 import os
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from oneclaw_core import OneClawError, ToolGroupDefinition
 from oneclaw_core.plugins import PluginProblem
@@ -23,7 +22,7 @@ if TYPE_CHECKING:
     from oneclaw_mcp.manifest import KnownTool, Manifest
     from oneclaw_mcp.servers import Server
 
-_FORMAT = 2
+_FORMAT = 3
 _MAX_BYTES = 64_000_000
 _DESCRIPTION_CHARACTERS = 200
 _UNKNOWN = "An MCP server whose tools are found when it is first loaded"
@@ -31,8 +30,7 @@ _UNKNOWN = "An MCP server whose tools are found when it is first loaded"
 _log = logging.getLogger("oneclaw.mcp")
 
 
-@dataclass(frozen=True, slots=True)
-class IndexedGroup:
+class IndexedGroup(NamedTuple):
     """A tool group of a server.
 
     Attributes:
@@ -58,8 +56,7 @@ class IndexedGroup:
         return [definition.name, definition.display_name, definition.description, " ".join(self.tools)]
 
 
-@dataclass(frozen=True, slots=True)
-class IndexedServer:
+class IndexedServer(NamedTuple):
     """The facts of a server that are needed before its tools are.
 
     Attributes:
@@ -80,40 +77,37 @@ class IndexedServer:
     groups: tuple[IndexedGroup, ...] = ()
     problems: tuple[tuple[str, str, bool], ...] = ()
 
-    def to_json(self) -> dict[str, Any]:
-        """Return the facts as JSON data."""
-        return {
-            "stamp": self.stamp,
-            "digest": self.digest,
-            "is_of_project": self.is_of_project,
-            "is_known": self.is_known,
-            "has_prompts": self.has_prompts,
-            "groups": [each.to_json() for each in self.groups],
-            "problems": self.problems,
-        }
+    def to_json(self) -> list[Any]:
+        """Return all but the stamp as JSON data; a list is read faster than a mapping."""
+        groups = [each.to_json() for each in self.groups]
+        return [self.digest, self.is_of_project, self.is_known, self.has_prompts, groups, self.problems]
 
     @classmethod
-    def from_json(cls, name: str, stored: Mapping[str, Any]) -> IndexedServer:
+    def from_json(cls, name: str, stamp: Iterable[int], stored: Iterable[Any]) -> IndexedServer:
         """Read what :meth:`to_json` returned.
 
         Raises:
-            ValueError, LookupError, TypeError, ToolDefinitionError: it is something else, or names tools of others.
+            ValueError, TypeError, ToolDefinitionError: it is something else, or names tools of others.
         """
-        groups = []
-        for of, display_name, description, tools in stored["groups"]:
-            names = tools.split()
-            is_own = of == f"mcp_{name}" or of.startswith(f"mcp_{name}_")
+        digest, is_of_project, is_known, has_prompts, stored_groups, problems = stored
+        group, groups = f"mcp_{name}", []
+        for of, display_name, description, tools in stored_groups:
+            names = tuple(tools.split())
+            is_own = of == group or of.startswith(f"{group}_")
             if not is_own or f" {tools}".count(f" {name}__") != len(names):
                 raise ValueError(f"the group {of} is none of the server {name}")
-            groups.append(IndexedGroup.of(of, display_name, description, names))
+            definition = ToolGroupDefinition(of, display_name, description, may_be_unlisted=True)
+            groups.append(IndexedGroup(definition, names))
         return cls(
-            tuple(map(int, stored["stamp"])),
-            str(stored["digest"]),
-            stored["is_of_project"] is True,
-            stored["is_known"] is True,
-            stored["has_prompts"] is True,
+            tuple(stamp),
+            str(digest),
+            is_of_project is True,
+            is_known is True,
+            has_prompts is True,
             tuple(groups),
-            tuple((str(cause), str(remedy), is_error is True) for cause, remedy, is_error in stored["problems"]),
+            tuple((str(cause), str(remedy), is_error is True) for cause, remedy, is_error in problems)
+            if problems
+            else (),
         )
 
 
@@ -183,8 +177,9 @@ class ServerIndex:
             document: Any = {"format": 0} if text is None else json.loads(text)
             if document["format"] != _FORMAT:
                 return (), {}
-            servers = {name: IndexedServer.from_json(name, each) for name, each in document["servers"].items()}
-            return tuple(map(int, document["configured"])), servers
+            stamps, servers = document["stamps"], document["servers"]
+            known = {name: IndexedServer.from_json(name, stamps[name], each) for name, each in servers.items()}
+            return tuple(document["configured"]), known
         except (
             OneClawError, ToolDefinitionError, ValueError, LookupError, TypeError, AttributeError, RecursionError
         ) as error:  # fmt: skip
@@ -195,6 +190,7 @@ class ServerIndex:
         document = {
             "format": _FORMAT,
             "configured": configured,
+            "stamps": {name: each.stamp for name, each in servers.items()},
             "servers": {name: each.to_json() for name, each in servers.items()},
         }
         try:

@@ -215,11 +215,10 @@ class _Published:
                 if indexed.is_of_project and not is_usable_here(self._index.servers()[name]):
                     continue
                 where = f"MCP server {name}"
-                problems += (
-                    PluginProblem(where, cause, remedy, is_error=is_error)
-                    for cause, remedy, is_error in indexed.problems
-                )
-                groups += (self._group(name, each, where) for each in indexed.groups)
+                for cause, remedy, is_error in indexed.problems:
+                    problems.append(PluginProblem(where, cause, remedy, is_error=is_error))
+                for each in indexed.groups:
+                    groups.append(self._group(name, each, where))
         except OneClawError as error:
             groups, problems = [], [PluginProblem("MCP servers", str(error), "correct the file")]
         tools.publish([], groups, problems)

@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import sys
+from contextlib import asynccontextmanager
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from mcp_homes import HERE, McpHome, free_port, plain, running_server
 
 if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+    from oneclaw_mcp.source import ServerSource
+
     from oneclaw_core.testing import HomeFactory
     from oneclaw_core.tools.user_question import UserQuestion
 
@@ -69,6 +74,15 @@ def test_server_over_http_in_each_era(era: str, oneclaw_factory: HomeFactory) ->
         home.oneclaw.close()
 
 
+async def new_tools(source: ServerSource) -> list[str]:
+    """Wait until a server has tools that it did not have, and return them."""
+    server = source.book.get("sdk")
+    async with asyncio.timeout(20):
+        while not (known := source.manifests.read(server)) or not known.pending.new:
+            await asyncio.sleep(0.05)
+        return [each.wire for each in known.pending.new]
+
+
 @pytest.mark.one_python
 def test_new_tools_are_noticed_in_the_new_era(oneclaw_factory: HomeFactory) -> None:
     home = McpHome(oneclaw_factory(["mcp"], allow=["mcp.sdk.*"]))
@@ -76,16 +90,30 @@ def test_new_tools_are_noticed_in_the_new_era(oneclaw_factory: HomeFactory) -> N
     assert manifest is not None
     assert manifest.era == NEW
     assert home.call("sdk__grow").result == "grown"
-    source = home.source
-    server = source.book.get("sdk")
+    assert home.oneclaw.run(new_tools(home.source)) == ["grown"]
 
-    async def until_noticed() -> list[str]:
-        async with asyncio.timeout(20):
-            while not (known := source.manifests.read(server)) or not known.pending.new:
-                await asyncio.sleep(0.05)
-            return [each.wire for each in known.pending.new]
 
-    assert home.oneclaw.run(until_noticed()) == ["grown"]
+@pytest.mark.one_python
+@pytest.mark.parametrize("waited_seconds", [10.0, 0.05])
+def test_new_tools_are_noticed_however_late_the_subscription_comes(
+    oneclaw_factory: HomeFactory, monkeypatch: pytest.MonkeyPatch, waited_seconds: float
+) -> None:
+    from mcp import Client
+
+    listen = Client.listen
+
+    @asynccontextmanager
+    async def listen_late(client: Client, **wanted: Any) -> AsyncIterator[Any]:
+        await asyncio.sleep(0.5)
+        async with listen(client, **wanted) as changes:
+            yield changes
+
+    monkeypatch.setattr(Client, "listen", listen_late)
+    monkeypatch.setattr("oneclaw_mcp.connection._SUBSCRIBED_SECONDS", waited_seconds)
+    home = McpHome(oneclaw_factory(["mcp"], allow=["mcp.sdk.*"]))
+    home.add("sdk", sys.executable, str(HERE / "sdk_server.py"), "stdio")
+    assert home.call("sdk__grow").result == "grown"
+    assert home.oneclaw.run(new_tools(home.source)) == ["grown"]
 
 
 def test_question_that_could_be_of_two_conversations_is_refused(oneclaw_factory: HomeFactory) -> None:

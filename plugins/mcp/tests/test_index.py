@@ -81,6 +81,8 @@ def test_index_follows_the_files_of_the_servers(folder: Path) -> None:
         lambda document: b"[]",
         lambda document: {**document, "format": 1},
         lambda document: {**document, "configured": "now"},
+        lambda document: {**document, "stamps": {}},
+        lambda document: {**document, "stamps": {**document["stamps"], "s7": 3}},
         lambda document: with_group(document, ["mcp_s0", "MCP", "Text", "s0__sail read_file"]),
         lambda document: with_group(document, ["pdf", "MCP", "Text", "s0__sail"]),
         lambda document: with_group(document, ["mcp_s0", "", 3, "s0__sail"]),
@@ -97,7 +99,7 @@ def test_damaged_index_is_made_anew(folder: Path, damage: Any) -> None:
 
 
 def with_group(document: dict[str, Any], group: list[Any]) -> dict[str, Any]:
-    document["servers"]["s0"]["groups"] = [group]
+    document["servers"]["s0"][4] = [group]
     return document
 
 
