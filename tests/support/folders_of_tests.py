@@ -1,7 +1,7 @@
 """The fixture ``tmp_path``, made at once.
 
-pytest's own looks through the folders of all tests before it makes the next, and renews a link to it. After thousands of
-tests that takes two milliseconds each time.
+pytest's own looks through the folders of all tests before it makes the next, and renews a link to it. After thousands
+of tests that takes two milliseconds each time.
 """
 
 import re
