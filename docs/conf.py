@@ -32,6 +32,7 @@ extensions = [
     "contents_page",
     "docstrings",
     "generated_parts",
+    "quick_references",
 ]
 exclude_patterns = ["_*"]
 source_suffix = {".md": "markdown"}

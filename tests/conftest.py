@@ -2,6 +2,7 @@
 
 import own_environment  # noqa: F401  # before keyring is imported
 import pytest
+from collected_once import pytest_addoption, pytest_runtestloop
 from databases import database_environ, postgres, postgres_server
 from folders_of_tests import tmp_path
 from how_long import register_profiles
@@ -10,7 +11,15 @@ from rare_garbage_collection import collect_garbage_rarely, pytest_collection_fi
 from shared_fork_servers import share_fork_servers
 from unchanged_checkout import look_at_checkout_once
 
-__all__ = ["database_environ", "postgres", "postgres_server", "pytest_collection_finish", "tmp_path"]
+__all__ = [
+    "database_environ",
+    "postgres",
+    "postgres_server",
+    "pytest_addoption",
+    "pytest_collection_finish",
+    "pytest_runtestloop",
+    "tmp_path",
+]
 
 register_profiles()
 collect_garbage_rarely()

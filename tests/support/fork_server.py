@@ -8,6 +8,7 @@ forked, and ends. Only the standard library is imported by itself, and the progr
 
 from __future__ import annotations
 
+import atexit
 import gc
 import json
 import os
@@ -99,10 +100,34 @@ def _become(request: Mapping[str, Any], descriptors: Sequence[int], ending: sock
     return str(request["code"])
 
 
+def _end_at_once() -> None:
+    """Leave out taking the interpreter apart, which copies most of its memory: ten times what the fork takes.
+
+    Registered before everything else, so that it is called after threads have ended and what else is to be done has
+    been. Where output cannot be written, Python says so.
+    """
+    if _status is not None:
+        with suppress(Exception):
+            sys.stdout.flush()
+            sys.stderr.flush()
+            os._exit(_status)
+
+
+_status: int | None = None
+
+
 if __name__ == "__main__":
+    atexit.register(_end_at_once)
     for _module in sys.argv[2:]:
         import_module(_module)
     gc.freeze()
     with socket.socket(fileno=int(sys.argv[1])) as _control:
         _code = _serve(_control)
-    exec(compile(_code, "<string>", "exec"), {"__name__": "__main__"})  # a program of the tests
+    try:
+        exec(compile(_code, "<string>", "exec"), {"__name__": "__main__"})  # a program of the tests
+    except SystemExit as _end_of_program:
+        if isinstance(_end_of_program.code, int | None):
+            _status = (_end_of_program.code or 0) & 0xFF
+        raise
+    else:
+        _status = 0
