@@ -174,7 +174,7 @@ def check_database(home: Home) -> Iterator[CheckLine]:
     with looking_into(backend) as connection:
         if connection is None:
             if home.path.exists() and not home.path.is_dir():
-                raise StoreError(f"{backend.name} cannot be read: {home.path} is no directory")
+                raise StoreError(f"{backend.name} cannot be read: {home.path} is not a directory")
             message = f"{backend.name} does not exist yet; it is made when something is stored"
             yield CheckLine("database", Health.OK, message)
             return

@@ -54,14 +54,14 @@ def find_secret(key: str, catalog: HomeCatalog) -> PluginSecret | None:
 
     Raises:
         NotFoundError: the plugin has no setting of that name; with the names that can be set.
-        UsageError: the plugin has a setting of that name that is no secret.
+        UsageError: the plugin has a setting of that name that is not a secret.
     """
     plugin = max((each.name for each in catalog.plugins if key.startswith(f"{each.name}.")), key=len, default=None)
     if plugin is None:
         return None
     for each in registered_settings(catalog.plugins):
         if any(field.key == key and not field.is_secret for field in each.fields) and each.plugin == plugin:
-            raise UsageError(f"{key} is no secret: set it with: oneclaw config set {key} VALUE")
+            raise UsageError(f"{key} is not a secret: set it with: oneclaw config set {key} VALUE")
     known = {each.key: each for each in all_secrets(catalog)}
     if key not in known:  # it is not repeated, for it may be a key
         secrets = [name for name, each in known.items() if each.plugin == plugin]
@@ -140,8 +140,8 @@ def set_key(name: str, more: tuple[str, ...], in_file: bool, is_added: bool) -> 
     """
     if more:
         raise UsageError(
-            "a key is no argument, for other users and the shell's history see those: type it when asked, or pipe it "
-            "in; if that was a real key, replace it with a new one"
+            "a key is not an argument, for other users and the shell's history see those: type it when asked, or pipe "
+            "it in; if that was a real key, replace it with a new one"
         )
     catalog = load_catalog()
     secret = find_secret(name, catalog) if "." in name else None

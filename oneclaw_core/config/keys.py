@@ -56,7 +56,7 @@ def check_key(text: str) -> str:
         raise UsageError("the key is empty: nothing is stored")
     if len(key) > MAX_KEY_CHARACTERS or not key.isascii() or not key.isprintable() or " " in key:
         raise UsageError(
-            "that is no key, and is not stored: a key is one line of visible ASCII characters without spaces, "
+            "that is not a key, and is not stored: a key is one line of visible ASCII characters without spaces, "
             f"{MAX_KEY_CHARACTERS} at most"
         )
     return key

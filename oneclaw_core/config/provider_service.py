@@ -363,7 +363,7 @@ def check_base_url(url: str | None, name: str) -> None:
     parts = http_parts(url)
     # Whitespace and control characters would be taken out by some and sent by others.
     if parts is None or any(character <= " " for character in url):
-        raise UsageError("the base URL does not fit: it must be like https://host/v1 or http://localhost:8000/v1")
+        raise UsageError("the base URL is invalid: it must be like https://host/v1 or http://localhost:8000/v1")
     if parts.username is not None or parts.password is not None:
         raise UsageError(
             "the base URL must hold no user or password, for it is stored as it is: "

@@ -255,7 +255,7 @@ class PathGuard:
         in_workspace = _is_inside(resolved, self.workspace) and resolved != _resolve(self.workspace)
         if not in_workspace and not self._is_in_start(resolved):
             raise PermissionDeniedError(
-                f"{str(path)!r} is no file in the directories that tools may write: the workspace {self.workspace}, "
+                f"{str(path)!r} is not a file in the directories that tools may write: the workspace {self.workspace}, "
                 f"and the start directory {self.start_directory} if the user trusts it",
                 "files.write",
             )

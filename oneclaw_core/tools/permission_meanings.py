@@ -71,8 +71,8 @@ def meaning_fault(name: object, meaning: object) -> str | None:
     if not isinstance(name, str) or len(name) > MAX_NAME_CHARACTERS or not is_permission_name(name):
         shown = repr(name[:MAX_NAME_CHARACTERS]) if isinstance(name, str) else f"a {type(name).__name__}"
         return (
-            f"{shown} is no permission's name: it is lower-case words separated by dots, such as tables.delete, of at "
-            f"most {MAX_NAME_CHARACTERS} characters"
+            f"{shown} is not a permission's name: it is lower-case words separated by dots, such as tables.delete, of "
+            f"at most {MAX_NAME_CHARACTERS} characters"
         )
     if not isinstance(meaning, str) or not meaning.strip():
         return f"the meaning of {name!r} must be a text that is not empty"

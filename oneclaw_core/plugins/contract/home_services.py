@@ -51,7 +51,7 @@ class Sessions(Protocol):
         ...
 
     async def last_used(self, directory: str | None = None) -> SessionInfo | None:
-        """Find the session that was used last and is no part of another; ``None`` if there is none.
+        """Find the session that was used last and is not a part of another; ``None`` if there is none.
 
         Args:
             directory: one that was begun with this start directory goes before others.

@@ -54,7 +54,7 @@ def read_text(path: Path, paths: PathGuard) -> str:
     """Read a text file with its line endings and byte order mark.
 
     Raises:
-        FilesError: it is no UTF-8 text, or too large.
+        FilesError: it is not UTF-8 text, or too large.
         OSError: it cannot be read.
     """
     with open_for_reading(path, paths) as stream:
@@ -64,9 +64,9 @@ def read_text(path: Path, paths: PathGuard) -> str:
     try:
         text = data.decode()
     except UnicodeDecodeError:
-        raise FilesError(f"{str(path)!r} is no UTF-8 text; write_file can replace it as a whole.") from None
+        raise FilesError(f"{str(path)!r} is not UTF-8 text; write_file can replace it as a whole.") from None
     if "\0" in text:
-        raise FilesError(f"{str(path)!r} is no text.")
+        raise FilesError(f"{str(path)!r} is not a text.")
     return text
 
 

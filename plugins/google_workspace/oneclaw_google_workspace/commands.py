@@ -296,7 +296,7 @@ def _read(path: str) -> str:
         with open(path, encoding="utf-8") as file:  # noqa: PTH123  # a path as the user has typed it
             return file.read(1_000_000)
     except (OSError, UnicodeDecodeError) as error:
-        raise UsageError(f"{path} cannot be read: {getattr(error, 'strerror', None) or 'it is no text'}") from None
+        raise UsageError(f"{path} cannot be read: {getattr(error, 'strerror', None) or 'it is not a text'}") from None
 
 
 async def _sign_in(

@@ -35,7 +35,7 @@ class ServeSettings(BaseModel):
     def _check_hosts(cls, hosts: tuple[str, ...]) -> tuple[str, ...]:
         for host in hosts:
             if not _HOST.fullmatch(host):
-                raise ValueError(f"{host!r} is no host name, such as claw.example.org")
+                raise ValueError(f"{host!r} is not a host name, such as claw.example.org")
         return hosts
 
     @field_validator("proxies")
