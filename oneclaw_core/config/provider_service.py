@@ -149,8 +149,7 @@ class ProviderService:
         await self.get(name)
         if self._is_preconfigured(name) and (display_name is not None or base_url is not None):
             raise ProtectedError(
-                f"the provider {name!r} is known from the start; it can be enabled and disabled, nothing else. "
-                "Add one of your own instead"
+                f"the provider {name!r} is built in: it can only be enabled and disabled. Add one of your own instead"
             )
         check_base_url(base_url, name)
         _check_display_name(display_name)

@@ -76,7 +76,7 @@ def changes_of(patches: list[FilePatch], paths: PathGuard) -> list[Change]:
     Raises:
         FilesError: it does not fit the files, or names one twice.
         OSError: a file cannot be read.
-        PermissionDeniedError: a path lies outside the directories that tools may use.
+        PermissionDeniedError: a path is outside the directories that tools may use.
     """
     changes: list[Change] = []
     for patch in patches:
@@ -107,7 +107,7 @@ def existing(path: str, paths: PathGuard) -> Path:
 
     Raises:
         FilesError: there is none.
-        PermissionDeniedError: it lies outside the directories that tools may use.
+        PermissionDeniedError: it is outside the directories that tools may use.
     """
     resolved = paths.readable(path)
     if not resolved.exists():

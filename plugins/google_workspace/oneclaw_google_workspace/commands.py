@@ -118,7 +118,7 @@ async def sign_in(
     oauth.check_same_user(wanted.name, wanted.email, grant)
     scopes = grant.scopes or ()
     if not scopes:
-        raise OneClawError("nothing was granted in the browser: run the command again, and leave the ticks")
+        raise OneClawError("nothing was granted in the browser: run the command again, and keep the boxes checked")
     email = grant.email or wanted.email
     account = Account(wanted.name, USER, email, scopes, wanted.services, wanted.read_only, wanted.is_released)
     return SignedIn(account, grant, tuple(missing_scopes(wanted.scopes, scopes)))

@@ -155,7 +155,7 @@ class TestFiles:
     @pytest.mark.one_python
     @pytest.mark.parametrize("path", ["/etc/passwd", "../../../../etc/passwd", "/proc/self/environ"])
     def test_nothing_else_is_read_or_seen(self, path, value, refused, home):
-        assert "lies outside the directories" in refused(f"fs.readFile({path!r})", "permission_denied")
+        assert "is outside the directories" in refused(f"fs.readFile({path!r})", "permission_denied")
         assert value(f"fs.exists({path!r})") == "false"
 
     def test_links_lead_nowhere_else(self, value, refused, home):
