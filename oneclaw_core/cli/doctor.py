@@ -234,7 +234,7 @@ def check_settings(catalog: HomeCatalog) -> Iterator[CheckLine]:
             "settings", Health.WARNING, message, f"{how_to_install(plugin)}, or: oneclaw config unset {key}"
         )
     if not (faults or missing or unknown or without_plugin):
-        yield CheckLine("settings", Health.OK, "all values fit")
+        yield CheckLine("settings", Health.OK, "all values are valid")
 
 
 def check_model(catalog: HomeCatalog) -> Iterator[CheckLine]:

@@ -26,7 +26,7 @@ class ServeSettings(BaseModel):
 
     shows_link: bool = Field(
         True,
-        description="print a link that logs one browser in when the server starts; not wanted where logs are kept",
+        description="print a link that logs one browser in when the server starts; turn it off if logs are stored",
         json_schema_extra={"user_only": True},
     )
 
