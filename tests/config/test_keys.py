@@ -381,7 +381,7 @@ def test_a_value_is_a_secret_from_then_on(variables):
 
 @pytest.mark.parametrize("name", ["", "1A", "A B", "A=B", "Ä", "A\n", "A" * 129])
 def test_what_is_no_name_is_refused(variables, name):
-    with pytest.raises(UsageError, match="no name for a variable"):
+    with pytest.raises(UsageError, match="not a valid name for a variable"):
         variables.set(name, "value")
     assert variables.names() == []
 

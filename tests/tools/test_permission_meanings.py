@@ -96,7 +96,7 @@ def test_a_bad_name_costs_itself_alone(name):
     assert problem.pointer == "/0/permissions"
     assert str(problem).isprintable()
     assert len(str(problem)) < 500
-    with pytest.raises(ToolDefinitionError, match="no permission's name"):
+    with pytest.raises(ToolDefinitionError, match="not a permission's name"):
         tables({name: MEANING})
 
 
