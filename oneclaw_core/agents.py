@@ -248,7 +248,7 @@ def selection_of(tools: Iterable[str] | None, groups: Iterable[str] | None, now:
 
 
 def _line(text: Any) -> Any:
-    """A text on one line; what is no text is left for the agent to refuse."""
+    """A text on one line; what is not a text is left for the agent to refuse."""
     return " ".join(clean_text(text).split()) if isinstance(text, str) else text
 
 

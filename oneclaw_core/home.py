@@ -152,8 +152,8 @@ def check_profile_name(name: str) -> None:
     """
     if not _PROFILE.fullmatch(name):
         raise UsageError(
-            f"{name[:100]!r} is no name for a profile: use 1 to 63 lower-case letters, digits, '_' and '-', beginning "
-            "with a letter or a digit"
+            f"{name[:100]!r} is not a valid name for a profile: use 1 to 63 lower-case letters, digits, '_' and '-', "
+            "beginning with a letter or a digit"
         )
 
 

@@ -79,7 +79,7 @@ def read_private(path: Path, max_bytes: int) -> bytes | None:
         Its content; ``None`` if there is no such file.
 
     Raises:
-        OneClawError: it is open to others, is no file, is too long, or cannot be read.
+        OneClawError: it is open to others, is not a file, is too long, or cannot be read.
     """
     try:
         # Opened before it is looked at, so that what is looked at is what is read.
@@ -167,7 +167,7 @@ def _without_waiting(path: str, flags: int) -> int:
 def _require_private(path: Path, state: os.stat_result) -> None:
     mode = stat.S_IMODE(state.st_mode)
     if not stat.S_ISREG(state.st_mode):
-        raise _unreadable(path, "it is no file")
+        raise _unreadable(path, "it is not a file")
     if state.st_uid != os.geteuid():
         raise _unreadable(path, "it belongs to another user")
     if mode & _OTHERS:

@@ -102,7 +102,9 @@ async def http_request(
             used_seconds = time.monotonic() - start - context.asked_seconds()
             return ToolResult.success(await _described(response, context, max(MAX_SECONDS - used_seconds, 1.0)))
     except (httpx.InvalidURL, UnicodeError):
-        return ToolResult.error("execution_error", f"{shown_url(request.url)} redirects to something that is no URL.")
+        return ToolResult.error(
+            "execution_error", f"{shown_url(request.url)} redirects to something that is not a URL."
+        )
     except httpx.HTTPError as error:
         return ToolResult.error("execution_error", failure_text(error, request.url))
 

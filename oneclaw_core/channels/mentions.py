@@ -110,7 +110,7 @@ def _read(path: Path, limit: int) -> tuple[str, Attachment | None]:
     if path.is_dir():
         return _framed(path, "directory", _names(path)), None
     if not path.is_file():
-        raise UsageError(f"{path} is no file")
+        raise UsageError(f"{path} is not a file")
     try:
         with path.open("rb") as file:
             data = file.read(limit + 1)
@@ -123,7 +123,7 @@ def _read(path: Path, limit: int) -> tuple[str, Attachment | None]:
     try:
         content = data.decode("utf-8-sig")
     except UnicodeDecodeError:
-        raise UsageError(f"{path} is no text, and no image or PDF file") from None
+        raise UsageError(f"{path} is not a text, and no image or PDF file") from None
     return _framed(path, "file", clean_text(content)), None
 
 

@@ -338,20 +338,20 @@ SHARED = {
     command.name: command
     for command in (
         SlashCommand("/help", "List these commands.", _help, is_immediate=True),
-        SlashCommand("/usage", "Tell how full the context is, and what the session cost.", _usage, is_immediate=True),
-        SlashCommand("/session", "Tell which session this is, and which model answers.", _session, is_immediate=True),
-        SlashCommand("/sessions", "List the newest sessions, or go on with one.", _sessions, "[NUMBER|NAME]"),
+        SlashCommand("/usage", "Show how full the context is, and what the session cost.", _usage, is_immediate=True),
+        SlashCommand("/session", "Show the session and its model.", _session, is_immediate=True),
+        SlashCommand("/sessions", "List the newest sessions, or switch to one.", _sessions, "[NUMBER|NAME]"),
         SlashCommand("/model", "Show the model, or choose another for this chat.", _model, "[PROVIDER/MODEL]"),
         SlashCommand("/reasoning", "Show or choose how much the model thinks.", _reasoning, "[LEVEL]"),
-        SlashCommand("/agent", "Show the agent, or go on with another in this chat.", _agent, "[NAME]"),
+        SlashCommand("/agent", "Show the agent, or switch to another in this chat.", _agent, "[NAME]"),
         SlashCommand("/compact", "Summarise all but the last turn, for a shorter conversation.", _compact),
-        SlashCommand("/continue", "Go on where it stopped; in a new chat, with the session used last.", _continue),
+        SlashCommand("/continue", "Continue where it stopped; in a new chat, the session used last.", _continue),
         SlashCommand("/copy", "Copy the last answer.", _copy, is_immediate=True),
         SlashCommand("/clear", "Begin a new session; the old one is kept.", _clear),
         SlashCommand("/exit", "Leave.", _leave, is_immediate=True),
         SlashCommand("/quit", "Leave.", _leave, is_immediate=True),
-        SlashCommand("/steer", "Tell the model something after its next tool call.", _steer, "[TEXT]", True),
-        SlashCommand("/queue", "Show what waits for the answer, or clear it.", _queue, "[clear]", True),
+        SlashCommand("/steer", "Send the model a message after its next tool call.", _steer, "[TEXT]", True),
+        SlashCommand("/queue", "Show the waiting messages, or clear them.", _queue, "[clear]", True),
         SlashCommand("/stop", "Stop the answer; the session is kept.", _stop, is_immediate=True),
     )
 }

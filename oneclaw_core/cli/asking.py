@@ -121,7 +121,7 @@ def terminal_size() -> tuple[int, int]:
     """Return columns and rows of the terminal."""
     try:
         columns, rows = os.get_terminal_size(sys.stderr.fileno())
-    except (OSError, ValueError):  # it is no terminal any more
+    except (OSError, ValueError):  # it is not a terminal any more
         return COLUMNS, ROWS
     return columns or COLUMNS, rows or ROWS
 

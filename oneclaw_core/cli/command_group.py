@@ -123,8 +123,8 @@ def load_command(command: PluginCommand) -> click.Command:
         return loaded
     name, package = command.record.name, f" ({command.record.package})" if command.record.package else ""
     raise PluginError(
-        f"plugin {name}{package}: {command.registration.target} is no click command; upgrade the plugin, or disable it "
-        f"with: oneclaw plugins disable {name}"
+        f"plugin {name}{package}: {command.registration.target} is not a click command; upgrade the plugin, or "
+        f"disable it with: oneclaw plugins disable {name}"
     )
 
 

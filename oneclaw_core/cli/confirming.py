@@ -22,7 +22,7 @@ def confirm(verb: str, what: str, question: str) -> None:
         question: made printable already.
 
     Raises:
-        UsageError: standard input is no terminal.
+        UsageError: standard input is not a terminal.
         OneClawError: the user does not want it.
     """
     if not is_terminal(sys.stdin):

@@ -174,7 +174,7 @@ def check_database(home: Home) -> Iterator[CheckLine]:
     with looking_into(backend) as connection:
         if connection is None:
             if home.path.exists() and not home.path.is_dir():
-                raise StoreError(f"{backend.name} cannot be read: {home.path} is no directory")
+                raise StoreError(f"{backend.name} cannot be read: {home.path} is not a directory")
             message = f"{backend.name} does not exist yet; it is made when something is stored"
             yield CheckLine("database", Health.OK, message)
             return
@@ -238,7 +238,7 @@ def check_settings(catalog: HomeCatalog) -> Iterator[CheckLine]:
             "settings", Health.WARNING, message, f"{how_to_install(plugin)}, or: oneclaw config unset {key}"
         )
     if not (faults or missing or unknown or without_plugin):
-        yield CheckLine("settings", Health.OK, "all values fit")
+        yield CheckLine("settings", Health.OK, "all values are valid")
 
 
 def check_model(catalog: HomeCatalog) -> Iterator[CheckLine]:

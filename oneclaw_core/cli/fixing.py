@@ -58,7 +58,9 @@ def of_plugin(plugin: str, fix: CheckFix | None) -> LineFix | None:
 def check_can_ask(*, says_yes: bool) -> None:
     """Refuse to fix anything where no one can agree."""
     if not says_yes and not is_terminal(sys.stdin):
-        raise UsageError("--fix asks before each change, and standard input is no terminal: add --yes to agree to all")
+        raise UsageError(
+            "--fix asks before each change, and standard input is not a terminal: add --yes to agree to all"
+        )
 
 
 def apply_fixes(fixes: Iterable[tuple[str, LineFix]], *, says_yes: bool) -> int:

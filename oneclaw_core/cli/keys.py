@@ -54,7 +54,7 @@ def find_secret(key: str, catalog: HomeCatalog) -> PluginSecret | None:
 
     Raises:
         NotFoundError: the plugin has no setting of that name; with the names that can be set.
-        UsageError: the plugin has a setting of that name that is no secret.
+        UsageError: the plugin has a setting of that name that is not a secret.
     """
     if renamed := keys_now(key):
         raise NotFoundError(f"the secret {key} is named {renamed} now")
@@ -63,7 +63,7 @@ def find_secret(key: str, catalog: HomeCatalog) -> PluginSecret | None:
         return None
     for each in registered_settings(catalog.plugins):
         if any(field.key == key and not field.is_secret for field in each.fields) and each.plugin == plugin:
-            raise UsageError(f"{key} is no secret: set it with: oneclaw config set {key} VALUE")
+            raise UsageError(f"{key} is not a secret: set it with: oneclaw config set {key} VALUE")
     known = {each.key: each for each in all_secrets(catalog)}
     if key not in known:  # it is not repeated, for it may be a key
         secrets = [name for name, each in known.items() if each.plugin == plugin]
@@ -142,8 +142,8 @@ def set_key(name: str, more: tuple[str, ...], in_file: bool, is_added: bool) -> 
     """
     if more:
         raise UsageError(
-            "a key is no argument, for other users and the shell's history see those: type it when asked, or pipe it "
-            "in; if that was a real key, replace it with a new one"
+            "a key is not an argument, for other users and the shell's history see those: type it when asked, or pipe "
+            "it in; if that was a real key, replace it with a new one"
         )
     catalog = load_catalog()
     secret = find_secret(name, catalog) if "." in name else None

@@ -186,7 +186,7 @@ def _decide(
     if rule.permission not in known and not parts:
         if not is_permission_name(name):
             raise UsageError(
-                f"{rule.permission!r} is no permission's name: it is lower-case words separated by dots, such as "
+                f"{rule.permission!r} is not a permission's name: it is lower-case words separated by dots, such as "
                 "network.private"
             )
         warn(

@@ -111,7 +111,7 @@ def disable(name: str) -> None:
             "the built-in tools cannot be disabled as a whole, only one by one: oneclaw tools disable NAME"
         )
     if not name or "," in name:
-        raise UsageError(f"{name!r} is no plugin's name: see oneclaw plugins list")
+        raise UsageError(f"{name!r} is not a plugin's name: see oneclaw plugins list")
     if not _is_installed(name):
         warn(f"no plugin named {name!r} is installed; it will stay disabled when one is")
     _change(name, is_disabled=True)

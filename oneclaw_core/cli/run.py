@@ -114,7 +114,7 @@ def read_stdin() -> str:
     """Read all of standard input.
 
     Raises:
-        UsageError: it is no text, or more than a model could ever take.
+        UsageError: it is not a text, or more than a model could ever take.
     """
     content = sys.stdin.buffer.read(MAX_STDIN_BYTES + 1)
     if len(content) > MAX_STDIN_BYTES:
@@ -159,7 +159,7 @@ async def _show_turn(send: Sender, choice: ConversationChoice, stdout: TextIO) -
         view.finish()
     if used_model == OFFLINE_MODEL and not was_chosen and is_terminal(sys.stderr):
         hint = (
-            f"answered by {OFFLINE_MODEL}, which is no language model; choose one with --model PROVIDER/MODEL, "
+            f"answered by {OFFLINE_MODEL}, which is not a language model; choose one with --model PROVIDER/MODEL, "
             "or permanently with: oneclaw models default PROVIDER/MODEL"
         )
         click.echo(styled(hint, sys.stderr, dim=True), err=True)

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 @click.argument("directory", required=False, type=click.Path(path_type=Path))
 @click.option("--list", "lists", is_flag=True, help="List the directories with a decision.")
 @click.option("--forget", is_flag=True, help="Forget the decision on the directory: you are asked again.")
-@click.option("--force", is_flag=True, help="Trust it although it is no project, such as your own directory.")
+@click.option("--force", is_flag=True, help="Trust it although it is not a project, such as your own directory.")
 @json_option
 def trust(directory: Path | None, lists: bool, forget: bool, force: bool, as_json: bool) -> None:
     """Trust the project in DIRECTORY, by default the current directory.
@@ -50,13 +50,13 @@ def trust_directory(directory: Path, *, force: bool = False) -> tuple[list[str],
 
     Args:
         directory: to trust.
-        force: True to trust one that is no project.
+        force: True to trust one that is not a project.
 
     Returns:
         What has changed in files that were trusted before, and the names of all files that models follow.
 
     Raises:
-        UsageError: there is no such directory, or it is no project.
+        UsageError: there is no such directory, or it is not a project.
         OneClawError: the home or its database cannot be used.
     """
     from oneclaw_core.project.instructions import (

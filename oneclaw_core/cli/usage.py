@@ -33,7 +33,7 @@ def _to_day(ctx: click.Context, param: click.Parameter, value: str | None) -> da
         # A time without a zone is taken for the machine's.
         return day.astimezone()
     except (ValueError, OverflowError):
-        raise click.BadParameter(f"{value!r} is no day: write it as in 2026-01-31") from None
+        raise click.BadParameter(f"{value!r} is not a day: write it as in 2026-01-31") from None
 
 
 @click.command("usage")

@@ -43,7 +43,7 @@ class CompositionService:
         config, name = configs.split(model)
         if not _NAME.fullmatch(name):
             raise UsageError(
-                f"{name[:100]!a} is no name for a chain: use letters, digits, '.', '_' and '-', 63 at most"
+                f"{name[:100]!a} is not a valid name for a chain: use letters, digits, '.', '_' and '-', 63 at most"
             )
         route = read_composition(config, await self._source.factory(config), name, composition)
         for each in route.models:

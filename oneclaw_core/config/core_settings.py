@@ -25,7 +25,7 @@ class Settings(BaseModel):
         (), description="how long the hooks of a plugin may take in seconds, as NAME=SECONDS"
     )
     provider_concurrency: dict[str, Annotated[int, Field(ge=1)]] = Field(
-        {}, description="how many requests a provider is sent at the same time, as NAME=NUMBER; others wait in order"
+        {}, description="how many requests to send to a provider at the same time, as NAME=NUMBER; others wait in order"
     )
     turn_deadline_seconds: float = Field(3600, gt=0, description="how long a turn may take as a whole")
     turn_max_tool_rounds: int = Field(200, ge=1, description="how many rounds of tool calls a turn may take")
@@ -36,10 +36,10 @@ class Settings(BaseModel):
     day_max_tokens: int | None = Field(None, ge=1, description="how many tokens all sessions may use in a day")
     day_max_cost: float | None = Field(None, gt=0, description="how many US dollars all sessions may cost in a day")
     tool_result_max_characters: int = Field(
-        30_000, ge=1_000, description="how much of a tool's result a model is shown; the store keeps all of it"
+        30_000, ge=1_000, description="how much of a tool's result a model sees; the database keeps all of it"
     )
     history_max_characters: int = Field(
-        400_000, ge=10_000, description="how much of a session's newest history a model is sent"
+        400_000, ge=10_000, description="how much of a session's newest history is sent to a model"
     )
     session_wait_seconds: float = Field(
         60, ge=0, description="how long to wait for another process to end its turn in the same session"

@@ -76,8 +76,8 @@ class EnvironmentVariables:
         """
         if not _VARIABLE_NAME.fullmatch(name):
             raise UsageError(
-                f"{name[:200]!r} is no name for a variable: use 1 to 128 letters, digits and '_', not beginning with a "
-                "digit"
+                f"{name[:200]!r} is not a valid name for a variable: use 1 to 128 letters, digits and '_', not "
+                "beginning with a digit"
             )
         if len(value) > MAX_VALUE_CHARACTERS or "\0" in value:
             raise UsageError(f"a value has at most {MAX_VALUE_CHARACTERS} characters, and no NUL among them")

@@ -56,7 +56,7 @@ def check_key(text: str) -> str:
         raise UsageError("the key is empty: nothing is stored")
     if len(key) > MAX_KEY_CHARACTERS or not key.isascii() or not key.isprintable() or " " in key:
         raise UsageError(
-            "that is no key, and is not stored: a key is one line of visible ASCII characters without spaces, "
+            "that is not a key, and is not stored: a key is one line of visible ASCII characters without spaces, "
             f"{MAX_KEY_CHARACTERS} at most"
         )
     return key
@@ -154,7 +154,7 @@ class KeyStore:
             where = "before a tool changed its address" if stored_for is None else f"for {stored_for}"
             raise SettingsError(
                 f"the key of {name} was set {where}, and {name} is at {place} now, so the key is not sent: if "
-                f"it is for that server too, set it again with: oneclaw keys set {name}; otherwise take it away with: "
+                f"it is for that server too, set it again with: oneclaw keys set {name}; otherwise remove it with: "
                 f"oneclaw keys remove {name}"
             )
         found = [await self._read(stored[each], partial(self._get_stored, each)) for each in fitting]

@@ -119,7 +119,7 @@ def model_overrides(stored: Mapping[str, Any], full_model: str) -> ModelOverride
         return ModelOverrides.model_validate(value)
     except ValidationError as error:
         raise SettingsError(
-            f"what is set for the model {full_model} does not fit: {_first_fault(error)}; "
+            f"what is set for the model {full_model} is invalid: {_first_fault(error)}; "
             f"unset it with: oneclaw models unset {full_model}"
         ) from None
 

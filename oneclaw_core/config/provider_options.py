@@ -49,7 +49,7 @@ def check_header(name: str, value: str) -> str:
     if not _TOKEN.fullmatch(name):
         # It is not repeated: written like "Authorization: Bearer KEY", it would hold the secret.
         raise SettingsError(
-            "that is no header: write NAME=VALUE, such as X-Team=blue, with letters, digits and '-' in NAME"
+            "that is not a header: write NAME=VALUE, such as X-Team=blue, with letters, digits and '-' in NAME"
         )
     if name.lower() in _OWN_HEADERS or name.lower().startswith("proxy-"):
         raise SettingsError(f"the header {name} cannot be set: OneClaw writes it for each request")
@@ -137,7 +137,7 @@ def with_options(config: ProviderConfig, stored: Mapping[str, Any]) -> ProviderC
         found = {field: check(stored[name]) for name, (field, check) in _OPTIONS.items() if name in stored}
     except SettingsError as error:
         raise SettingsError(
-            f"what is stored for the provider {config.name!r} does not fit: {error}; set it again with: "
+            f"what is stored for the provider {config.name!r} is invalid: {error}; set it again with: "
             f"oneclaw providers set {config.name}"
         ) from None
     return replace(config, **found)

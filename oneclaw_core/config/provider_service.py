@@ -149,8 +149,7 @@ class ProviderService:
         await self.get(name)
         if self._is_preconfigured(name) and (display_name is not None or base_url is not None):
             raise ProtectedError(
-                f"the provider {name!r} is known from the start; it can be enabled and disabled, nothing else. "
-                "Add one of your own instead"
+                f"the provider {name!r} is built in: it can only be enabled and disabled. Add one of your own instead"
             )
         check_base_url(base_url, name)
         _check_display_name(display_name)
@@ -363,7 +362,7 @@ def check_base_url(url: str | None, name: str) -> None:
     parts = http_parts(url)
     # Whitespace and control characters would be taken out by some and sent by others.
     if parts is None or any(character <= " " for character in url):
-        raise UsageError("the base URL does not fit: it must be like https://host/v1 or http://localhost:8000/v1")
+        raise UsageError("the base URL is invalid: it must be like https://host/v1 or http://localhost:8000/v1")
     if parts.username is not None or parts.password is not None:
         raise UsageError(
             "the base URL must hold no user or password, for it is stored as it is: "

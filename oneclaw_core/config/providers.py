@@ -80,7 +80,7 @@ class Providers(dict[str, ProviderConfig]):
                 continue  # it was disabled while its plugin was installed
             if not isinstance(type_name, str) or not isinstance(base_url, str | None):
                 raise SettingsError(
-                    f"what is stored for the provider {name!r} does not fit: its type, and its base URL if it has one, "
+                    f"what is stored for the provider {name!r} is invalid: its type, and its base URL if it has one, "
                     f"must be texts; remove it with: oneclaw providers remove {name}"
                 )
             self._add(name, type_name, base_url, document)
@@ -114,7 +114,7 @@ class Providers(dict[str, ProviderConfig]):
             config = self.require(name)
         if config is None or not model_name:
             raise NotFoundError(
-                f"{model!r} is no PROVIDER/MODEL of a configured provider; the providers are: {', '.join(self)}. "
+                f"{model!r} is not a PROVIDER/MODEL of a configured provider; the providers are: {', '.join(self)}. "
                 "Example: --model offline/rules"
             )
         if not config.is_enabled:
@@ -226,7 +226,8 @@ def check_provider_name(name: str) -> None:
     """Refuse a name that could not be part of ``PROVIDER/MODEL``."""
     if not _NAME.fullmatch(name):
         raise SettingsError(
-            f"{name!r} is no name for a provider: use lower-case letters, digits, '_' and '-', beginning with a letter"
+            f"{name!r} is not a valid name for a provider: use lower-case letters, digits, '_' and '-', beginning with "
+            "a letter"
         )
 
 

@@ -99,7 +99,7 @@ def _problem(field: SettingField, model: type[BaseModel] | None, given: GivenVal
         fault = faults_of(model, {field.name: given.value}).get(field.name)
     else:
         fault = field.fault(given.value)
-    return None if fault is None else f"{given.about} does not fit: {fault}"
+    return None if fault is None else f"{given.about} is invalid: {fault}"
 
 
 class SettingService:

@@ -89,7 +89,7 @@ def is_public_address(address: str) -> bool:
         address: an IPv4 or IPv6 address in its usual spelling, with or without a zone.
 
     Returns:
-        ``False`` also for what is no address at all.
+        ``False`` also for what is not an address at all.
     """
     try:
         parsed = ip_address(address)
@@ -124,7 +124,7 @@ def is_own_address(address: str) -> bool:
     """Tell whether an address means this machine, its link, a multicast group or a cloud's metadata service.
 
     Returns:
-        ``True`` also for what is no address at all.
+        ``True`` also for what is not an address at all.
     """
     try:
         parsed = ip_address(address)
@@ -175,7 +175,7 @@ async def checked_addresses(
     Raises:
         TimeoutError: the lookup took too long.
         OSError: the host is unknown.
-        UnicodeError: it is no name of a host.
+        UnicodeError: it is not a name of a host.
     """
     import asyncio
 

@@ -145,7 +145,7 @@ def decoded(content: bytes, content_type: str, is_cut: bool) -> str | None:
         is_cut: whether the body goes on.
 
     Returns:
-        ``None`` if it is no text.
+        ``None`` if it is not a text.
     """
     kind, _, parameters = content_type.lower().partition(";")
     charset = _charset(parameters)

@@ -45,7 +45,7 @@ class ServerGuard:
         is_behind_proxy: True if a proxy in front sets headers such as ``X-Forwarded-For``.
 
     Raises:
-        UsageError: an origin is no address of a server.
+        UsageError: an origin is not an address of a server.
     """
 
     def __init__(
@@ -199,9 +199,9 @@ def _origin(address: str) -> str:
         parts = urlsplit(address)
         port = parts.port
     except ValueError:
-        raise UsageError(f"{address!r} is no origin, such as http://127.0.0.1:8311") from None
+        raise UsageError(f"{address!r} is not an origin, such as http://127.0.0.1:8311") from None
     if parts.scheme not in _PORTS or not parts.hostname or parts.path.strip("/") or parts.username is not None:
-        raise UsageError(f"{address!r} is no origin, such as http://127.0.0.1:8311")
+        raise UsageError(f"{address!r} is not an origin, such as http://127.0.0.1:8311")
     host = f"[{parts.hostname}]" if ":" in parts.hostname else parts.hostname
     return f"{parts.scheme}://{host}" + (f":{port}" if port not in (None, _PORTS[parts.scheme]) else "")
 

@@ -162,6 +162,6 @@ def _check(name: str, scopes: tuple[str, ...], lifetime_days: float | None) -> N
         raise UsageError(f"the token {name!r} needs a scope")
     for scope in scopes:
         if not _SCOPE.fullmatch(scope):
-            raise UsageError(f"{scope!r} is no scope: it reads ACTION or ACTION:SUBJECT")
+            raise UsageError(f"{scope!r} is not a scope: it reads ACTION or ACTION:SUBJECT")
     if lifetime_days is not None and not 0 < lifetime_days <= MAX_LIFETIME_DAYS:
         raise UsageError(f"a token lasts more than 0 and at most {MAX_LIFETIME_DAYS} days, not {lifetime_days:g}")

@@ -1,7 +1,8 @@
 """The directory that the program was started in, and the user's trust in it.
 
 Trust is a grant of the permission ``directory.trust`` for the resolved path. It is asked for once, where it is first
-needed; ``oneclaw trust`` grants it as well. A directory that is no project, such as the user's own, is never asked for.
+needed; ``oneclaw trust`` grants it as well. A directory that is not a project, such as the user's own, is never asked
+for.
 """
 
 from __future__ import annotations

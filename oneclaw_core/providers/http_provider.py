@@ -284,7 +284,7 @@ class HttpProvider(ABC):
         key = (key or self._config.api_key or "").strip()
         if not (key.isascii() and key.isprintable()):
             raise ProviderAuthenticationError(
-                f"the API key of {self._config.name} holds characters that no key has: set it anew "
+                f"the API key of {self._config.name} holds characters that no key has: set it again "
                 f"{self._errors.key_places}"
             )
         given = {name.lower() for name in self._config.headers}

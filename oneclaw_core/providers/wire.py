@@ -35,7 +35,7 @@ def compact_json(value: object) -> str:
 
 
 def objects_in(value: object) -> Iterator[dict[str, Any]]:
-    """The objects in a list; none if it is no list."""
+    """The objects in a list; none if it is not a list."""
     if isinstance(value, list):
         yield from (each for each in value if isinstance(each, dict))
 

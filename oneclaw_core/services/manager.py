@@ -225,7 +225,7 @@ class ServiceManager:
         context = ServiceContext(plugin, host, registration.name, self._runs_in, options, self._stopping)
         work = target(context)
         if not inspect.isawaitable(work):
-            raise PluginError(f"{registration.target or target!r} is no async function")
+            raise PluginError(f"{registration.target or target!r} is not an async function")
         await work
 
     def _tell(self, change: ServiceChange, registration: Registration, text: str = "") -> None:

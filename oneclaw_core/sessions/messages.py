@@ -316,7 +316,7 @@ def _from_json(text: str | None) -> dict[str, Any] | None:
         return None
     data = json.loads(text)
     if not isinstance(data, dict):
-        raise ValueError("provider_data is no JSON object")
+        raise ValueError("provider_data is not a JSON object")
     return data
 
 

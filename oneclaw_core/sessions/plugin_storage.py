@@ -127,7 +127,7 @@ class PluginStorage:
         """Return the storage for values that belong to a session, and are deleted with it.
 
         Raises:
-            NotFoundError: that is no session's id.
+            NotFoundError: that is not a session's id.
         """
         check_id(session_id)
         return PluginStorage(self._database, self._databases, self._plugin, session_id)

@@ -159,7 +159,7 @@ messages = Table(
         Column(
             "is_json",
             ColumnType.BOOLEAN,
-            remark="True for a result that is no text; NULL for all others, and for those stored before version 8.",
+            remark="True for a result that is not a text; NULL for all others, and for those stored before version 8.",
         ),
         Column(
             "is_incomplete",

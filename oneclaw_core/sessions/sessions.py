@@ -135,7 +135,7 @@ def check_id(text: str) -> None:
         NotFoundError: it does not.
     """
     if _ID.fullmatch(text) is None:
-        raise NotFoundError(f"{text!r} is no session's id: find the session first")
+        raise NotFoundError(f"{text!r} is not a session's id: find the session first")
 
 
 def new_id() -> str:

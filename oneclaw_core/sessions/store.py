@@ -192,7 +192,7 @@ class Store:
 
         Raises:
             SessionBusyError: the other turn did not end in that time.
-            NotFoundError: that is no session's id.
+            NotFoundError: that is not a session's id.
             StoreError: the lock cannot be used.
         """
         stored_sessions.check_id(session_id)

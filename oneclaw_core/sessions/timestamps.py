@@ -18,7 +18,7 @@ def to_datetime(microseconds: int) -> datetime:
 
     Raises:
         OverflowError: it is none that a calendar knows.
-        TypeError: it is no number.
+        TypeError: it is not a number.
     """
     return _EPOCH + timedelta(microseconds=microseconds)
 

@@ -40,7 +40,7 @@ def tool_name(tool: Tool | object, registry: ToolRegistry) -> str:
         registry: the tools there are; a tool that is none of them is registered.
 
     Raises:
-        ToolDefinitionError: it is no tool.
+        ToolDefinitionError: it is not a tool.
         DuplicateToolError: another tool has its name.
     """
     if isinstance(tool, str):
@@ -52,8 +52,8 @@ def tool_name(tool: Tool | object, registry: ToolRegistry) -> str:
     definition = getattr(tool, "definition", None)
     if not isinstance(definition, ToolDefinition):
         raise ToolDefinitionError(
-            f"{tool!r} is no tool: give its name, decorate it with @tool, or name it in the manifest of a plugin that "
-            "is loaded in this test (see the fixture oneclaw_plugins)"
+            f"{tool!r} is not a tool: give its name, decorate it with @tool, or name it in the manifest of a plugin "
+            "that is loaded in this test (see the fixture oneclaw_plugins)"
         )
     registry.register(tool, ToolSourceInfo(ToolSourceType.PLUGIN, plugin="test"))  # type: ignore[arg-type]  # it checks
     return definition.name

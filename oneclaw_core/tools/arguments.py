@@ -28,7 +28,7 @@ MOST_FAULTS = 50
 
 
 class ArgumentsError(Exception):
-    """The text is no JSON object; the message quotes the fault."""
+    """The text is not a JSON object; the message quotes the fault."""
 
 
 def parse_arguments(text: str) -> dict[str, Any]:

@@ -154,7 +154,7 @@ class ToolContext:
         """The services of the plugin that registered the tool: its settings, storage and the like.
 
         Raises:
-            OneClawError: the tool runs in a worker process, was executed by hand, or is no plugin's.
+            OneClawError: the tool runs in a worker process, was executed by hand, or is not a plugin's.
         """
         if self._plugin is None:
             raise OneClawError(NOT_IN_A_RUNNING_CALL)

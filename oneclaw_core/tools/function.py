@@ -227,7 +227,7 @@ class FunctionTool(Generic[_P, _R]):
                 said when the definition is first used.
         """
         if not isinstance(function, types.FunctionType | types.MethodType):
-            raise ToolDefinitionError(f"{function!r} is no Python function; only a function can be made a tool")
+            raise ToolDefinitionError(f"{function!r} is not a Python function; only a function can be made a tool")
         functools.update_wrapper(self, function, updated=())
         self.function: Callable[_P, _R] = function
         self.name = function.__name__ if name is None else name

@@ -120,7 +120,7 @@ def protected_root(path: str | Path) -> Path | None:
 
 
 def is_private_directory(directory: Path) -> bool:
-    """Return True for a directory that is no project: the user's own, all above it, or a dot-folder in it."""
+    """Return True for a directory that is not a project: the user's own, all above it, or a dot-folder in it."""
     resolved, user_home = Path(os.path.realpath(directory)), user_directory()
     if resolved.parent == resolved or (user_home is not None and _is_inside(user_home, resolved)):
         return True

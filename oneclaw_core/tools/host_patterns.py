@@ -48,7 +48,7 @@ def check_host(pattern: str) -> str:
     place = _read(pattern)
     if place is None or "*" in place.name.removeprefix("*.") or not place.name.removeprefix("*."):
         raise UsageError(
-            f"{pattern!r} is no host: write a name or an address, or *.example.com for all below a name, and :PORT "
+            f"{pattern!r} is not a host: write a name or an address, or *.example.com for all below a name, and :PORT "
             "behind it for one port alone"
         )
     return str(place)

@@ -51,7 +51,7 @@ def links_of_user(text: str) -> set[str]:
 
 
 def one_form(url: str) -> str | None:
-    """Return a URL as it is requested, with its fragment; ``None`` if it is no URL of the web."""
+    """Return a URL as it is requested, with its fragment; ``None`` if it is not a URL of the web."""
     import httpx
 
     try:

@@ -78,7 +78,7 @@ class PathGuard:
     Attributes:
         workspace: the directory in the home where tools read and write.
         start_directory: where the program was started.
-        home: closed to tools but for the workspace, also where it lies in the start directory.
+        home: closed to tools but for the workspace, also where it is in the start directory.
         denied: what the user has denied of ``files.read`` and ``files.write``: these names, or with a path such as
             ``files.write:/home/ada/notes``, which stands for the file, or all below the directory.
         trusts_start: True if the user trusts the start directory; with questions, these know.
@@ -160,7 +160,7 @@ class PathGuard:
         )
         if leads_out or not inside:
             raise PermissionDeniedError(
-                f"{str(path)!r} lies outside the directories that tools may read: "
+                f"{str(path)!r} is outside the directories that tools may read: "
                 f"the workspace {self.workspace} and the start directory {self.start_directory}",
                 "files.read",
             )
@@ -215,7 +215,7 @@ class PathGuard:
     def writable(self, path: str | Path, change: str = "") -> Path:
         """Resolve a path that a tool wants to write, and ask the user where that is needed.
 
-        A relative path lies in the start directory if the user trusts it. Else it lies in the workspace, unless the
+        A relative path is in the start directory if the user trusts it. Else it lies in the workspace, unless the
         start directory has a file of that name, which would be read in its place. Trust is asked for once, if the path
         leads to something in the start directory.
 
@@ -255,7 +255,7 @@ class PathGuard:
         in_workspace = _is_inside(resolved, self.workspace) and resolved != _resolve(self.workspace)
         if not in_workspace and not self._is_in_start(resolved):
             raise PermissionDeniedError(
-                f"{str(path)!r} is no file in the directories that tools may write: the workspace {self.workspace}, "
+                f"{str(path)!r} is not a file in the directories that tools may write: the workspace {self.workspace}, "
                 f"and the start directory {self.start_directory} if the user trusts it",
                 "files.write",
             )
@@ -282,7 +282,7 @@ class PathGuard:
         """Ask before a file of the start directory is written."""
         detail = f"write {path}"
         if not self.is_trusted and not self.asks_trust(detail):
-            raise self._untrusted(f"{str(path)!r} lies in the start directory {self.start_directory}")
+            raise self._untrusted(f"{str(path)!r} is in the start directory {self.start_directory}")
         start = _resolve(self.start_directory)
         if protected_root(path.relative_to(start)) is not None:
             self._ask("files.write", f"{detail}, which other programs run or obey{change}", path)

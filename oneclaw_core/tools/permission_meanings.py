@@ -17,12 +17,12 @@ MAX_NAME_CHARACTERS = 100
 KNOWN_PERMISSIONS: dict[str, str] = {
     "agents.create": "create agents, and have them do a task within the limits of the turn",
     "config.write": "change providers, models, agents, settings, tools and variables",
-    "data.send": "send what a model wrote, where the conversation holds text from outside and private data",
+    "data.send": "send what a model wrote, if the conversation holds text from outside and private data",
     "directory.instructions": "have agents follow a file of a trusted directory that is new or has changed",
     "directory.trust": "write in the directory OneClaw was started in, and follow its AGENTS.md and skills",
     "files.read": "read files in the workspace and in the directory OneClaw was started in",
     "files.write": "write files in the workspace, and in a trusted directory",
-    "memory.write": "remember something about you, which all later conversations are shown",
+    "memory.write": "remember something about you, for all later conversations",
     "network.public": "make requests to public addresses",
     "network.private": "make requests to private, loopback and link-local addresses",
     "shell.execute": "run shell commands, which can do all that you can",
@@ -67,8 +67,8 @@ def meaning_fault(name: object, meaning: object) -> str | None:
     if not isinstance(name, str) or len(name) > MAX_NAME_CHARACTERS or not is_permission_name(name):
         shown = repr(name[:MAX_NAME_CHARACTERS]) if isinstance(name, str) else f"a {type(name).__name__}"
         return (
-            f"{shown} is no permission's name: it is lower-case words separated by dots, such as tables.delete, of at "
-            f"most {MAX_NAME_CHARACTERS} characters"
+            f"{shown} is not a permission's name: it is lower-case words separated by dots, such as tables.delete, of "
+            f"at most {MAX_NAME_CHARACTERS} characters"
         )
     if not isinstance(meaning, str) or not meaning.strip():
         return f"the meaning of {name!r} must be a text that is not empty"

@@ -76,7 +76,7 @@ def check_pattern(pattern: str) -> str:
         raise UsageError(f"in {pattern!r} a * can only be the last word, where it stands for any arguments")
     if not is_simple(beginning):
         raise UsageError(
-            f"{pattern!r} is no single command: a pattern has no ; | & < > ( ) $ ` # and no line break, "
+            f"{pattern!r} is not a single command: a pattern has no ; | & < > ( ) $ ` # and no line break, "
             "and its quotes are closed"
         )
     return beginning + _ANY_ARGUMENTS if has_star else beginning

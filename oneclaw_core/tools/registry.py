@@ -67,12 +67,12 @@ def definition_of(tool: object) -> ToolDefinition:
     """Return the definition of a tool.
 
     Raises:
-        ToolDefinitionError: the object is no tool: it has no definition or no ``execute``.
+        ToolDefinitionError: the object is not a tool: it has no definition or no ``execute``.
     """
     definition = getattr(tool, "definition", None)
     if not isinstance(definition, ToolDefinition) or not callable(getattr(tool, "execute", None)):
         raise ToolDefinitionError(
-            f"{tool!r} is no tool: it needs a 'definition' (ToolDefinition) and an 'execute'; "
+            f"{tool!r} is not a tool: it needs a 'definition' (ToolDefinition) and an 'execute'; "
             "decorate a function with @tool to make one"
         )
     return definition

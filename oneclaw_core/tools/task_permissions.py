@@ -59,7 +59,7 @@ class TaskPermissions:
             UsageError: it is for no task.
         """
         if grant.task is None or grant.decision is not Decision.GRANT:
-            raise UsageError(f"{grant.name}: this is no grant for one task")
+            raise UsageError(f"{grant.name}: this is not a grant for one task")
         await self._store.set_grant(grant)
 
     async def forget(self, task: str) -> int:

@@ -213,7 +213,7 @@ def _split(text: str, *, is_cut: bool) -> list[str]:
 
 
 def _codec(encoding: str, beginning: bytes) -> str:
-    """The codec for a text; a byte order mark, which is no part of it, tells more than "UTF-8" does."""
+    """The codec for a text; a byte order mark, which is not a part of it, tells more than "UTF-8" does."""
     if codecs.lookup(encoding).name not in ("utf-8", "utf-8-sig"):
         return encoding
     return next((codec for mark, codec in _WIDE_MARKS if beginning.startswith(mark)), "utf-8-sig")

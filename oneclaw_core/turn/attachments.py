@@ -41,7 +41,7 @@ def read_attachment(path: str | Path) -> Attachment:
     try:
         with open(path, "rb", opener=_without_waiting) as file:  # Path.open takes no opener
             if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
-                raise _unusable(path, "it is no file")
+                raise _unusable(path, "it is not a file")
             data = file.read(MAX_ATTACHMENT_BYTES + 1)
     except (OSError, ValueError) as error:
         raise _unusable(path, getattr(error, "strerror", None) or str(error)) from None

@@ -327,7 +327,9 @@ class Compactor:
         """
         if self._ask is None:
             if reason is CompactionReason.REQUESTED:
-                raise UsageError("this model is no language model and writes no summaries: choose another to compact")
+                raise UsageError(
+                    "this model is not a language model and writes no summaries: choose another to compact"
+                )
             return False
         history = request.messages if self._summary is None else request.messages[1:]
         limits = self._limits

@@ -128,7 +128,7 @@ class ChosenModel:
 
     @property
     def writes_summaries(self) -> bool:
-        """True if the model writes summaries; what is no language model says so of itself."""
+        """True if the model writes summaries; what is not a language model says so of itself."""
         return bool(getattr(self.provider, "is_language_model", True))
 
 

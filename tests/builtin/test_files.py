@@ -111,9 +111,9 @@ def test_some_of_what_a_directory_holds_is_listed(context, project):
         (b"\x89PNG\r\n\x1a\n....", "is a PNG image, not text: look at it with view_image"),
         (b"PK\x03\x04....", "is a ZIP archive or an office document, not text"),
         (b"text\x00more", "is binary, not text"),
-        (b"caf\xe9", "is no UTF-8 text"),
+        (b"caf\xe9", "is not UTF-8 text"),
         (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1....", "is an old office document, not text"),
-        (b"\xff\xfe\x00\xd8\x00\x00", "is no UTF-8 text"),
+        (b"\xff\xfe\x00\xd8\x00\x00", "is not UTF-8 text"),
     ],
 )
 def test_binary_files_are_refused_with_another_way(context, project, content, said):
@@ -200,7 +200,7 @@ def test_the_lines_of_a_file_too_long_to_be_read_at_once_are_told(context, proje
 
 
 @pytest.mark.parametrize(
-    ("content", "said"), [(b"a\x00" * 10**6, "is binary"), (b"caf\xe9\n" * 10**6, "is no UTF-8 text")]
+    ("content", "said"), [(b"a\x00" * 10**6, "is binary"), (b"caf\xe9\n" * 10**6, "is not UTF-8 text")]
 )
 def test_a_large_file_that_is_no_text_is_refused_as_a_small_one(context, project, content, said):
     (project / "data").write_bytes(content)

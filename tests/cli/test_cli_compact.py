@@ -88,7 +88,7 @@ def test_ctrl_c_stops_it_and_the_chat_goes_on(serve):
 
 def test_rules_write_no_summaries(chat):
     outcome = chat("Hello", "Hello again", "/compact", options=())
-    assert "no language model" in outcome.stderr
+    assert "not a language model" in outcome.stderr
     assert outcome.status == 1
 
 

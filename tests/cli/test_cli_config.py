@@ -119,7 +119,7 @@ def test_a_variable_that_does_not_fit_is_shown(oneclaw, monkeypatch):
     outcome = oneclaw("config", "list")
 
     assert outcome.status == 0
-    assert "the environment variable ONECLAW_TURN_MAX_TOOL_ROUNDS does not fit" in outcome.stderr
+    assert "the environment variable ONECLAW_TURN_MAX_TOOL_ROUNDS is invalid" in outcome.stderr
 
 
 def test_setting_what_a_variable_overrides_says_so(oneclaw, monkeypatch):

@@ -80,8 +80,8 @@ def test_a_value_is_no_argument(oneclaw, home):
 @pytest.mark.parametrize(
     ("name", "content", "message"),
     [
-        ("1A", b"x", "'1A' is no name for a variable"),
-        ("A=B", b"x", "'A=B' is no name for a variable"),
+        ("1A", b"x", "'1A' is not a valid name for a variable"),
+        ("A=B", b"x", "'A=B' is not a valid name for a variable"),
         ("TOKEN", b"\xff", "the value is not UTF-8 text"),
         ("TOKEN", b"a\0b", "no NUL among them"),
         ("TOKEN", b"x" * (MAX_VALUE_CHARACTERS + 1), "a value has at most"),

@@ -135,7 +135,7 @@ def test_a_command_is_imported_only_when_it_is_run(ok, install_greeting):
         ("import sys; sys.exit(3)", "oneclaw_greeting.commands:greet cannot be imported: SystemExit: 3"),
         ("raise KeyboardInterrupt", "cannot be imported: it raised KeyboardInterrupt"),
         ("", "oneclaw_greeting.commands:greet cannot be imported: AttributeError"),
-        ("greet = print", "oneclaw_greeting.commands:greet is no click command"),
+        ("greet = print", "oneclaw_greeting.commands:greet is not a click command"),
     ],
 )
 def test_a_command_that_cannot_be_imported_names_its_plugin(oneclaw, install_greeting, command, cause):
@@ -351,7 +351,7 @@ def test_a_profile_cannot_have_any_name(oneclaw, monkeypatch, name):
     outcome = oneclaw("--profile", name, "tools", "list")
 
     assert outcome.status == 2
-    assert "is no name for a profile" in outcome.stderr
+    assert "is not a valid name for a profile" in outcome.stderr
 
 
 def test_a_profile_has_a_database_of_its_own(oneclaw, monkeypatch):

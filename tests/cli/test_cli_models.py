@@ -208,8 +208,8 @@ def test_what_was_said_about_a_model_is_taken_back(ok, oneclaw, lab):
     [
         (("lab/big", "context_window", "much"), "context_window cannot be 'much'"),
         (("lab/big", "colour", "red"), "there are: context_window, max_output_tokens, input_media_types, display_name"),
-        (("nobody/x", "context_window", "1"), "'nobody/x' is no PROVIDER/MODEL"),
-        (("lab/", "context_window", "1"), "'lab/' is no PROVIDER/MODEL"),
+        (("nobody/x", "context_window", "1"), "'nobody/x' is not a PROVIDER/MODEL"),
+        (("lab/", "context_window", "1"), "'lab/' is not a PROVIDER/MODEL"),
     ],
 )
 def test_what_cannot_be_said_about_a_model_is_refused(oneclaw, lab, arguments, message):

@@ -133,8 +133,8 @@ def test_a_pattern_is_listed_until_it_is_reset(ok, state_of):
     ("name", "reason"),
     [
         ("shell.execute:*", "name of a program"),
-        ("shell.execute:git; ls", "no single command"),
-        ("network.private:not a host", "is no host"),
+        ("shell.execute:git; ls", "not a single command"),
+        ("network.private:not a host", "is not a host"),
         ("files.write:relative", "must be an absolute path"),
         ("Shell.execute:git *", "lower-case words separated by dots"),
     ],
@@ -154,8 +154,8 @@ REFUSED = {
     "diary": "oneclaw permissions list",
     "camera.uses": "did you mean camera.use?",
     "look_around": "'look_around' is a tool; it needs: camera.use, ODD NAME",
-    "network.private:a/b": "is no host",
-    "shell.execute:a|b": "no single command",
+    "network.private:a/b": "is not a host",
+    "shell.execute:a|b": "not a single command",
 }
 
 

@@ -143,7 +143,7 @@ BROKEN = {
             register("look at me")
         """,
         "register_tools",
-        "'look at me' is no tool",
+        "'look at me' is not a tool",
     ),
 }
 

@@ -128,8 +128,8 @@ def test_a_stored_key_is_told_by_its_place_and_outlives_its_provider(oneclaw, ok
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("My Lab", "--type", "offline"), "'My Lab' is no name for a provider"),
-        (("a/b", "--type", "offline"), "'a/b' is no name for a provider"),
+        (("My Lab", "--type", "offline"), "'My Lab' is not a valid name for a provider"),
+        (("a/b", "--type", "offline"), "'a/b' is not a valid name for a provider"),
         (("ollama", "--type", "openai_compatible"), "'ollama' is known from the start"),
         (
             ("lab", "--type", "telepathy"),
@@ -162,7 +162,7 @@ def test_a_base_url_that_is_none_is_refused(oneclaw, url):
     outcome = oneclaw("providers", "add", "lab", "--type", "openai_compatible", "--base-url", url)
 
     assert outcome.status == 2
-    assert "the base URL does not fit" in outcome.stderr
+    assert "the base URL is invalid" in outcome.stderr
 
 
 def test_a_base_url_with_a_password_is_refused_without_repeating_it(oneclaw):

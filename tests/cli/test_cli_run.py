@@ -261,7 +261,7 @@ def test_on_a_terminal_control_characters_are_shown_not_obeyed(home, serve, inst
 
 def test_on_a_terminal_the_offline_model_hints_at_others(home):
     with PseudoTerminal("run", "hello", environ=os.environ) as terminal:
-        terminal.expect("answered by offline/rules, which is no language model; choose one with --model")
+        terminal.expect("answered by offline/rules, which is not a language model; choose one with --model")
         assert terminal.exit_status() == 0
 
 

@@ -117,9 +117,9 @@ def test_checking(oneclaw, ok, home, project):
         f"report ({folder}): ok, with notes",
         "  note: line 4: 'model' is no field of the format, and is passed over",
         "    what to do: put it under metadata:",
-        "  note: the instructions refer to 'references/a.md', which is no file in the skill's folder",
+        "  note: the instructions refer to 'references/a.md', which is not a file in the skill's folder",
         "    what to do: add the file, or correct its path",
-        "  note: the instructions refer to 'c.md', which is no file in the skill's folder",
+        "  note: the instructions refer to 'c.md', which is not a file in the skill's folder",
         "    what to do: add the file, or correct its path",
         "  note: tool groups it needs are not here: music",
         "    what to do: install or enable them",
@@ -182,7 +182,7 @@ def test_adding_a_skill(ok, oneclaw, home, project):
     assert oneclaw("skills", "add", "here/report").status == 2
     outcome = oneclaw("skills", "add", "nowhere")
     assert outcome.status == 1
-    assert "is no skill that can be used" in outcome.stderr
+    assert "is not a skill that can be used" in outcome.stderr
 
 
 def test_a_projects_skills_are_used_when_it_is_trusted(ok, oneclaw, home, project):

@@ -150,11 +150,11 @@ def test_a_turn_with_the_offline_model_is_counted(oneclaw, ok):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--since", "yesterday"], "'yesterday' is no day"),
-        (["--until", "2026-02-30"], "no day: write it as in 2026-01-31"),
+        (["--since", "yesterday"], "'yesterday' is not a day"),
+        (["--until", "2026-02-30"], "not a day: write it as in 2026-01-31"),
         (["--since", "2026-01-02", "--until", "2026-01-01"], "exchange them"),
-        (["--until", "9999-12-31"], "'9999-12-31' is no day"),
-        (["--since", "0001-01-01"], "'0001-01-01' is no day"),
+        (["--until", "9999-12-31"], "'9999-12-31' is not a day"),
+        (["--since", "0001-01-01"], "'0001-01-01' is not a day"),
         (["--by", "week"], "'week' is not one of"),
     ],
 )

@@ -83,7 +83,7 @@ def test_python_is_switched_on_by_a_setting(folder, ok, oneclaw):
 
     outcome = oneclaw("call", "twice", '{"n": 4}')
     assert json.loads(outcome.stdout) == {"status": "success", "result": 8}
-    assert outcome.stderr == "imported\n"  # what a file prints is no part of the answer
+    assert outcome.stderr == "imported\n"  # what a file prints is not a part of the answer
 
 
 @pytest.mark.parametrize("value", ["nonsense", "0", "off"])

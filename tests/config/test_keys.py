@@ -257,7 +257,7 @@ def test_a_damaged_file_is_said_to_be_and_left_as_it_is(store, home, keys_file, 
 def test_what_is_no_file_is_refused_without_hanging(store, home, keys_file):
     home.create()
     os.mkfifo(keys_file, 0o600)
-    with pytest.raises(OneClawError, match="it is no file"):
+    with pytest.raises(OneClawError, match="it is not a file"):
         store.get("openai")
     keys_file.unlink()
     keys_file.mkdir(0o700)
@@ -381,7 +381,7 @@ def test_a_value_is_a_secret_from_then_on(variables):
 
 @pytest.mark.parametrize("name", ["", "1A", "A B", "A=B", "Ä", "A\n", "A" * 129])
 def test_what_is_no_name_is_refused(variables, name):
-    with pytest.raises(UsageError, match="no name for a variable"):
+    with pytest.raises(UsageError, match="not a valid name for a variable"):
         variables.set(name, "value")
     assert variables.names() == []
 

@@ -101,7 +101,7 @@ def test_an_added_provider_reads_the_key_of_its_own_name():
     "value", ["no object", None, {}, {"type": 5}, {"type": "openai", "base_url": 5}, {"type": "openai", "base_url": []}]
 )
 def test_a_stored_provider_that_does_not_fit_is_an_error_that_says_how_to_get_rid_of_it(value):
-    with pytest.raises(SettingsError, match=r"provider 'odd' does not fit: .*: oneclaw providers remove odd$"):
+    with pytest.raises(SettingsError, match=r"provider 'odd' is invalid: .*: oneclaw providers remove odd$"):
         Providers({"provider:odd": value}, {}, KNOWN)
     assert Providers({"provider:openai": value}, {}, KNOWN)["openai"].type == "openai"
 
@@ -161,5 +161,5 @@ def test_what_names_no_configured_provider_is_refused_with_those_there_are(model
 
 @pytest.mark.parametrize("name", ["", "My", "a/b", "1st", "a b", "a" * 64])
 def test_a_name_that_could_not_be_part_of_a_model_is_refused(name):
-    with pytest.raises(SettingsError, match="is no name for a provider"):
+    with pytest.raises(SettingsError, match="is not a valid name for a provider"):
         check_provider_name(name)

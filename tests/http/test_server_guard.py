@@ -114,7 +114,7 @@ def test_sockets_are_refused():
     "origin", ["127.0.0.1:8311", "ftp://a", "http://a/path", "http://u@a", "http://a:x", "http://"]
 )
 def test_an_origin_of_no_server_is_refused(origin):
-    with pytest.raises(UsageError, match="no origin"):
+    with pytest.raises(UsageError, match="not an origin"):
         ServerGuard(echo, [origin])
 
 

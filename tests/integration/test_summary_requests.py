@@ -12,7 +12,7 @@ from oneclaw_core.errors import ProviderRequestError, TurnStoppedError
 from oneclaw_core.types.events import CompactedEvent
 
 PROVIDERS = {wire.provider: wire for wire in FORMATS}
-# How long the answer may be is no part of what the model reads.
+# How long the answer may be is not a part of what the model reads.
 LIMITS = {"max_tokens", "max_completion_tokens", "max_output_tokens", "generationConfig"}
 NOTE = ("read_note", {})
 IN_WORDS = "Write a summary of it now."

@@ -219,7 +219,7 @@ def test_something_that_is_no_tool(thing):
         register(PlainTool("own_tool"))
 
     catalog = load(StandIn("broken", plugin(register_tools=register_tools)), GOOD)
-    assert_reported(catalog, "broken", "is no tool", status="degraded")
+    assert_reported(catalog, "broken", "is not a tool", status="degraded")
 
 
 def test_a_bad_group_name():
@@ -232,7 +232,7 @@ def test_a_bad_group_name():
     [
         (
             plugin(register_tools=lambda register: register.manifest("tools.json")),
-            "give it as importlib.resources.files(__package__) / 'tools.json', or disable the plugin with: ",
+            "give it as importlib.resources.files(__package__) / 'tools.json'; or disable the plugin with: ",
         ),
         (ImportError("No module named 'missing'"), "upgrade acme-tools, or disable it with: "),
     ],
@@ -313,7 +313,7 @@ def test_a_group_without_metadata_gets_generated_ones():
 
 def test_no_group_definition_object():
     catalog = load(StandIn("broken", plugin(register_groups=lambda register: register("pdf"))), GOOD)
-    assert_reported(catalog, "broken", "register_groups", "is no ToolGroupDefinition")
+    assert_reported(catalog, "broken", "register_groups", "is not a ToolGroupDefinition")
 
 
 def test_provider_types_are_collected_and_the_first_stays():
@@ -394,7 +394,7 @@ def test_subcommands_and_options_are_of_their_parent():
     [
         (("hello",), {"target": "no colon"}, "'no colon' names no object"),
         (("Hello!",), {"target": "acme:hello"}, "the name 'Hello!' is invalid"),
-        (("hello",), {"target": print}, "is no click command"),
+        (("hello",), {"target": print}, "is not a click command"),
         (("hello",), {"target": "acme:hello", "parent": "chat"}, "parent of 'hello' must be one of agents, config"),
     ],
 )

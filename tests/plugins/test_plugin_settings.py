@@ -38,7 +38,7 @@ class MailSettings(BaseModel):
     @classmethod
     def _is_host(cls, value):
         if " " in value:
-            raise ValueError("it is no host")
+            raise ValueError("it is not a host")
         return value
 
 
@@ -199,7 +199,7 @@ def test_a_start_that_failed_for_its_settings_is_tried_again_with_others(tmp_pat
 
 def test_a_validator_of_the_plugin_refuses_a_value(tmp_path):
     async def work(claw):
-        with pytest.raises(SettingsError, match=r"it is no host"):
+        with pytest.raises(SettingsError, match=r"it is not a host"):
             await claw.configuration.settings.set("mail.server", "no host")
 
     in_home(tmp_path, work, weather("mail", MailSettings))

@@ -286,7 +286,7 @@ def test_something_that_is_no_tool_is_reported_and_the_others_stay(run):
     names, (problem,) = run(work, files=Source("nonsense", Answers("good")))
 
     assert names == ["good"]
-    assert "'nonsense' is no tool" in problem
+    assert "'nonsense' is not a tool" in problem
 
 
 class HostileTool:
@@ -307,7 +307,7 @@ def test_a_hostile_tool_harms_neither_the_others_nor_other_sources(run):
 
     async def work(host):
         await host.running.refresh()
-        with pytest.raises(PluginError, match="is no ToolGroupDefinition"):
+        with pytest.raises(PluginError, match="is not a ToolGroupDefinition"):
             first.tools.publish([], ["letters"])
         return host.names, host.problems
 

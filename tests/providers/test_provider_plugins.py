@@ -53,7 +53,7 @@ def test_the_plugins_of_all_preconfigured_providers_and_types_are_known_when_mis
             "the provider anthropic needs the plugin anthropic, which is missing: .*oneclaw-anthropic$",
         ),
         ("ollama/llama", "the provider ollama needs the plugin openai, which is missing: .*oneclaw-openai$"),
-        ("lab/model", "'lab/model' is no PROVIDER/MODEL of a configured provider"),
+        ("lab/model", "'lab/model' is not a PROVIDER/MODEL of a configured provider"),
     ],
 )
 def test_a_provider_that_is_not_installed_names_its_distribution(model, message):

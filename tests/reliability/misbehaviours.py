@@ -399,7 +399,7 @@ def _events(wire: WireFormat) -> list[Misbehaviour]:
 
 
 def _values() -> list[Misbehaviour]:
-    """JSON that is no event of any format, and what is no JSON."""
+    """JSON that is not an event of any format, and what is not JSON."""
     found = []
     values = (
         "null",

@@ -270,7 +270,7 @@ PARTS = st.deferred(
 def test_any_mail_can_be_taken_apart(payload, wants_html):
     parts = take_apart(payload, wants_html=wants_html)
     for each in parts.texts:
-        with suppress(ValueError):  # it is no base64, and says so
+        with suppress(ValueError):  # it is not base64, and says so
             assert isinstance(decoded_text(decoded(each.data or ""), each.charset), str)
     for each in parts.attachments:
         assert "/" not in each.filename

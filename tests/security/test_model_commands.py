@@ -97,7 +97,7 @@ def test_a_grant_for_a_command_is_none_for_what_evades_it(oneclaw_factory, onecl
     for command in EVASIONS:
         result, questions = asked_for(oneclaw, command)
         assert not result.is_success, command
-        if result.error_type == "validation_error":  # it is no command, so it is not asked for
+        if result.error_type == "validation_error":  # it is not a command, so it is not asked for
             continue
         assert len(questions) == 1, command
         assert questions[0].subject == command, command

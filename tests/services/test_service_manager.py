@@ -342,4 +342,4 @@ def test_what_is_no_async_function_is_reported(oneclaw_factory, target):
     record = next(each for each in home.app.catalog.plugins if each.name == "Plugin")
 
     assert record.registrations == []
-    assert "is no async function" in record.problems[0].cause
+    assert "is not an async function" in record.problems[0].cause

@@ -205,7 +205,7 @@ def test_lock_files_are_private(tmp_path: Path) -> None:
 def test_only_the_id_of_a_session_can_be_locked(tmp_path: Path, session_id: str) -> None:
     async def main() -> None:
         async with opened(tmp_path) as store:
-            with pytest.raises(NotFoundError, match="no session's id"):
+            with pytest.raises(NotFoundError, match="not a session's id"):
                 async with store.session_lock(session_id, 0):
                     pass
 

@@ -143,7 +143,7 @@ def test_values_of_a_session_are_deleted_with_it(tmp_path: Path) -> None:
         assert rows(tmp_path, "SELECT value FROM plugin_values") == [('"of the plugin"',)]
         with pytest.raises(NotFoundError, match="there is no session"):
             await storage.of_session(session.id).set("key", 1)
-        with pytest.raises(NotFoundError, match="is no session's id"):
+        with pytest.raises(NotFoundError, match="is not a session's id"):
             storage.of_session("work")
 
     with_storage(tmp_path, work)

@@ -68,7 +68,7 @@ def test_a_denial_holds_in_doubt(pattern, subject, is_denied):
 
 @pytest.mark.parametrize("pattern", ["", "*", "*.", "a b", "a:0", "a:65536", "a:x", "a@public", "a*b", "http://a/"])
 def test_what_is_no_host_is_refused(pattern):
-    with pytest.raises(UsageError, match="is no host"):
+    with pytest.raises(UsageError, match="is not a host"):
         check_host(pattern)
 
 

@@ -47,7 +47,7 @@ def test_writing_is_confined_to_the_workspace(guard):
     assert guard.writable("sub/new.txt") == guard.workspace / "sub" / "new.txt"
     assert guard.writable(guard.workspace / "new.txt") == guard.workspace / "new.txt"
     for refused in (guard.start_directory.parent / "a.txt", ".", guard.workspace, guard.start_directory):
-        with pytest.raises(PermissionDeniedError, match="is no file in the directories that tools may write"):
+        with pytest.raises(PermissionDeniedError, match="is not a file in the directories that tools may write"):
             guard.writable(refused)
     with pytest.raises(PermissionDeniedError, match=r"which the user does not trust.*oneclaw trust"):
         guard.writable(guard.start_directory / "a.txt")

@@ -96,7 +96,7 @@ def test_a_bad_name_costs_itself_alone(name):
     assert problem.pointer == "/0/permissions"
     assert str(problem).isprintable()
     assert len(str(problem)) < 500
-    with pytest.raises(ToolDefinitionError, match="no permission's name"):
+    with pytest.raises(ToolDefinitionError, match="not a permission's name"):
         tables({name: MEANING})
 
 
@@ -110,7 +110,7 @@ def test_permissions_that_are_no_object_are_ignored(value):
 
 
 def test_a_name_that_is_no_text_is_refused_in_code():
-    with pytest.raises(ToolDefinitionError, match="a int is no permission's name"):
+    with pytest.raises(ToolDefinitionError, match="a int is not a permission's name"):
         tables({5: MEANING})
 
 

@@ -125,9 +125,9 @@ def test_a_name_is_unique_and_the_first_registration_stays():
     assert registry.get_all_tool_names() == ["echo"]
 
 
-@pytest.mark.parametrize("thing", [object(), lambda: None, ToolDefinition("bare", "A definition is no tool.")])
+@pytest.mark.parametrize("thing", [object(), lambda: None, ToolDefinition("bare", "A definition is not a tool.")])
 def test_something_that_is_no_tool_is_refused(thing):
-    with pytest.raises(ToolDefinitionError, match="is no tool"):
+    with pytest.raises(ToolDefinitionError, match="is not a tool"):
         ToolRegistry().register(thing)
 
 

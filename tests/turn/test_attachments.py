@@ -60,10 +60,10 @@ def test_what_cannot_be_read_is_refused_without_hanging(tmp_path):
     reasons = {
         tmp_path / "missing.png": "No such file",
         tmp_path: "[Dd]irectory",
-        tmp_path / "pipe": "it is no file",
+        tmp_path / "pipe": "it is not a file",
         tmp_path / "empty.png": "it is empty",
         tmp_path / "a\0b": "null",
-        "/dev/zero": "it is no file",
+        "/dev/zero": "it is not a file",
     }
     for path, reason in reasons.items():
         with pytest.raises(UsageError, match=f"cannot be attached: .*{reason}"):

@@ -297,7 +297,7 @@ class PluginEntry(ReportsProblems):
         """Read what :meth:`to_dict` returned.
 
         Raises:
-            KeyError, TypeError, ValueError, ToolDefinitionError: it is no entry.
+            KeyError, TypeError, ValueError, ToolDefinitionError: it is not an entry.
         """
         return cls(
             data["name"],

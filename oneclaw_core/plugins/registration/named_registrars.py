@@ -169,7 +169,7 @@ class ServiceRegistrar(Registrar):
             cause = f"{name!r} needs runs_in of 'serve' and 'chat', and grace_seconds from 0 to {_MAX_GRACE_SECONDS}"
             self._report(cause, "correct it", "hooks.options")
         elif not isinstance(target, str) and callable(target) and not _is_async(target):
-            self._report(f"{target!r} is no async function", "write it with async def", "hooks.service")
+            self._report(f"{target!r} is not an async function", "write it with async def", "hooks.service")
         else:
             given = {"needs": needs, "find_task": find_task}
             options: dict[str, Any] = {key: value for key, value in given.items() if value is not None}
@@ -313,7 +313,7 @@ class CommandRegistrar(Registrar):
             options["help"] = help or target.get_short_help_str(limit=100)
             self._register(name, command_place(target), target, {**options, "is_hidden": target.hidden})
         else:
-            cause = f"{target!r}, registered as {name!r}, is no click command"
+            cause = f"{target!r}, registered as {name!r}, is not a click command"
             self._report(cause, "decorate a function with @click.command()", "hooks.target")
 
     def option(

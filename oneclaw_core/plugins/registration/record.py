@@ -175,7 +175,7 @@ class PluginRecord(ReportsProblems):
         about = f"plugin {self.name} ({self.package or '?'}): {problem.where}: {problem.cause}; {problem.remedy}"
         if problem.is_error:
             command = f"oneclaw plugins disable {self.name}"
-            hint = "" if command in problem.remedy else f", or disable the plugin with: {command}"
+            hint = "" if command in problem.remedy else f"; or disable the plugin with: {command}"
             _log.warning("%s%s", about, hint)
         else:
             _log.info("%s", about)

@@ -166,7 +166,7 @@ class GroupRegistrar(Registrar):
         if isinstance(group, ToolGroupDefinition):
             self._entry.groups.append(group)
         else:
-            self._report(f"{group!r} is no ToolGroupDefinition", "make one", "groups.not-a-group")
+            self._report(f"{group!r} is not a ToolGroupDefinition", "make one", "groups.not-a-group")
 
 
 class ProviderRegistrar(Registrar):
@@ -238,7 +238,7 @@ class SkillRegistrar(Registrar):
             has_document = folder.joinpath("SKILL.md").is_file()
         except (AttributeError, TypeError, OSError):
             remedy = "pass a Path, or what importlib.resources.files gives"
-            self._report(f"{folder!r} is no folder", remedy, "skills.missing")
+            self._report(f"{folder!r} is not a folder", remedy, "skills.missing")
             return
         known = [each.value for each in self._entry.registrations if each.hook == self.hook]
         if not has_document:

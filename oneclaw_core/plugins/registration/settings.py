@@ -24,12 +24,12 @@ def model_options(model: object) -> dict[str, Any]:
     """Describe a model as options of its registration.
 
     Raises:
-        PluginError: it is no pydantic model, or has a field that settings cannot have.
+        PluginError: it is not a pydantic model, or has a field that settings cannot have.
     """
     from pydantic import BaseModel, PydanticUserError
 
     if not isinstance(model, type) or not issubclass(model, BaseModel):
-        raise PluginError(f"{model!r} is no pydantic model")
+        raise PluginError(f"{model!r} is not a pydantic model")
     try:
         described = schema_of(model)
     except PydanticUserError as error:
@@ -43,7 +43,7 @@ def with_schema(registration: Registration, model: object) -> Registration:
     """Return the registration of a plugin's settings with a description of their model.
 
     Raises:
-        PluginError: it is no pydantic model, or has a field that settings cannot have.
+        PluginError: it is not a pydantic model, or has a field that settings cannot have.
     """
     return replace(registration, options={**registration.options, **model_options(model)}, value=model)
 

@@ -215,7 +215,7 @@ def _frozen_result(result: ToolResult) -> ToolResult:
 
 
 def _json_object(value: object) -> dict[str, Any] | None:
-    """Return a copy of a value that shares nothing with it; ``None`` if it is no JSON object."""
+    """Return a copy of a value that shares nothing with it; ``None`` if it is not a JSON object."""
     try:
         copy = json.loads(json.dumps(value, allow_nan=False))
     except (TypeError, ValueError, RecursionError):

@@ -149,9 +149,9 @@ class PublishedBySource:
         new_groups = tuple(each if isinstance(each, SourceGroup) else SourceGroup(each) for each in groups)
         new_problems = tuple(problems)
         for wrong in (each.definition for each in new_groups if not isinstance(each.definition, ToolGroupDefinition)):
-            raise PluginError(f"{wrong!r} is no ToolGroupDefinition")
+            raise PluginError(f"{wrong!r} is not a ToolGroupDefinition")
         for other in (each for each in new_problems if not isinstance(each, PluginProblem)):
-            raise PluginError(f"{other!r} is no PluginProblem")
+            raise PluginError(f"{other!r} is not a PluginProblem")
         self.run(lambda: self._replace(new_tools, new_groups, new_problems))
 
     def known(self) -> tuple[KnownTool, ...]:

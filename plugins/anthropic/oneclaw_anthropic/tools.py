@@ -1,6 +1,6 @@
 """The tools of a request as the Messages API wants them: how each is written, and which are declared how. No I/O.
 
-A tool declared with ``defer_loading`` is no part of the prompt until a ``tool_reference`` in the conversation names
+A tool declared with ``defer_loading`` is not a part of the prompt until a ``tool_reference`` in the conversation names
 it, so that the list of tools, which stands at the front of the prompt cache, never changes when a group is loaded.
 Newer models take the definition itself in the conversation, so that nothing has to be declared before.
 

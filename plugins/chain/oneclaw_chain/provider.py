@@ -73,7 +73,7 @@ def read_chain(document: Any) -> Route:
         SettingsError: it is invalid.
     """
     if not isinstance(document, dict):
-        raise SettingsError("it is no JSON object")
+        raise SettingsError("it is not a JSON object")
     unknown = sorted(document.keys() - {"models", "after", *_NUMBERS})
     if unknown:
         raise SettingsError(f"it has an unknown member {unknown[0][:100]!a}")

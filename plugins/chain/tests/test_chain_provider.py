@@ -37,7 +37,7 @@ def test_the_models_of_chains_are_listed_and_an_invalid_one_has_none():
 @pytest.mark.parametrize(
     ("document", "fault"),
     [
-        (7, "no JSON object"),
+        (7, "not a JSON object"),
         ({}, "at least two models"),
         ({"models": MODELS[:1]}, "at least two models"),
         ({"models": [*MODELS, MODELS[0]]}, "each of them once"),

@@ -35,7 +35,7 @@ def register_commands(register: CommandRegistrar) -> None:
 def register_chat_commands(register: ChatCommandRegistrar) -> None:
     """Add ``/undo``, ``/redo`` and ``/retry``."""
     for name, summary in (
-        ("undo", "Take back your last message, or the last N, with the changes of files."),
+        ("undo", "Undo your last message, or the last N, with the changes of files."),
         ("redo", "Take back the last undo."),
         ("retry", "Take back your last message with the changes of files, and send it again."),
     ):

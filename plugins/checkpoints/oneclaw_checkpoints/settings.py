@@ -16,4 +16,4 @@ class CheckpointSettings(BaseModel):
     max_files: int = Field(
         20_000, ge=1, description="the most files of a directory in which changes of commands are followed"
     )
-    max_days: int = Field(30, ge=1, description="the age after which checkpoints are removed")
+    max_days: int = Field(30, ge=1, description="the age in days after which checkpoints are removed")

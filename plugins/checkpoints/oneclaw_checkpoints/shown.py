@@ -77,7 +77,7 @@ def verb(file: FileChange) -> str:
 
 
 def difference(file: FileChange, recorder: Recorder) -> list[str]:
-    """Return the difference as lines of a unified diff, or a few words on what is no text."""
+    """Return the difference as lines of a unified diff, or a few words on what is not a text."""
     current, target = file.current, file.target
     before, after = _text(file, recorder, is_target=False), _text(file, recorder, is_target=True)
     lines: list[str] = []

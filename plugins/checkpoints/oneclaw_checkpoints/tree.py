@@ -135,7 +135,7 @@ def _walk_next_time(found: Scan, root: str) -> None:
 
 
 def _walk(root: str) -> Iterator[tuple[str, os.stat_result | None]]:
-    """Yield all files, the directory itself first; without a state if the name is no UTF-8."""
+    """Yield all files, the directory itself first; without a state if the name is not UTF-8."""
     walker = rignore.walk(
         Path(root),
         ignore_hidden=False,

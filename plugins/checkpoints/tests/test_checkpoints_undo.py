@@ -22,7 +22,7 @@ def mixed_project(project):
     (project / "deep" / "kept.txt").write_text("kept\r\n")
     (project / "link").symlink_to("deep/kept.txt")
     (project / "dangling").symlink_to("nowhere")
-    (project / b"caf\xe9.txt".decode("utf-8", "surrogateescape")).write_bytes(b"a name that is no UTF-8")
+    (project / b"caf\xe9.txt".decode("utf-8", "surrogateescape")).write_bytes(b"a name that is not UTF-8")
     (project / ".gitignore").write_text("ignored.txt\n")
     (project / "ignored.txt").write_text("1")
     return project

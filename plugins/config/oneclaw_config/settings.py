@@ -21,7 +21,7 @@ async def get_config(key: str, *, context: ToolContext) -> str:
     except NotFoundError:
         states = await settings.list()
         listed = "\n".join(f"- {each.key}: {each.description}" for each in states)
-        return f"'{name}' is not set, and is no setting. The settings are:\n{listed}"
+        return f"'{name}' is not set, and is not a setting. The settings are:\n{listed}"
     return f"{_described(state)}\n{state.description[:1].upper()}{state.description[1:]}."
 
 

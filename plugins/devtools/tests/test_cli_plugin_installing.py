@@ -67,14 +67,14 @@ def test_what_the_installer_prints_is_harmless(calls):
         (["install"], "Missing argument"),
         (["install", "--index-url=http://127.0.0.1:1", "acme"], "No such option"),
         (["install", "--", "--index-url=http://127.0.0.1:1"], "is an option, not a package"),
-        (["install", "pytest>=1"], "pytest is installed, but is no plugin"),
+        (["install", "pytest>=1"], "pytest is installed, but is not a plugin"),
         (["install", "acme_tools", "Acme.Tools>=1"], "acme-tools is named twice"),
         (["upgrade", "oneclaw-core"], "oneclaw-core is OneClaw itself"),
         (["upgrade", "nothing-of-that-name"], "nothing-of-that-name is not installed"),
         (["uninstall", "OneClaw_Core"], "oneclaw-core is OneClaw itself"),
-        (["uninstall", "pytest"], "pytest is installed, but is no plugin"),
+        (["uninstall", "pytest"], "pytest is installed, but is not a plugin"),
         (["uninstall", "nothing-of-that-name"], "nothing-of-that-name is not installed"),
-        (["uninstall", "acme-tools>1"], "is no package's name"),
+        (["uninstall", "acme-tools>1"], "is not a package's name"),
     ],
 )
 def test_what_is_refused(calls, oneclaw, monkeypatch, arguments, said):

@@ -63,8 +63,8 @@ def test_without_git(oneclaw, place, monkeypatch):
 @pytest.mark.parametrize(
     ("name", "why"),
     [
-        ("a b", "no name for a plugin's package"),
-        ("../evil", "no name for a plugin's package"),
+        ("a b", "not a valid name for a plugin's package"),
+        ("../evil", "not a valid name for a plugin's package"),
         ("class", "word of the Python language"),
         ("json", "module of Python's own"),
         ("builtin", "another meaning here"),

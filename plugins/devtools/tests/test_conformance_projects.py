@@ -126,7 +126,7 @@ def test_a_pyproject_that_cannot_be_read(tmp_path, pyproject):
 def test_a_file_that_is_no_wheel(tmp_path, content):
     path = tmp_path / "acme-1.0-py3-none-any.whl"
     path.write_bytes(content)
-    with pytest.raises(UsageError, match="is no wheel"):
+    with pytest.raises(UsageError, match="is not a wheel"):
         find_subject(str(path), tmp_path / "unpacked")
 
 

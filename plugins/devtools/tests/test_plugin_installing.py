@@ -101,8 +101,9 @@ def test_what_is_no_plugin_is_uninstalled_and_what_does_not_load_is_told(with_uv
     broken = write_wheel(tmp_path / "wheels", source="import nothing_of_that_name\n")
     done = with_uv.oneclaw("plugins", "install", library, broken)
     assert done.returncode == 1
-    assert "acme-library 1.0 is no plugin (it has no entry point in the group 'oneclaw'): it was uninstalled again" in (
-        done.stderr
+    assert (
+        "acme-library 1.0 is not a plugin (it has no entry point in the group 'oneclaw'): it was uninstalled again"
+        in (done.stderr)
     )
     assert "oneclaw: plugin acme_tools does not work: ModuleNotFoundError" in done.stderr
     assert not list(with_uv.site().glob("acme_library*"))

@@ -54,7 +54,7 @@ def read_text(path: Path, paths: PathGuard) -> str:
     """Read a text file with its line endings and byte order mark.
 
     Raises:
-        FilesError: it is no UTF-8 text, or too large.
+        FilesError: it is not UTF-8 text, or too large.
         OSError: it cannot be read.
     """
     with open_for_reading(path, paths) as stream:
@@ -64,9 +64,9 @@ def read_text(path: Path, paths: PathGuard) -> str:
     try:
         text = data.decode()
     except UnicodeDecodeError:
-        raise FilesError(f"{str(path)!r} is no UTF-8 text; write_file can replace it as a whole.") from None
+        raise FilesError(f"{str(path)!r} is not UTF-8 text; write_file can replace it as a whole.") from None
     if "\0" in text:
-        raise FilesError(f"{str(path)!r} is no text.")
+        raise FilesError(f"{str(path)!r} is not a text.")
     return text
 
 
@@ -76,7 +76,7 @@ def changes_of(patches: list[FilePatch], paths: PathGuard) -> list[Change]:
     Raises:
         FilesError: it does not fit the files, or names one twice.
         OSError: a file cannot be read.
-        PermissionDeniedError: a path lies outside the directories that tools may use.
+        PermissionDeniedError: a path is outside the directories that tools may use.
     """
     changes: list[Change] = []
     for patch in patches:
@@ -107,7 +107,7 @@ def existing(path: str, paths: PathGuard) -> Path:
 
     Raises:
         FilesError: there is none.
-        PermissionDeniedError: it lies outside the directories that tools may use.
+        PermissionDeniedError: it is outside the directories that tools may use.
     """
     resolved = paths.readable(path)
     if not resolved.exists():

@@ -53,7 +53,7 @@ def compile_pattern(pattern: str, *, is_literal: bool, ignore_case: bool) -> reg
         return regex.compile(regex.escape(pattern) if is_literal else pattern, regex.IGNORECASE if ignore_case else 0)
     except (regex.error, RecursionError, OverflowError, MemoryError) as error:
         raise FilesError(
-            f"pattern is no regular expression: {error}. Set literal to search for the text as it is.",
+            f"pattern is not a regular expression: {error}. Set literal to search for the text as it is.",
             "validation_error",
         ) from None
 

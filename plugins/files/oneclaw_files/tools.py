@@ -81,7 +81,7 @@ def list_directory(path: str = ".", *, context: ToolContext) -> ToolResult:
         context: of the call.
 
     Raises:
-        PermissionDeniedError: the path lies outside the directories that tools may read.
+        PermissionDeniedError: the path is outside the directories that tools may read.
     """
     from oneclaw_core.tools import list_directory as names_in
 
@@ -110,7 +110,7 @@ def find_files(glob: str, path: str = ".", include_ignored: bool = False, *, con
         context: of the call.
 
     Raises:
-        PermissionDeniedError: the path lies outside the directories that tools may read.
+        PermissionDeniedError: the path is outside the directories that tools may read.
     """
     from oneclaw_files.walking import Walk
 
@@ -155,7 +155,7 @@ def search_files(
         context: of the call.
 
     Raises:
-        PermissionDeniedError: the path lies outside the directories that tools may read.
+        PermissionDeniedError: the path is outside the directories that tools may read.
     """
     from oneclaw_files.search import compile_pattern, search
     from oneclaw_files.walking import Walk
@@ -187,7 +187,7 @@ def view_image(path: str, *, context: ToolContext) -> ToolResult:
         context: of the call.
 
     Raises:
-        PermissionDeniedError: the path lies outside the directories that tools may read.
+        PermissionDeniedError: the path is outside the directories that tools may read.
     """
     from oneclaw_files.images import read_image
 
@@ -212,7 +212,7 @@ def send_file(path: str, name: str | None = None, *, context: ToolContext) -> To
         context: of the call.
 
     Raises:
-        PermissionDeniedError: the path lies outside the directories that tools may read.
+        PermissionDeniedError: the path is outside the directories that tools may read.
     """
     from oneclaw_files.sending import read_for_user
 

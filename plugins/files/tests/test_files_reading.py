@@ -127,7 +127,7 @@ def test_an_expression_that_takes_for_ever_ends(call_tool, tree, monkeypatch):
 def test_a_wrong_expression_is_explained(call_tool, tree):
     message = assert_tool_error(call_tool("search_files", pattern="(a"), "validation_error")
 
-    assert "pattern is no regular expression: missing )" in message
+    assert "pattern is not a regular expression: missing )" in message
     assert "Set literal" in message
 
 

@@ -73,8 +73,8 @@ def test_edits_are_made_all_or_not_at_all(trusted, project):
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (b"\xff\xfe", "is no UTF-8 text"),
-        (b"a\0b", "is no text"),
+        (b"\xff\xfe", "is not UTF-8 text"),
+        (b"a\0b", "is not a text"),
         (b"a" * 5_000_001, "is larger than 5 MB"),
         (None, "File not found"),
     ],

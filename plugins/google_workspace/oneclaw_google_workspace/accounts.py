@@ -142,7 +142,7 @@ def read_client_file(text: str, file_name: str) -> ClientIdentity:
         client_id, client_secret = values["client_id"], values["client_secret"]
         if all(isinstance(each, str) and each.isprintable() and each for each in (client_id, client_secret)):
             return ClientIdentity(client_id, client_secret)
-    raise UsageError(f"{file_name} is no client_secret.json of an OAuth client: {HOW_TO_GET}")
+    raise UsageError(f"{file_name} is not a client_secret.json of an OAuth client: {HOW_TO_GET}")
 
 
 def google_service(client: ClientIdentity | None = None) -> OAuthService:
@@ -361,7 +361,9 @@ def read_key(text: str, file_name: str) -> dict[str, Any]:
     except (ValueError, RecursionError, TypeError, KeyError):
         is_key = False
     if not is_key:
-        raise UsageError(f"{file_name} is no key of a service account: make one in the Google Cloud console, as JSON")
+        raise UsageError(
+            f"{file_name} is not a key of a service account: make one in the Google Cloud console, as JSON"
+        )
     remember_secret(key["private_key"])
     return key
 

@@ -493,7 +493,7 @@ def answer_to(request: ApiRequest, content: bytes, status: int) -> dict[str, Any
     """Read the answer to a request that was carried out.
 
     Raises:
-        GoogleError: it is no JSON object; of a change, then, no one knows what has come of it.
+        GoogleError: it is not a JSON object; of a change, then, no one knows what has come of it.
     """
     try:
         return json_object(content, status)
@@ -507,7 +507,7 @@ def json_object(content: bytes, status: int) -> dict[str, Any]:
     """Read an answer; nothing at all counts as an empty one.
 
     Raises:
-        GoogleError: it is no JSON object.
+        GoogleError: it is not a JSON object.
     """
     if not content.strip():
         return {}

@@ -118,7 +118,7 @@ async def sign_in(
     oauth.check_same_user(wanted.name, wanted.email, grant)
     scopes = grant.scopes or ()
     if not scopes:
-        raise OneClawError("nothing was granted in the browser: run the command again, and leave the ticks")
+        raise OneClawError("nothing was granted in the browser: run the command again, and keep the boxes checked")
     email = grant.email or wanted.email
     account = Account(wanted.name, USER, email, scopes, wanted.services, wanted.read_only, wanted.is_released)
     return SignedIn(account, grant, tuple(missing_scopes(wanted.scopes, scopes)))
@@ -296,7 +296,7 @@ def _read(path: str) -> str:
         with open(path, encoding="utf-8") as file:  # noqa: PTH123  # a path as the user has typed it
             return file.read(1_000_000)
     except (OSError, UnicodeDecodeError) as error:
-        raise UsageError(f"{path} cannot be read: {getattr(error, 'strerror', None) or 'it is no text'}") from None
+        raise UsageError(f"{path} cannot be read: {getattr(error, 'strerror', None) or 'it is not a text'}") from None
 
 
 async def _sign_in(

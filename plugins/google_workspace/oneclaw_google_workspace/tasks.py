@@ -77,7 +77,7 @@ def day(name: str, text: str, *, days_later: int = 0) -> str:
         days_later: a day that many days after.
 
     Raises:
-        GoogleError: it is no day.
+        GoogleError: it is not a day.
     """
     try:
         wanted = date.fromisoformat(text) + timedelta(days=days_later)

@@ -63,7 +63,7 @@ class Seen:
     """A request that came, parts of batches included.
 
     Attributes:
-        method_id: what it called; ``token``, ``upload``, ``batch`` and the like for what is no method.
+        method_id: what it called; ``token``, ``upload``, ``batch`` and the like for what is not a method.
         verb: of HTTP.
         target: path and query, without the host.
         body: JSON data, ``None`` if there was none.
@@ -233,12 +233,12 @@ class GoogleServer:
         target = f"{path}?{query}" if query else path
         found = find_method(host, verb, path)
         if found is None:
-            return self._misfit(f"{verb} {host}{path} is no method")
+            return self._misfit(f"{verb} {host}{path} is not a method")
         method, path_values = found
         try:
             body = json.loads(content) if content else None
         except ValueError:
-            return self._misfit(f"{method.id}: the body is no JSON: {content[:200]!r}")
+            return self._misfit(f"{method.id}: the body is not JSON: {content[:200]!r}")
         self.requests.append(Seen(method.id, verb, target, body, headers))
         fault = self._fault(method.id)
         if fault is not None and not fault.is_after and fault.cut_at is None:

@@ -57,7 +57,7 @@ def bad_request(message: str, reason: str = "invalid") -> ApiError:
 
 @dataclass(frozen=True)
 class Media:
-    """An answer that is no JSON."""
+    """An answer that is not JSON."""
 
     content: bytes | Path
     media_type: str

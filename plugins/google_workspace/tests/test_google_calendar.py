@@ -190,7 +190,7 @@ def test_a_series_names_its_coming_occurrences_by_any_of_its_ids(calendar, desk)
     first = found["occurrences"][0]["id"]
     again = desk("calendar_get_event", event_id=first, instances=2, time_zone="UTC")
     assert (again["series_id"], again["occurrences"][0]["id"]) == (series, first)
-    assert "The event is no series" in desk.error("calendar_get_event", event_id=single, instances=1)[1]
+    assert "The event is not a series" in desk.error("calendar_get_event", event_id=single, instances=1)[1]
 
 
 def test_calendars_are_listed_by_the_names_the_user_knows(calendar, desk):

@@ -309,7 +309,7 @@ def test_a_creation_whose_outcome_no_one_knows_is_not_repeated(google, people, d
         ("contacts_search", {"query": " "}, "Give the beginning of a name"),
         ("contacts_search", {"query": "a", "page_token": "x"}, "Only the directory has pages"),
         ("contacts_list", {"resource_names": ["people/c1"], "group": "x"}, "resource_names go without group"),
-        ("contacts_list", {"resource_names": ["c1"]}, "'c1' is no resource name"),
+        ("contacts_list", {"resource_names": ["c1"]}, "'c1' is not a resource name"),
         ("contacts_list", {"group": "friends", "page_token": "x"}, "must be the next_page_token"),
         ("contacts_create", {"notes": "x"}, "A contact needs a given_name"),
         ("contacts_create", {"given_name": "x", "birthday": "2001-02-29"}, "birthday must be YYYY-MM-DD"),

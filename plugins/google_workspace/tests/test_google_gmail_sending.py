@@ -394,7 +394,7 @@ def test_what_is_no_address_is_refused(google, desk, address):
     error_type, message = desk.error("gmail_send", to=[address], subject="x", body="x")
 
     assert error_type == "validation_error"
-    assert "is no mail address such as bo@example.com" in message
+    assert "is not a mail address such as bo@example.com" in message
     assert (desk.asked, google.requests) == ([], [])
 
 

@@ -200,7 +200,7 @@ def test_mail_is_forwarded_only_to_a_verified_address_which_the_user_sees(gmail,
 
     assert desk.asked[0][1].endswith(f'mail with query "is:important" is forwarded to Cy@example.net{AS_ANA}')
     assert error_type == "validation_error"
-    assert message.startswith("dee@example.net is no verified forwarding address. There are: Cy@example.net.")
+    assert message.startswith("dee@example.net is not a verified forwarding address. There are: Cy@example.net.")
     assert len(gmail.filters) == len(desk.asked) == 1
 
 
@@ -315,7 +315,7 @@ def test_the_signature_is_changed_and_removed(gmail, desk):
         f"remove the signature of ana@example.com{AS_ANA}",
     ]
     assert (
-        "is no send-as address. There are: ana@example.com, ana@shop.example."
+        "is not a send-as address. There are: ana@example.com, ana@shop.example."
         in desk.error("gmail_settings_update", setting="signature", signature_html="x", send_as_email="bo@example.net")[
             1
         ]
@@ -434,7 +434,7 @@ def test_an_organisation_can_forward_mail_to_a_verified_address(gmail, organisat
     desk("gmail_settings_update", **change, disposition="archive")
     desk("gmail_settings_update", **change, enabled=False)
     assert gmail.auto_forwarding == {"enabled": False, "emailAddress": "cy@example.net", "disposition": "archive"}
-    assert "no verified" in desk.error("gmail_settings_update", **change, enabled=True, forward_to="dee@example.net")[1]
+    assert "not a verified" in desk.error("gmail_settings_update", **change, enabled=True, forward_to="dee@example.net")[1]
     assert [detail for _, detail in desk.asked] == [
         f"forward all new mail to cy@example.net, keeping it in the inbox{AS_ANA}",
         f"forward all new mail to cy@example.net, archiving it{AS_ANA}",

@@ -142,7 +142,7 @@ def test_a_range_means_cells_of_a_tab(text, meaning):
         ("Sale!A1", "There is no tab 'Sale'"),
         ("Q1", "'Q1' can be a tab or cells. Write 'Q1' for the tab, Sales!Q1 for cells."),
         ("Pie!A1", "'Pie' holds a chart"),
-        ("Sales!A:C5", "is no range such as"),
+        ("Sales!A:C5", "is not a range such as"),
     ],
 )
 def test_a_range_that_means_nothing_or_two_things_is_refused(text, message):

@@ -295,10 +295,10 @@ def test_without_a_client_it_says_how_to_get_one(run):
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ("{", "is no client_secret.json"),
+        ("{", "is not a client_secret.json"),
         ('{"web": {"client_id": "a", "client_secret": "b"}}', "make one of the type desktop app"),
         ('{"type": "service_account"}', "give it with --service-account"),
-        ('{"installed": {"client_id": 1, "client_secret": "b"}}', "is no client_secret.json"),
+        ('{"installed": {"client_id": 1, "client_secret": "b"}}', "is not a client_secret.json"),
     ],
 )
 def test_a_file_that_is_no_client_is_refused(run, tmp_path, content, message):

@@ -93,7 +93,7 @@ def test_all_filled_cells_of_a_table_are_formatted_or_one(slides, deck, desk, st
         ("image-1", {"bold": True}, "no text and no fill"),
         ("image-1", {"width": 10}, "no width or height"),
         ("inner-1", {"x": 10}, "in a group"),
-        ("inner-1", {"bold": True, "row": 0, "column": 0}, "no table"),
+        ("inner-1", {"bold": True, "row": 0, "column": 0}, "not a table"),
         ("nothing", {"bold": True}, "no element of that object_id"),
         ("table-1", {"text_color": "red"}, "must be a colour"),
         ("table-1", {"link_url": "javascript:x"}, "must begin with https"),

@@ -42,8 +42,8 @@ def set_variable(name: str, more: tuple[str, ...]) -> None:
     """
     if more:
         raise UsageError(
-            "a value is no argument, for other users and the shell's history see those: type it when asked, or pipe it "
-            "in"
+            "a value is not an argument, for other users and the shell's history see those: type it when asked, or "
+            "pipe it in"
         )
     variables = _variables()
     was_set = variables.set(name, _read_value(name))

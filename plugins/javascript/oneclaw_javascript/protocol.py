@@ -107,7 +107,7 @@ def parse_message(data: bytes) -> WorkerMessage:
     """
     fields = _parse(data)
     if not isinstance(fields, dict):
-        raise ProtocolError("a message that is no object")
+        raise ProtocolError("a message that is not an object")
     match fields:
         case {"type": "ready"}:
             return Ready()
@@ -155,8 +155,8 @@ def _parse(data: bytes | str) -> Any:
     try:
         return json.loads(data, parse_constant=_refuse_constant)
     except (ValueError, RecursionError) as error:
-        raise ProtocolError(f"a message that is no JSON: {type(error).__name__}") from None
+        raise ProtocolError(f"a message that is not JSON: {type(error).__name__}") from None
 
 
 def _refuse_constant(name: str) -> None:
-    raise ValueError(f"{name} is no JSON")
+    raise ValueError(f"{name} is not JSON")

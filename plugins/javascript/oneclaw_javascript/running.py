@@ -134,7 +134,7 @@ def _job(code: str, function_name: str, params: Mapping[str, Any], bridges: Java
             f"the code is too long: {MAX_CODE_CHARACTERS:,} characters and {LINES_PER_SOURCE:,} lines are the most"
         )
     if not _IDENTIFIER.fullmatch(function_name):
-        raise UsageError(f"{function_name[:100]!r} is no name for a function: use letters, digits, _ and $")
+        raise UsageError(f"{function_name[:100]!r} is not a valid name for a function: use letters, digits, _ and $")
     return {
         "code": code,
         "function_name": function_name,

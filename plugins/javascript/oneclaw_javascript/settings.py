@@ -12,6 +12,6 @@ class JavaScriptSettings(BaseModel):
 
     user_tools_python: bool = Field(
         False,
-        description="whether your own tools in Python are used, which run with all your rights",
+        description="use your own tools in Python, which run with all your rights",
         json_schema_extra={"user_only": True},
     )

@@ -110,7 +110,7 @@ class _Bridges:
             ) as response:
                 return await _described(response)
         except (httpx.InvalidURL, UnicodeError):
-            raise BridgeError(f"fetch: {shown_url(url)} redirects to something that is no URL") from None
+            raise BridgeError(f"fetch: {shown_url(url)} redirects to something that is not a URL") from None
         except httpx.HTTPError as error:
             raise BridgeError(f"fetch: {failure_text(error, url)}".removesuffix(".")) from None
 
@@ -179,7 +179,7 @@ class _Bridges:
         name = _text(arguments, "name")
         if not _LIBRARY_NAME.fullmatch(name):
             raise BridgeError(
-                f"lib: {name[:64]!r} is no name of a library: a letter, then letters, digits, hyphens and underscores"
+                f"lib: {name[:64]!r} is not a library's name: a letter, then letters, digits, hyphens and underscores"
             )
         return await run_in_thread(partial(_library_source, self._context.home / "tools" / "lib", name))
 
@@ -235,7 +235,7 @@ def _library_source(directory: Path, name: str) -> str:
                 raise BridgeError(f"lib: {path.name} has more than {MAX_LIBRARY_BYTES} bytes")
             return content.decode("utf-8-sig")
         except (OSError, UnicodeError):
-            raise BridgeError(f"lib: {path.name} is no UTF-8 text") from None
+            raise BridgeError(f"lib: {path.name} is not UTF-8 text") from None
     raise BridgeError(f"lib: there is no library {name!r}; put it into the home as tools/lib/{name}.js")
 
 

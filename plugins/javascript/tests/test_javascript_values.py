@@ -200,7 +200,7 @@ def test_what_is_there_anyway_is_no_function_of_the_code(name):
 
 @pytest.mark.parametrize("name", ["", "a b", "x;y", "1a", "a.b", "é", "a" * 101])
 def test_a_name_that_is_no_identifier_is_refused(name):
-    with pytest.raises(UsageError, match="is no name for a function"):
+    with pytest.raises(UsageError, match="is not a valid name for a function"):
         run("1", function_name=name)
 
 

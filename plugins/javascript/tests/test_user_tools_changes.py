@@ -118,7 +118,7 @@ REFUSED = {
     "a blank description": {"description": "  "},
     "a long description": {"description": "x" * 4001},
     "half a character in it": {"description": "\ud800"},
-    "a schema that is no JSON": {"parameters": "{"},
+    "a schema that is not JSON": {"parameters": "{"},
     "a schema that is a list": {"parameters": "[]"},
     "a reference to elsewhere": {"parameters": {"properties": {"a": {"$ref": "https://example.com/schema.json"}}}},
     "a reference to a file": {"parameters": {"properties": {"a": {"items": [{"$ref": "file:///etc/passwd"}]}}}},

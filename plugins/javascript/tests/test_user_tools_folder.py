@@ -176,7 +176,7 @@ def test_a_pipe_a_folder_and_a_link_to_nowhere_hold_no_one_up(own):
     assert sorted(own.problems()) == [
         "folder.js cannot be read: Is a directory",
         "link.js is not there",
-        "pipe.js is no file",
+        "pipe.js is not a file",
     ]
 
 

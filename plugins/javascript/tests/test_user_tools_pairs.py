@@ -100,7 +100,7 @@ def test_a_folder_that_cannot_be_written_says_so(tmp_path):
 def test_what_is_in_the_way_says_so_and_is_left_alone(files):
     (files.folder / "tool.js").mkdir()
 
-    with pytest.raises(OneClawError, match=r"tool\.js is no file|cannot be read"):
+    with pytest.raises(OneClawError, match=r"tool\.js is not a file|cannot be read"):
         files.read("tool")
 
 

@@ -34,7 +34,7 @@ def cleaned_schema(schema: object) -> dict[str, Any]:
         ValueError: it is too large or too deep, or refers to something outside of itself.
     """
     if not isinstance(schema, dict):
-        raise ValueError("its schema of arguments is no object")  # one error for all that is wrong
+        raise ValueError("its schema of arguments is not an object")  # one error for all that is wrong
     found = _cleaned_part(schema, MAX_SCHEMA_DEPTH)
     if len(json.dumps(found, ensure_ascii=False).encode("utf-8", "replace")) > MAX_SCHEMA_BYTES:
         raise ValueError(f"its schema of arguments has more than {MAX_SCHEMA_BYTES // 1024} KiB")

@@ -51,7 +51,7 @@ class CompanyIdentity:
         if not REFERENCE.fullmatch(self.id_token):
             raise UsageError("the ID token is given by a reference, such as ${env:COMPANY_ID_TOKEN}, and never itself")
         if urlsplit(self.token_url).scheme not in ("https", "http"):
-            raise UsageError(f"{self.token_url} is no address of an identity provider: it begins with https://")
+            raise UsageError(f"{self.token_url} is not an address of an identity provider: it begins with https://")
 
     def to_dict(self) -> dict[str, str]:
         """Return it as JSON data."""

@@ -111,7 +111,7 @@ def translated(name: str, entry: Mapping[str, Any], directory: Path, *, is_gemin
         UsageError: it is in no form that is known.
     """
     if not isinstance(entry, dict):
-        raise UsageError("its entry is no object")
+        raise UsageError("its entry is not an object")
 
     def referred(value: object) -> str:
         return _referred(str(value), name, directory)

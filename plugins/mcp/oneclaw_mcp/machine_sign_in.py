@@ -91,7 +91,7 @@ async def login_machine(
     if server.transport == STDIO:
         raise UsageError(f"{server.name} is a program: it takes what it needs from its environment")
     if urlsplit(issuer).scheme not in ("https", "http"):
-        raise UsageError(f"{issuer} is no address of an authorization server: it begins with https://")
+        raise UsageError(f"{issuer} is not an address of an authorization server: it begins with https://")
     if bool(client_secret) == bool(private_key) or (identity is not None and not client_secret):
         raise UsageError("give either a secret or a private key; a secret if an ID token goes with it")
     machine: dict[str, Any] = {"client_id": client_id, "issuer": issuer}
@@ -127,7 +127,7 @@ async def _algorithm(client_id: str, private_key: str) -> str:
     for algorithm in _ALGORITHMS:
         try:
             await _assertions(client_id, private_key, algorithm)("test")
-        except Exception:  # noqa: BLE001, S112  # of the library for keys: it is for another algorithm, or is no key
+        except Exception:  # noqa: BLE001, S112  # of the library for keys: it is for another algorithm, or is not a key
             continue
         return algorithm
     raise UsageError("the private key cannot be used: it is a PEM file of an RSA, EC or Ed25519 key without a password")

@@ -214,7 +214,7 @@ async def login(
         raise UsageError(f"{server.name} is a program: it takes what it needs from its environment")
     is_document = client_id is not None and "://" in client_id
     if is_document and not is_valid_client_metadata_url(client_id):
-        raise UsageError(f"{client_id} is no address of a client: it begins with https:// and has a path")
+        raise UsageError(f"{client_id} is not an address of a client: it begins with https:// and has a path")
     sign_in = SignIn(source, server)
     stored = await sign_in.read()
     listener = RedirectListener(port=stored.get("port"), path="/callback")

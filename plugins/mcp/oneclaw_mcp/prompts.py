@@ -30,7 +30,7 @@ def prompt_commands(context: PluginContext) -> list[MessageCommand]:
 
 
 async def expanded_prompt(context: PluginContext, command: CommandUse) -> ExpandedMessage | None:
-    """Fetch the prompt of a command from its server; ``None`` if it is no prompt.
+    """Fetch the prompt of a command from its server; ``None`` if it is not a prompt.
 
     Raises:
         OneClawError: an argument is missing, or the server does not give it.

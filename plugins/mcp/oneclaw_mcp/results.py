@@ -72,7 +72,7 @@ async def content_parts(
             data = _decoded(block.get("data"))
             media_type = cleaned(block.get("mimeType"), 100) or "application/octet-stream"
             if data is None:
-                parts.append(f"[the server sent {kind} data that is no base64]")
+                parts.append(f"[the server sent {kind} data that is not base64]")
             elif kind == "image" and media_type in _PICTURES:
                 name = f"{server.name}-{len(pictures) + 1}{mimetypes.guess_extension(media_type) or ''}"
                 pictures.append(Attachment(name, media_type, data))

@@ -261,8 +261,8 @@ def check_name(name: str) -> str:
     suggestion = clean_name(name)
     hint = f"; for example {suggestion}" if suggestion else ""
     raise UsageError(
-        f"{name!r} is no name for an MCP server: use at most {MAX_NAME_CHARACTERS} small letters, digits and single "
-        f"'_', beginning with a letter{hint}"
+        f"{name!r} is not a valid name for an MCP server: use at most {MAX_NAME_CHARACTERS} small letters, digits and "
+        f"single '_', beginning with a letter{hint}"
     )
 
 

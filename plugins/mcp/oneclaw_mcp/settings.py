@@ -19,7 +19,7 @@ class McpSettings(BaseModel):
         "", description="the agent whose tools they see; empty for all tools", json_schema_extra={"user_only": True}
     )
     gateway_read_only: bool = Field(
-        False, description="whether they call only tools that change nothing", json_schema_extra={"user_only": True}
+        False, description="let them call only tools that change nothing", json_schema_extra={"user_only": True}
     )
     gateway_origins: tuple[str, ...] = Field(
         (),

@@ -53,7 +53,7 @@ def test_content_of_each_kind(servers: McpHome) -> None:
     embedded = {"uri": "file:///a", "mimeType": "application/pdf", "blob": base64.b64encode(b"%PDF").decode()}
     assert ".pdf: 4 bytes" in str(returned(servers, {"type": "resource", "resource": embedded}).result)
     broken = {"type": "audio", "data": "!", "mimeType": "audio/wav"}
-    assert returned(servers, broken).result == "[the server sent audio data that is no base64]"
+    assert returned(servers, broken).result == "[the server sent audio data that is not base64]"
 
 
 def test_structured_content_is_the_result(servers: McpHome) -> None:

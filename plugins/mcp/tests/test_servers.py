@@ -176,7 +176,7 @@ def test_names_that_are_taken_are_refused(mcp_home: McpHome) -> None:
     mcp_home.add("plain")
     with pytest.raises(OneClawError, match=r"there is an MCP server 'plain' already|there is a tool group mcp_plain"):
         mcp_home.add("plain")
-    with pytest.raises(OneClawError, match=r"'My Server' is no name for an MCP server.*for example my_server"):
+    with pytest.raises(OneClawError, match=r"'My Server' is not a valid name for an MCP server.*for example my_server"):
         Server.from_dict("My Server", {"command": "x"})
     assert clean_name("io.github.acme/My-Server.v2") == "my_server_v2"
 

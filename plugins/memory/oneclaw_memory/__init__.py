@@ -47,7 +47,7 @@ def register_routes(register: RouteRegistrar) -> None:
 @hookimpl
 def register_chat_commands(register: ChatCommandRegistrar) -> None:
     """Register ``/memory``."""
-    register("memory", "oneclaw_memory.home_memory:show_memory", help="Show what is remembered about you.")
+    register("memory", "oneclaw_memory.home_memory:show_memory", help="Show the memory about you.")
 
 
 @hookimpl(tryfirst=True)  # before the sections of other plugins, as in the sessions of earlier versions

@@ -76,7 +76,7 @@ class MemoryFile:
         """Read all of it, with LF at the ends of lines; empty if there is no file.
 
         Raises:
-            OneClawError: it cannot be read, is no file, or is too long.
+            OneClawError: it cannot be read, is not a file, or is too long.
         """
         return self._load()[0]
 
@@ -149,7 +149,7 @@ class MemoryFile:
             descriptor = os.open(self.path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
             with open(descriptor, "rb") as file:  # noqa: PTH123  # Path.open takes no descriptor
                 if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-                    raise OneClawError(f"{self.path} is no file: move it away, or put a Markdown file in its place")
+                    raise OneClawError(f"{self.path} is not a file: move it away, or put a Markdown file in its place")
                 content = file.read(_MAX_FILE_BYTES + 1)
         except FileNotFoundError:
             return "", TextForm()

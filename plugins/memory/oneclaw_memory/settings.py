@@ -11,5 +11,5 @@ class MemorySettings(BaseModel):
     max_characters: int = Field(
         8_000,
         ge=0,
-        description="how much of what is remembered of the user a model is shown; 0 for nothing",
+        description="how much of the memory about the user a model sees; 0 for nothing",
     )

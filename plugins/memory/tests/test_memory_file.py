@@ -159,7 +159,7 @@ def test_what_is_no_readable_file_is_reported_without_waiting(memory):
     memory.path.parent.mkdir()
     assert memory.read() == ""
     os.mkfifo(memory.path)
-    with pytest.raises(OneClawError, match="is no file"):
+    with pytest.raises(OneClawError, match="is not a file"):
         memory.read()
     assert error_of(memory, "x") == "save_failed"
     memory.path.unlink()

@@ -78,7 +78,7 @@ def test_keys_that_are_stored_or_in_the_environment_are_refused(home):
         home,
         {"content": "It is plainwords"},
         {"content": "It is otherwords"},
-        {"content": "It is no secret"},
+        {"content": "It is not a secret"},
         environ={"SOME_API_KEY": "otherwords"},
     )
     assert [each.error_type for each in results] == ["validation_error", "validation_error", None]

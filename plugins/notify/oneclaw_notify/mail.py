@@ -70,7 +70,7 @@ class MailChannel(Channel):
             mail["From"] = self._settings.mail_address
             mail["To"] = message.to or self._settings.mail_address
         except (ValueError, IndexError) as error:
-            raise UndeliverableError(f"{message.to[:100]!r} is no mail address") from error
+            raise UndeliverableError(f"{message.to[:100]!r} is not a mail address") from error
         mail["Subject"] = "".join(each for each in first if each.isprintable())[:_SUBJECT_CHARACTERS]
         mail["Date"] = formatdate()
         mail["Message-ID"] = make_msgid(domain=self._settings.mail_address.rpartition("@")[2] or None)

@@ -136,6 +136,6 @@ def test_what_cannot_be_mailed_is_said(oneclaw_factory, mail_server):
         send(oneclaw_factory, {})
     with pytest.raises(UndeliverableError, match="refuses the address"):
         send(oneclaw_factory, server, OutMessage(to="nobody@example.org", text="x"))
-    with pytest.raises(UndeliverableError, match="is no mail address"):
+    with pytest.raises(UndeliverableError, match="is not a mail address"):
         send(oneclaw_factory, server, OutMessage(to="ada@example.org\nBcc: eve@example.org", text="x"))
     assert mail_server.mails == []

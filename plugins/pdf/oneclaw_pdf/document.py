@@ -78,7 +78,7 @@ def open_document(path: str, password: str | None, context: ToolContext) -> Iter
         context: of the call; its ``paths`` decide what may be read.
 
     Raises:
-        PermissionDeniedError: the path lies outside the directories that tools may read.
+        PermissionDeniedError: the path is outside the directories that tools may read.
         PdfProblem: ``file_not_found``, ``permission_denied`` (by the system), ``password_required``,
             ``wrong_password``, or ``pdf_error`` for what is no intact PDF file.
     """

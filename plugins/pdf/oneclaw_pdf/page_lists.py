@@ -38,7 +38,7 @@ def parse_page_list(text: str, page_count: int) -> Sequence[int]:
     for part in text.split(","):
         match = _PART.fullmatch(part.strip())
         if match is None:
-            raise _invalid(f"{part.strip()[:50]!r} is no page or range of pages", page_count)
+            raise _invalid(f"{part.strip()[:50]!r} is not a page or range of pages", page_count)
         first = int(match[1])
         last = int(match[2]) if match[2] else first if match[0] == match[1] else page_count
         if first < 1 or max(first, last) > page_count:

@@ -40,7 +40,7 @@ def read_moment(text: str, task: Task, *, is_end: bool = False) -> datetime:
             rest = timedelta(seconds=59, milliseconds=999)
             wall = (datetime.combine(wall, time(23, 59)) if form == _FORMS[0] else wall) + rest
         return wall.replace(tzinfo=task.zone, fold=int(is_end)).astimezone(UTC)
-    raise UsageError(f"{text[:50]!r} is no time: write YYYY-MM-DD, or YYYY-MM-DD HH:MM")
+    raise UsageError(f"{text[:50]!r} is not a time: write YYYY-MM-DD, or YYYY-MM-DD HH:MM")
 
 
 def occurrences_between(task: Task, first: datetime, last: datetime) -> list[datetime]:

@@ -156,7 +156,7 @@ def _number(name: str, text: str) -> int | None:
     if not text.strip():
         return None
     if not text.strip().isdecimal():
-        raise UsageError(f"{name}: {text[:50]!r} is no number")
+        raise UsageError(f"{name}: {text[:50]!r} is not a number")
     return int(text)
 
 

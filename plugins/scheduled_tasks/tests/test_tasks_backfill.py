@@ -50,7 +50,7 @@ def test_too_many_and_what_is_no_time_are_refused():
     with pytest.raises(UsageError, match=f"more than {MOST_RUNS} runs"):
         occurrences_between(every_minute, MADE, MADE + timedelta(minutes=MOST_RUNS))
     for text in ("tomorrow", "0001-01-01"):
-        with pytest.raises(UsageError, match=f"'{text}' is no time"):
+        with pytest.raises(UsageError, match=f"'{text}' is not a time"):
             read_moment(text, every_minute)
 
 

@@ -32,7 +32,7 @@ def test_pages_schedule_run_pause_and_delete_a_task(oneclaw_factory):
                 return WebRequest(method="POST" if form else "GET", body=body, path_parameters=parameters)
 
             new = {"name": "Mail", "prompt": "Read it.", "schedule_type": "daily", "at": "07:30"}
-            with pytest.raises(UsageError, match="At: 'half' is no number"):
+            with pytest.raises(UsageError, match="At: 'half' is not a number"):
                 await show_tasks(context, asked({**new, "at": "half"}))
             # What the form does not have is passed over.
             made = await show_tasks(context, asked({**new, "command": "date", "token": "x"}))

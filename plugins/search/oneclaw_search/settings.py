@@ -19,7 +19,7 @@ class SearchSettings(BaseModel):
     )
     url: str = Field(
         "",
-        description="the address of a SearXNG instance, or another one of a service with a key",
+        description="the address of a SearXNG instance, or another address of a service with a key",
         json_schema_extra={"user_only": True, "setup": {"backend": ["searxng"]}},  # the key is sent there
     )
     api_key: SecretStr = Field(

@@ -49,7 +49,7 @@ async def web_search(
     except SearchError as error:
         return ToolResult.error("execution_error", str(error))
     except httpx.InvalidURL:
-        return ToolResult.error("execution_error", f"search.url is no URL: {settings.url!r}.")
+        return ToolResult.error("execution_error", f"search.url is not a URL: {settings.url!r}.")
     except httpx.HTTPError as error:
         return ToolResult.error("execution_error", f"The search failed: {str(error) or type(error).__name__}.")
     shown = [each for each in found if each.url.startswith(("http://", "https://"))][:max_results]

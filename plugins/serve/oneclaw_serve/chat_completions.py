@@ -283,7 +283,7 @@ def _image(value: Any) -> Attachment:
     try:
         content = base64.b64decode(data, validate=True)
     except (binascii.Error, ValueError):
-        raise Refusal(400, "invalid_request", "messages: an image is no base64") from None
+        raise Refusal(400, "invalid_request", "messages: an image is not base64") from None
     media_type = head.removeprefix("data:")
     return Attachment(f"image.{media_type.partition('/')[2]}", media_type, content)
 

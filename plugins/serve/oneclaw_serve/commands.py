@@ -74,7 +74,7 @@ def create(name: str, scopes: tuple[str, ...], days: float | None) -> None:
 
     unknown = [each for each in scopes if each.partition(":")[0] not in SCOPES]
     if unknown:
-        raise UsageError(f"{unknown[0]!r} is no scope; there are: {', '.join(SCOPES)} and chat:AGENT")
+        raise UsageError(f"{unknown[0]!r} is not a scope; there are: {', '.join(SCOPES)} and chat:AGENT")
     click.echo(_with_tokens(lambda tokens: tokens.create(name, scopes or ("chat", "read"), lifetime_days=days)))
 
 

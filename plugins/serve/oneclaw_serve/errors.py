@@ -85,7 +85,7 @@ async def read_json(request: Request, model: type[Model]) -> Model:
     """Read the body of a request.
 
     Raises:
-        Refusal: it is no JSON, or does not fit the model.
+        Refusal: it is not JSON, or does not fit the model.
     """
     try:
         value: Any = json.loads(await request.body() or b"{}")
@@ -95,4 +95,4 @@ async def read_json(request: Request, model: type[Model]) -> Model:
         where = ".".join(str(each) for each in first["loc"])
         raise Refusal(400, "invalid_request", f"{where or 'the body'}: {first['msg']}") from None
     except (ValueError, RecursionError):
-        raise Refusal(400, "invalid_request", "the body is no JSON") from None
+        raise Refusal(400, "invalid_request", "the body is not JSON") from None

@@ -26,7 +26,7 @@ class ServeSettings(BaseModel):
 
     shows_link: bool = Field(
         True,
-        description="print a link that logs one browser in when the server starts; not wanted where logs are kept",
+        description="print a link that logs one browser in when the server starts; turn it off if logs are stored",
         json_schema_extra={"user_only": True},
     )
 
@@ -35,7 +35,7 @@ class ServeSettings(BaseModel):
     def _check_hosts(cls, hosts: tuple[str, ...]) -> tuple[str, ...]:
         for host in hosts:
             if not _HOST.fullmatch(host):
-                raise ValueError(f"{host!r} is no host name, such as claw.example.org")
+                raise ValueError(f"{host!r} is not a host name, such as claw.example.org")
         return hosts
 
     @field_validator("proxies")

@@ -28,7 +28,7 @@ KNOWN_PORTS = {
 async def find_servers(ports: dict[str, tuple[str, int]] | None = None) -> list[Service]:
     """Ask all ports of model servers on this machine, side by side.
 
-    What listens there and is no model server is left out.
+    What listens there and is not a model server is left out.
 
     Args:
         ports: title and port by name; by default those of well-known servers.

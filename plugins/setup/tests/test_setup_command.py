@@ -64,7 +64,7 @@ def serve_openai(monkeypatch):
         (["--provider", "nowhere", "--yes"], "add --base-url URL"),
         (["--provider", "anthropic", "--model", "m", "--yes"], "add --key-from-env NAME, or set ANTHROPIC_API_KEY"),
         (["--provider", "openai", "--key-from-env", "NO_SUCH", "--yes"], "NO_SUCH is not set"),
-        (["--provider", "own", "--base-url", "ftp://x", "--model", "m", "--yes"], "the base URL does not fit"),
+        (["--provider", "own", "--base-url", "ftp://x", "--model", "m", "--yes"], "the base URL is invalid"),
         (
             ["--provider", "Own!", "--base-url", "http://localhost/v1", "--model", "m", "--yes"],
             "no name for a provider",
@@ -123,7 +123,7 @@ def test_mistakes_are_corrected_at_the_terminal(home, server):
         terminal.type("y\n")
         terminal.expect("Address [http://127.0.0.1:1/v1]: ")
         terminal.type("ftp://here\n")
-        terminal.expect("the base URL does not fit")
+        terminal.expect("the base URL is invalid")
         terminal.expect("Address [http://127.0.0.1:1/v1]: ")
         terminal.type(server.url + "\n")
         terminal.expect("Key of own, Enter for the one before (not shown): ")

@@ -148,10 +148,10 @@ def test_items_are_taken_one_by_one(nanobot, home):
 @pytest.mark.parametrize(
     ("name", "content", "message"),
     [
-        ("config.json", b"{", "config.json is no JSON: "),
+        ("config.json", b"{", "config.json is not JSON: "),
         ("config.json", b"[" * 100_000, "nested too deep"),
         ("config.json", b"[]", "holds no JSON object"),
-        ("config.json", b"\xff\xfe\x00", "is no UTF-8 text"),
+        ("config.json", b"\xff\xfe\x00", "is not UTF-8 text"),
         ("config.json", b" " * 300_000, "is longer than"),
         ("config.json", b'{"agents": {"defaults": {"model": "somebody/x"}}}', "its service is not known here"),
         (
@@ -184,7 +184,7 @@ def test_pipe_in_the_place_of_a_file_is_refused(oneclaw, hermes):
 
     outcome = oneclaw("setup", "import", "hermes", "--list")
 
-    assert "config.yaml is no file" in outcome.stderr
+    assert "config.yaml is not a file" in outcome.stderr
     assert "key of openrouter" in outcome.stdout
 
 

@@ -32,7 +32,7 @@ def checked_host(host: str) -> str:
     found = _WEB_PORTS.sub("", host.strip().lower()).rstrip(".")
     if _HOST.fullmatch(found) is None:
         raise UsageError(
-            f"needs names {host[:100]!r}, which is no host: write {NEED}HOST such as {NEED}pypi.org, or "
+            f"needs names {host[:100]!r}, which is not a host: write {NEED}HOST such as {NEED}pypi.org, or "
             f"{NEED}HOST:PORT for another port than 80 and 443"
         )
     return found

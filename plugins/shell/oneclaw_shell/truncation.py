@@ -14,7 +14,7 @@ class TruncatedOutput:
 
     def __init__(self, limit: int) -> None:
         self._limit = limit
-        # What is no UTF-8 is shown as such, and stops nothing.
+        # What is not UTF-8 is shown as such, and stops nothing.
         self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
         self._beginning = ""
         self._end = ""

@@ -118,5 +118,5 @@ def _missing_files(skill: Skill) -> Iterator[SkillProblem]:
     """Find the files that a skill's instructions refer to and that are not in its folder."""
     for link in dict.fromkeys(_LINK.findall(_FENCED.sub("", skill.document.body))):
         if not skill.folder.has_file(link):
-            message = f"the instructions refer to {link[:200]!r}, which is no file in the skill's folder"
+            message = f"the instructions refer to {link[:200]!r}, which is not a file in the skill's folder"
             yield SkillProblem(message, "add the file, or correct its path", is_error=False)

@@ -125,7 +125,7 @@ class _Reader:
         # Some file systems store names decomposed.
         name = unicodedata.normalize("NFKC", name)
         if not is_skill_name(name):
-            self._note("name", f"{one_line(name, 70)!r} is no skill's name", _A_NAME, is_error=True)
+            self._note("name", f"{one_line(name, 70)!r} is not a skill's name", _A_NAME, is_error=True)
             return None
         if name != unicodedata.normalize("NFKC", folder_name):
             shown = one_line(folder_name, 70)

@@ -58,7 +58,7 @@ def new_skill(directory: Path, name: str, description: str | None = None) -> Pat
         The path of the new ``SKILL.md``.
 
     Raises:
-        UsageError: that is no name for a skill, or it is taken, or the description is no text.
+        UsageError: that is not a valid name for a skill, or it is taken, or the description is not a text.
         SkillError: the folder cannot be written.
     """
     import json
@@ -97,12 +97,12 @@ def add_skill(source: Path, directory: Path) -> Path:
 
     Raises:
         UsageError: there is one of that name already.
-        SkillError: it is no skill, holds links or too much, or cannot be copied.
+        SkillError: it is not a skill, holds links or too much, or cannot be copied.
     """
     entry = read_entry(SkillFolder(source))
     if entry.skill is None:
         faults = "; ".join(str(problem) for problem in entry.problems if problem.is_error)
-        raise SkillError(f"{source} is no skill that can be used: {faults}")
+        raise SkillError(f"{source} is not a skill that can be used: {faults}")
     target = directory / entry.skill.name
     if os.path.lexists(target):
         raise UsageError(f"there is {target} already; remove it first, or name the new skill otherwise")
@@ -123,7 +123,7 @@ def add_skill(source: Path, directory: Path) -> Path:
 def _check_name(name: str) -> None:
     if not is_skill_name(name):
         raise UsageError(
-            f"{name[:100]!r} is no skill's name: use 1 to 64 lower-case letters, digits and single hyphens, "
+            f"{name[:100]!r} is not a skill's name: use 1 to 64 lower-case letters, digits and single hyphens, "
             "such as pdf-report"
         )
 
@@ -137,7 +137,7 @@ def _check_tree(source: Path) -> None:
             found = os.lstat(path)
             is_folder = name in folders and not os.path.islink(path)  # noqa: PTH114  # the same
             if (not is_folder and not os.path.isfile(path)) or os.path.islink(path):  # noqa: PTH113, PTH114  # the same
-                raise SkillError(f"{path} is no plain file: put a copy in its place")
+                raise SkillError(f"{path} is not a plain file: put a copy in its place")
             count += 1
             size_bytes += 0 if is_folder else found.st_size
         if count > MAX_COPIED_FILES or size_bytes > MAX_COPIED_BYTES:

@@ -131,7 +131,7 @@ def test_a_name_decomposed_by_a_file_system_is_the_same():
         ("name: report\ndescription:", "line 3: description is missing"),
         ("name: report\ndescription: null", "line 3: description is missing"),
         ("name: report\ndescription: '  '", "line 3: description is missing"),
-        ("name: Report\ndescription: x", "line 2: 'Report' is no skill's name"),
+        ("name: Report\ndescription: x", "line 2: 'Report' is not a skill's name"),
         ("name: [report]\ndescription: x", "line 2: name is a list, not a text"),
         ("name: report\ndescription:\n  what: x", "line 3: description is a mapping, not a text"),
         ("- name\n- description", "line 2: the front matter is not a mapping of keys to values"),

@@ -56,7 +56,7 @@ def test_what_is_hinted_at_in_a_new_skill_works_when_it_is_uncommented(tmp_path)
 
 @pytest.mark.parametrize("name", ["", "Report", "../report", "a/b", ".hidden", "a b", "-x"])
 def test_names_that_are_none_make_nothing(tmp_path, name):
-    with pytest.raises(UsageError, match="is no skill's name"):
+    with pytest.raises(UsageError, match="is not a skill's name"):
         new_skill(tmp_path / "skills", name)
     assert list(tmp_path.iterdir()) == []
 
@@ -112,9 +112,9 @@ def test_what_is_no_skill_or_leads_elsewhere_is_not_added(tmp_path):
     for name, reason in (
         ("empty", "has no file 'SKILL.md'"),
         ("missing", "has no file 'SKILL.md'"),
-        ("linked", "passwd is no plain file"),
-        ("linked-folder", "up is no plain file"),
-        ("pipe", "pipe is no plain file"),
+        ("linked", "passwd is not a plain file"),
+        ("linked-folder", "up is not a plain file"),
+        ("pipe", "pipe is not a plain file"),
     ):
         with pytest.raises(SkillError, match=reason):
             add_skill(tmp_path / name, tmp_path / "skills")

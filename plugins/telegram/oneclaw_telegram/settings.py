@@ -20,7 +20,7 @@ class TelegramSettings(BaseModel):
     )
     groups: str = Field(
         "",
-        description="the ids of groups in which paired people are heard, separated by commas",
+        description="the ids of groups where the bot listens to paired people, separated by commas",
         json_schema_extra={"user_only": True},
     )
     api_root: str = Field(

@@ -28,7 +28,7 @@ class ChatInput(Protocol):
 
 
 class PipedInput:
-    """Reads lines from a stdin that is no terminal: nothing is shown, nothing is asked."""
+    """Reads lines from a stdin that is not a terminal: nothing is shown, nothing is asked."""
 
     def __init__(self) -> None:
         self._lines = LineReader(sys.stdin.fileno())

@@ -86,11 +86,11 @@ async def _verbose(conversation: Conversation, rest: str) -> str:
 TERMINAL = {
     command.name: command
     for command in (
-        SlashCommand("/tools", "List the tools that the model may call now.", _tools, is_immediate=True),
+        SlashCommand("/tools", "List the tools that the model can call now.", _tools, is_immediate=True),
         SlashCommand("/groups", "List the tool groups, and which of them are loaded.", _groups, is_immediate=True),
-        SlashCommand("/attach", "Send an image or PDF with the next message, or list what is.", _attach, "[FILE]"),
-        SlashCommand("/detach", "Send nothing with the next message after all.", _detach),
-        SlashCommand("/verbose", "Show arguments and results of tool calls, or stop that.", _verbose),
+        SlashCommand("/attach", "Attach an image or PDF to the next message, or list those.", _attach, "[FILE]"),
+        SlashCommand("/detach", "Remove the attachments of the next message.", _detach),
+        SlashCommand("/verbose", "Show arguments and results of tool calls, or hide them again.", _verbose),
     )
 }
 """The commands of the terminal alone, by name with the slash."""

@@ -10,7 +10,7 @@ class MailboxSettings(BaseModel):
 
     mail_server: str = Field(
         "",
-        description="the IMAP server asked for new mail, as HOST or HOST:PORT; port 993 is TLS, others begin it",
+        description="the IMAP server to check for new mail, as HOST or HOST:PORT; port 993 uses TLS, others STARTTLS",
         json_schema_extra={"user_only": True},  # the password is sent there
     )
     mail_user: str = Field("", description="the name at the server")

@@ -66,7 +66,7 @@ async def webfetch(url: str, max_length: int = 50_000, *, context: ToolContext) 
     except httpx.TimeoutException as error:
         return ToolResult.error("timeout", failure_text(error, url))
     except (httpx.InvalidURL, UnicodeError):
-        return ToolResult.error("invalid_url", f"{shown_url(url)} is, or redirects to, something that is no URL.")
+        return ToolResult.error("invalid_url", f"{shown_url(url)} is, or redirects to, something that is not a URL.")
     except httpx.HTTPError as error:
         return ToolResult.error("network_error", failure_text(error, url))
 
@@ -115,7 +115,7 @@ async def _described(
     if hint is None and _is_binary(kind, content):
         hint = f"It is of type {media_type(kind) or 'unknown'}, and no text. Save it with http_request."
     if hint is not None:
-        return ToolResult.error("execution_error", f"{where} is no page to read. {hint}")
+        return ToolResult.error("execution_error", f"{where} is not a page to read. {hint}")
     if not content.strip():
         if is_cut:
             return ToolResult.error("execution_error", f"{where} is compressed in a way that is not supported.")

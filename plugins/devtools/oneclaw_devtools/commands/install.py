@@ -176,7 +176,7 @@ class _Installer:
     def _install_plan(
         self, wanted: Sequence[PluginRequirement], packages: Sequence[ResolvedPackage], failures: list[str]
     ) -> list[str]:
-        """Install packages, uninstall again what is no plugin, and return the names of the plugins."""
+        """Install packages, uninstall again what is not a plugin, and return the names of the plugins."""
         from oneclaw_devtools.installing.record import RecordedPlugin
 
         before = {each.name: _find_package(each.name) for each in wanted}
@@ -193,7 +193,7 @@ class _Installer:
                 added.append(RecordedPlugin(each.name, each.text, package.version, sha256))
                 print_text(_describe(each, package.version, old.version if old else None))
             else:
-                what = f"{each.name} {package.version} is no plugin (it has no entry point in the group 'oneclaw'): "
+                what = f"{each.name} {package.version} is not a plugin (it has no entry point in the group 'oneclaw'): "
                 failures.append(what + ("it was there before, and stays" if old else "it was uninstalled again"))
                 if old is None:
                     self.manager.uninstall([each.name])
@@ -273,7 +273,7 @@ def _require_plugin(name: str) -> None:
     if package is None:
         raise NotFoundError(f"{name} is not installed; oneclaw plugins list shows the packages of all plugins")
     if not package.is_plugin:
-        raise UsageError(f"{name} is installed, but is no plugin: leave it to what installed it")
+        raise UsageError(f"{name} is installed, but is not a plugin: leave it to what installed it")
 
 
 def _why_missing(name: str) -> str | None:

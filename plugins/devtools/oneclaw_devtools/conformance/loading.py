@@ -65,7 +65,7 @@ HOOK_KILLS = Check("hooks.kills", _E, "a hook ends the process at once", "only r
 HOOK_PRINTS = Check("hooks.prints", _W, "a hook prints on standard output", "remove the print, or log")
 HOOK_CHANGES = Check("hooks.changes-process", _W, "a hook changes what all plugins share", "only register in hooks")
 EMPTY = Check("hooks.empty", _W, "nothing is registered", "call register in the hook, or remove the entry point")
-SERVICE = Check("hooks.service", _E, "a service is no async function", "write it with async def")
+SERVICE = Check("hooks.service", _E, "a service is not an async function", "write it with async def")
 TARGET = Check(
     "hooks.target",
     _E,
@@ -88,7 +88,7 @@ EVENT = Check(
     "write it as a plain or an async function",
 )
 OPTIONS = Check("hooks.options", _E, "an argument of `register` with an invalid value", "correct it")
-NOT_A_TOOL = Check("hooks.not-a-tool", _E, "what is registered is no tool", "decorate a function with @tool")
+NOT_A_TOOL = Check("hooks.not-a-tool", _E, "what is registered is not a tool", "decorate a function with @tool")
 DEPRECATED = Check(
     "hooks.deprecated", _W, "a hook or an argument that is to go", "change it before the next contract version"
 )

@@ -35,7 +35,7 @@ PERMISSIONS = Check(
 TIMEOUT = Check(
     "timeouts.invalid",
     _E,
-    "a timeout that is no number above 0 and up to a day",
+    "a timeout that is not a number above 0 and up to a day",
     "give timeout_seconds the seconds that one run may take",
 )
 FUNCTION_NAME = Check(
@@ -52,7 +52,7 @@ ENTRY = Check("manifests.entry", _E, "an entry that cannot be used for another r
 UNREADABLE = Check(
     "manifests.unreadable",
     _E,
-    "a manifest that is not there, is no JSON, or has a fault as a whole",
+    "a manifest that is not there, is not JSON, or has a fault as a whole",
     "correct the path or the file, and include it in the package",
 )
 ISOLATION = Check(
@@ -141,7 +141,7 @@ def _fault(tool: ToolFacts, fault: str) -> Finding:
         return MODULE.found(tool.where, fault)
     if "has no function" in fault:
         return FUNCTION.found(tool.where, fault)
-    if "is no function" in fault:
+    if "is not a function" in fault:
         return NOT_CALLABLE.found(tool.where, fault)
     return SIGNATURE.found(tool.where, fault)
 

@@ -246,7 +246,7 @@ def _default(where: str, place: Place, root: Mapping[str, Any]) -> Iterator[Find
     except Exception:  # noqa: BLE001  # a reference that leads nowhere, which is another finding
         return
     if faults and place.schema["default"] is not None:
-        yield DEFAULT.found(where, f"its default {json.dumps(place.schema['default'])[:80]} does not fit: {faults[0]}")
+        yield DEFAULT.found(where, f"its default {json.dumps(place.schema['default'])[:80]} is invalid: {faults[0]}")
 
 
 def _where(tool: ToolFacts, place: Place) -> str:

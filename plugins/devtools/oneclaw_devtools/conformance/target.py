@@ -158,10 +158,10 @@ def read_wheel(path: Path, unpack_to: Path) -> Subject:
                 raise UsageError(f"{str(path)!r} holds more than {MAX_WHEEL_BYTES // 1024**2} MB")
             wheel.extractall(unpack_to)
     except zipfile.BadZipFile:
-        raise UsageError(f"{str(path)!r} is no wheel") from None
+        raise UsageError(f"{str(path)!r} is not a wheel") from None
     described = next(iter(sorted(unpack_to.glob("*.dist-info"))), None)
     if described is None:
-        raise UsageError(f"{str(path)!r} is no wheel: it holds no .dist-info")
+        raise UsageError(f"{str(path)!r} is not a wheel: it holds no .dist-info")
     distribution = importlib_metadata.PathDistribution(described)
     package = _metadata(distribution)
     try:

@@ -80,7 +80,7 @@ def parse_name(text: str) -> str:
     try:
         return canonicalize_name(text.strip(), validate=True)
     except InvalidName:
-        raise UsageError(f"{text!r} is no package's name; oneclaw plugins list shows them") from None
+        raise UsageError(f"{text!r} is not a package's name; oneclaw plugins list shows them") from None
 
 
 def _parse_path(text: str) -> PluginRequirement:
@@ -97,7 +97,9 @@ def _parse_path(text: str) -> PluginRequirement:
         try:
             name = (parse_wheel_filename if path.suffix == ".whl" else parse_sdist_filename)(path.name)[0]
         except ValueError:
-            raise UsageError(f"{text!r} is no package: give a wheel (.whl), an sdist (.tar.gz) or a folder") from None
+            raise UsageError(
+                f"{text!r} is not a package: give a wheel (.whl), an sdist (.tar.gz) or a folder"
+            ) from None
     return PluginRequirement(str(path), name, f"{name} @ {path.as_uri()}", is_direct=True)
 
 
@@ -106,6 +108,6 @@ def _parse_named(text: str) -> PluginRequirement:
         requirement = Requirement(text)
     except InvalidRequirement:
         raise UsageError(
-            f"{text!r} is no package: write a name, such as oneclaw-pdf or 'oneclaw-pdf>=0.1', a URL, or a path"
+            f"{text!r} is not a package: write a name, such as oneclaw-pdf or 'oneclaw-pdf>=0.1', a URL, or a path"
         ) from None
     return PluginRequirement(text, canonicalize_name(requirement.name), text, is_direct=requirement.url is not None)

@@ -84,8 +84,8 @@ def plugin_names(name: str) -> PluginNames:
     names = PluginNames(distribution)
     if not _NAME.fullmatch(distribution) or len(distribution) > MAX_NAME_CHARACTERS:
         raise UsageError(
-            f"{name[:100]!r} is no name for a plugin's package: use 1 to {MAX_NAME_CHARACTERS} letters, digits and "
-            "single hyphens, such as acme-tables"
+            f"{name[:100]!r} is not a valid name for a plugin's package: use 1 to {MAX_NAME_CHARACTERS} letters, "
+            "digits and single hyphens, such as acme-tables"
         )
     for part in (names.package, names.plugin):
         if not part.isidentifier():

@@ -483,7 +483,7 @@ async def calendar_get_event(
     if instances:
         series = event["id"] if event.get("recurrence") else event.get("recurringEventId")
         if not series:
-            raise invalid("The event is no series. Leave instances out.")
+            raise invalid("The event is not a series. Leave instances out.")
         page = await google.call(
             "calendar.events.instances",
             calendarId=calendar_id,

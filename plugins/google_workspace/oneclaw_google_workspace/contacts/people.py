@@ -462,7 +462,7 @@ async def get_people(
     names = list(dict.fromkeys(resource_names))
     wrong = [name for name in names if not name.startswith("people/") or name.count("/") != 1]
     if wrong:
-        raise invalid(f"{wrong[0][:100]!r} is no resource name such as people/c123, from contacts_search.")
+        raise invalid(f"{wrong[0][:100]!r} is not a resource name such as people/c123, from contacts_search.")
     pages = await asyncio.gather(
         *(
             google.call(

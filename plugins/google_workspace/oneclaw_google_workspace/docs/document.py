@@ -124,8 +124,8 @@ def pick_tab(tabs: list[DocumentTab], tab_id: str | None) -> DocumentTab:
 def paragraphs(content: Iterable[Mapping[str, Any]]) -> Iterator[Span]:
     """List the paragraphs that can be edited, those in tables included.
 
-    A table of contents repeats headings and is left out. What is no text counts as so many :data:`NO_TEXT` as it takes
-    up indexes.
+    A table of contents repeats headings and is left out. What is not a text counts as so many :data:`NO_TEXT` as it
+    takes up indexes.
     """
     for element in content:
         if "paragraph" in element:
@@ -153,7 +153,7 @@ def find_text(content: Iterable[Mapping[str, Any]], wanted: str) -> list[Span]:
 
 
 def text_between(content: Iterable[Mapping[str, Any]], start: int, end: int) -> str:
-    """Give the text from one index to before another; what is no text is left out."""
+    """Give the text from one index to before another; what is not a text is left out."""
     pieces = [
         utf16_slice(each.text, max(start - each.start, 0), end - each.start)
         for each in paragraphs(content)
@@ -305,7 +305,9 @@ async def open_document(google: GoogleClient, document_id: str, *, with_text: bo
         )
     except GoogleError as error:
         if is_office_file(error):
-            raise invalid("This is no Google Doc but another file, such as one of Word: it cannot be edited.") from None
+            raise invalid(
+                "This is not a Google Doc but another file, such as one of Word: it cannot be edited."
+            ) from None
         raise
     return OpenDocument(document_id, str(raw.get("title", "")), str(raw.get("revisionId", "")), raw)
 

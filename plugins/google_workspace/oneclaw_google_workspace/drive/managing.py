@@ -303,7 +303,7 @@ def _check(action: str, file_ids: list[str], name: str | None, folder_id: str | 
     if action == "move" and folder_id is None:
         raise invalid(f"Give folder_id, where to move to; {ROOT} for My Drive.")
     if action == "set_description" and description is None:
-        raise invalid("Give description; an empty one takes it away.")
+        raise invalid("Give description; an empty one removes it.")
     if name is not None:
         checked_name(name)
     for what, value, actions in (

@@ -595,7 +595,7 @@ def _with_text(answer: dict[str, Any], text: str, part: _Part, context: ToolCont
 
 def _needs_path(file: dict[str, Any], form: str, name: str) -> GoogleError:
     what = " ".join(f"{listing([file['name']])} ({file['mimeType']}) {form}".split())
-    return invalid(f"{what} is no text. Give save_path, such as {name}, to save it in the workspace.")
+    return invalid(f"{what} is not a text. Give save_path, such as {name}, to save it in the workspace.")
 
 
 def _first_bytes(path: Path, count: int) -> bytes:

@@ -412,4 +412,4 @@ async def content_of(google: GoogleClient, message_id: str, data: str | None, at
     try:
         return await asyncio.to_thread(decoded, data)
     except ValueError:
-        raise GoogleError("execution_error", "Google's answer cannot be read: it is no base64.") from None
+        raise GoogleError("execution_error", "Google's answer cannot be read: it is not base64.") from None

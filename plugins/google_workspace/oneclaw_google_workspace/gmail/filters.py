@@ -227,8 +227,8 @@ async def require_verified(google: GoogleClient, email: str) -> None:
     verified = [each for each, status in known.items() if status == "accepted"]
     if email.casefold() not in (each.casefold() for each in verified):
         raise invalid(
-            f"{email} is no verified forwarding address. There are: {', '.join(verified) or 'none'}. The user can add "
-            f"one at {SETTINGS_PAGE}."
+            f"{email} is not a verified forwarding address. There are: {', '.join(verified) or 'none'}. The user can "
+            f"add one at {SETTINGS_PAGE}."
         )
 
 

@@ -99,8 +99,8 @@ def mail_address(argument: str, text: str) -> MailAddress:
     normal = _normal(email)
     if normal is None:
         raise invalid(
-            f"{argument}: {shown} is no mail address such as bo@example.com or Bo Berg <bo@example.com>, one in each "
-            "entry."
+            f"{argument}: {shown} is not a mail address such as bo@example.com or Bo Berg <bo@example.com>, one in "
+            "each entry."
         )
     return MailAddress(normal, " ".join(_NOT_IN_NAMES.sub("", name).split()))
 
@@ -152,7 +152,7 @@ def everybody_in(value: str) -> str:
     """
     found = [each.email for each in addresses_in(value)]
     text = readable(value)
-    # What is no address by the rules above, such as one with an umlaut before its @, may be one for Gmail.
+    # What is not an address by the rules above, such as one with an umlaut before its @, may be one for Gmail.
     return ", ".join(found) if text.count("@") <= len(found) else text
 
 

@@ -332,7 +332,9 @@ async def _change_signature(google: GoogleClient, send_as_email: str | None, htm
         found = next((each for each in aliases if each.get("isPrimary")), None)
     if found is None:
         known = ", ".join(each.get("sendAsEmail", "") for each in aliases)
-        raise invalid(f"{(send_as_email or 'The primary address')[:100]!r} is no send-as address. There are: {known}.")
+        raise invalid(
+            f"{(send_as_email or 'The primary address')[:100]!r} is not a send-as address. There are: {known}."
+        )
     address = found["sendAsEmail"]
     said = await asyncio.to_thread(html_said, html)
     await google.ask(f"set the signature of {address} to {said}" if html else f"remove the signature of {address}")

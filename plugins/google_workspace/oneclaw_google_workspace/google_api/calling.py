@@ -142,7 +142,7 @@ def parsed_mail(content: bytes) -> EmailMessage:
     names = [name for name in mail.keys() if name.strip().title() in _HEADERS]  # noqa: SIM118  # no dict
     pairs = getaddresses([value for each in headers_of(mail).values() for value in each])
     if (
-        mail.defects  # what is no header to us may be one to Google
+        mail.defects  # what is not a header to us may be one to Google
         or b"\r" in head
         or b"\0" in head
         or len(names) != len({name.strip().title() for name in names})

@@ -107,7 +107,7 @@ class Reference:
     Attributes:
         tab: the tab's title, ``None`` for the first one.
         area: the cells, all of the tab if nothing is said.
-        name: what is no range of cells, so the name of a tab or of a named range; ``None`` else.
+        name: what is not a range of cells, so the name of a tab or of a named range; ``None`` else.
     """
 
     tab: str | None = None
@@ -392,7 +392,7 @@ class Book:
         try:
             reference = parse_reference(text)
         except ValueError:
-            raise invalid(f"{text[:100]!r} is no range such as Sheet1!A1:C10, 'My Tab'!A:C or Sheet1!2:5.") from None
+            raise invalid(f"{text[:100]!r} is not a range such as Sheet1!A1:C10, 'My Tab'!A:C or Sheet1!2:5.") from None
         if reference.name is not None:
             return self._place_named(reference.name)
         if reference.tab is not None:

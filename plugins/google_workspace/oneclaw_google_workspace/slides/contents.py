@@ -467,7 +467,7 @@ def _element_requests(element: Element, look: ElementLook, cell: Mapping[str, An
     """
     is_table, is_shape = "table" in element.raw, "shape" in element.raw
     if cell is not None and not is_table:
-        raise invalid("This is no table: leave row and column out.")
+        raise invalid("This is not a table: leave row and column out.")
     if look.has((*_TEXT_NAMES, "fill_color")) and not (is_shape or is_table):
         raise invalid("This element holds no text and no fill: only its place and size can be changed.")
     requests: list[dict[str, Any]] = []

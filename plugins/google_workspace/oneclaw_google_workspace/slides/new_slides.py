@@ -446,7 +446,7 @@ def _is_known(object_id: str, named: dict[str, str], deck: Deck, action: str) ->
     if object_id not in named:
         raise GoogleError("not_found", f"The presentation has nothing of the id {object_id[:60]!r}: see slides_read.")
     if action not in ("delete", "duplicate") and object_id not in deck.slide_ids:
-        raise invalid(f"{object_id} is no slide; only slides can be moved, hidden and shown.")
+        raise invalid(f"{object_id} is not a slide; only slides can be moved, hidden and shown.")
     return True
 
 

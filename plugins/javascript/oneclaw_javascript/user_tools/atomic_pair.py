@@ -97,7 +97,7 @@ class ToolFiles:
         self._finish(f".{name}{COMMIT_SUFFIX}")
 
     def remove(self, name: str) -> None:
-        """Delete both files, under the lock; without its manifest, code is no tool.
+        """Delete both files, under the lock; without its manifest, code is not a tool.
 
         Raises:
             OSError: that is not possible.

@@ -93,7 +93,7 @@ class ToolChanges:
         """
         if not _NAME.fullmatch(name):
             raise UsageError(
-                f"name {name[:100]!r} does not fit: use 2 to 50 lower-case letters, digits and '_', beginning with a "
+                f"name {name[:100]!r} is invalid: use 2 to 50 lower-case letters, digits and '_', beginning with a "
                 "letter and ending with a letter or digit"
             )
         await self._refresh()

@@ -95,7 +95,7 @@ def checked_parameters(given: str | Mapping[str, Any]) -> dict[str, Any]:
         try:
             given = json.dumps(given, ensure_ascii=False, allow_nan=False)
         except (ValueError, TypeError, RecursionError) as error:
-            raise UsageError(f"{what} is no JSON: {error}") from None
+            raise UsageError(f"{what} is not JSON: {error}") from None
     if len(given) > MAX_SCHEMA_CHARACTERS:
         raise UsageError(f"{what} is longer than {MAX_SCHEMA_CHARACTERS:,} characters")
     try:

@@ -77,7 +77,7 @@ def read_file(path: str, max_bytes: int) -> bytes:
         descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY)
         with os.fdopen(descriptor, "rb") as stream:
             if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-                raise UnreadableFileError("is no file")
+                raise UnreadableFileError("is not a file")
             content = stream.read(max_bytes + 1)
     except (FileNotFoundError, NotADirectoryError):
         raise FileNotFoundError(path) from None

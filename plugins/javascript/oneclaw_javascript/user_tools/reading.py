@@ -119,7 +119,7 @@ def _made(folder: Path, name: str, contents: Mapping[str, bytes | str], *, is_py
         return read_python(folder / f"{name}.py", python, manifest)
     if manifest is not None:
         return _nothing(f"{name}.json has no {name}.js beside it", f"write {name}.js, or remove {name}.json")
-    cause = f"{name}.js has no manifest {name}.json beside it, so it is no tool"
+    cause = f"{name}.js has no manifest {name}.json beside it, so it is not a tool"
     return _nothing(cause, f"write {name}.json, or move {name}.js into the folder lib", is_error=False)
 
 

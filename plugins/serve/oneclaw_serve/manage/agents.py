@@ -68,7 +68,7 @@ async def _show(site: Site, request: WebRequest) -> WebPage | GoTo:
             await agents.delete(agent.id)
             return GoTo("agents")
         agent = await agents.update(agent.id, **_said(request))
-        notice = "Saved. It holds from the next turn on."
+        notice = "Saved. The changes take effect from the next turn on."
     parts: list[Any] = []
     if agent.is_builtin:
         parts += [
@@ -86,7 +86,7 @@ async def _show(site: Site, request: WebRequest) -> WebPage | GoTo:
         (WebLink(definition.name, f"tools/{definition.name}"), group or "")
         for definition, group in agents.tools_of(agent)
     )
-    prompt = WebLink("What it is sent", f"prompt?agent={quote(agent.name, safe='')}")
+    prompt = WebLink("Its prompt", f"prompt?agent={quote(agent.name, safe='')}")
     parts += [
         prompt,
         WebTable(columns=("tool", "group"), rows=tools, title="Its tools"),

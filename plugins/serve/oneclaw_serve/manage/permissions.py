@@ -28,7 +28,7 @@ async def _list(site: Site, request: WebRequest) -> WebPage:
         for each in found:
             await store.remove_grant(each)
         grants = await store.grants()
-        notice = f"Revoked: {grant_in_words(found[0])}." if found else "This decision is gone already."
+        notice = f"Revoked: {grant_in_words(found[0])}." if found else "This decision no longer exists."
     rows = tuple(_grant_row(each) for each in grants)
     columns = ("on", "decision", "from", "made", "last used", "change")
     log = tuple(_log_row(each) for each in await store.permission_log(_MOST_ENTRIES))
@@ -39,13 +39,13 @@ async def _list(site: Site, request: WebRequest) -> WebPage:
             WebTable(
                 columns=columns,
                 rows=rows,
-                title="What you decided",
-                empty="Nothing is decided: tools ask, or have what is granted by default.",
+                title="Your decisions",
+                empty="No decisions yet: tools ask, unless a permission is granted by default.",
             ),
             WebTable(
                 columns=("when", "outcome", "permission", "tool", "for", "session"),
                 rows=log,
-                title="What was granted and refused",
+                title="Granted and refused",
                 empty="No tool has asked for a permission yet.",
             ),
         ),

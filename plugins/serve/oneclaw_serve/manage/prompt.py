@@ -35,7 +35,7 @@ async def _show(site: Site, request: WebRequest) -> WebPage:
     page: list[Any] = [
         WebText(
             text=f"A {what} with {document['model']}: estimated {sizes['total']:,} tokens before your message. "
-            "A token is taken for 4 bytes of text."
+            "4 bytes of text count as a token."
         ),
         bar_table("part", "estimated tokens", parts),
         WebText(text=document["system_prompt"], kind="verbatim", title="System prompt"),

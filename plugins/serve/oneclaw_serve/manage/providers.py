@@ -21,7 +21,7 @@ _KEY: dict[str, Any] = {
             "title": "Key",
             "type": "string",
             "format": "password",
-            "description": "It takes the place of what is stored.",
+            "description": "It replaces the stored key.",
         },
     },
 }

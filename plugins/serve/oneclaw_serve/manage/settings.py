@@ -43,7 +43,7 @@ async def _edit(site: Site, request: WebRequest) -> WebPage:
     notice = ""
     if request.method == "POST":
         changed = await _change(site, states, request.form())
-        notice = f"Saved: {', '.join(changed)}." if changed else "Nothing is changed."
+        notice = f"Saved: {', '.join(changed)}." if changed else "Nothing has changed."
         states = [each for each in await settings.list() if (each.plugin or _CORE) == owner]
     free = [each for each in states if not each.source.startswith("environment")]
     fixed = tuple((each.key, str(each.value), each.source) for each in states if each not in free)
@@ -56,7 +56,7 @@ async def _edit(site: Site, request: WebRequest) -> WebPage:
     ]
     if fixed:
         head = ("setting", "value", "from")
-        parts.append(WebTable(columns=head, rows=fixed, title="Set by the environment, which goes first"))
+        parts.append(WebTable(columns=head, rows=fixed, title="Set by the environment, which takes precedence"))
     title = "OneClaw" if owner == _CORE else owner
     return WebPage(title=f"Settings of {title}", parts=tuple(parts), notice=notice)
 

@@ -103,7 +103,7 @@ async def _try(site: Site, request: WebRequest) -> WebPage | GoTo:
         parts.append(WebText(text=f"Needs: {', '.join(definition.required_permissions)}"))
     parts += [
         WebForm(submit="Call it", title="Try it", fields=_fields(definition)),
-        WebText(text="The call asks for permissions as any other. It belongs to no session."),
+        WebText(text="The call asks for permissions like any other, and belongs to no session."),
         WebText(text=json.dumps(definition.parameters, ensure_ascii=False, indent=2), kind="verbatim", title="Schema"),
     ]
     return WebPage(title=definition.name, parts=tuple(parts))

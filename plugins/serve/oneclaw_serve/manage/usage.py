@@ -47,7 +47,7 @@ def _days(first: str, last: str) -> list[str]:
 
 def _table(head: str, title: str, rows: list[tuple[str, Any]]) -> WebTable:
     shown = tuple((name, *_cells(sums)) for name, sums in rows[:_MOST_ROWS])
-    return WebTable(columns=(head, *_HEADS), rows=shown, title=title, empty="No model was asked yet.")
+    return WebTable(columns=(head, *_HEADS), rows=shown, title=title, empty="No requests to models yet.")
 
 
 def _cells(sums: Any) -> tuple[str, ...]:

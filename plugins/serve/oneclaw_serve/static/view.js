@@ -24,8 +24,8 @@ export function make(tag, options = {}, ...children) {
 }
 
 export function welcome() {
-  return make("div", { className: "welcome" }, make("h2", {}, "What is to be done?"),
-    make("p", {}, "Enter sends the message, Shift+Enter begins a line. Files can be dropped here. /help lists the commands."));
+  return make("div", { className: "welcome" }, make("h2", {}, "How can I help?"),
+    make("p", {}, "Enter sends the message, Shift+Enter begins a new line. Drop files here to attach them. /help lists the commands."));
 }
 
 // A line of a message for a file that no model looks at.

@@ -36,7 +36,7 @@ def read_text(path: Path) -> str | None:
     """Read a file as text; ``None`` if there is none.
 
     Raises:
-        UnreadableError: it is no plain file, too long, or cannot be read.
+        UnreadableError: it is not a plain file, too long, or cannot be read.
     """
     try:
         # A pipe in the place of a file must not be waited for.
@@ -47,14 +47,14 @@ def read_text(path: Path) -> str | None:
         raise UnreadableError(f"{path} cannot be read: {error.strerror or error}") from None
     with os.fdopen(descriptor, "rb") as file:
         if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-            raise UnreadableError(f"{path} is no file")
+            raise UnreadableError(f"{path} is not a file")
         content = file.read(MAX_BYTES + 1)
     if len(content) > MAX_BYTES:
         raise UnreadableError(f"{path} is longer than {MAX_BYTES:,} bytes")
     try:
         return content.decode("utf-8-sig")
     except UnicodeDecodeError:
-        raise UnreadableError(f"{path} is no UTF-8 text") from None
+        raise UnreadableError(f"{path} is not UTF-8 text") from None
 
 
 def read_json(path: Path) -> dict[str, Any]:
@@ -68,7 +68,7 @@ def read_json(path: Path) -> dict[str, Any]:
         return _object({} if text is None else json.loads(text), path)
     except (ValueError, RecursionError) as error:
         reason = str(error) if isinstance(error, json.JSONDecodeError) else "nested too deep"
-        raise UnreadableError(f"{path} is no JSON: {reason}") from None
+        raise UnreadableError(f"{path} is not JSON: {reason}") from None
 
 
 def read_yaml(path: Path) -> Any:

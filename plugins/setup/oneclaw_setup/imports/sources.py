@@ -212,7 +212,7 @@ def http_host(url: str) -> str | None:
     """Return the host of an HTTP address, ``None`` if it is none."""
     try:
         parts = urlsplit(url)
-        is_http = parts.scheme in ("http", "https") and parts.port != 0  # which refuses what is no port
+        is_http = parts.scheme in ("http", "https") and parts.port != 0  # which refuses what is not a port
     except ValueError:
         return None
     return parts.hostname if is_http else None

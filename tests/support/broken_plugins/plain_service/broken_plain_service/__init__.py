@@ -1,4 +1,4 @@
-"""Its service is no async function."""
+"""Its service is not an async function."""
 
 from oneclaw_core import hookimpl
 
