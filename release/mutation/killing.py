@@ -29,6 +29,8 @@ HERE = Path(__file__).parent
 # A test that takes this many seconds longer than ten times its usual time has hung.
 PATIENCE_SECONDS = 12.0
 _CPU_SECONDS = 120
+# As of /tmp: tests that root runs have another user write temporary files.
+_ENTERED_BY_ALL, _WRITTEN_BY_ALL = 0o711, 0o1777
 _FAILED, _BROKEN, _HUNG = 1, 70, -signal.SIGALRM
 
 
@@ -73,6 +75,7 @@ class Killer:
         """Run trials and report the outcome of each: its status, the test that killed it, and the seconds it took."""
         running: dict[int, tuple[Trial, Path, float]] = {}
         with tempfile.TemporaryDirectory(prefix="oneclaw-mutants-") as folder:
+            Path(folder).chmod(_ENTERED_BY_ALL)
             for number, trial in enumerate(trials):
                 if not trial.tests:
                     on_result(trial, {"status": UNCOVERED, "test": "", "seconds": 0})
@@ -124,7 +127,9 @@ class Killer:
         resource.setrlimit(resource.RLIMIT_CPU, (_CPU_SECONDS, _CPU_SECONDS + 5))
         # What plugins there are is remembered here; a mutant may write nonsense.
         shutil.copytree(os.environ["XDG_CACHE_HOME"], place / "cache")
-        (place / "temporary").mkdir()
+        temporary = place / "temporary"
+        temporary.mkdir()
+        temporary.chmod(_WRITTEN_BY_ALL)
         os.environ |= {"XDG_CACHE_HOME": str(place / "cache"), "HYPOTHESIS_STORAGE_DIRECTORY": str(place / "examples")}
 
     def _change_and_test(self, trial: Trial, place: Path) -> int:
