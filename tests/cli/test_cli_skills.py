@@ -115,7 +115,7 @@ def test_checking(oneclaw, ok, home, project):
     (folder / "SKILL.md").write_text((folder / "SKILL.md").read_text() + "See [it](references/a.md), `[b](c.md)`.\n")
     assert ok("skills", "check", "report").splitlines() == [
         f"report ({folder}): ok, with notes",
-        "  note: line 4: 'model' is no field of the format, and is passed over",
+        "  note: line 4: 'model' is not a field of the format, and is passed over",
         "    what to do: put it under metadata:",
         "  note: the instructions refer to 'references/a.md', which is not a file in the skill's folder",
         "    what to do: add the file, or correct its path",

@@ -289,7 +289,7 @@ FAULTS = [
     (
         ServiceRegistrar,
         lambda it: it("thing", Named),
-        f"{Named!r} is no async function",
+        f"{Named!r} is not an async function",
         "write it with async def",
         "hooks.service",
     ),
@@ -337,7 +337,7 @@ FAULTS = [
     (
         CommandRegistrar,
         lambda it: it("thing", Named()),
-        "<thing>, registered as 'thing', is no click command",
+        "<thing>, registered as 'thing', is not a click command",
         "decorate a function with @click.command()",
         "hooks.target",
     ),
@@ -372,7 +372,7 @@ FAULTS = [
     (
         SettingsRegistrar,
         lambda it: it(Named()),
-        "<thing> is no pydantic model",
+        "<thing> is not a pydantic model",
         "register one pydantic model",
         "hooks.target",
     ),
@@ -400,11 +400,11 @@ FAULTS = [
         "correct the name",
         "hooks.target",
     ),
-    (GroupRegistrar, lambda it: it(Named()), "<thing> is no ToolGroupDefinition", "make one", "groups.not-a-group"),
+    (GroupRegistrar, lambda it: it(Named()), "<thing> is not a ToolGroupDefinition", "make one", "groups.not-a-group"),
     (
         SkillRegistrar,
         lambda it: it("text"),
-        "'text' is no folder",
+        "'text' is not a folder",
         "pass a Path, or what importlib.resources.files gives",
         "skills.missing",
     ),
@@ -510,7 +510,7 @@ def test_something_that_is_no_tool_has_a_check_and_a_fault_within_a_tool_a_point
     no_tool = register(ToolRegistrar, lambda it: it(Named()))
     bad_group = register(ToolRegistrar, lambda it: it(PlainTool("fine"), group="no good"))
     for entry, part, check in (
-        (no_tool, "<thing> is no tool", "hooks.not-a-tool"),
+        (no_tool, "<thing> is not a tool", "hooks.not-a-tool"),
         (bad_group, "tool group name 'no good'", None),
     ):
         (problem,) = entry.problems
@@ -528,7 +528,7 @@ def test_something_that_is_no_tool_has_a_check_and_a_fault_within_a_tool_a_point
 def test_a_manifest_given_as_text_is_refused():
     entry = register(ToolRegistrar, lambda it: it.manifest("acme.json"))
     remedy = "give it as importlib.resources.files(__package__) / 'acme.json'"
-    cause = f"'acme.json' is a text, and no path in the package: {remedy}"
+    cause = "'acme.json' is a text, and no path in the package"
     assert entry.problems == [PluginProblem("manifest", cause, remedy, True, "manifests.unreadable")]
     assert (entry.manifests, entry.tools) == ([], [])
 

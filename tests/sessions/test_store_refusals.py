@@ -88,7 +88,7 @@ REFUSALS = {
     "a parent that is gone": (lambda it: it.store.create_session(agent="Poet", parent_id=ID), NO_SESSION),
     "no id": (
         lambda it: it.store.end_history(it.session.id, 5, "part"),
-        "'part' is no session's id: find the session first",
+        "'part' is not a session's id: find the session first",
     ),
     "a summary until nothing": (
         lambda it: it.store.set_summary(it.session.id, "They met.", 99),

@@ -175,10 +175,10 @@ def uses(guard):
 def test_what_is_outside_says_what_is_inside(guard):
     both = f"the workspace {guard.workspace} and the start directory {guard.start_directory}"
     for judge in (guard.readable, guard.locate):
-        assert denied(judge, "/etc/passwd") == f"'/etc/passwd' lies outside the directories that tools may read: {both}"
+        assert denied(judge, "/etc/passwd") == f"'/etc/passwd' is outside the directories that tools may read: {both}"
     writable = (
-        f"'/etc/x' is no file in the directories that tools may write: the workspace {guard.workspace}, and the start "
-        f"directory {guard.start_directory} if the user trusts it"
+        f"'/etc/x' is not a file in the directories that tools may write: the workspace {guard.workspace}, and the "
+        f"start directory {guard.start_directory} if the user trusts it"
     )
     assert denied(guard.writable, "/etc/x") == denied(guard.locate_to_write, "/etc/x") == writable
     assert denied(guard.readable, "a\0b") == "a path cannot contain a NUL character"

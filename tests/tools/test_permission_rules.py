@@ -246,7 +246,9 @@ def refused(rule):
 
 
 def test_why_a_pattern_is_refused():
-    single = "is no single command: a pattern has no ; | & < > ( ) $ ` # and no line break, and its quotes are closed"
+    single = (
+        "is not a single command: a pattern has no ; | & < > ( ) $ ` # and no line break, and its quotes are closed"
+    )
     beginning = "a pattern begins with the name of a program, as in 'git *'; for all commands, leave it out"
     for pattern, message in (
         ("git*", "in 'git*' the * must be a word by itself, as in 'git *'"),

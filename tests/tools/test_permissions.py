@@ -823,7 +823,7 @@ def test_what_a_task_lacked_can_be_granted_to_it():
         for grant in (Grant("a.b", "c"), Grant("a.b", "c", DENY, task="t")):
             with pytest.raises(UsageError) as error:
                 await permissions.grant(grant)
-            assert str(error.value) == "a.b:c: this is no grant for one task"
+            assert str(error.value) == "a.b:c: this is not a grant for one task"
         assert (await permissions.forget("t"), store.removed) == (3, ["t"])
 
     asyncio.run(work())

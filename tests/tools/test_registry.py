@@ -212,7 +212,8 @@ def unread(registry, name, *names, read=None, plugin="acme"):
         found = names if read is None else read
         return {each: RegisteredTool(probe(each), probe(each).definition, source) for each in found}
 
-    return registry.register_unread(name, UnreadGroup(names, source, read_group)), calls
+    taken = registry.register_unread({name: UnreadGroup(names, source, read_group)})
+    return taken.get(name, []), calls
 
 
 def probe(name, permissions=()):
@@ -274,7 +275,7 @@ def test_what_is_no_tool_or_taken_says_so():
     for thing, message in (
         (
             7,
-            "7 is no tool: it needs a 'definition' (ToolDefinition) and an 'execute'; decorate a function with "
+            "7 is not a tool: it needs a 'definition' (ToolDefinition) and an 'execute'; decorate a function with "
             "@tool to make one",
         ),
         (probe("a"), "a tool named 'a' is registered already, by acme-tools 1; the first one stays: rename the other"),

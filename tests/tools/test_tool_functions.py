@@ -72,7 +72,7 @@ def test_why_a_function_is_no_tool():
     place = "/parameters/properties/{}"
     types_that_do = "use str, int, float, bool, list, dict, Literal, an enum, a dataclass or a pydantic model"
     for make, message, pointer in (
-        (lambda: FunctionTool(7), "7 is no Python function; only a function can be made a tool", ""),
+        (lambda: FunctionTool(7), "7 is not a Python function; only a function can be made a tool", ""),
         (
             lambda: tool(required_permissions="a")(local),
             "tool 'local': required_permissions must be a list of permission names",
@@ -443,7 +443,7 @@ def test_a_target_that_cannot_be_found_is_named(tmp_path, monkeypatch):
         ),
         ("acme_broken", "run", "cannot import module 'acme_broken' for its function 'run': SystemExit: 3"),
         ("acme_fine", "none", "module 'acme_fine' has no function 'none'"),
-        ("acme_fine", "value", "'value' in module 'acme_fine' is no function but a int"),
+        ("acme_fine", "value", "'value' in module 'acme_fine' is not a function but a int"),
     ):
         with pytest.raises(PluginError) as error:
             FunctionTarget(module, attribute, "tool 'x'").load()

@@ -8,10 +8,11 @@ import pytest
 from histories import assistant, call, success, user
 
 from oneclaw_core import NotFoundError, OneClawError, StoreError
+from oneclaw_core.plugins.contract import sessions
+from oneclaw_core.plugins.contract.sessions import Sessions, StoppedTurn, stop_turn
 from oneclaw_core.sessions.sqlite_backend import SqliteBackend
 from oneclaw_core.sessions.store import Store
-from oneclaw_core.turn import conversations, stream
-from oneclaw_core.turn.conversations import SessionReader, StoppedTurn, stop_turn
+from oneclaw_core.turn import stream
 from oneclaw_core.turn.stream import Deadline, StopRequests
 from oneclaw_core.turn.turn import INTERRUPTED
 
@@ -29,7 +30,7 @@ def played(tmp_path, work, name="story"):
 
 @pytest.fixture(autouse=True)
 def quick(monkeypatch):
-    monkeypatch.setattr(conversations, "_STOP_PAUSE_SECONDS", 0.001)
+    monkeypatch.setattr(sessions, "_STOP_PAUSE_SECONDS", 0.001)
     monkeypatch.setattr(stream, "STOP_POLL_SECONDS", 0.001)
 
 
@@ -86,7 +87,7 @@ def test_there_is_nothing_to_stop_where_no_turn_runs(tmp_path, name):
 
 @pytest.mark.parametrize("name", ["story", None])
 def test_a_process_that_hangs_is_reported(tmp_path, monkeypatch, name):
-    monkeypatch.setattr(conversations, "_STOP_SECONDS", 0.05)
+    monkeypatch.setattr(sessions, "_STOP_SECONDS", 0.05)
 
     async def work(store, session):
         async with store.session_lock(session.id, 0):
@@ -115,7 +116,7 @@ def test_the_turn_after_the_stopped_one_is_not_waited_for(tmp_path):
 
 def test_plugins_stop_a_turn_if_one_runs(tmp_path):
     async def work(store, session):
-        reader = SessionReader(store)
+        reader = Sessions(store)
         assert await reader.stop("story") is False
         begun = asyncio.Event()
         turn = asyncio.create_task(runs(store, session, begun, [assistant("Half")]))
@@ -171,7 +172,7 @@ def test_a_stopped_turn_has_no_time_left():
 
 def test_plugins_read_sessions_in_the_order_of_use(tmp_path):
     async def work(store, session):
-        reader = SessionReader(store)
+        reader = Sessions(store)
         second = await store.create_session(name="tale", agent="Author", directory="/here")
         part = await store.create_session(agent="Critic", parent_id=session.id)
         await store.append(session.id, [user("One"), assistant("Two"), user("Three")])
@@ -191,7 +192,7 @@ def test_plugins_read_sessions_in_the_order_of_use(tmp_path):
 
 def test_a_history_is_taken_off_and_put_back_while_no_turn_runs(tmp_path):
     async def work(store, session):
-        reader = SessionReader(store)
+        reader = Sessions(store)
         _, _, third = await store.append(session.id, [user("One"), assistant("Two"), user("Three")])
         worked = []
         await reader.end_history(session.id, third.sequence, PART, lambda: worked.append(time.monotonic()))

@@ -11,6 +11,7 @@ from stage import ScriptedModel, Stage
 from oneclaw_core import AgentLimits, LoadToolGroupTool, ToolRegistry, TurnLimitError, UsageError
 from oneclaw_core.config.core_settings import Settings
 from oneclaw_core.plugins.contract.arguments import SessionInfo
+from oneclaw_core.plugins.contract.sessions import session_info
 from oneclaw_core.providers import ModelInfo, ProviderConfig
 from oneclaw_core.tools.context import TurnScope
 from oneclaw_core.turn.context import (
@@ -18,7 +19,6 @@ from oneclaw_core.turn.context import (
     TurnParts,
     TurnPrompt,
     check_texts,
-    session_info,
     turn_context,
 )
 from oneclaw_core.turn.model import ChosenModel
@@ -194,9 +194,10 @@ class Prompts:
             store=SimpleNamespace(kept_sections=kept),
             registry=self.stage.registry,
             plugins=SimpleNamespace(current_sections=current, prompt_sections=sections),
-            refresh_tools=refresh,
-            **dict.fromkeys(("executor", "permissions", "settings", "models", "providers", "background")),
-            apply_settings=None,
+            tool_sources=SimpleNamespace(refresh=refresh),
+            **dict.fromkeys(
+                ("executor", "permissions", "settings", "models", "providers", "background", "project", "environ")
+            ),
         )
         return asyncio.run(parts.prompt_of(SessionInfo(id="s", agent=agent.name), agent, **options))
 
@@ -319,10 +320,11 @@ def test_what_another_process_has_set_is_used():
         store=SimpleNamespace(user_states=user_states),
         registry=registry,
         permissions=SimpleNamespace(replace_grants=lambda grants: seen.update(grants=grants)),
-        apply_settings=lambda settings: seen.update(settings=settings),
-        refresh_tools=None,
+        project=SimpleNamespace(use_pins=lambda settings: seen.update(settings=settings)),
+        tool_sources=SimpleNamespace(set_disabled=lambda plugins: seen.update(plugins=set(plugins))),
+        environ={},
         **dict.fromkeys(("executor", "plugins", "settings", "models", "providers", "background")),
     )
     assert asyncio.run(parts.refresh_states()) is states
-    assert seen == {"grants": ("grant",), "settings": {"model": "a/b"}}
+    assert seen == {"grants": ("grant",), "settings": {"model": "a/b"}, "plugins": set()}
     assert [each.name for each in registry.toolset().active(()).core] == []

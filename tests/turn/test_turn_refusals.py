@@ -7,6 +7,7 @@ from types import SimpleNamespace
 import pytest
 
 from oneclaw_core.errors import OneClawError, TurnDeadlineError, TurnStoppedError, UsageError
+from oneclaw_core.plugins.contract.sessions import Sessions, no_session
 from oneclaw_core.turn import attachments
 from oneclaw_core.turn.attachments import (
     accepted_media_types,
@@ -18,7 +19,7 @@ from oneclaw_core.turn.attachments import (
     size_text,
 )
 from oneclaw_core.turn.compaction import with_summary
-from oneclaw_core.turn.conversations import SessionReader, no_session, shortened
+from oneclaw_core.turn.conversations import shortened
 from oneclaw_core.turn.stream import Deadline, TurnTracker
 from oneclaw_core.turn.turn import INTERRUPTED, readable
 from oneclaw_core.types.messages import Attachment, Message, MessageType, ToolCallStatus
@@ -49,7 +50,7 @@ def test_a_file_that_cannot_be_attached_is_named_with_the_reason(tmp_path, monke
         if data is not None:
             path.write_bytes(data)
         assert refused(lambda path=path: read_attachment(path)) == f"{path} cannot be attached: {reason}"
-    assert refused(lambda: read_attachment("/dev/null")) == "/dev/null cannot be attached: it is no file"
+    assert refused(lambda: read_attachment("/dev/null")) == "/dev/null cannot be attached: it is not a file"
     assert refused(lambda: read_attachment("a\0b")) == "a\0b cannot be attached: embedded null byte"
 
 
@@ -125,7 +126,7 @@ def test_a_summary_is_marked_for_the_model():
 
 
 def test_a_search_that_cannot_be_says_why():
-    reader = SessionReader(None)
+    reader = Sessions(None)
 
     def search(query="tea", **options):
         return refused(lambda: asyncio.run(reader.search(query, **options)))

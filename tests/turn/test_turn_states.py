@@ -589,7 +589,7 @@ def test_a_summary_on_demand_needs_a_model_that_writes(stage):
             model.is_language_model = False
             staged = stage.turn(model)
             turn = Turn(staged._parts, staged._context, None)
-            with pytest.raises(UsageError, match="this model is no language model and writes no summaries"):
+            with pytest.raises(UsageError, match="this model is not a language model and writes no summaries"):
                 await turn.compact(await stage.store.load_turn(stage.found.id, None))
 
     asyncio.run(run())
