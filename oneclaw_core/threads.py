@@ -65,7 +65,7 @@ class ThreadWatch:
 
     Coroutines on the event loop of a plugin count as well.
 
-    As a context manager it watches the tasks that are made inside.
+    A context manager: it watches the tasks that are made inside, and belongs to the watch of the running task.
 
     Attributes:
         block: the ``LoopBlockedError`` of a coroutine that was lost with the event loop of a plugin.
@@ -73,8 +73,8 @@ class ThreadWatch:
 
     __slots__ = ("_outer", "_running", "_token", "block")
 
-    def __init__(self, outer: ThreadWatch | None = None) -> None:
-        self._outer = outer
+    def __init__(self) -> None:
+        self._outer = _watch.get()
         self._running: set[object] = set()
         self.block: Exception | None = None
 
@@ -109,11 +109,6 @@ _watch: contextvars.ContextVar[ThreadWatch | None] = contextvars.ContextVar("_wa
 def current_watch() -> ThreadWatch | None:
     """Return the watch of the running task, ``None`` if there is none."""
     return _watch.get()
-
-
-def watched_threads() -> ThreadWatch:
-    """Watch the threads of the tasks that are made inside the returned context manager."""
-    return ThreadWatch(_watch.get())
 
 
 async def run_in_thread(call: Callable[[], _T]) -> _T:

@@ -4,7 +4,7 @@ import weakref
 
 import pytest
 
-from oneclaw_core.threads import DaemonExecutor, run_in_thread, watched_threads
+from oneclaw_core.threads import DaemonExecutor, ThreadWatch, run_in_thread
 
 pytestmark = pytest.mark.every_python
 
@@ -17,7 +17,7 @@ class Result:
 def test_results_are_freed_when_the_caller_is_done_with_them(run):
     async def work():
         asyncio.get_running_loop().set_default_executor(DaemonExecutor())
-        with watched_threads() as watch:
+        with ThreadWatch() as watch:
             result = weakref.ref(await run(Result))
             while watch.are_left or result() is not None:
                 await asyncio.sleep(0.001)  # the thread has yet to return

@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 from oneclaw_core.errors import PluginError
 from oneclaw_core.threads import (
     LoopBlockedError,
+    ThreadWatch,
     run_in_thread,
     start_in_background,
     started_task,
-    watched_threads,
 )
 
 if TYPE_CHECKING:
@@ -162,7 +162,7 @@ class IsolatedCall:
     ) -> None:
         self._seconds = seconds
         self._lost: Exception | None = None
-        with watched_threads() as self._watch:
+        with ThreadWatch() as self._watch:
             self._task = started_task(_outcome_of(call, is_async, worker, name))
 
     @property

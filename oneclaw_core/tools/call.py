@@ -18,7 +18,7 @@ from oneclaw_core.http.addresses import is_public_address
 from oneclaw_core.http.clients import FOLLOWED, GuardedClients
 from oneclaw_core.http.messages import shown_url
 from oneclaw_core.secrets.redaction import redact_all
-from oneclaw_core.threads import LoopBlockedError, started_task, watched_threads
+from oneclaw_core.threads import LoopBlockedError, ThreadWatch, started_task
 from oneclaw_core.tools.function import invoke
 from oneclaw_core.tools.host_patterns import private_place
 from oneclaw_core.tools.provenance import SEND_PERMISSION, request_in_words
@@ -149,7 +149,7 @@ class RunningCall:
             Its result; ``timeout``, ``permission_denied`` or ``execution_error`` if it did not come to one.
         """
         self._tool_name = context.tool_name
-        with watched_threads() as threads:
+        with ThreadWatch() as threads:
             task = started_task(_finish(invoke(tool, arguments, context), context.tool_name, around, self._wake))
         task.add_done_callback(self._wake)
         try:
@@ -557,14 +557,7 @@ def _look_at(task: asyncio.Task[ToolResult]) -> None:
 async def _finish(
     work: Coroutine[Any, Any, ToolResult], tool_name: str, around: Around | None, wake: Callable[[], None]
 ) -> ToolResult:
-    """Wait for a tool; whatever it raises becomes its result."""
-    try:
-        return await _result_of(work, tool_name, around)
-    finally:
-        wake()  # a turn of the event loop sooner than the callbacks of the task
-
-
-async def _result_of(work: Coroutine[Any, Any, ToolResult], tool_name: str, around: Around | None) -> ToolResult:
+    """Wait for a tool; whatever it raises becomes its result. Call ``wake`` when that is there."""
     async with around or nullcontext():
         try:
             result = await work
@@ -581,7 +574,8 @@ async def _result_of(work: Coroutine[Any, Any, ToolResult], tool_name: str, arou
             result = execution_error(error)
         if around is not None:
             around.set_result(result)
-        return result
+    wake()  # a turn of the event loop sooner than the callbacks of the task
+    return result
 
 
 def execution_error(error: BaseException) -> ToolResult:

@@ -202,7 +202,8 @@ class ToolExecutor:
         async def answer(call: ToolCall) -> None:
             try:
                 # Before a slot is taken: the loads need slots too.
-                await self._wait_for_loads(call, scope, loads)
+                if loads:
+                    await self._wait_for_loads(call, scope, loads)
                 async with slots:
                     outcome = await self._outcome(call, scope, loaded, arrivals)
                 if keep is not None:
@@ -240,7 +241,7 @@ class ToolExecutor:
 
         A tool that is not known yet may come with any group: some are opened when they are loaded.
         """
-        if not loads or call.name == LOAD_TOOL_GROUP or call.name in scope.active.names:
+        if call.name == LOAD_TOOL_GROUP or call.name in scope.active.names:
             return
         found = self._registry.find(call.name)
         group = found.source.group_name if found is not None else None

@@ -659,7 +659,7 @@ def test_nothing_is_heard_of_a_call_after_its_outcome_and_no_lone_surrogates_bef
             await asyncio.sleep(0.005)
         return ToolResult.success("")
 
-    bench.registry.register(Synchronous("probe", None, timeout_seconds=0.05))
+    bench.registry.register(Synchronous("probe", None, timeout_seconds=0.5))
     bench.add("other", wait_for_other)
 
     async def collect():
