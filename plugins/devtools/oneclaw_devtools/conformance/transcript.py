@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import contextmanager
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from pydantic import TypeAdapter
@@ -27,9 +28,8 @@ def facts_of(outcome: ProbeOutcome, name: str) -> PluginFacts:
         PluginError: The message is missing or invalid.
     """
     with _reading(f"plugin {name}"):
-        return TypeAdapter(PluginFacts).validate_python(
-            next(each["plugin"] for each in outcome.messages if "plugin" in each)
-        )
+        facts = next(each["plugin"] for each in outcome.messages if "plugin" in each)
+        return _adapter(PluginFacts).validate_python(facts)  # type: ignore[no-any-return]
 
 
 def steps_of(outcome: ProbeOutcome) -> list[StepFacts]:
@@ -40,7 +40,7 @@ def steps_of(outcome: ProbeOutcome) -> list[StepFacts]:
     """
     ended = [{**each, "name": each["end"]} for each in outcome.messages if "end" in each]
     with _reading("the plugin"):
-        return TypeAdapter(list[StepFacts]).validate_python(ended)
+        return _adapter(list[StepFacts]).validate_python(ended)  # type: ignore[no-any-return]
 
 
 def open_step(outcome: ProbeOutcome) -> str | None:
@@ -61,7 +61,12 @@ def called_from(document: Mapping[str, Any]) -> CallFacts:
         PluginError: The message is invalid.
     """
     with _reading("a tool"):
-        return TypeAdapter(CallFacts).validate_python(document)
+        return _adapter(CallFacts).validate_python(document)  # type: ignore[no-any-return]
+
+
+@cache  # making one takes longer than the rest of a check
+def _adapter(kind: Any) -> TypeAdapter[Any]:
+    return TypeAdapter(kind)
 
 
 @contextmanager
