@@ -74,7 +74,9 @@ def _in_words(task: Task, name: str) -> str:
         return "yes" if value else "no"
     if isinstance(value, tuple):
         return ", ".join(value) or "none"
-    return str(value or ("all" if name == "tool_groups" else "none"))
+    if value is None:
+        return "all" if name == "tool_groups" else "none"
+    return str(value)
 
 
 def _short(text: str) -> str:

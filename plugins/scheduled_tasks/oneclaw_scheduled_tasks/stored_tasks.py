@@ -112,12 +112,12 @@ def plan_due(connection: Connection, now: datetime, *, has_jumped: bool = False)
     for row in rows:
         try:
             task = Task(**row)
-            _ = task.zone
-        except UsageError as error:
+            next_at = task.next_after(now)
+        except (UsageError, ValueError) as error:
             # Such as a time zone that this machine does not know yet: no reason to let the others wait.
             _log.error("the task %s cannot be planned: %s", row["id"], error)
             continue
-        _plan(connection, task, now, has_jumped=has_jumped)
+        _plan(connection, task, next_at, now, has_jumped=has_jumped)
         planned += 1
     return planned
 
@@ -148,7 +148,7 @@ def replan(connection: Connection, now: datetime) -> int:
                     task.local_text(task.anchor),
                 )
             next_at = task.next_at if task.is_one_time else _unplanned_after(connection, task, now)
-        except UsageError as error:
+        except (UsageError, ValueError) as error:
             # As in plan_due; not looked at again before the clock is put back once more.
             _log.error("the task %s cannot be planned: %s", row["id"], error)
             connection.execute(update(tasks).where(tasks.c.id == row["id"]).values(planned_at=now))
@@ -209,7 +209,7 @@ def _undo_what_lies_ahead(connection: Connection, now: datetime) -> int:
     return changed
 
 
-def _plan(connection: Connection, task: Task, now: datetime, *, has_jumped: bool) -> None:
+def _plan(connection: Connection, task: Task, next_at: datetime | None, now: datetime, *, has_jumped: bool) -> None:
     # Nothing was due before the task was made or last changed, whatever a wrong clock has planned.
     first = task.next_at if task.next_at is not None and task.next_at > task.anchor else task.next_after(task.anchor)
     policy = MissedPolicy.RUN_ONCE if has_jumped and task.missed is MissedPolicy.ALL else task.missed
@@ -222,7 +222,7 @@ def _plan(connection: Connection, task: Task, now: datetime, *, has_jumped: bool
     for at in found.missed:
         run = Run(id=run_id(task.id, at), task_id=task.id, scheduled_at=at, not_before=now)
         add_run(connection, run.not_run(now, RunStatus.MISSED, MISSED))
-    _set_plan(connection, task.id, task.next_after(now), now)
+    _set_plan(connection, task.id, next_at, now)
     if task.is_one_time:
         connection.execute(update(tasks).where(tasks.c.id == task.id).values(is_enabled=False))
 
