@@ -3,7 +3,8 @@
 A part is named by a text, so that it can be stored with what else was learned about a model:
 
 - ``file:DIGEST``: a file, by the digest of its content
-- ``reasoning``: the reasoning that is echoed; ``reasoning:SESSION:SEQUENCE``: that of a session up to a message
+- ``reasoning``: the reasoning that is echoed, and that a wire format asks to get; ``reasoning:SESSION:SEQUENCE``:
+  that of a session up to a message
 - ``effort:LEVEL``: the level of reasoning that is asked for
 - ``stream_options``, ``tools``: the part of that name
 - ``most_tools:NUMBER``: the tools beyond a number
@@ -69,6 +70,9 @@ _REASONING_UNKNOWN = re.compile(
     r"|unrecognized|extra)|(unsupported|unexpected|unknown|unrecognized|extra)\b.*\breasoning(_content|_details)?\b",
     re.IGNORECASE,
 )
+# Of OpenAI: from a model that does not reason, or about what another account encrypted.
+_ENCRYPTED_REASONING_REFUSED = re.compile(r"encrypted[ _]content", re.IGNORECASE)
+_ENCRYPTED_REASONING_UNKNOWN = re.compile(r"encrypted[ _]content\b.*\bnot (supported|permitted|allowed)", re.IGNORECASE)
 _IMAGE_WORDS = re.compile(r"\b(images?|pictures?|image_url|input_image|pixels?|dimensions?)\b", re.IGNORECASE)
 _DOCUMENT_WORDS = re.compile(r"\b(pdfs?|documents?|input_file|pages)\b", re.IGNORECASE)
 _FILE_WORDS = re.compile(
@@ -90,15 +94,22 @@ def refused_parts(refusal: str, request: ModelRequest) -> tuple[str, ...]:
         return (f"{MOST_TOOLS}{most}",)
     if count and _NO_TOOLS.search(refusal):
         return (TOOLS,)
+    has_echo = any(message.provider_data for message in request.messages)
+    if _ENCRYPTED_REASONING_REFUSED.search(refusal):
+        is_unknown = not has_echo or _ENCRYPTED_REASONING_UNKNOWN.search(refusal)
+        return (REASONING,) if is_unknown else (_reasoning_so_far(request),)
     if request.reasoning is not None and _EFFORT_REFUSED.search(refusal):
         return (f"{EFFORT}{request.reasoning}",)
-    if any(message.provider_data for message in request.messages):
+    if has_echo:
         if _SEAL_REFUSED.search(refusal):
-            until = max(message.sequence or 0 for message in request.messages)
-            return (f"{REASONING}:{request.session_id}:{until}",)
+            return (_reasoning_so_far(request),)
         if _REASONING_UNKNOWN.search(refusal):
             return (REASONING,)
     return tuple(dict.fromkeys(FILE + digest_of(each) for each in _suspected_files(refusal, request.messages)))
+
+
+def _reasoning_so_far(request: ModelRequest) -> str:
+    return f"{REASONING}:{request.session_id}:{max(message.sequence or 0 for message in request.messages)}"
 
 
 def most_tools_in(left_out: Iterable[str]) -> int | None:
@@ -108,7 +119,9 @@ def most_tools_in(left_out: Iterable[str]) -> int | None:
 
 
 def without_refused(request: ModelRequest) -> ModelRequest:
-    """Leave out of a request what ``left_out`` names; the wire format does so with ``stream_options``.
+    """Leave out of a request what ``left_out`` names.
+
+    Its wire format leaves out ``stream_options``, and does not ask for ``reasoning`` that it would have to echo.
 
     The same request in gives the same request out.
     """

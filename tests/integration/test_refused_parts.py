@@ -208,6 +208,7 @@ def test_reasoning_that_a_server_does_not_know_is_not_sent_back(tmp_path):
     [
         (GEMINI, "Thought signature is not valid"),
         (WIRES["openai"], "Item 'rs_1' of type 'reasoning' was provided without its required following item."),
+        (WIRES["openai"], "The encrypted content of input item rs_1 could not be verified."),
         (WIRES["anthropic"], "messages.1.content.0: Invalid `signature` in `thinking` block"),
         (
             WIRES["anthropic"],
@@ -232,6 +233,20 @@ def test_thoughts_that_are_refused_are_left_out_and_new_ones_are_sent(tmp_path, 
     # The next process knows it.
     assert of_type(RetryEvent, again) == []
     assert [content.count(SEAL.encode()) for content in server.contents] == [0, 1, 0, 1, 1]
+
+
+def test_a_model_without_encrypted_reasoning_is_not_asked_for_it_again(tmp_path):
+    wire = WIRES["openai"]
+
+    def script(body):
+        if "include" in body:
+            return wire.refuses(400, "Encrypted content is not supported with this model.")
+        return wire.says("Hello.")
+
+    with ModelServer(script) as server:
+        turns = [said(tmp_path, addresses(server), wire, "Hello", session=name) for name in ("s", "s", "other")]
+    assert [turn[-1].text for turn in turns] == ["Hello."] * 3
+    assert ["include" in body for body in server.bodies] == [True, False, False, False]
 
 
 # The number of tools

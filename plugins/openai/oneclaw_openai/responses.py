@@ -14,13 +14,13 @@ from oneclaw_openai.responses_wire import IMAGE_MEDIA_TYPES, PDF_MEDIA_TYPE, Res
 if TYPE_CHECKING:
     from oneclaw_core.providers import ImageLimits, ModelInfo, ModelRequest, ProviderConfig, ProviderRequestError
 
-# How servers say that they do not know the item that carries loaded tools. Not all name it.
+# How servers say that they do not know the item that carries loaded tools. Not all name it. What is said of encrypted
+# content is about another item.
 _ADDITIONAL_TOOLS_REFUSED = re.compile(
-    r"additional_?tools|namespace|(input|item)\W* type|input item|invalid input\b|input tag|discriminator",
-    re.IGNORECASE,
+    r"^(?!.*encrypted[ _]content).*?"
+    r"(additional_?tools|namespace|(input|item)\W* type|input item|invalid input\b|input tag|discriminator)",
+    re.IGNORECASE | re.DOTALL,
 )
-# Models without reasoning refuse to be asked for it; and what another account or server encrypted cannot be read.
-_ENCRYPTED_REASONING_REFUSED = re.compile(r"encrypted[ _]content", re.IGNORECASE)
 
 
 class OpenAIResponsesProvider(HttpProvider):
@@ -32,8 +32,6 @@ class OpenAIResponsesProvider(HttpProvider):
     def __init__(self, config: ProviderConfig, **options: Any) -> None:
         super().__init__(config, **options)
         self._encoder = ResponsesEncoder(self._url.origin)
-        # The sessions and models that what is to be echoed was refused for.
-        self._without_echo: set[tuple[str, str]] = set()
 
     @property
     def attachment_media_types(self) -> tuple[str, ...]:
@@ -56,21 +54,13 @@ class OpenAIResponsesProvider(HttpProvider):
         return "responses"
 
     def _encode(self, request: ModelRequest) -> bytes:
-        with_echo = (request.session_id, request.model) not in self._without_echo
-        return self._encoder.encode(request, with_echo=with_echo)
+        return self._encoder.encode(request, with_echo="reasoning" not in request.left_out)
 
     def _new_answer(self, request: ModelRequest) -> ResponsesAnswer:
         return ResponsesAnswer(self._url.origin)
 
     def _key_headers(self, key: str) -> dict[str, str]:
         return {"Authorization": f"Bearer {key}"}
-
-    def _concede(self, refusal: str, request: ModelRequest) -> bool:
-        asked = (request.session_id, request.model)
-        if asked in self._without_echo or not _ENCRYPTED_REASONING_REFUSED.search(refusal):
-            return False
-        self._without_echo.add(asked)
-        return True
 
     def _loading_instead(self, error: ProviderRequestError, request: ModelRequest) -> ToolLoading | None:
         has_asked = request.tool_loading.is_native and bool(request.tools.groups)

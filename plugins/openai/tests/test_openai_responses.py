@@ -231,21 +231,6 @@ def test_other_refusals_and_requests_without_groups_are_not_sent_again():
     assert asked == 1
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "Encrypted content is not supported with this model.",
-        "The encrypted content gAAA...DQ== could not be verified.",
-    ],
-)
-def test_where_encrypted_reasoning_is_refused_the_session_goes_on_without(text):
-    with ModelServer([refuses(text), says(message("One.")), says(message("Two."))]) as server:
-        assert ask(server, REQUEST, REQUEST)[-1].text == "Two."
-        assert ["include" in body for body in server.bodies] == [True, False, False]
-    _, asked = refusal(refuses(text), refuses(text), kind=ProviderRequestError)
-    assert asked == 2
-
-
 def test_after_shown_text_nothing_is_sent_again():
     events = stream(message("Hello"), status="failed", error={"code": "invalid_prompt", "message": "encrypted content"})
     _, asked = refusal(raw(named_events(events)), says(message("never")), kind=ProviderRequestError)
