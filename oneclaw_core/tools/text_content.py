@@ -235,7 +235,7 @@ def _refuse_binary(beginning: bytes) -> None:
 def _not_decodable(encoding: str, error: UnicodeError) -> NotReadableError:
     reason = f" ({error.reason})" if isinstance(error, UnicodeDecodeError) else ""
     return NotReadableError(
-        f"is no {encoding} text{reason}: if it is text, give its encoding, such as windows-1252; "
+        f"is not {encoding} text{reason}: if it is text, give its encoding, such as windows-1252; "
         "if it is binary, use a tool made for such files"
     )
 

@@ -456,7 +456,7 @@ class TestLibraries:
         tell = "((name) => { try { lib(name) } catch (e) { return e.message } })"
         assert "put it into the home as tools/lib/none.js" in value(f"{tell}('none')")
         assert "more than 1048576 bytes" in value(f"{tell}('big')")
-        assert "no UTF-8 text" in value(f"{tell}('latin')")
+        assert "not UTF-8 text" in value(f"{tell}('latin')")
         assert "folder.js" in value(f"{tell}('folder')")
 
     def test_a_library_that_cannot_be_parsed_is_told(self, refused, directory):

@@ -67,7 +67,7 @@ def serve_openai(monkeypatch):
         (["--provider", "own", "--base-url", "ftp://x", "--model", "m", "--yes"], "the base URL is invalid"),
         (
             ["--provider", "Own!", "--base-url", "http://localhost/v1", "--model", "m", "--yes"],
-            "no name for a provider",
+            "not a valid name for a provider",
         ),
     ],
 )

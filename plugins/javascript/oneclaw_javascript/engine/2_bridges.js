@@ -124,7 +124,7 @@ function responseOf({ status, statusText, url, redirected, headers: pairs, body,
     define(headers, name, { value: methods[name], enumerable: false, configurable: true, writable: true });
   }
   const text = async () => {
-    if (body === null) throw new TypeError(`the body of ${url} is no text (${kind})`);
+    if (body === null) throw new TypeError(`the body of ${url} is not a text (${kind})`);
     return body;
   };
   const json = async () => {
