@@ -434,7 +434,9 @@ def test_an_organisation_can_forward_mail_to_a_verified_address(gmail, organisat
     desk("gmail_settings_update", **change, disposition="archive")
     desk("gmail_settings_update", **change, enabled=False)
     assert gmail.auto_forwarding == {"enabled": False, "emailAddress": "cy@example.net", "disposition": "archive"}
-    assert "not a verified" in desk.error("gmail_settings_update", **change, enabled=True, forward_to="dee@example.net")[1]
+    assert (
+        "not a verified" in desk.error("gmail_settings_update", **change, enabled=True, forward_to="dee@example.net")[1]
+    )
     assert [detail for _, detail in desk.asked] == [
         f"forward all new mail to cy@example.net, keeping it in the inbox{AS_ANA}",
         f"forward all new mail to cy@example.net, archiving it{AS_ANA}",
