@@ -60,7 +60,7 @@ class Backend(ABC):
         return self.connect()
 
     def connect_without_waiting(self) -> Connection | None:
-        """Connect to the existing database, for what waits for nothing; ``None`` if each transaction waits for others.
+        """Connect to the existing database, for what waits for nothing; ``None`` if each transaction waits.
 
         A transaction that would wait for another connection raises an exception of the driver.
         """

@@ -6,7 +6,7 @@ import logging
 import re
 import sqlite3
 import time
-from contextlib import closing
+from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -98,14 +98,21 @@ class SqliteBackend(Backend):
         """See :class:`~oneclaw_core.sessions.backend.Backend`."""
         return self._connect(self._busy_seconds)
 
-    def connect_without_waiting(self) -> Connection:
+    def connect_without_waiting(self) -> Connection | None:
         """See :class:`~oneclaw_core.sessions.backend.Backend`."""
-        return self._connect(0, checkpoints=False)
+        if self._prefix is not None:
+            return None
+        with ExitStack() as stack:
+            connection = stack.enter_context(closing(SqliteConnection(self.path, 0, checkpoints=False)))
+            if value_of(connection.execute("PRAGMA journal_mode")) != "wal":
+                return None  # each commit waits for the disk
+            stack.pop_all()
+            return connection
 
-    def _connect(self, busy_seconds: float, *, checkpoints: bool = True) -> Connection:
+    def _connect(self, busy_seconds: float) -> Connection:
         if self._prefix is None:
-            return SqliteConnection(self.path, busy_seconds, checkpoints=checkpoints)
-        return ConfinedSqliteConnection(self.path, busy_seconds, self._prefix, checkpoints=checkpoints)
+            return SqliteConnection(self.path, busy_seconds)
+        return ConfinedSqliteConnection(self.path, busy_seconds, self._prefix)
 
     def connect_read_only(self) -> Connection:
         """See :class:`~oneclaw_core.sessions.backend.Backend`."""

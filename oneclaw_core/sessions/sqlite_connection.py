@@ -223,8 +223,8 @@ class ConfinedSqliteConnection(SqliteConnection):
 
     _are_values_checked = False
 
-    def __init__(self, path: Path, busy_seconds: float, prefix: str, *, checkpoints: bool = True) -> None:
-        super().__init__(path, busy_seconds, checkpoints=checkpoints)
+    def __init__(self, path: Path, busy_seconds: float, prefix: str) -> None:
+        super().__init__(path, busy_seconds)
         self._prefix = prefix
         self._refused = ""
         self._tables = {name.lower() for (name,) in self.driver.execute("SELECT name FROM sqlite_master")}

@@ -282,11 +282,6 @@ def test_an_object_that_is_gone_is_named_with_a_remedy():
         assert str(error.value) == str(later.value) == message
 
 
-def test_an_implementation_answers_for_its_options():
-    implementation = Implementation("acme", "hook", inspect.stack, HookOptions(("call",), True))
-    assert (implementation.argument_names, implementation.is_async) == (("call",), True)
-
-
 def test_a_command_answers_for_its_options():
     record = PluginRecord("acme")
     for options, summary, is_hidden in (

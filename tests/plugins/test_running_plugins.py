@@ -32,7 +32,7 @@ from oneclaw_core.plugins.registration.entry import HookOptions, Registration
 from oneclaw_core.plugins.registration.record import Implementation, LoadedPlugin, PluginRecord
 from oneclaw_core.plugins.running import running_plugin
 from oneclaw_core.plugins.running.hook_settings import HookTimeouts, hook_timeouts, plugin_order, read_timeout
-from oneclaw_core.plugins.running.running_plugin import ObserverQueue, PluginContexts, RunningPlugin, call_hook
+from oneclaw_core.plugins.running.running_plugin import ObserverQueue, RunningPlugin, call_hook, make_context
 from oneclaw_core.plugins.running.runtime import Plugins, Verdict
 
 CALL = CallInfo(id="call_1", tool="shell", arguments={"command": "ls"}, group="files")
@@ -933,17 +933,17 @@ def test_contexts_are_made_of_a_home(tmp_path):
 
     async def work():
         home = Home(tmp_path, "")
-        contexts = PluginContexts(
+        context = make_context(
+            "acme",
             home=home,
             plugins=[PluginRecord("acme")],
             environ={},
             permissions=Policy(),
             read_settings=read_settings,
-            storage=lambda name: f"storage of {name}",
+            storage="storage of acme",
             ask_model=ask_model,
             services="services",
         )
-        context = contexts.make("acme")
         assert (context.name, context.storage, context.services) == ("acme", "storage of acme", "services")
         assert context.folder == home.plugin_folder("acme")
         assert await context.ask_model("Who?", {}) == ("acme", "Who?", {})

@@ -297,6 +297,22 @@ def test_states_are_read_in_a_thread_where_another_connection_is_in_the_way(
     asyncio.run(main())
 
 
+@pytest.mark.only("sqlite")
+def test_uses_are_recorded_in_a_file_without_a_write_ahead_log(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    use = PermissionUse("a.b", None, "", "other", True, "option")
+    monkeypatch.setattr(SqliteBackend, "_enable_write_ahead_log", lambda *_: None)
+
+    async def main() -> None:
+        async with opened(tmp_path) as store, opened(tmp_path) as other:
+            assert SqliteBackend(database_path(tmp_path)).connect_without_waiting() is None
+            assert await store.record_known_permission_use(use, ())
+            assert await store.user_states() == UserStates()
+            await other.set_tool_enabled("tool", "mail", False)
+            assert (await store.user_states()).disabled_tools == {"mail"}
+
+    asyncio.run(main())
+
+
 def test_states_of_a_closed_store_are_refused(tmp_path: Path) -> None:
     use = PermissionUse("a.b", None, "", "other", True, "option")
 

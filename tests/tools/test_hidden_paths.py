@@ -212,4 +212,3 @@ def test_without_a_users_directory_names_count(monkeypatch, project, tmp_path):
     assert is_hidden(project / ".env")
     assert not is_hidden(tmp_path / "users" / "ada" / ".config")
     assert not is_private_directory(project)
-    assert is_hidden(project / "home" / "x", [project / "home"])

@@ -226,7 +226,9 @@ def test_a_problem_is_cut_and_logged_where_it_goes_nowhere_else(caplog):
 
 
 def test_why_a_permission_cannot_be_explained_so():
-    name = "is not a permission's name: it is lower-case words separated by dots, such as tables.delete, of at most "
+    name = (
+        "is not a permission's name: it is lower-case words separated by dots, such as tables.delete, of at most 100 "
+    )
     for permission, meaning, fault in (
         ("a.b", "x" * 120, None),
         ("a.b", "grün \u200d", None),

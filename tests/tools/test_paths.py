@@ -184,7 +184,7 @@ def test_what_is_outside_says_what_is_inside(guard):
     assert denied(guard.readable, "a\0b") == "a path cannot contain a NUL character"
     start = guard.start_directory
     assert denied(guard.writable, start / "a") == (
-        f"'{start}/a' lies in the start directory {start}, which the user does not trust, so tools may not write "
+        f"'{start}/a' is in the start directory {start}, which the user does not trust, so tools may not write "
         f"there. The user can trust it with: oneclaw trust {start}. The workspace {guard.workspace} can be "
         "written: give an absolute path in it"
     )

@@ -95,7 +95,7 @@ def test_what_is_no_text_is_named():
     assert fault(whole, b"a\0") == fault(lines, b"a\0") == binary
     encoding = "if it is text, give its encoding, such as windows-1252; if it is binary, use a tool made for such files"
     for read in (whole, lines):
-        assert fault(read, b"a\xff") == f"is no utf-8 text (invalid start byte): {encoding}"
+        assert fault(read, b"a\xff") == f"is not utf-8 text (invalid start byte): {encoding}"
 
 
 def test_a_long_text_is_read_in_parts(monkeypatch):
@@ -108,7 +108,7 @@ def test_a_long_text_is_read_in_parts(monkeypatch):
     assert fault(whole, b"1\n" * 1000) == f"has 2,000 bytes; {how}"
     monkeypatch.setattr(text_content, "MAX_COUNTED_CHARACTERS", 10**6)
     assert fault(whole, b"1\n" * 9000 + b"\xff") == f"has 18,001 bytes; {how}"
-    assert fault(whole, b"\xff" * 20).startswith("is no utf-8 text")
+    assert fault(whole, b"\xff" * 20).startswith("is not utf-8 text")
 
 
 def test_some_lines_of_a_text():

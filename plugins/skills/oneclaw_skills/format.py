@@ -187,7 +187,7 @@ class _Reader:
         unknown = [key for key in self._fields if key not in _KNOWN]
         for key in unknown[:_NOTED_FIELDS]:
             shown = one_line(_CONTROL.sub(" ", key), 50)
-            self._note(key, f"{shown!r} is no field of the format, and is passed over", "put it under metadata:")
+            self._note(key, f"{shown!r} is not a field of the format, and is passed over", "put it under metadata:")
 
     def _required(self, key: str, remedy: str) -> str | None:
         value = self._value(key)
