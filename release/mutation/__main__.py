@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from coverage_of_tests import TestCoverage
+from coverage_of_tests import TestCoverage, imported_modules
 from hypothesis import Phase, settings
 from killing import SURVIVED, UNCOVERED, Killer, Trial, read_results
 from mutants import Module, Mutant, changed_code, sample
@@ -23,7 +23,7 @@ from report import judged, survivors, table
 from running import Functions, import_all
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
     from types import CodeType
 
 ROOT = Path(__file__).parents[2]
@@ -96,6 +96,7 @@ class Session:
         self._control_failures: list[str] = []
         self._populations: dict[str, int] = {}
         self._drawn: set[str] = set()
+        self._imports: dict[str, set[str]] = {}
 
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
         """Leave out what needs a PostgreSQL server, which would be started for each mutant."""
@@ -126,6 +127,8 @@ class Session:
         functions = Functions()
         killer = Killer(session.items, coverage.seconds, functions, self._options.processes)
         collected = {item.nodeid for item in session.items}
+        files = {item.path for item in session.items}
+        self._imports = {str(file.relative_to(ROOT)): imported_modules(file) for file in files}
         killer.run(self._trials(coverage, functions, collected), self._note)
         self._report()
         return True
@@ -167,12 +170,21 @@ class Session:
                     changed = None
                 # What is outside of functions runs when a module is imported, before any test.
                 found = coverage.of(mutant.path, None if changed is None else mutant.lines)
+                if changed is None:
+                    # A class of data runs no line of its module when it is used.
+                    known = set(found)
+                    found += [test for test in self._importing(mutant, coverage.seconds) if test not in known]
                 tests = self._choose(mutant, [test for test in found if test in collected], coverage.seconds)
                 yield Trial(mutant, file, source, tests, changed)
                 if controls and tests:
                     controls -= 1
                     unchanged: dict[CodeType, CodeType] | None = None if changed is None else {}
                     yield Trial(None, file, modules[mutant.path].source, tests, unchanged)
+
+    def _importing(self, mutant: Mutant, tests: Iterable[str]) -> Iterator[str]:
+        """Find the tests whose files import the module of a mutant."""
+        module = mutant.path.removesuffix(".py").replace("/", ".")
+        return (test for test in tests if module in self._imports.get(test.partition("::")[0], ()))
 
     def _choose(self, mutant: Mutant, tests: list[str], seconds: dict[str, float]) -> list[str]:
         """Sort tests, those of the module and the quick ones first, and leave out what would take too long."""

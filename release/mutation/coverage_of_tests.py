@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import hashlib
 import json
 import tempfile
@@ -120,6 +121,17 @@ class TestCoverage:
         found: Mapping[int, list[str]] = self._lines.get(path, {})
         first, last = lines or (0, max(found, default=0))
         return list({test: None for line in range(first, last + 1) for test in found.get(line, ())})
+
+
+def imported_modules(file: Path) -> set[str]:
+    """Return the dotted names of what a file imports: modules, and what it takes from them."""
+    found: set[str] = set()
+    for node in ast.walk(ast.parse(file.read_text())):
+        if isinstance(node, ast.Import):
+            found.update(each.name for each in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            found.update((node.module, *(f"{node.module}.{each.name}" for each in node.names)))
+    return found
 
 
 class _Watcher:
