@@ -180,6 +180,7 @@ def test_a_command_that_no_plugin_has_is_refused(home):
     assert str(caught.value).startswith(
         "no plugin has the command 'nonsense'; if it is a skill, it needs the plugin skills, which is missing: "
     )
+    assert str(caught.value).endswith(" oneclaw-skills")
     assert home.run(home.app.store.list_sessions()) == []
 
 
