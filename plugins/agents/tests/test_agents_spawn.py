@@ -105,6 +105,11 @@ async def sleep_long() -> str:
 SLEEP = calls(("sleep_long", {}))
 
 
+async def until(seen):
+    while not seen:
+        await asyncio.sleep(0.01)
+
+
 @pytest.fixture
 def asleep(oneclaw, script):
     """A conversation whose turn has ended while a sub-agent sleeps."""
@@ -193,6 +198,7 @@ def test_they_have_no_more_tools_than_the_conversation_and_are_bounded(oneclaw, 
     ]
 
     record = oneclaw.send("Go.", model=MODEL)
+    oneclaw.run(asyncio.wait_for(until(seen), 30))  # they begin in their own time
 
     assert seen == [{"sleep_long"}]
     *_, third, unknown = results(record, "spawn_agent")
