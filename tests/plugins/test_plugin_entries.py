@@ -2,7 +2,6 @@
 
 import asyncio
 import dataclasses
-import inspect
 import logging
 import sys
 from types import SimpleNamespace
@@ -24,7 +23,7 @@ from oneclaw_core.plugins.registration.entry import (
     new_problem,
     target_name,
 )
-from oneclaw_core.plugins.registration.record import Implementation, LoadedPlugin, PluginRecord
+from oneclaw_core.plugins.registration.record import LoadedPlugin, PluginRecord
 
 NO_OBJECT = "{!r} names no object: write it as 'package.module:attribute'"
 DEFINITION = ToolDefinition("send", "Sends.", {"type": "object", "properties": {"to": {"type": "string"}}})
@@ -215,9 +214,9 @@ def test_a_problem_is_logged_unless_it_was_before(caplog):
     assert [(each.levelname, each.getMessage()) for each in caplog.records] == [
         (
             "WARNING",
-            "plugin acme (acme-tools 1.2): import: bad; disable it with: oneclaw plugins disable acme",
+            "plugin acme (acme-tools 1.2): import: bad; fix; or disable the plugin with: oneclaw plugins disable acme",
         ),
-        ("INFO", "plugin other (?): hooks: odd"),
+        ("INFO", "plugin other (?): hooks: odd; look"),
     ]
     assert [each.cause for each in record.problems] == ["bad", "known", "quiet"]
 

@@ -169,8 +169,8 @@ def test_only_what_is_of_the_right_type_is_published():
     catalog, _, (source,) = published()
     source.publish([Answers("a")])
     for groups, problems, message in (
-        ([7], (), "7 is no ToolGroupDefinition"),
-        ([SourceGroup("x")], (), "'x' is no ToolGroupDefinition"),
+        ([7], (), "7 is not a ToolGroupDefinition"),
+        ([SourceGroup("x")], (), "'x' is not a ToolGroupDefinition"),
         ((), ["y"], "'y' is no PluginProblem"),
     ):
         with pytest.raises(PluginError) as error:

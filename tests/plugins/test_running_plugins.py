@@ -720,7 +720,8 @@ def test_texts_and_sections_that_are_none_are_left_out(caplog):
         )
         assert await plugins.message_context(TURN) == [("a", "first"), ("c", "third")]
         assert told(caplog) == [
-            "plugin d: message_context returned a int, not a text; disable it with: oneclaw plugins disable d"
+            "plugin d: message_context returned something other than str objects; disable it with: oneclaw plugins "
+            "disable d"
         ]
         caplog.clear()
         long = PromptSection("long", "x" * 4001)
