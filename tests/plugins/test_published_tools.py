@@ -171,7 +171,7 @@ def test_only_what_is_of_the_right_type_is_published():
     for groups, problems, message in (
         ([7], (), "7 is not a ToolGroupDefinition"),
         ([SourceGroup("x")], (), "'x' is not a ToolGroupDefinition"),
-        ((), ["y"], "'y' is no PluginProblem"),
+        ((), ["y"], "'y' is not a PluginProblem"),
     ):
         with pytest.raises(PluginError) as error:
             source.publish([], groups, problems)
