@@ -739,11 +739,10 @@ def test_texts_and_sections_that_are_none_are_left_out(caplog):
         assert sorted(told(caplog)) == [
             "plugin c: prompt_sections returned the section 'long' with more than 4,000 characters; disable it with: "
             "oneclaw plugins disable c",
-            *(
-                f"plugin {name}: prompt_sections returned something other than PromptSection objects; disable it with: "
-                f"oneclaw plugins disable {name}"
-                for name in "de"
-            ),
+            "plugin d: prompt_sections returned something other than PromptSection objects; disable it with: oneclaw "
+            "plugins disable d",
+            "plugin e: prompt_sections returned the section 'x' without a text; disable it with: oneclaw plugins "
+            "disable e",
         ]
         caplog.clear()
         whole = PromptSection("x", "y" * 4000)
