@@ -210,5 +210,5 @@ def test_it_listens_to_other_machines_only_with_a_named_host_and_proxy():
         check_exposure("0.0.0.0", ServeSettings())  # this is what is refused
     with pytest.raises(SettingsError, match="proxies"):
         check_exposure("0.0.0.0", ServeSettings(public_hosts=("claw.example.org",)))
-    with pytest.raises(ValueError, match="no host name"):
+    with pytest.raises(ValueError, match="not a host name"):
         ServeSettings(public_hosts=("https://claw",))

@@ -164,7 +164,7 @@ def test_a_broken_skill_of_a_plugin_is_reported_on_its_record(places):
         ("register_skills", True),
         ("register_skills", True),
     ]
-    assert "no field of the format" in reported[0][1]
+    assert "not a field of the format" in reported[0][1]
     assert reported[1][1].endswith("broken/SKILL.md: line 1: description is missing")
     assert "has no file 'SKILL.md'" in reported[2][1]
 

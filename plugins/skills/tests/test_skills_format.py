@@ -172,7 +172,7 @@ def test_what_is_no_skill_file(text, error):
         (MINIMAL.replace("report\n", "other\n"), "line 2: the skill is named 'other', its folder 'report'"),
         (MINIMAL + "x" * 1100, "line 3: it has 1114 characters, more than 1024"),
         (MINIMAL + "\ncompatibility: " + "x" * 501, "line 4: it has 501 characters, more than 500"),
-        (MINIMAL + "\nmodel: big", "line 4: 'model' is no field of the format, and is passed over"),
+        (MINIMAL + "\nmodel: big", "line 4: 'model' is not a field of the format, and is passed over"),
         (MINIMAL + "\nmetadata: [a]", "line 4: metadata is a list, not a mapping"),
         (MINIMAL + "\nmetadata: {a: [b]}", "line 4: metadata 'a' is a list, not a text"),
         (MINIMAL + "\nallowed-tools: {a: b}", "line 4: allowed-tools is a mapping, not a list of names"),
