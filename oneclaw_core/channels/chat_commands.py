@@ -142,5 +142,7 @@ class ChatCommands:
             return answer
         if answer is not None and not isinstance(answer, str):
             kind = type(answer).__name__
-            raise HookError(registration.plugin, f"/{name}", f"returned a {kind}, neither a text nor a ChatAnswer")
+            raise HookError(
+                registration.plugin, f"/{name}", f"returned an object of type {kind}, neither a text nor a ChatAnswer"
+            )
         return ChatAnswer(text=answer or "")

@@ -123,7 +123,7 @@ def _read(path: Path, limit: int) -> tuple[str, Attachment | None]:
     try:
         content = data.decode("utf-8-sig")
     except UnicodeDecodeError:
-        raise UsageError(f"{path} is not a text, and no image or PDF file") from None
+        raise UsageError(f"{path} is neither text nor an image or a PDF file") from None
     return _framed(path, "file", clean_text(content)), None
 
 

@@ -242,7 +242,7 @@ def create(name: str, as_json: bool, **given: Any) -> None:
 def edit(name: str, new_name: str | None, as_json: bool, **given: Any) -> None:
     """Change the agent NAME.
 
-    Only the given options change; none removes a value.
+    Only the given options change; The value none removes one.
     """
 
     async def change(changes: Configuration) -> Agent:

@@ -394,7 +394,7 @@ def check_by_plugins(catalog: HomeCatalog) -> Iterator[CheckLine]:
 
     try:
         with reserved_stdout():
-            made_checks = with_home(lambda claw: claw.plugins.run_checks(), is_read_only=True)
+            made_checks = with_home(lambda claw: claw.plugins.run_checks(), migrates=False)
     except StoreVersionError as error:
         cause, _, remedy = str(error).rpartition(": ")
         yield CheckLine("plugins", Health.WARNING, f"their checks are left out: {cause}", remedy)

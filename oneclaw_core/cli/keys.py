@@ -137,7 +137,7 @@ def keys() -> None:
 def set_key(name: str, more: tuple[str, ...], in_file: bool, is_added: bool) -> None:
     """Store a provider's key or the secret PLUGIN.NAME of a plugin.
 
-    You type it without its being shown, or it is one line of standard input. It is stored in the system keyring, or
+    It is not shown while you type it, or it is one line of standard input. It is stored in the system keyring, or
     without one in a file of the home that only you can read. It replaces the stored key.
     """
     if more:

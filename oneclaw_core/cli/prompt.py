@@ -43,7 +43,7 @@ def prompt(session: str | None, agent: str | None, model: str | None, is_wired: 
     with reserved_stdout():
         preview = with_home(
             lambda claw: claw.preview_request(session=session, agent=agent, model=model, is_wired=is_wired),
-            is_read_only=True,
+            migrates=False,
         )
     if is_wired:
         _print_wire(preview, as_json=as_json)

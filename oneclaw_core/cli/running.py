@@ -79,17 +79,17 @@ def with_store(work: Callable[[Store], Awaitable[Value]], *, is_read_only: bool 
     return run_async(run())
 
 
-def with_home(work: Callable[[OneClaw], Awaitable[Value]], *, is_read_only: bool = False) -> Value:
+def with_home(work: Callable[[OneClaw], Awaitable[Value]], *, migrates: bool = True) -> Value:
     """Open the user's home with its plugins, do something with it, and close it; as :func:`with_store`.
 
     Args:
         work: gets the open home.
-        is_read_only: True if nothing is changed: an older database is not migrated.
+        migrates: False to refuse an older database instead of migrating it.
 
     Raises:
-        StoreVersionError: the database is older.
+        StoreVersionError: the database is older, and not to be migrated.
     """
-    if is_read_only:
+    if not migrates:
         from oneclaw_core.plugins.loading.stores import home_with_backend
         from oneclaw_core.sessions.backend import explaining
 

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 def trust(directory: Path | None, lists: bool, forget: bool, force: bool, as_json: bool) -> None:
     """Trust the project in DIRECTORY, by default the current directory.
 
-    In a trusted directory tools write, after asking for files.write. Relative paths are in it, and models follow its
+    In a trusted directory tools write, after asking for files.write. Relative paths start there, and models follow its
     AGENTS.md and its skills as they are now. Trust is for this one directory, not for those below.
     """
     if lists:

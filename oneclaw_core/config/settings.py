@@ -96,7 +96,7 @@ def read_model(model: type[Model], fields: Iterable[SettingField], given: Mappin
         for field in fields:
             if field.name == name and name not in given:
                 raise SettingsError(missing(field)) from None
-        where = given[name].about if name in given else "the settings"
+        where = given[name].about if name in given else "a setting"
         raise SettingsError(f"{where} is invalid: {fault}") from None
     except Exception as error:  # as in faults_of
         raise SettingsError(f"the settings cannot be validated: {_raised(model, error)}") from error

@@ -175,7 +175,7 @@ async def checked_addresses(
     Raises:
         TimeoutError: the lookup took too long.
         OSError: the host is unknown.
-        UnicodeError: it is not a name of a host.
+        UnicodeError: it is not the name of a host.
     """
     import asyncio
 

@@ -168,13 +168,16 @@ class GuardedClients:
 
     async def aclose(self, worker: WorkerLoop | None) -> None:
         """Close the clients, those of the plugin's event loop on that."""
-        for loop, client in self._of_loops.items():
-            if loop is self._loop:
-                await client.aclose()
-            elif worker is not None:
-                await worker.clean_up(loop, client.aclose)
-        if self._of_threads is not None:
-            self._of_threads.close()
+        try:
+            while self._of_loops:
+                loop, client = self._of_loops.popitem()
+                if loop is self._loop:
+                    await client.aclose()
+                elif worker is not None:
+                    await worker.clean_up(loop, client.aclose)
+        finally:
+            if self._of_threads is not None:
+                self._of_threads.close()
 
     def _from_thread(self, gate: Callable[..., Coroutine[Any, Any, None]]) -> Callable[..., None]:
         def allow(*asked: Any) -> None:

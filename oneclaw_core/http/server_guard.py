@@ -45,7 +45,7 @@ class ServerGuard:
         is_behind_proxy: True if a proxy in front sets headers such as ``X-Forwarded-For``.
 
     Raises:
-        UsageError: an origin is not an address of a server.
+        UsageError: an origin is not the address of a server.
     """
 
     def __init__(

@@ -134,7 +134,7 @@ class ResponseReader:
 
     def _checked(self, chunk: object, model: str) -> dict[str, Any]:
         if not isinstance(chunk, dict):
-            raise self._errors.no_answer("it sent something that is not a part of an answer")
+            raise self._errors.no_answer("it sent something that is not part of an answer")
         if chunk.get("error"):
             raise self._errors.of_error_object(chunk["error"], model)
         return chunk

@@ -210,7 +210,9 @@ class Database:
         *args: Arguments.args,
         **kwargs: Arguments.kwargs,
     ) -> Value:
-        """Write a few rows, in the thread of the event loop if that waits for nothing, else as :meth:`write`.
+        """Write a few rows, in the thread of the event loop if no one else writes, else as :meth:`write`.
+
+        The first write after a checkpoint that another write has made begins the log anew, and waits for the disk once.
 
         Args:
             work: as for :meth:`write`.

@@ -621,5 +621,5 @@ def presentable(result: ToolResult) -> ToolResult:
     except (TypeError, ValueError, RecursionError) as error:
         return ToolResult.error(
             "execution_error",
-            f"The tool returned a {type(result.result).__name__} that JSON cannot hold: {error}",
+            f"The tool returned an object of type {type(result.result).__name__}, which JSON cannot hold: {error}",
         )

@@ -152,7 +152,8 @@ def as_tool_result(value: Any) -> ToolResult:
     except (TypeError, ValueError, RecursionError) as error:
         return ToolResult.error(
             "execution_error",
-            f"The tool returned a {type(result.result).__name__}, which cannot be written as JSON: {error}",
+            f"The tool returned an object of type {type(result.result).__name__}, which cannot be written as "
+            f"JSON: {error}",
         )
 
 

@@ -49,8 +49,8 @@ class FunctionTarget:
             raise PluginError(f"{self.origin}: module {self.module!r} has no function {self.attribute!r}") from None
         if not callable(loaded):
             raise PluginError(
-                f"{self.origin}: {self.attribute!r} in module {self.module!r} is not a function "
-                f"but a {type(loaded).__name__}"
+                f"{self.origin}: {self.attribute!r} in module {self.module!r} is not a function: "
+                f"it is of type {type(loaded).__name__}"
             )
         return loaded
 

@@ -215,7 +215,7 @@ class PathGuard:
     def writable(self, path: str | Path, change: str = "") -> Path:
         """Resolve a path that a tool wants to write, and ask the user where that is needed.
 
-        A relative path is in the start directory if the user trusts it. Else it lies in the workspace, unless the
+        A relative path is resolved in the start directory if the user trusts it, else in the workspace, unless the
         start directory has a file of that name, which would be read in its place. Trust is asked for once, if the path
         leads to something in the start directory.
 

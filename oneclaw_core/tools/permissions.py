@@ -174,7 +174,7 @@ class PermissionPolicy:
         allowed: permissions and rules granted for as long as the program runs, whatever is remembered.
         record: called with what a person decided, now or before; what is granted is recorded before it is done.
         read: reads the lasting decisions as they are now; ``None`` if no one else changes them.
-        ask_user: asks the user what is not a permission; ``None`` where there is no one to ask.
+        ask_user: asks the user questions that are not about permissions; ``None`` where there is no one to ask.
         record_known: called with what was granted and the lasting decisions that granted it; records it and returns
             True, or returns False if there are others by now. ``None`` to read the decisions first.
 

@@ -24,7 +24,7 @@ _TYPE_NAMES = frozenset({"string", "integer", "number", "boolean", "object", "ar
 
 
 def check_parameters_schema(tool_name: str, schema: object) -> None:
-    """Refuse a schema that is not JSON Schema of an object.
+    """Refuse a schema that is not the JSON Schema of an object.
 
     Raises:
         ToolDefinitionError: with the JSON Pointer of the fault.

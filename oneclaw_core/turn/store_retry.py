@@ -27,16 +27,16 @@ _log = logging.getLogger("oneclaw.turn")
 
 
 async def retried(
-    write: Callable[[], Awaitable[_Value]],
+    operation: Callable[[], Awaitable[_Value]],
     error: StoreUnavailableError,
     deadline: Deadline | None = None,
     tell: Callable[[StoreUnavailableError, float], Awaitable[None]] | None = None,
 ) -> _Value:
-    """Repeat a failed write until it succeeds: its content is known, and would be lost.
+    """Repeat a failed operation of the store until it succeeds.
 
     Args:
-        write: can be repeated, also if the first write succeeded after all.
-        error: of the first write.
+        operation: can be repeated, also if the first attempt succeeded after all.
+        error: of the first attempt.
         deadline: of the turn, if there is one.
         tell: called before each pause, with the error and the pause in seconds.
 
@@ -53,7 +53,7 @@ async def retried(
         await asyncio.sleep(pause_seconds)
         pause_seconds = min(pause_seconds * 2, _LONGEST_PAUSE_SECONDS)
         try:
-            return await write()
+            return await operation()
         except StoreUnavailableError as latest:
             error = latest
     raise error

@@ -83,7 +83,7 @@ def test_a_name_that_is_taken_stays_what_it_was_and_is_reported(run):
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("number", "plugin Plugin: /number returned a int, neither a text nor a ChatAnswer"),
+        ("number", "plugin Plugin: /number returned an object of type int, neither a text nor a ChatAnswer"),
         ("broken", "plugin Plugin: /broken raised ValueError: no such thing"),
         ("exits", "plugin Plugin: /exits raised SystemExit: 3"),
     ],

@@ -238,7 +238,7 @@ def test_a_model_that_cannot_be_opened_is_left_out(home):
 @pytest.mark.parametrize(
     ("models", "fault"),
     [
-        (["anthropic/a", "nowhere/b"], "no PROVIDER/MODEL of a configured provider"),
+        (["anthropic/a", "nowhere/b"], "not a PROVIDER/MODEL of a configured provider"),
         (["anthropic/a", "chain/daily"], "no other chains"),
         (["anthropic/a"], "at least two models"),
     ],

@@ -485,11 +485,11 @@ def test_what_a_gate_answers_is_a_verdict(caplog):
     assert verdicts(Ask("a.b", "detail", "subject")) == [Verdict("acme", Ask("a.b", "detail", "subject"))]
     assert verdicts(Deny("no")) == [Verdict("acme", Deny("The plugin acme refuses this: no"))]
     for answer, fault in (
-        (7, "returned a int that is no Deny or Ask or None"),
-        (Deny(7), "returned a Deny that is no Deny or Ask or None"),
-        (Ask(""), "returned a Ask that is no Deny or Ask or None"),
-        (Ask("a", 7), "returned a Ask that is no Deny or Ask or None"),
-        (Ask("a", "", 7), "returned a Ask that is no Deny or Ask or None"),
+        (7, "returned an object of type int, not a valid Deny or Ask or None"),
+        (Deny(7), "returned an object of type Deny, not a valid Deny or Ask or None"),
+        (Ask(""), "returned an object of type Ask, not a valid Deny or Ask or None"),
+        (Ask("a", 7), "returned an object of type Ask, not a valid Deny or Ask or None"),
+        (Ask("a", "", 7), "returned an object of type Ask, not a valid Deny or Ask or None"),
         (ValueError("bad"), "raised ValueError: bad"),
     ):
         caplog.clear()
@@ -500,7 +500,9 @@ def test_what_a_gate_answers_is_a_verdict(caplog):
     assert Verdict("acme", Ask("a")).reason == ""
     assert verdicts(None, "before_turn") is None
     asked = verdicts(Ask("a"), "before_turn")
-    assert asked.reason == f"plugin acme: before_turn returned a Ask that is no Deny or None; {DISABLE}"
+    assert (
+        asked.reason == f"plugin acme: before_turn returned an object of type Ask, not a valid Deny or None; {DISABLE}"
+    )
 
 
 def test_every_question_is_gathered_and_the_first_refusal_counts_alone():
@@ -592,7 +594,7 @@ def test_a_channel_is_made_of_its_plugins_context():
         for target, message in (
             (raising, f"plugin acme: channel pigeon raised ValueError: bad; {DISABLE}"),
             (refusing, "set a token"),
-            (lambda context: 7, f"plugin acme: channel pigeon is a int, not a Channel; {DISABLE}"),
+            (lambda context: 7, f"plugin acme: channel pigeon is not a Channel, but of type int; {DISABLE}"),
         ):
             plugins, _ = at_work(registered("register_channels", "pigeon", target))
             assert await raised_by(plugins.channel("pigeon")) == message
@@ -822,10 +824,10 @@ async def hooked(hooks, options=None):
 def test_a_call_is_rewritten_by_json_objects_alone():
     async def work():
         for value, faults, message in (
-            (7, [], "returned a int, not JSON arguments"),
-            ([1], [], "returned a list, not JSON arguments"),
-            ({"a": object()}, [], "returned a dict, not JSON arguments"),
-            ({"a": float("nan")}, [], "returned a dict, not JSON arguments"),
+            (7, [], "returned an object of type int, not JSON arguments"),
+            ([1], [], "returned an object of type list, not JSON arguments"),
+            ({"a": object()}, [], "returned an object of type dict, not JSON arguments"),
+            ({"a": float("nan")}, [], "returned an object of type dict, not JSON arguments"),
             ({"a": 2}, ["one.", "two."], "returned invalid arguments: one. two."),
         ):
             call = await hooked({"rewrite_tool_call": lambda value=value: value})
@@ -885,7 +887,12 @@ def test_a_result_is_rewritten_or_withheld():
         for value, expected in (
             (None, first),
             (other, other),
-            (7, ToolResult.error("unknown_outcome", WITHHELD.format(fault="returned a int, not a ToolResult"))),
+            (
+                7,
+                ToolResult.error(
+                    "unknown_outcome", WITHHELD.format(fault="returned an object of type int, not a ToolResult")
+                ),
+            ),
         ):
             call = await hooked({"rewrite_tool_result": lambda value=value: value})
             assert await call.rewrite_result(first) == expected

@@ -76,7 +76,7 @@ class _Worker:
         """Take one message; return ``False`` after the last."""
         try:
             report = link.recv()
-        except (EOFError, ConnectionError):
+        except (EOFError, OSError):  # also of one that ended in the middle of a message
             return False
         config = self.session.config
         if report is not None:
@@ -112,14 +112,18 @@ def _work(session, number, link, links_of_others):
     config = session.config
     _become_independent(config, number)
     config.pluginmanager.register(_Sender(config, link))
-    numbers = _next_portion(link)
-    while numbers:
-        item = session.items[numbers.pop(0)]
-        numbers = numbers or _next_portion(link)
-        config.hook.pytest_runtest_protocol(item=item, nextitem=session.items[numbers[0]] if numbers else None)
-    # Faults that show only when the rest is collected are reported by pytest as it ends.
-    gc.collect()
-    config._ensure_unconfigure()
+    try:
+        numbers = _next_portion(link)
+        while numbers:
+            item = session.items[numbers.pop(0)]
+            numbers = numbers or _next_portion(link)
+            config.hook.pytest_runtest_protocol(item=item, nextitem=session.items[numbers[0]] if numbers else None)
+        # Faults that show only when the rest is collected are reported by pytest as it ends.
+        gc.collect()
+        config._ensure_unconfigure()
+    except BaseException:
+        config.pluginmanager.getplugin("capturemanager").stop_global_capturing()  # so that the reason is seen
+        raise
 
 
 def _next_portion(link):

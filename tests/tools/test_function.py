@@ -710,7 +710,9 @@ def test_what_json_cannot_hold_is_an_error_that_names_the_type(context):
 
         result = execute(probe, {}, context)
         assert result.error_type == "execution_error"
-        assert f"The tool returned a {type_name}, which cannot be written as JSON" in result.error_message
+        assert (
+            f"The tool returned an object of type {type_name}, which cannot be written as JSON" in result.error_message
+        )
 
 
 def test_exceptions_pass(context):

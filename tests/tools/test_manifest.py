@@ -584,7 +584,7 @@ def test_an_isolated_tool_is_imported_in_the_worker_only(module, context):
         ("broken_module:run", "cannot import module 'broken_module' for its function 'run': ZeroDivisionError: "),
         ("leaving_module:run", "cannot import module 'leaving_module' for its function 'run': SystemExit: bye"),
         ("good_module:no_such", "module 'good_module' has no function 'no_such'"),
-        ("good_module:NUMBER", "'NUMBER' in module 'good_module' is not a function but a int"),
+        ("good_module:NUMBER", "'NUMBER' in module 'good_module' is not a function: it is of type int"),
     ],
 )
 def test_a_function_that_cannot_be_found_is_named_with_its_manifest(module, context, function, message, isolation):

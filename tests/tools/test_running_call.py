@@ -392,9 +392,9 @@ def test_only_what_can_be_kept_is_a_result(monkeypatch):
     for result, message in (
         (
             ToolResult.success({1, 2}),
-            "The tool returned a set that JSON cannot hold: Object of type set is not JSON seri",
+            "The tool returned an object of type set, which JSON cannot hold: Object of type set is not JSON seri",
         ),
-        (ToolResult.success(float("nan")), "The tool returned a float that JSON cannot hold: "),
+        (ToolResult.success(float("nan")), "The tool returned an object of type float, which JSON cannot hold: "),
         (
             ToolResult.success("", attachments=("x",)),
             "The tool returned attachments that are no Attachment objects.",

@@ -362,7 +362,7 @@ def test_what_a_function_returns_is_json():
         assert as_tool_result(value) == expected
     wrong = as_tool_result(Odd())
     assert wrong.error_type == "execution_error"
-    assert wrong.error_message.startswith("The tool returned a Odd, which cannot be written as JSON: ")
+    assert wrong.error_message.startswith("The tool returned an object of type Odd, which cannot be written as JSON: ")
 
 
 def test_hand_written_tools_are_called_as_they_are():
@@ -443,7 +443,7 @@ def test_a_target_that_cannot_be_found_is_named(tmp_path, monkeypatch):
         ),
         ("acme_broken", "run", "cannot import module 'acme_broken' for its function 'run': SystemExit: 3"),
         ("acme_fine", "none", "module 'acme_fine' has no function 'none'"),
-        ("acme_fine", "value", "'value' in module 'acme_fine' is not a function but a int"),
+        ("acme_fine", "value", "'value' in module 'acme_fine' is not a function: it is of type int"),
     ):
         with pytest.raises(PluginError) as error:
             FunctionTarget(module, attribute, "tool 'x'").load()

@@ -211,7 +211,9 @@ class Plugins:
         except Exception as error:
             raise HookError(registration.plugin, f"channel {name}", f"raised {describe_error(error)}") from error
         if not isinstance(channel, Channel):
-            raise HookError(registration.plugin, f"channel {name}", f"is a {type(channel).__name__}, not a Channel")
+            raise HookError(
+                registration.plugin, f"channel {name}", f"is not a Channel, but of type {type(channel).__name__}"
+            )
         return channel
 
     def triggers(self) -> list[Trigger]:
@@ -310,7 +312,10 @@ class Plugins:
             The plugins' names with their texts.
         """
         found = await self._gathered("message_context", str, order=lambda step: step.plugin.name, turn=turn)
-        return [(plugin.name, text) for plugin, texts in found for text in texts if text.strip()]
+        for plugin, texts in found:
+            if len(texts) > 1:
+                self._complain(plugin, "message_context", "returned several texts, not one")
+        return [(plugin.name, texts[0]) for plugin, texts in found if len(texts) == 1 and texts[0].strip()]
 
     async def prompt_sections(self, session: SessionInfo) -> str:
         """Gather the plugins' sections of the system prompt as one text, in the order of hooks, then of their ids."""
@@ -348,7 +353,7 @@ class Plugins:
             if isinstance(message, ExpandedMessage):
                 return message
             if message is not None:
-                fault = f"returned a {type(message).__name__} that is no ExpandedMessage or None"
+                fault = f"returned an object of type {type(message).__name__}, not a valid ExpandedMessage or None"
                 raise self._complain(step.plugin, "expand_command", fault)
         return None
 
@@ -486,7 +491,7 @@ class Plugins:
         if isinstance(answer, Ask) and Ask in kinds and _is_sound(answer):
             return Verdict(name, answer)
         names = " or ".join(kind.__name__ for kind in kinds)
-        fault = f"returned a {type(answer).__name__} that is no {names} or None"
+        fault = f"returned an object of type {type(answer).__name__}, not a valid {names} or None"
         return Verdict(name, Deny(str(self._complain(plugin, hook, fault))))
 
     def _complain(self, plugin: RunningPlugin, hook: str, fault: str) -> HookError:

@@ -142,7 +142,9 @@ class HookedCall:
             rewritten = _json_object(value)
             if rewritten is None:
                 raise HookError(
-                    plugin.name, "rewrite_tool_call", f"returned a {type(value).__name__}, not JSON arguments"
+                    plugin.name,
+                    "rewrite_tool_call",
+                    f"returned an object of type {type(value).__name__}, not JSON arguments",
                 )
             faults = faults_of(rewritten)
             if faults:
@@ -181,7 +183,7 @@ class HookedCall:
                 if value is None:
                     continue
                 if not isinstance(value, ToolResult):
-                    fault = f"returned a {type(value).__name__}, not a ToolResult"
+                    fault = f"returned an object of type {type(value).__name__}, not a ToolResult"
                     raise HookError(plugin.name, "rewrite_tool_result", fault)
                 result = _frozen_result(value)
         except PluginError as error:

@@ -15,10 +15,10 @@ from oneclaw_core.plugins.contract.tool_source import ToolSource
 from oneclaw_core.plugins.isolation import ForeignError, HookError, IsolatedCall, call_isolated
 from oneclaw_core.plugins.registration.entry import PluginProblem
 from oneclaw_core.plugins.sources.known_tools import Known, known_path, publish_known, read_known, write_known
-from oneclaw_core.threads import run_in_thread
+from oneclaw_core.threads import run_in_thread, started_task
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Collection, Iterable
+    from collections.abc import Awaitable, Callable, Collection, Coroutine, Iterable
     from pathlib import Path
 
     from oneclaw_core.plugins.contract.context import PluginContext
@@ -117,7 +117,8 @@ class ToolSources:
         begun = [each.begin_refresh() for each in self._sources if each.has_refresh]
         waiting = [each for each in begun if each is not None]
         if waiting:
-            await asyncio.gather(*waiting)
+            # Each waits before this can be cancelled, and so is within its time limit.
+            await asyncio.gather(*map(started_task, waiting))
 
     async def _start(self, sources: Iterable[_Source]) -> None:
         """Start sources, and wait a while for all that are starting."""
@@ -256,7 +257,7 @@ class _Source:
         self.source = await self._make()
         await self.source.start(self._published)
 
-    def begin_refresh(self) -> Awaitable[None] | None:
+    def begin_refresh(self) -> Coroutine[Any, Any, None] | None:
         """Have it look for changes; return what waits for that, ``None`` if it is done."""
         if not self._is_running or self.source is None or self.is_disabled or time.monotonic() < self._next_try:
             return None

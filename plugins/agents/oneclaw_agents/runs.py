@@ -129,6 +129,8 @@ class Runs:
                 await services.background.begin(work, stop)
             except BaseException:
                 del self.running[run_id]
+                with suppress(OneClawError):
+                    await run.storage.delete(_key(run_id))  # else it would be told of as interrupted
                 raise
             run.task = self.plugin.start_task(self._work(run, task, context), name=run_id)
         return run_id
@@ -161,9 +163,11 @@ class Runs:
         if any(each["state"] == "running" and run_id not in self.running for run_id, each in found.items()):
             live = {each.id for each in await self.plugin.services.background.all_work() if each.is_running}
             # One that has ended meanwhile has stored its outcome before it was taken off the work that goes on.
-            found = await self._stored(session_id)
+            before, found = found, await self._stored(session_id)
             for run_id, each in found.items():
-                if each["state"] == "running" and run_id not in live and run_id not in self.running:
+                # One that was stored after the look at what goes on may have begun in another process.
+                is_known = run_id in before and each["state"] == "running"
+                if is_known and run_id not in live and run_id not in self.running:
                     each["state"] = "interrupted"
                     each["error"] = "the program ended before it had"
         return found

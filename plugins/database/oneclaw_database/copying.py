@@ -137,7 +137,7 @@ def _copied(batches: Generator[_Batch], new: Connection, table: Table, progress:
                 new.execute_many(insert, [dict(zip(names, row, strict=True)) for row in batch])
             except UnicodeError as error:
                 raise StoreError(
-                    f"the table {table.name!r} holds what is not a text ({error}): repair the source"
+                    f"the table {table.name!r} holds something that is not text ({error}): repair the source"
                 ) from error
             count += len(batch)
             progress(table.name, count)

@@ -36,7 +36,7 @@ def list_variables(as_json: bool) -> None:
 @click.argument("name")
 @click.argument("more", nargs=-1, metavar="")
 def set_variable(name: str, more: tuple[str, ...]) -> None:
-    """Set NAME to a value that you type without its being shown.
+    """Set NAME to a value, which is not shown while you type it.
 
     Without a terminal, the value is read from standard input.
     """

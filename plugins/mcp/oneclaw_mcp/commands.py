@@ -207,7 +207,7 @@ def disable(name: str) -> None:
 def secret(name: str) -> None:
     """Store the value of ${secret:NAME}.
 
-    You type it without its being shown, or it is read from standard input.
+    It is not shown while you type it, or it is read from standard input.
     """
     import sys
 

@@ -292,7 +292,7 @@ def guarded_server(app: HttpServer, port: int, origins: Iterable[str] = ()) -> u
         origins: addresses of a proxy in front.
 
     Raises:
-        UsageError: an origin is not an address of a server.
+        UsageError: an origin is not the address of a server.
     """
     public = list(origins)
     own = [f"http://{name}:{port}" for name in (_ADDRESS, "localhost")]

@@ -181,6 +181,9 @@ class ServerProgram:
     async def _write(self, data: bytes) -> None:
         """Write to the program; one that has ended, or reads nothing, is seen elsewhere."""
         # A call that is cancelled leaves the rest of its message here, which is written nevertheless.
+        if len(self._unsent) > MAX_WAITING_BYTES:
+            self._fail("it does not read what it is sent")
+            return
         self._unsent += data
         if self._flushing is None or self._flushing.done():
             self._write_some()

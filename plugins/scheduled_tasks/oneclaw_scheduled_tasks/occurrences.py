@@ -15,6 +15,8 @@ from datetime import UTC, date, datetime, time, timedelta
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
+from oneclaw_core import UsageError
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from zoneinfo import ZoneInfo
@@ -159,8 +161,11 @@ class Occurrences:
             day = date.fromisoformat(self._schedule.date)
             at = time(self._schedule.hour or 0, self._schedule.minute or 0)
             return iter([datetime.combine(day, at)] if FIRST_DAY <= day <= LAST_DAY else [])
-        expression = self._schedule.expression
-        return _cron_walls(expression, wall, is_forward=is_forward) if expression is not None else iter(())
+        if self._schedule.expression is not None:
+            return _cron_walls(self._schedule.expression, wall, is_forward=is_forward)
+        if self._schedule.trigger is None:
+            raise UsageError(f"this version knows no schedule of the type {self._schedule.schedule_type!r}")
+        return iter(())
 
 
 def _cron_walls(expression: str, wall: datetime, *, is_forward: bool) -> Iterator[datetime]:

@@ -32,7 +32,7 @@ _SEEN_DAYS = 400
 _LOOKED_BACK = timedelta(days=1)
 _RETRY_SECONDS = 60.0
 # A trigger that failed works again if it runs for longer than triggers need to find out.
-_STEADY_SECONDS = 30.0
+_STEADY_SECONDS = 120.0
 _log = logging.getLogger("oneclaw.tasks")
 
 
@@ -124,21 +124,23 @@ class Watchers:
             running = asyncio.create_task(self._run(task))
             try:
                 await asyncio.wait([running], timeout=_STEADY_SECONDS if noted is not None else None)
-                if not running.done():
-                    await self._note(task, noted := None)
+                if not running.done() and await self._note(task, None):
+                    noted = None
                 await asyncio.wait([running])
             finally:
                 running.cancel()
                 await asyncio.wait([running])
-            if (error := running.result()) != noted:
-                await self._note(task, noted := error)
+            if (error := running.result()) != noted and await self._note(task, error):
+                noted = error
             await asyncio.sleep(_RETRY_SECONDS)
 
-    async def _note(self, task: Task, error: str | None) -> None:
+    async def _note(self, task: Task, error: str | None) -> bool:
         try:
             await self._database.run(note_trigger, task.id, error)
         except StoreError as failure:
             _log.warning("how the trigger of the task %s works was not noted: %s", task.id, failure)
+            return False
+        return True
 
     async def _run(self, task: Task) -> str | None:
         """Run the trigger of a task until it fails; return why."""

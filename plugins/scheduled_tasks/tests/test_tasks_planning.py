@@ -125,7 +125,12 @@ def test_a_clock_that_is_put_back_is_made_up_for_once(database):
 
 # Of another machine, or of another version of the libraries.
 UNREADABLE = pytest.mark.parametrize(
-    "stored", [{"time_zone": "Mars/Phobos"}, {"schedule": Schedule(schedule_type="cron", cron="0 25 * * *")}]
+    "stored",
+    [
+        {"time_zone": "Mars/Phobos"},
+        {"schedule": Schedule(schedule_type="cron", cron="0 25 * * *")},
+        {"schedule": Schedule(schedule_type="of a later version")},
+    ],
 )
 
 

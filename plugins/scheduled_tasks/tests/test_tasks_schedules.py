@@ -2,6 +2,7 @@
 
 import pytest
 from oneclaw_scheduled_tasks.schedules import read_schedule
+from oneclaw_scheduled_tasks.tables import tasks
 from oneclaw_scheduled_tasks.zones import find_zone, user_zone_name
 
 from oneclaw_core import UsageError
@@ -30,6 +31,18 @@ def test_a_schedule_is_read_said_and_kept(words, text):
 
     assert str(schedule) == text
     assert read_schedule(schedule.given()) == schedule
+
+
+def test_schedules_that_earlier_versions_stored_are_read():
+    for stored, text in (
+        ('{"schedule_type": "weekly", "hour": 9, "minute": 0, "day_of_week": "Monday"}', "every Monday at 09:00"),
+        ('{"schedule_type": "interval", "interval_seconds": 90}', "every 90 seconds"),
+        (
+            '{"schedule_type": "trigger", "trigger": "t", "parameters": [["a", "b"]], "per_day": 3}',
+            "on t (a=b), 3 times a day at most",
+        ),
+    ):
+        assert str(tasks.c.schedule.type.process_result_value(stored, None)) == text
 
 
 @pytest.mark.parametrize(

@@ -199,7 +199,7 @@ async def _events(site: Site, caller: Caller, request: Request, body: None) -> R
     session = await _find(site, request)
     asked = request.headers.get("last-event-id") or request.query_params.get("after", "0")
     if not asked.isdecimal() or len(asked) > 18:
-        raise Refusal(400, "invalid_request", "Last-Event-ID is not a number of an event")
+        raise Refusal(400, "invalid_request", "Last-Event-ID is not the number of an event")
     with_html = request.query_params.get("html") == "1"
     stream = _stream(site, caller, session.id, int(asked), with_html=with_html)
     return StreamingResponse(stream, media_type="text/event-stream", headers={"x-accel-buffering": "no"})

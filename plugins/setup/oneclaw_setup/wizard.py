@@ -143,7 +143,7 @@ def _named_service(given: Given, around: Surroundings) -> Service:
             raise UsageError(
                 f"no {title} answers at http://localhost:{port}: start it, or say where it is: --base-url URL"
             )
-        raise UsageError(f"{name!r} is not a service that is known ({', '.join(around.services)}): add --base-url URL")
+        raise UsageError(f"{name!r} is not a known service ({', '.join(around.services)}): add --base-url URL")
     return own_service(name, given.base_url, given.type_name or "openai_compatible")
 
 

@@ -52,7 +52,7 @@ def new_mails(
             validity = int(server.response("UIDVALIDITY")[1][0] or 0)
             return _read(server, parameters, validity, seen)
     except (OSError, imaplib.IMAP4.abort) as error:
-        raise OneClawError(f"the mail server is not reached, and is asked again later: {error}") from error
+        raise OneClawError(f"the mail server cannot be reached and is asked again later: {error}") from error
     except imaplib.IMAP4.error as error:
         said = error.args[0] if error.args else ""
         text = said.decode(errors="replace") if isinstance(said, bytes) else str(said)

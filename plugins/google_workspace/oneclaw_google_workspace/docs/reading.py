@@ -452,7 +452,9 @@ async def _document(google: GoogleClient, document_id: str, view: str, *, includ
         )
     except GoogleError as error:
         if is_office_file(error):
-            raise invalid("This is not a Google Doc but such as a file of Word: use drive_download_file.") from None
+            raise invalid(
+                "This is not a Google Doc but another file, such as one of Word: use drive_download_file."
+            ) from None
         if not (include_comments and is_unknown_to_the_editor(error)):
             raise
     document = await _document(google, document_id, view, include_comments=False)

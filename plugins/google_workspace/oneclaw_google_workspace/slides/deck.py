@@ -343,7 +343,8 @@ async def open_deck(google: GoogleClient, presentation_id: str, fields: str) -> 
     except GoogleError as error:
         if is_office_file(error):
             raise invalid(
-                "This is not a Google Slides presentation but such as a file of PowerPoint: use drive_download_file."
+                "This is not a Google Slides presentation but another file, such as one of PowerPoint: "
+                "use drive_download_file."
             ) from None
         raise
     return Deck(presentation_id, str(raw.get("title", "")), str(raw.get("revisionId", "")), raw)
