@@ -418,8 +418,11 @@ class ToolRegistry:
     def _owners_now(self) -> dict[tuple[str, str], set[str | None]]:
         """Return the plugins whose tools need each permission, and those with tools in each group."""
         if self._owners is None:
-            self._owners = {}
-            for _, definition, source in self._tools.values():
+            # The tools of a group that was not read need no permissions so far.
+            self._owners = {("group", name): {each.source.plugin} for name, each in self._unread.items()}
+            for tool, definition, source in self._tools.values():
+                if tool is _UNREAD:
+                    continue
                 keys = [("permission", each) for each in definition.required_permissions]
                 keys += [("group", source.group_name)] if source.group_name is not None else []
                 for key in keys:
