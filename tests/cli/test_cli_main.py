@@ -21,6 +21,7 @@ NOT_FOR_AN_OFFLINE_TURN = (
     "sqlalchemy",
     "psycopg",
     "oneclaw_core.sessions.usage_report",
+    "oneclaw_mcp.index",
 )
 
 GREETING = """

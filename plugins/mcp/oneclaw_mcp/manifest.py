@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any, Self
 
 from oneclaw_core import OneClawError, ToolDefinition
 from oneclaw_core.tools import ToolDefinitionError, read_private, write_private
 from oneclaw_mcp.cleaning import cleaned, cleaned_schema, dialect_of
-from oneclaw_mcp.naming import colliding, groups_of, permission_name, tool_name
+from oneclaw_mcp.naming import MANIFESTS_FOLDER, colliding, groups_of, permission_name, tool_name
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping
@@ -256,18 +255,11 @@ class ManifestFolder:
     """
 
     def __init__(self, folder: Path) -> None:
-        self.folder = folder / "manifests"
+        self.folder = folder / MANIFESTS_FOLDER
 
     def path(self, name: str) -> Path:
         """Return the file of a server."""
         return self.folder / f"{name}.json"
-
-    def stamp(self) -> object:
-        """Return what changes with the files; each is written anew as a whole."""
-        try:
-            return os.stat(self.folder).st_mtime_ns  # noqa: PTH116  # before each request
-        except OSError:
-            return None
 
     def read(self, server: Server) -> Manifest | None:
         """Return what is known of a server; ``None`` before its first contact, and for another command or URL.

@@ -11,6 +11,9 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
 
+# In the folder of the plugin.
+SERVERS_FILE = "servers.json"
+MANIFESTS_FOLDER = "manifests"
 MAX_TOOL_CHARACTERS = 63
 MAX_PERMISSION_CHARACTERS = 100
 # A server with more tools is split.

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from oneclaw_core import DuplicateError, NotFoundError, OneClawError, UsageError
 from oneclaw_core.tools import make_private_directory, read_private, write_private
+from oneclaw_mcp.naming import SERVERS_FILE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -160,7 +161,7 @@ class ServerBook:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self.path = folder / "servers.json"
+        self.path = folder / SERVERS_FILE
 
     def read(self) -> dict[str, Server]:
         """Return all servers by name, in the order of their names.

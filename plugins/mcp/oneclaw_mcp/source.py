@@ -5,15 +5,13 @@ from __future__ import annotations
 import os
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from oneclaw_core import OneClawError, SourceTool, ToolSource
 from oneclaw_core.plugins import GroupTools, PluginProblem, SourceGroup
-from oneclaw_mcp.index import ServerIndex, tools_by_group
-from oneclaw_mcp.manifest import READ_RESOURCE, ManifestFolder
-from oneclaw_mcp.servers import ServerBook
+from oneclaw_mcp.naming import MANIFESTS_FOLDER, SERVERS_FILE
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -21,9 +19,9 @@ if TYPE_CHECKING:
     from oneclaw_core import PluginContext, SourceTools, ToolContext, ToolDefinition, ToolResult
     from oneclaw_core.plugins import ListingContext
     from oneclaw_mcp.connection import Connection
-    from oneclaw_mcp.index import IndexedGroup
-    from oneclaw_mcp.manifest import KnownTool, Manifest
-    from oneclaw_mcp.servers import Server
+    from oneclaw_mcp.index import IndexedGroup, ServerIndex
+    from oneclaw_mcp.manifest import KnownTool, Manifest, ManifestFolder
+    from oneclaw_mcp.servers import Server, ServerBook
 
 # The longest that a call can take, with its progress; its server's own limit comes before.
 TIMEOUT_SECONDS = 630.0
@@ -37,7 +35,7 @@ def open_servers(context: PluginContext) -> ServerSource:
 def list_servers(context: ListingContext, tools: SourceTools) -> None:
     """Publish what is known of the servers in a listing, where none can be started."""
     folder = context.home / "plugins" / "mcp"
-    if (folder / "servers.json").exists():
+    if (folder / SERVERS_FILE).exists():
         _Published(folder, None).publish(tools)
 
 
@@ -60,6 +58,7 @@ class McpTool:
     async def execute(self, arguments: dict[str, Any], context: ToolContext) -> ToolResult:
         """Call the tool of the server."""
         from oneclaw_mcp.calling import call_tool, read_resource
+        from oneclaw_mcp.manifest import READ_RESOURCE
 
         assert self.source is not None
         connection = self.source.connection(self.server)
@@ -75,21 +74,30 @@ class ServerSource(ToolSource):
         context: of the plugin.
 
     Attributes:
-        book: the configured servers.
-        manifests: what is known of them.
         signing_in: what signs the requests to servers while the user signs in, by their names.
     """
 
     def __init__(self, context: PluginContext) -> None:
         self.context = context
-        folder = context.folder
-        self.book = ServerBook(folder)
-        self.manifests = ManifestFolder(folder)
-        self._published = _Published(folder, self)
+        self._published = _Published(context.folder, self)
         self._tools: SourceTools | None = None
         self._connections: dict[str, Connection] = {}
         self._seen: object = None
         self.signing_in: dict[str, Any] = {}
+
+    @cached_property
+    def book(self) -> ServerBook:
+        """The configured servers."""
+        from oneclaw_mcp.servers import ServerBook
+
+        return ServerBook(self.context.folder)
+
+    @cached_property
+    def manifests(self) -> ManifestFolder:
+        """What is known of the servers."""
+        from oneclaw_mcp.manifest import ManifestFolder
+
+        return ManifestFolder(self.context.folder)
 
     async def start(self, tools: SourceTools) -> None:
         """Publish what is known."""
@@ -193,18 +201,28 @@ class _Published:
     """
 
     def __init__(self, folder: Path, source: ServerSource | None) -> None:
-        self._book = ServerBook(folder)
-        self._manifests = ManifestFolder(folder)
-        self._index = ServerIndex(folder)
+        self._folder = folder
+        self._configured, self._known = f"{folder}/{SERVERS_FILE}", f"{folder}/{MANIFESTS_FOLDER}"
         self._source = source
 
+    @cached_property
+    def _index(self) -> ServerIndex:
+        # A home without servers needs no more than a look for their file.
+        from oneclaw_mcp.index import ServerIndex
+
+        return ServerIndex(self._folder)
+
     def stamp(self) -> object:
-        """Return what changes with the files."""
+        """Return what changes with the files; each manifest is written anew as a whole."""
         try:
-            state = os.stat(self._book.path)  # noqa: PTH116  # before each request
-            return state.st_mtime_ns, state.st_ino, state.st_size, self._manifests.stamp()
+            state = os.stat(self._configured)  # noqa: PTH116  # before each request
         except OSError:
             return None
+        try:
+            known = os.stat(self._known).st_mtime_ns  # noqa: PTH116
+        except OSError:
+            known = None
+        return state.st_mtime_ns, state.st_ino, state.st_size, known
 
     def publish(self, tools: SourceTools) -> None:
         """Publish all groups of servers that are enabled."""
@@ -231,6 +249,8 @@ class _Published:
 
     def _read(self, name: str, group: str, where: str) -> GroupTools:
         """Read the tools of a group from the manifest of its server, which says what was accepted."""
+        from oneclaw_mcp.index import tools_by_group
+
         server = self._index.servers().get(name)
         manifest = None if server is None else self._index.manifest(server)
         if server is None or manifest is None:
