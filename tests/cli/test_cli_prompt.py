@@ -8,7 +8,6 @@ from model_server import text
 from oneclaw_core.cli.running import with_store
 
 
-
 @pytest.fixture
 def worked_session(oneclaw, all_plugins):
     """A session in which the offline model has loaded a group."""

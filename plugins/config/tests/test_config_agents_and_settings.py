@@ -4,7 +4,6 @@ import sys
 
 import pytest
 
-
 POET = ("create_agent", {"name": "Poet", "system_prompt": "You write poems. " * 20})
 
 
