@@ -168,6 +168,7 @@ def test_a_second_turn_of_a_session_waits_or_fails_with_a_clear_message(tmp_path
     assert contents[-2:] == ["third", "Answer to third"]
 
 
+@pytest.mark.one_python
 def test_many_sessions_wait_for_slow_answers_at_the_same_time(tmp_path):
     sessions = 150
     all_asked = threading.Barrier(sessions, timeout=30)
@@ -330,6 +331,7 @@ def test_two_homes_on_one_database_exclude_each_other(tmp_path):
         asyncio.run(run(server))
 
 
+@pytest.mark.one_python
 @pytest.mark.parametrize(
     "options",
     [

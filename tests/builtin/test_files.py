@@ -199,6 +199,7 @@ def test_the_lines_of_a_file_too_long_to_be_read_at_once_are_told(context, proje
     assert message.startswith("long.log has 1,600,003 bytes and 200,001 lines; ")
 
 
+@pytest.mark.one_python
 @pytest.mark.parametrize(
     ("content", "said"), [(b"a\x00" * 10**6, "is binary"), (b"caf\xe9\n" * 10**6, "is not UTF-8 text")]
 )
@@ -299,7 +300,7 @@ def test_paths_outside_are_denied(context, path, tool):
         tool(path, context=context)
 
 
-@pytest.mark.parametrize("path", ["a" * 300, "a/" * 3000, "\ud800.txt"])
+@pytest.mark.parametrize("path", ["a" * 300, "a/" * 2100, "\ud800.txt"])
 @pytest.mark.parametrize("tool", [read_file, lambda path, context: write_file(path, "x", context=context)])
 def test_impossible_paths_are_errors(context, path, tool):
     error_of(tool(path, context=context))

@@ -7,8 +7,6 @@ from model_server import text
 
 from oneclaw_core.cli.running import with_store
 
-pytestmark = pytest.mark.lowest_versions
-
 
 @pytest.fixture
 def worked_session(oneclaw, all_plugins):
@@ -51,6 +49,7 @@ def test_sizes_are_estimated_from_characters_and_add_up(ok, worked_session):
     assert sizes["total"] == sizes["system_prompt"] + sizes["tools"] + sizes["messages"]
 
 
+@pytest.mark.lowest_versions
 @pytest.mark.usefixtures("all_plugins")
 def test_people_read_the_same_in_parts(ok, worked_session):
     document = ok("prompt", "--session", worked_session, "--json")
@@ -95,6 +94,7 @@ VENDORS = {
 CHAT = ("--model", "openai_compatible/test")
 
 
+@pytest.mark.lowest_versions
 @pytest.mark.parametrize(("provider", "url"), VENDORS.items())
 @pytest.mark.usefixtures("all_plugins")
 def test_every_wire_format_can_be_shown(ok, worked_session, provider, url, monkeypatch):

@@ -435,6 +435,7 @@ def test_nothing_is_imported_before_a_price_is_wanted() -> None:
     assert ended.stdout == "False\n"
 
 
+@pytest.mark.one_python
 def test_the_class_of_a_home_is_imported_without_pydantic_and_http() -> None:
     code = (
         "import sys; from oneclaw_core import OneClaw; print(sorted({'pydantic', 'httpx', 'click'} & {*sys.modules}))"

@@ -117,6 +117,7 @@ def test_chunks_need_a_version_that_has_them():
         parse_proxy_request(head("POST http://a.example/ HTTP/1.0", "Transfer-Encoding: chunked"))
 
 
+@pytest.mark.one_python
 @given(st.binary(max_size=200) | st.tuples(st.text(max_size=40), st.text(max_size=40)))
 @example(("a.example", "x: y"))
 def test_whatever_comes_is_refused_or_passed_on_in_one_reading(given_head):

@@ -492,6 +492,7 @@ def register_tools(register):
 """
 
 
+@pytest.mark.one_python
 def test_a_program_ends_at_once_whatever_its_tools_still_do(site, tmp_path):
     install(site, "hostile", SOURCE.replace("RELEASE.wait(20)", "time.sleep(60)") + THREADS)
     began = time.monotonic()

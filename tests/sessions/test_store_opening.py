@@ -215,6 +215,7 @@ def test_an_emptied_file_is_refused_and_unchanged(tmp_path: Path, has_log: bool)
     assert log.exists() == has_log
 
 
+@pytest.mark.one_python
 @pytest.mark.parametrize("size", [1, 50, 99, 100, 511, 512, 1024, 4096, 5000, 8192])
 def test_a_truncated_file_is_refused_and_unchanged(tmp_path: Path, size: int) -> None:
     history_with_text(tmp_path, "text")
@@ -354,6 +355,7 @@ sys.exit(sum(os.waitpid(child, 0)[1] != 0 for child in children))
 """
 
 
+@pytest.mark.one_python
 def test_many_processes_that_open_at_once_make_one_database(tmp_path: Path) -> None:
     path = database_path(tmp_path / "home")
     command = [sys.executable, "-c", OPEN_AT_ONCE, str(path), str(PROCESSES)]

@@ -49,6 +49,7 @@ def run(pytester, monkeypatch):
     return run
 
 
+@pytest.mark.one_python
 def test_starting_pytest_imports_next_to_nothing(run, monkeypatch):
     monkeypatch.delenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD")
     result = run(
@@ -63,6 +64,7 @@ def test_starting_pytest_imports_next_to_nothing(run, monkeypatch):
     result.assert_outcomes(passed=1)
 
 
+@pytest.mark.one_python
 def test_plugins_are_chosen_in_the_configuration(run, pytester):
     pytester.makepyprojecttoml('[tool.pytest.ini_options]\noneclaw_plugins = ["builtin"]')
     result = run(

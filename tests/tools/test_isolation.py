@@ -319,6 +319,7 @@ def test_a_worker_does_not_import_from_the_working_directory(context, tmp_path, 
     assert run(isolated_functions.report, {"day": "2026-01-01"}, context).is_success
 
 
+@pytest.mark.one_python
 def test_large_arguments_and_results_fit(context):
     async def call():
         target = FunctionTarget("builtins", "sorted", "tool 'large'")
@@ -343,6 +344,7 @@ def test_an_answer_without_end_is_not_taken(context, monkeypatch):
     assert "its answer is longer than 100,000 bytes" in result.error_message
 
 
+@pytest.mark.one_python
 def test_a_worker_cuts_a_text_that_is_too_long_to_be_kept(context):
     result = run(isolated_functions.talk, {"characters": MAX_KEPT_CHARACTERS + 7}, context)
     assert result.result[MAX_KEPT_CHARACTERS:].startswith("\n[cut here: 7 of 10,000,007 characters")

@@ -400,6 +400,7 @@ def test_metadata_is_no_tool(tmp_path):
 # Files
 
 
+@pytest.mark.one_python
 @pytest.mark.parametrize(
     ("content", "message"),
     [
@@ -537,6 +538,7 @@ def test_arguments_arrive_as_they_are_and_the_context_is_injected(module, contex
     assert result.result == {"day": "2026-11-21", "session": "session", "more": {"other": [1]}}
 
 
+@pytest.mark.one_python
 def test_a_decorated_function_gets_python_values(module, context):
     module(
         "decorated_module",
@@ -559,6 +561,7 @@ def test_a_decorated_function_gets_python_values(module, context):
     assert run(isolated, {"day": "soon"}, context).error_type == "validation_error"
 
 
+@pytest.mark.one_python
 def test_an_isolated_tool_is_imported_in_the_worker_only(module, context):
     module(
         "worker_module",
@@ -576,6 +579,7 @@ def test_an_isolated_tool_is_imported_in_the_worker_only(module, context):
     assert "worker_module" not in sys.modules
 
 
+@pytest.mark.one_python
 @pytest.mark.parametrize("isolation", [..., "process"])
 @pytest.mark.parametrize(
     ("function", "message"),

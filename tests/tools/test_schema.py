@@ -192,6 +192,7 @@ def test_a_value_fits_a_schema_exactly_if_jsonschema_says_so(schema, value):
     assert (argument_faults(compile_schema(schema), value) == []) is Draft202012Validator(schema).is_valid(value)
 
 
+@pytest.mark.one_python
 def test_a_call_with_common_arguments_does_not_import_jsonschema(tmp_path):
     program = (
         "import asyncio, sys\n"

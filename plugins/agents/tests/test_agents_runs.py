@@ -35,6 +35,9 @@ class Home:
         self.values[key.removeprefix("agent:")] = dict(document)
         self.seen_while_stored = await self.runs.documents("s")
 
+    async def delete(self, key):
+        del self.values[key.removeprefix("agent:")]
+
     async def all_work(self):
         self.when_asked()
         return [SimpleNamespace(id=each, is_running=True) for each in self.live]
@@ -87,3 +90,4 @@ def test_one_that_cannot_begin_leaves_room_for_another():
     with pytest.raises(RuntimeError):
         home.start()
     assert home.runs.running == {}
+    assert home.values == {}

@@ -4,8 +4,6 @@ import sys
 
 import pytest
 
-pytestmark = pytest.mark.lowest_versions
-
 POET = ("create_agent", {"name": "Poet", "system_prompt": "You write poems. " * 20})
 
 
@@ -35,6 +33,7 @@ def test_errors_of_the_agent_tools(talk, name, arguments, error_type):
     assert "- Poet (id" in listed.result
 
 
+@pytest.mark.lowest_versions
 def test_a_setting_is_read_and_changed(talk):
     unknown, before, changed, after = talk(
         ("get_config", {"key": "whatever"}),
@@ -59,6 +58,7 @@ def test_the_environment_goes_before_a_setting_and_that_is_said(talk):
     assert "environment ONECLAW_TURN_MAX_TOOL_ROUNDS goes before it: the value in force is 5" in changed.result
 
 
+@pytest.mark.lowest_versions
 @pytest.mark.parametrize(
     ("key", "value"), [("turn_max_tool_rounds", "many"), ("nothing", "1"), ("", "1"), ("model", " "), ("model", "x")]
 )
@@ -116,6 +116,7 @@ def test_settings_of_plugins_are_read_and_changed_alike(talk):
     assert "oneclaw keys set weather.api_key" in secret.error_message
 
 
+@pytest.mark.lowest_versions
 def test_an_environment_variable_is_set_listed_and_deleted_without_being_shown(talk):
     secret = "the-secret-of-the-weather-service"
     nothing, made, listed, changed, deleted, again = talk(

@@ -40,6 +40,7 @@ def read(under_test, tool, **arguments):
     return parts
 
 
+@pytest.mark.long
 def test_models(under_test):
     async def add():
         for number in range(500):

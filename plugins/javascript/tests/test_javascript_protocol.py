@@ -229,6 +229,7 @@ def test_requests_without_number_are_stopped(answer_of):
         answer_of("say(READY)\nfor n in range(1, 10**6): request(n)", bridges=bridges)
 
 
+@pytest.mark.one_python
 def test_requests_without_measure_are_stopped(answer_of):
     async def wait(_):
         await asyncio.Event().wait()

@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from oneclaw_core.testing import HomeFactory
     from oneclaw_core.tools.user_question import UserQuestion
 
-pytestmark = [pytest.mark.every_python, pytest.mark.lowest_versions]
 OLD, NEW = "2025-11-25", "2026-07-28"
 
 

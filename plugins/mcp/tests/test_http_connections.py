@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
     from oneclaw_core.testing import HomeFactory
 
+pytestmark = [pytest.mark.every_python, pytest.mark.lowest_versions]
+
 RESULTS = {
     "initialize": {
         "protocolVersion": "2025-11-25",

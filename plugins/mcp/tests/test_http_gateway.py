@@ -507,6 +507,7 @@ def test_serve_runs_the_gateway_by_setting(painting: HomeUnderTest) -> None:
     painting.run(use())
 
 
+@pytest.mark.long
 def test_client_of_fastmcp_works(painting: HomeUnderTest) -> None:
     async def use() -> None:
         from fastmcp import Client

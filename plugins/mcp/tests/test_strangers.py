@@ -58,6 +58,7 @@ else:
 """
 
 
+@pytest.mark.long
 @TRANSPORTS
 def test_server_of_fastmcp_works(kind: str, oneclaw_factory: HomeFactory) -> None:
     home = McpHome(oneclaw_factory(["mcp"], allow=["mcp.stranger.*"]))

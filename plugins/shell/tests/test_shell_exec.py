@@ -361,6 +361,7 @@ def test_a_command_that_ends_what_watches_over_it_is_told_of(context):
     assert "supervisor was killed" in result.error_message
 
 
+@pytest.mark.one_python
 def test_a_command_that_stops_what_watches_over_it_is_ended_all_the_same(run, mark):
     assert "timed out" in run("kill -STOP $PPID; sleep 61", timeout_seconds=1)
     assert left_running(mark) == []

@@ -21,7 +21,6 @@ from oneclaw_core import OneClawError, ToolContext, ToolResult, hookimpl, tool
 from oneclaw_core.channels import InboundFile, Pairing, RetryLaterError, UndeliverableError
 from oneclaw_core.plugins import OutMessage, WebRequest
 
-pytestmark = pytest.mark.every_python
 PNG = b"\x89PNG\r\n\x1a\n" + b"0" * 20
 SERVICE = "register_services"
 
@@ -93,6 +92,7 @@ def texts(telegram):
     return [each["text"] for each in telegram.sent()]
 
 
+@pytest.mark.every_python
 def test_a_paired_person_talks_and_a_stranger_is_not_heard(home, telegram):
     home.model.says("Hello **Anna**.")
     telegram.writes("Let me in", sender=STRANGER)
@@ -154,6 +154,7 @@ def test_another_person_cannot_press_the_button(home, telegram):
     assert "reply_parameters" in answer
 
 
+@pytest.mark.every_python
 def test_files_go_both_ways(home, telegram):
     home.model.calls("draw").says("Here.")
     telegram.files = {"p2": PNG, "v": b"OggS"}
@@ -201,6 +202,7 @@ def test_large_files_go_as_documents_or_are_named(telegram):
     assert texts(telegram) == ["huge.png has 50 MB, too much for Telegram."]
 
 
+@pytest.mark.every_python
 def test_what_is_asked_to_wait_is_sent_once_later(home, telegram):
     home.model.says("Hello.")
     telegram.refuse(429, "Too Many Requests: retry after 1", retry_after=1)
@@ -263,6 +265,7 @@ def test_the_token_is_in_no_log_and_no_error(telegram, caplog):
     assert not [each for each in shown if TOKEN.partition(":")[2] in each]
 
 
+@pytest.mark.every_python
 def test_the_webhook_takes_what_carries_the_secret(home, telegram):
     home._environ["ONECLAW_TELEGRAM_WEBHOOK_URL"] = "https://claw.example/telegram/webhook"
     home.model.says("Hello.")
@@ -355,6 +358,7 @@ MARKDOWN = (
 )
 
 
+@pytest.mark.every_python
 @pytest.mark.parametrize("markdown", MARKDOWN)
 def test_markdown_of_any_kind_becomes_messages_that_fit(markdown):
     for text, entities in formatted(markdown):
@@ -379,6 +383,7 @@ def read(**message):
     return read_update({"update_id": 5, "message": about | message}, BOT)
 
 
+@pytest.mark.every_python
 def test_updates_are_read_or_passed_over():
     assert read(text="/clear@claw_bot now").text == "/clear now"
     assert read(text="/clear@other_bot") is None

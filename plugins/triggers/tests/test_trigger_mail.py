@@ -162,5 +162,5 @@ def test_a_server_that_is_not_reached_is_said(run, mail_box):
         (trigger,) = [each for each in claw.services.triggers() if each.name == "mail_received"]
         await trigger.run({}, Fired())
 
-    with pytest.raises(OneClawError, match="the mail server is not reached, and is asked again later"):
+    with pytest.raises(OneClawError, match="the mail server cannot be reached and is asked again later"):
         run(work, environ=environ)

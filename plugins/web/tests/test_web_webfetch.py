@@ -391,6 +391,7 @@ def test_columns_of_tables_are_not_padded():
     assert "| a | 1 |" in body_markdown(f"<table><tr><th>{'long ' * 50}</th><th>n</th></tr>{rows}</table>")
 
 
+@pytest.mark.one_python
 def test_a_long_page_is_converted_in_a_process_of_its_own(fetch):
     paragraphs = "".join(f'<p>paragraph <a href="/{number}">{number}</a></p>' for number in range(8_000))
     assert len(paragraphs) > page_text.MAX_CHARACTERS_IN_THREAD
