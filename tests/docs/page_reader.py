@@ -198,8 +198,9 @@ class PageReader:
         return None if self._is_by_the_letter else _without_shell(_PIPED, command)
 
     def _run_elsewhere(self, parts):
-        variables = (word.partition("=") for word in os.path.expandvars(parts["variables"]).split())
-        with changed_environ({name: value for name, _, value in variables}):
+        with changed_environ({"PWD": str(Path.cwd())}):  # as a shell has it
+            words = os.path.expandvars(parts["variables"]).split()
+        with changed_environ(dict(word.split("=", 1) for word in words)):
             self._run_oneclaw(parts["command"], errors=io.StringIO() if parts["is_quiet"] else None)
         if parts["word"]:
             lines = [line for line in self._printed.splitlines(keepends=True) if parts["word"] in line]
