@@ -16,7 +16,7 @@ from pathlib import Path
 
 import importlib_metadata
 from documentation_pages import ROOT
-from forked_python import FORKED_PYTHON
+from forked_python import FORKED_PYTHON, RUN_PYTEST
 
 from oneclaw_core.cli.main import main
 from oneclaw_core.tools.manifest import load_manifest
@@ -31,7 +31,6 @@ _IN_ANOTHER_ENVIRONMENT = re.compile(
     r'(?: \| grep "(?P<word>[^"]+)")?'
 )
 _PYTEST = re.compile(r"(?P<is_module>python -m )?pytest(?P<arguments>( -?[-\w.]+)*)")
-_RUN_PYTEST = "import runpy; runpy.run_module('pytest', run_name='__main__', alter_sys=True)"
 _VARIES = [
     (re.compile(r"<?\d[\d,.]* ?(ms|s)\b"), "N ms"),
     (re.compile(r'"(duration_ms|input_tokens|output_tokens)": [\d.]+'), r'"\1": N'),
@@ -210,7 +209,7 @@ class PageReader:
         options = [] if parts["is_module"] else ["-P"]
         with tempfile.TemporaryFile("w+", encoding="utf-8") as printed:
             done = FORKED_PYTHON.start(
-                [sys.executable, *options, "-c", _RUN_PYTEST, *parts["arguments"].split()],
+                [sys.executable, *options, "-c", RUN_PYTEST, *parts["arguments"].split()],
                 stdin=subprocess.DEVNULL,
                 stdout=printed,
                 stderr=printed,

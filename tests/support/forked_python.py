@@ -50,6 +50,8 @@ PRELOADED = (
     "zipp.glob",
 )
 FORKED_PYTHON = PreloadedPython(installed(PRELOADED))
+# Code for such a process.
+RUN_PYTEST = "import runpy; runpy.run_module('pytest', run_name='__main__', alter_sys=True)"
 
 
 def fork_probes(monkeypatch):
