@@ -30,6 +30,7 @@ _IN_ANOTHER_ENVIRONMENT = re.compile(
     r"(?P<variables>(?:[A-Z_]+=\S+ )*)(?P<command>oneclaw .*?)(?P<is_quiet> 2>/dev/null)?"
     r'(?: \| grep "(?P<word>[^"]+)")?'
 )
+_NEXT = " && "
 _PYTEST = re.compile(r"(?P<is_module>python -m )?pytest(?P<arguments>( -?[-\w.]+)*)")
 _VARIES = [
     (re.compile(r"<?\d[\d,.]* ?(ms|s)\b"), "N ms"),
@@ -171,6 +172,14 @@ class PageReader:
                 self._run_oneclaw(piped["command"], errors=io.StringIO() if piped["is_quiet"] else None)
         elif not self._is_by_the_letter and (elsewhere := _without_shell(_IN_ANOTHER_ENVIRONMENT, command)):
             self._run_elsewhere(elsewhere)
+        elif not self._is_by_the_letter and _NEXT in command and not _NEEDS_A_SHELL.search(command.replace(_NEXT, " ")):
+            printed = ""
+            for each in command.split(_NEXT):
+                self._run_command(each)
+                printed += self._printed
+                if self._status:
+                    break
+            self._printed = printed
         elif not self._is_by_the_letter and (tests := _PYTEST.fullmatch(command)):
             self._run_pytest(tests)
         else:
