@@ -16,6 +16,7 @@ from pathlib import Path
 
 import importlib_metadata
 from documentation_pages import ROOT
+from forked_python import FORKED_PYTHON, RUN_PYTEST
 
 from oneclaw_core.cli.main import main
 from oneclaw_core.tools.manifest import load_manifest
@@ -24,6 +25,13 @@ _COMMANDS_OF_THE_README = re.compile(r"pip install uv && uv run ")
 _EDITABLE_INSTALLS = ("pip install --editable .", 'pip install --editable ".[test]"')
 _NEEDS_A_SHELL = re.compile(r"[|;&<>$]")
 _PIPED = re.compile(r"(?P<printing>printf [^|]*?) \| (?P<command>oneclaw [^|]*?)(?P<is_quiet> 2>/dev/null)?")
+# Variables are set for the one command; of what is printed it may take part.
+_IN_ANOTHER_ENVIRONMENT = re.compile(
+    r"(?P<variables>(?:[A-Z_]+=\S+ )*)(?P<command>oneclaw .*?)(?P<is_quiet> 2>/dev/null)?"
+    r'(?: \| grep "(?P<word>[^"]+)")?'
+)
+_NEXT = " && "
+_PYTEST = re.compile(r"(?P<is_module>python -m )?pytest(?P<arguments>( -?[-\w.]+)*)")
 _VARIES = [
     (re.compile(r"<?\d[\d,.]* ?(ms|s)\b"), "N ms"),
     (re.compile(r'"(duration_ms|input_tokens|output_tokens)": [\d.]+'), r'"\1": N'),
@@ -43,7 +51,7 @@ class PageReader:
     Args:
         directory: an empty one.
         is_by_the_letter: whether all that needs a shell is given to one; else the program runs in this process where
-            what is shown needs no more than a pipe.
+            what is shown needs no more than a pipe or variables, and pytest in a process that has done its imports.
     """
 
     def __init__(self, directory, *, is_by_the_letter=True):
@@ -162,16 +170,22 @@ class PageReader:
                 subprocess.run(["sh", "-c", piped["printing"]], stdout=printed, check=True)
                 printed.seek(0)
                 self._run_oneclaw(piped["command"], errors=io.StringIO() if piped["is_quiet"] else None)
+        elif not self._is_by_the_letter and (elsewhere := _without_shell(_IN_ANOTHER_ENVIRONMENT, command)):
+            self._run_elsewhere(elsewhere)
+        elif not self._is_by_the_letter and _NEXT in command and not _NEEDS_A_SHELL.search(command.replace(_NEXT, " ")):
+            printed = ""
+            for each in command.split(_NEXT):
+                self._run_command(each)
+                printed += self._printed
+                if self._status:
+                    break
+            self._printed = printed
+        elif not self._is_by_the_letter and (tests := _PYTEST.fullmatch(command)):
+            self._run_pytest(tests)
         else:
-            programs = Path(sys.executable).parent
-            environ = {
-                **os.environ,
-                "PATH": f"{programs}{os.pathsep}{os.environ['PATH']}",
-                "PYTHONPATH": os.pathsep.join(self.search_path),
-            }
             done = subprocess.run(
                 ["sh", "-c", command],
-                env=environ,
+                env=self._environ(),
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.STDOUT,
@@ -180,9 +194,39 @@ class PageReader:
             )
             self._printed, self._status = done.stdout, done.returncode
 
+    def _environ(self):
+        programs = Path(sys.executable).parent
+        return {
+            **os.environ,
+            "PATH": f"{programs}{os.pathsep}{os.environ['PATH']}",
+            "PYTHONPATH": os.pathsep.join(self.search_path),
+        }
+
     def _piped(self, command):
-        piped = None if self._is_by_the_letter else _PIPED.fullmatch(command)
-        return piped if piped and not _NEEDS_A_SHELL.search(_unquoted(piped["command"])) else None
+        return None if self._is_by_the_letter else _without_shell(_PIPED, command)
+
+    def _run_elsewhere(self, parts):
+        with changed_environ({"PWD": str(Path.cwd())}):  # as a shell has it
+            words = os.path.expandvars(parts["variables"]).split()
+        with changed_environ(dict(word.split("=", 1) for word in words)):
+            self._run_oneclaw(parts["command"], errors=io.StringIO() if parts["is_quiet"] else None)
+        if parts["word"]:
+            lines = [line for line in self._printed.splitlines(keepends=True) if parts["word"] in line]
+            self._printed, self._status = "".join(lines), 0 if lines else 1
+
+    def _run_pytest(self, parts):
+        options = [] if parts["is_module"] else ["-P"]
+        with tempfile.TemporaryFile("w+", encoding="utf-8") as printed:
+            done = FORKED_PYTHON.start(
+                [sys.executable, *options, "-c", RUN_PYTEST, *parts["arguments"].split()],
+                stdin=subprocess.DEVNULL,
+                stdout=printed,
+                stderr=printed,
+                env=self._environ(),
+            )
+            self._status = done.wait(300)
+            printed.seek(0)
+            self._printed = printed.read()
 
     def _run_oneclaw(self, command, errors=None):
         output = io.StringIO()
@@ -191,8 +235,28 @@ class PageReader:
         self._printed = output.getvalue()
 
 
+def _without_shell(pattern, command):
+    """Take a command apart, unless the program's arguments need a shell."""
+    parts = pattern.fullmatch(command)
+    return None if parts is None or _NEEDS_A_SHELL.search(_unquoted(parts["command"])) else parts
+
+
 def _unquoted(command):
     return re.sub(r"'[^']*'|\"[^\"]*\"", "", command)
+
+
+@contextmanager
+def changed_environ(variables):
+    before = {name: os.environ.get(name) for name in variables}
+    os.environ.update(variables)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                del os.environ[name]
+            else:
+                os.environ[name] = value
 
 
 @contextmanager

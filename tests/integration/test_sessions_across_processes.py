@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from forked_python import FORKED_PYTHON
 from model_server import ModelServer, calls, chunk, hang_up_after, silence, sse, status, text
 from wire_formats import CORE, OTHERS
 
@@ -16,6 +17,7 @@ from oneclaw_core.cli.main import main
 EXAMPLES = Path(__file__).parents[2] / "examples"
 PDF = ["pdf_info", "pdf_extract_text", "pdf_render_page"]
 KEY = "sk-canary-7f3a9b2c5d"
+PROGRAM = "import sys; from oneclaw_core.cli.main import main; sys.exit(main())"
 
 
 @dataclass(frozen=True)
@@ -233,15 +235,19 @@ def test_two_processes_send_to_one_session_and_nothing_interleaves(oneclaw, tmp_
     with ModelServer(lambda body: text("Answer to " + body["messages"][-1]["content"])) as server:
         oneclaw(server.url, *message("begin", "--session", "s"))
         processes = [
-            subprocess.Popen(
-                [sys.executable, "-m", "oneclaw_core", *message(word, "--session", "s")],
+            FORKED_PYTHON.start(
+                [sys.executable, "-c", PROGRAM, *message(word, "--session", "s")],
                 env=os.environ | environment(tmp_path, server.url),
+                stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
-                text=True,
+                stderr=subprocess.DEVNULL,
             )
             for word in ("one", "two")
         ]
-        answers = [process.communicate(timeout=300)[0].strip() for process in processes]
+        answers = [process.stdout.read().decode().strip() for process in processes]
+        assert [process.wait(300) for process in processes] == [0, 0]
+        for process in processes:
+            process.stdout.close()
     assert answers == ["Answer to one", "Answer to two"]
     shown = json.loads(oneclaw(server.url, "sessions", "show", "s", "--json").stdout)
     texts = [each["content"] for each in shown["messages"]]

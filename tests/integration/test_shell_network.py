@@ -251,6 +251,7 @@ def test_a_need_that_is_no_host_is_an_error(shell, need):
     assert refused.error_type == "validation_error"
 
 
+@pytest.mark.long  # the same with git is quick
 def test_pip_installs_from_a_granted_index(shell, names, tmp_path):
     workspace = tmp_path / "home" / "workspace"
     unpack_pip(workspace / "pip")

@@ -26,15 +26,19 @@ PRELOADED = (
     "oneclaw_terminal.view",
     "oneclaw_core.cli.main",
     "oneclaw_core.cli.rendering",
+    "oneclaw_core.plugins.catalogue.compatibility",
     "oneclaw_core.plugins.catalogue.description",
     "oneclaw_core.plugins.registration.named_registrars",
     "oneclaw_core.plugins.registration.registrars",
     "oneclaw_core.process.probe_child",
     "oneclaw_devtools.conformance.inspect",
+    "oneclaw_javascript.plugin",
+    "oneclaw_memory.settings",
     "oneclaw_offline.rules",
     "oneclaw_openai.chat",
     "oneclaw_core.sessions.sqlite_backend",
     "oneclaw_core.sessions.store",
+    "oneclaw_core.tools.find_tool_groups",
     "oneclaw_core.tools.function",
     "oneclaw_core.tools.load_tool_group",
     "oneclaw_core.tools.manifest",
@@ -43,8 +47,11 @@ PRELOADED = (
     "pydantic",
     "resource",
     "yaml",
+    "zipp.glob",
 )
 FORKED_PYTHON = PreloadedPython(installed(PRELOADED))
+# Code for such a process.
+RUN_PYTEST = "import runpy; runpy.run_module('pytest', run_name='__main__', alter_sys=True)"
 
 
 def fork_probes(monkeypatch):

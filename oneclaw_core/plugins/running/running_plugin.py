@@ -332,7 +332,7 @@ def make_context(
     """
     environ = _with_earlier_variables(environ)
     secrets = PluginSecrets(name, secret_store(home), environ)
-    registered = next((each for each in registered_settings(plugins) if each.plugin == name), None)
+    registered = next(iter(registered_settings(each for each in plugins if each.name == name)), None)
     settings = None if registered is None else CurrentSettings(registered, environ, secrets.get, read_settings)
 
     async def allow_address(host: str, address: str, port: int) -> None:

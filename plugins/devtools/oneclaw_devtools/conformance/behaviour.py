@@ -220,7 +220,7 @@ def _of_error(call: CallFacts) -> Iterator[tuple[Check, str]]:
     if call.error_type != "execution_error":
         return
     raised = call.raised or ""
-    if "JSON" in call.text and call.text.startswith("The tool returned a "):
+    if "JSON" in call.text and call.text.startswith("The tool returned an object of type "):
         yield NOT_JSON, call.text
     elif raised == "SystemExit":
         yield EXITS, call.text
