@@ -48,6 +48,7 @@ def home(google, empty_home):
 
 @pytest.fixture
 def desk(home, tmp_path):
-    """Runs the tools as ana@example.com; she agrees to everything."""
+    """Runs the tools as ana@example.com in one open home; she agrees to everything."""
     (tmp_path / "project").mkdir()
-    return Desk(home, tmp_path / "project")
+    with Desk(home, tmp_path / "project") as desk:
+        yield desk

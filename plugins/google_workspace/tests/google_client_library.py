@@ -60,9 +60,7 @@ def _built(
     method: Described, values: dict[str, Any], body: dict[str, Any] | None, headers: Mapping[str, str]
 ) -> HttpRequest:
     *resources, name = method.id.split(".")[1:]
-    resource: Any = _library(method.api)
-    for each in resources:
-        resource = getattr(resource, each)()
+    resource = _resource(method.api, *resources)
     # The library has its own methods and parameters for these.
     if values.get("alt") == "media":
         name += "_media"
@@ -77,8 +75,10 @@ def _built(
 
 
 @cache
-def _library(api: str) -> Resource:
-    return build_from_document(document_of(api), http=HttpMock())
+def _resource(api: str, *names: str) -> Resource:
+    if not names:
+        return build_from_document(document_of(api), http=HttpMock())
+    return getattr(_resource(api, *names[:-1]), names[-1])()
 
 
 def _found(seen: Seen) -> tuple[Described, dict[str, str]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import tempfile
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
@@ -122,6 +122,8 @@ def _permissions():
 class Desk:
     """Calls tools in a home, and notes what the user is asked.
 
+    As a context manager it keeps the home open from the first call on; else each call opens it.
+
     Attributes:
         asked: permission and detail of every question but those for the network.
         subjects: what the permissions of these questions are for.
@@ -134,6 +136,17 @@ class Desk:
         self.asked = []
         self.subjects = []
         self.answer = PermissionAnswer.ONCE
+        self._misasked = []
+        self._kept_open = None
+        self._is_context = False
+
+    def __enter__(self):
+        self._is_context = True
+        return self
+
+    def __exit__(self, *_):
+        if self._kept_open is not None:
+            self._kept_open.close()
 
     def __call__(self, tool, **arguments):
         """Run a tool that is to succeed; gives its value."""
@@ -154,19 +167,44 @@ class Desk:
     def results(self, calls):
         """Run ``(tool, arguments)`` calls in parallel in one open home; gives their results."""
 
-        async def ask(request):
-            is_google = request.permission.startswith("google.")
-            if is_google and request.permission not in _permissions().get(request.tool_name, ()):
-                misasked.append(f"{request.tool_name} asks for {request.permission}")
-            self.asked.append((request.permission, request.detail))
-            self.subjects.append(request.subject)
-            return self.answer
+        async def run(claw):
+            return await asyncio.gather(*(claw.call_tool(tool, arguments) for tool, arguments in calls))
 
-        async def run():
-            async with open_home(self.home, ask=ask, start_directory=self.start_directory) as claw:
-                return await asyncio.gather(*(claw.call_tool(tool, arguments) for tool, arguments in calls))
-
-        misasked = []
-        outcomes = asyncio.run(run())
-        assert misasked == []
+        if self._is_context:
+            if self._kept_open is None:
+                self._kept_open = _OpenHome(self._open())
+            outcomes = self._kept_open.run(run)
+        else:
+            with closing(_OpenHome(self._open())) as home:
+                outcomes = home.run(run)
+        assert self._misasked == []
         return [outcome.result for outcome in outcomes]
+
+    def _open(self):
+        return open_home(self.home, ask=self._ask, start_directory=self.start_directory)
+
+    async def _ask(self, request):
+        is_google = request.permission.startswith("google.")
+        if is_google and request.permission not in _permissions().get(request.tool_name, ()):
+            self._misasked.append(f"{request.tool_name} asks for {request.permission}")
+        self.asked.append((request.permission, request.detail))
+        self.subjects.append(request.subject)
+        return self.answer
+
+
+class _OpenHome:
+    """A home that stays open while the event loop, which belongs to it, does not run."""
+
+    def __init__(self, opening):
+        self._opening = opening
+        self._runner = asyncio.Runner()
+        self._claw = self._runner.run(opening.__aenter__())
+
+    def run(self, work):
+        return self._runner.run(work(self._claw))
+
+    def close(self):
+        try:
+            self._runner.run(self._opening.__aexit__(None, None, None))
+        finally:
+            self._runner.close()

@@ -17,6 +17,7 @@ import traceback
 from dataclasses import dataclass, field
 from email import policy
 from email.parser import BytesParser
+from functools import cache
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import IO, Any
@@ -128,10 +129,7 @@ class GoogleServer:
         self._uploads: dict[str, Upload] = {}
         self._folder = Path(tempfile.mkdtemp(prefix="google-stand-in-"))
         self._lock = threading.Lock()
-        self.services: dict[str, Service] = {}
-        for path in sorted(Path(__file__).parent.glob("google_*_service.py")):
-            name = path.stem.removeprefix("google_").removesuffix("_service")
-            self.services[name] = importlib.import_module(path.stem).SERVICE(self)
+        self.services: dict[str, Service] = {name: make(self) for name, make in _services().items()}
         self._handlers = {
             method_id: handler
             for service in self.services.values()
@@ -484,6 +482,15 @@ class GoogleServer:
             while left > 0 and (piece := file.read(min(left, _PIECE_BYTES))):
                 connection.wfile.write(piece)
                 left -= len(piece)
+
+
+@cache
+def _services() -> dict[str, type[Service]]:
+    found = {}
+    for path in sorted(Path(__file__).parent.glob("google_*_service.py")):
+        name = path.stem.removeprefix("google_").removesuffix("_service")
+        found[name] = importlib.import_module(path.stem).SERVICE
+    return found
 
 
 def _drain(stream: IO[bytes], length: int, file: IO[bytes] | None, keep: int = 0) -> None:

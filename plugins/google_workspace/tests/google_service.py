@@ -7,6 +7,7 @@ import json
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -127,12 +128,7 @@ class Service:
         """Make the state that a new user has."""
 
     def handlers(self) -> dict[str, Callable[[Call], Any]]:
-        found: dict[str, Callable[[Call], Any]] = {}
-        for name in dir(type(self)):
-            for method_id in getattr(getattr(type(self), name), "method_ids", ()):
-                assert method_id not in found, f"two handlers for {method_id}"
-                found[method_id] = getattr(self, name)
-        return found
+        return {method_id: getattr(self, name) for method_id, name in _handler_names(type(self)).items()}
 
     def new_id(self, prefix: str = "id") -> str:
         """An id that nothing else has; the digits come last, so that ids sort by age."""
@@ -172,3 +168,14 @@ class Service:
         token = f"page-{len(self.server.page_tokens) + 1}"
         self.server.page_tokens[token] = (key, end)
         return items[start:end], {"nextPageToken": token}
+
+
+@cache
+def _handler_names(service: type[Service]) -> dict[str, str]:
+    """The names of the methods that answer calls, by the id of what is called."""
+    found: dict[str, str] = {}
+    for name in dir(service):
+        for method_id in getattr(getattr(service, name), "method_ids", ()):
+            assert method_id not in found, f"two handlers for {method_id}"
+            found[method_id] = name
+    return found
