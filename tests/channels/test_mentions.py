@@ -76,7 +76,7 @@ def test_what_is_too_long_or_no_text_is_told(project):
     assert found.text == "@long.txt @data.bin"
     assert [each.split()[2:5] for each in found.notices] == [
         [str(project / "long.txt"), "is", "longer"],
-        [str(project / "data.bin"), "is", "not"],
+        [str(project / "data.bin"), "is", "neither"],
     ]
 
 

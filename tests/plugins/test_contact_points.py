@@ -125,7 +125,7 @@ def test_other_plugins_send_through_a_channel(run):
             await claw.services.channel("pigeon")
         with pytest.raises(NotFoundError, match=r"no channel 'mail'; it needs the plugin notify, .* oneclaw-notify"):
             await claw.services.channel("mail")
-        with pytest.raises(PluginError, match=r"Plugin.*channel none.*is a NoneType, not a Channel"):
+        with pytest.raises(PluginError, match=r"Plugin.*channel none.*is not a Channel, but of type NoneType"):
             await claw.services.channel("none")
         return await channel.send(OutMessage(text="Good morning."))
 

@@ -94,7 +94,7 @@ class ServerSource(ToolSource):
 
     @cached_property
     def manifests(self) -> ManifestFolder:
-        """What is known of the servers."""
+        """The manifests of the servers, with the tools that were accepted."""
         from oneclaw_mcp.manifest import ManifestFolder
 
         return ManifestFolder(self.context.folder)
