@@ -105,16 +105,11 @@ class GuardedTransport(httpx2.AsyncBaseTransport):
             raise httpx2.ReadError(str(error), request=request) from None
         self._statuses.append(answer.status)
         del self._statuses[:-_KEPT_STATUSES]
-        is_stream = False
-        for name, value in answer.headers:
-            key = name.lower()
-            if key == b"content-encoding" and value.strip().lower() != b"identity":
-                await answer.aclose()
-                raise httpx2.ReadError("it compresses its answer, which it was asked not to do", request=request)
-            if key == b"content-type":
-                is_stream = value.lower().startswith(b"text/event-stream")
-        body = _Body(answer, request, is_stream=is_stream)
-        return httpx2.Response(answer.status, headers=answer.headers, stream=body)
+        headers = httpx2.Headers(answer.headers)
+        if headers.get("content-encoding", "identity").lower() != "identity":
+            await answer.aclose()
+            raise httpx2.ReadError("it compresses its answer, which it was asked not to do", request=request)
+        return httpx2.Response(answer.status, headers=headers, stream=_Body(answer, headers, request))
 
     async def aclose(self) -> None:
         """Close the connections."""
@@ -124,8 +119,9 @@ class GuardedTransport(httpx2.AsyncBaseTransport):
 class _Body(httpx2.AsyncByteStream):
     """The body of an answer; one that is no stream of events is read as a whole, and so has a limit."""
 
-    def __init__(self, answer: httpcore2.Response, request: httpx2.Request, *, is_stream: bool) -> None:
+    def __init__(self, answer: httpcore2.Response, headers: httpx2.Headers, request: httpx2.Request) -> None:
         self._answer, self._request = answer, request
+        is_stream = headers.get("content-type", "").lower().startswith("text/event-stream")
         self._left_bytes = None if is_stream else MAX_EVENT_BYTES
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
