@@ -1,4 +1,4 @@
-"""What is read from the marks of a plugin's functions, and what is wrong with them."""
+"""Marks of a plugin's functions: the options that they set, and faults in them."""
 
 import contextlib
 from types import SimpleNamespace

@@ -284,7 +284,7 @@ def test_a_registration_bears_the_name_of_its_record():
 
 
 def test_why_a_plugin_is_absent_is_known():
-    problem, note = PluginProblem("import", "it broke", "mend it"), PluginProblem("import", "odd", "look", False)
+    problem, note = PluginProblem("import", "it broke", "fix it"), PluginProblem("import", "odd", "look", False)
     records = [
         record("off", is_disabled=True),
         record("broken", problems=[note, problem]),
@@ -294,7 +294,7 @@ def test_why_a_plugin_is_absent_is_known():
     catalog = merged(*((PluginEntry(each.name), each) for each in records))
     assert catalog.absent_plugins == {
         "off": "is disabled: enable it with: oneclaw plugins enable off",
-        "broken": "does not work: it broke; mend it",
+        "broken": "does not work: it broke; fix it",
     }
     assert catalog.registry.absent_plugins == catalog.absent_plugins
 

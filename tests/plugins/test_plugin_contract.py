@@ -1,4 +1,4 @@
-"""What plugin authors get and give: defaults, copies that cannot be changed, secrets, and contexts."""
+"""Objects of the plugin contract: defaults, copies that cannot be changed, secrets, and contexts."""
 
 import asyncio
 import copy

@@ -1,4 +1,4 @@
-"""What is known of installed plugins, and what is told when they are not as they were."""
+"""Origins of installed plugins, and the messages when their files have changed."""
 
 import json
 import os

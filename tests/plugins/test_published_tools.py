@@ -1,4 +1,4 @@
-"""What tool sources publish, what is said of it, and what is kept for the next time."""
+"""Tools and groups that tool sources publish: problems reported, and the copy kept for the next start."""
 
 import asyncio
 import json

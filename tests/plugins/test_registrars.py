@@ -1,4 +1,4 @@
-"""What registrars note of each registration, and what they say about one that is at fault."""
+"""Registrars: the entry made of each registration, and the problem reported for a wrong one."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""What the store refuses, word for word: each message says what is wrong and what to do."""
+"""Refusals of the store, word for word: each message says what is wrong and what to do."""
 
 import asyncio
 import sqlite3

@@ -1,4 +1,4 @@
-"""What SQLite and the file system refuse, in one line that says what to do; and files that are always whole."""
+"""Errors of SQLite and the file system, each one line that says what to do; and files that are always whole."""
 
 import fcntl
 import sqlite3

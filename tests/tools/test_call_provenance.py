@@ -1,4 +1,4 @@
-"""What a call has read and written, and which requests the user has to agree with."""
+"""Records of what a call has read and written, and the requests that need the user's consent."""
 
 import asyncio
 from dataclasses import replace

@@ -29,7 +29,7 @@ def guard(tmp_path):
 
 @pytest.fixture
 def odd(guard):
-    """What is no file, by what it is called in messages."""
+    """Things that are not files, by their names in messages."""
     os.mkfifo(guard.workspace / "pipe")
     (guard.workspace / "folder").mkdir()
     (guard.workspace / "file").write_text("x")

@@ -24,7 +24,7 @@ TARGET = FunctionTarget("acme.tools", "run", "tool 'run'")
 
 
 class Context:
-    """What a worker has of a call's context, and the caller gets back."""
+    """The parts of a call's context that a worker has, and that the caller gets back."""
 
     def __init__(self):
         self.marks = []

@@ -1,4 +1,4 @@
-"""What is said about faults in manifests, with the place of each."""
+"""Messages about faults in manifests, with the place of each."""
 
 import json
 

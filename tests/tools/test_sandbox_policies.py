@@ -1,4 +1,4 @@
-"""What commands and isolated calls may read, write and see of this machine."""
+"""Sandbox policies: the parts of this machine that commands and isolated calls read, write and see."""
 
 import os
 import sys

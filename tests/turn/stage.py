@@ -65,6 +65,18 @@ class ScriptedModel:
             self.closed_streams += 1
 
 
+def streams(*events):
+    """Make an answer that is streamed in these events; an exception ends it."""
+
+    async def stream():
+        for event in events:
+            if isinstance(event, BaseException):
+                raise event
+            yield event
+
+    return stream
+
+
 def says(text):
     return ModelResponse(text=text, usage=TokenUsage(input_tokens=10, output_tokens=2))
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
-from stage import ScriptedModel, says
+from stage import ScriptedModel, says, streams
 
 from oneclaw_core import Message, MessageType, ModelSwitchedEvent, TokenUsage, ToolCall, ToolDefinition, UsageEvent
 from oneclaw_core.config.models import ModelPrices
@@ -48,7 +48,7 @@ BEGUN = TokenUsage(input_tokens=7, is_at_least=True)
 
 
 class NotedStore:
-    """What is stored, in memory."""
+    """A store in memory."""
 
     def __init__(self):
         self.records, self.settings, self.asked_since = [], {}, []
@@ -93,16 +93,6 @@ class Calls:
 
     def ask(self, request=REQUEST, **options):
         return asyncio.run(self.calls.ask(request, self.show, **options))
-
-
-def streams(*events):
-    async def stream():
-        for event in events:
-            if isinstance(event, BaseException):
-                raise event
-            yield event
-
-    return stream
 
 
 def test_an_answer_is_shown_as_it_comes():

@@ -1,4 +1,4 @@
-"""What a model would be sent next, and where a session stands."""
+"""Previews of the next request, and the status of a session."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""What is known about a turn before its first request: its limits, its tools, and the prompt kept with its session."""
+"""The context of a turn before its first request: limits, tools, and the prompt kept with its session."""
 
 import asyncio
 import json

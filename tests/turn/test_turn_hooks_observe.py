@@ -1,4 +1,4 @@
-"""What plugins are told of a turn and of its requests to models."""
+"""Events that plugins get of a turn and of its requests to models."""
 
 import asyncio
 from contextlib import asynccontextmanager

@@ -1,4 +1,4 @@
-"""What a turn refuses, word for word: each message says what is wrong and what to do."""
+"""Refusals of a turn, word for word: each message says what is wrong and what to do."""
 
 import asyncio
 from datetime import date

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 
 import pytest
 from histories import assistant, call, success, user
-from stage import ScriptedModel, Stage, calls, says
+from stage import ScriptedModel, Stage, calls, says, streams
 
 from oneclaw_core import (
     MessageType,
@@ -85,16 +85,6 @@ def stage(tmp_path):
 
 def of(kind, events):
     return [event for event in events if isinstance(event, kind)]
-
-
-def streams(*events):
-    async def stream():
-        for event in events:
-            if isinstance(event, BaseException):
-                raise event
-            yield event
-
-    return stream
 
 
 def chosen(model, name="second", **about):

@@ -1,4 +1,4 @@
-"""What a message, and a tool call of a program, do in an open home."""
+"""Messages, and tool calls of a program, in an open home."""
 
 import asyncio
 from dataclasses import asdict, replace

@@ -1,4 +1,4 @@
-"""What is known of sub-agents while they begin and end."""
+"""Records of sub-agents while they begin and end."""
 
 import asyncio
 from types import SimpleNamespace

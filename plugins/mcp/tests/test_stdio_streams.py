@@ -11,6 +11,7 @@ import anyio
 import pytest
 from mcp.shared.message import SessionMessage
 from mcp_types import JSONRPCNotification
+from oneclaw_mcp import stdio
 from oneclaw_mcp.stdio import ServerLog, ServerProgram
 
 if TYPE_CHECKING:
@@ -88,3 +89,23 @@ def test_what_is_no_message_is_logged_or_reported_before_the_end(tmp_path: Path)
 
     asyncio.run(use())
     assert "a banner" in (tmp_path / "log").read_text()
+
+
+@pytest.mark.every_python
+def test_a_server_that_never_reads_is_given_up_instead_of_kept_waiting_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(stdio, "MAX_WAITING_BYTES", 500_000)
+
+    async def use() -> str | None:
+        server = program(tmp_path, "import time; time.sleep(60)")
+        server.start()
+        async with server.streams() as (_, sent):
+            for _ in range(10):  # calls that were given up, one after the other
+                sending = asyncio.create_task(sent.send(message("x" * 200_000)))
+                await asyncio.wait({sending}, timeout=0.02)
+                sending.cancel()
+                await asyncio.wait({sending})
+            return server.fault
+
+    assert asyncio.run(use()) == "it does not read what it is sent"

@@ -125,6 +125,6 @@ def print_status(dead_seconds: float, *, as_json: bool) -> bool:
         keys = ("id", "host", "pid", "status", "running", "concurrency", "beat_at")
         print_table(keys, [[document[key] for key in keys] for document in found])
     else:
-        why = "it begins some seconds after the program" if tasks else "there is no task yet, and it begins with one"
-        print_text(f"no worker runs; that of oneclaw serve or chat: {why}")
+        when = "some seconds after they start" if tasks else "with the first task"
+        print_text(f"no worker is running; oneclaw serve and oneclaw chat start theirs {when}")
     return any(alive)

@@ -157,8 +157,8 @@ def test_a_database_that_cannot_be_opened(oneclaw, monkeypatch):
 
 def test_the_status_without_workers_says_when_there_will_be_one(home, capsys):
     assert main(["tasks", "worker", "--status"]) == 1
-    assert "there is no task yet, and it begins with one" in capsys.readouterr().out
+    assert "no worker is running; oneclaw serve and oneclaw chat start theirs with the first" in capsys.readouterr().out
 
     main(["tasks", "add", "Water", "Drink", "--at", "9:00"])
     assert main(["tasks", "worker", "--status"]) == 1
-    assert "it begins some seconds after the program" in capsys.readouterr().out
+    assert "start theirs some seconds after they start" in capsys.readouterr().out
