@@ -174,7 +174,11 @@ BUDGETS = (
 """The budgets of the design."""
 
 GOALS = (
-    Budget("a stored turn of three requests over HTTP", "2.5 times a loop with httpx and sqlite3", _http_turn),
+    Budget(
+        "a stored turn of three requests over HTTP",
+        "2.5 times a loop with httpx and sqlite3 that sends as much",
+        _http_turn,
+    ),
     Budget("1,000 sessions at once over HTTP", "all turns succeed", _many_sessions),
     Budget("processor time of a turn, from 1 to 256 sessions at once", "less than 2 times", _growth),
     Budget("tokens billed with three groups loaded, all tools cached", "65 % less", _saved(CACHED, 0.65)),

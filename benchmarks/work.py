@@ -140,8 +140,8 @@ WORKS = (
         note=(
             "The same requests to a model service in another process, which answers Chat Completions as server-sent "
             "events at once; every turn is stored in a SQLite file. OneClaw has all its plugins. The floor is a loop "
-            "with httpx and sqlite3 that stores each message before it goes on, with three requests. openai-agents has "
-            "a `SQLiteSession`, agno an `AsyncSqliteDb`, both two requests."
+            "with httpx and sqlite3 that stores each message before it goes on, with three requests as long as "
+            "OneClaw's. openai-agents has a `SQLiteSession`, agno an `AsyncSqliteDb`, both two requests."
         ),
     ),
     Work(

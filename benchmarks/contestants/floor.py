@@ -8,7 +8,17 @@ from typing import Any
 
 from benchmarks.contestants.bare_mcp import mcp_call, mcp_gateway, mcp_start
 from benchmarks.measuring import median_seconds
-from benchmarks.tool_set import ANSWER, FIRST_GROUP, FIRST_TOOL, LOAD_TURN, grouped, one_page, plain_tools
+from benchmarks.tool_set import (
+    ANSWER,
+    FIRST_GROUP,
+    FIRST_TOOL,
+    LOAD_TURN,
+    PlainTool,
+    grouped,
+    message_text,
+    one_page,
+    plain_tools,
+)
 from benchmarks.work import COMMAND, ISOLATED, JAVASCRIPT
 
 __all__ = ["mcp_call", "mcp_gateway", "mcp_start"]
@@ -50,8 +60,26 @@ async def turn(size: int) -> float:
     return await median_seconds(once)
 
 
+# What OneClaw sends before the conversation: about as many characters, and as many tools.
+_SYSTEM_PROMPT = message_text(0) * 15
+_CORE_TOOLS = [
+    {
+        "type": "function",
+        "function": {
+            "name": f"core_{number}",
+            "description": message_text(number) * 2,
+            "parameters": PlainTool(f"core_{number}", "core").parameters,
+        },
+    }
+    for number in range(13)
+]
+
+
 async def http_turn(size: int) -> float:
-    """A loop with httpx and SQLite, which stores each message before it goes on."""
+    """A loop with httpx and SQLite, which stores each message before it goes on.
+
+    Its requests are as long as OneClaw's.
+    """
     import sqlite3
     import tempfile
     from contextlib import closing
@@ -75,8 +103,8 @@ async def http_turn(size: int) -> float:
         body = {
             "model": "groups",
             "stream": True,
-            "messages": messages,
-            "tools": [definitions[name] for name in tools],
+            "messages": [{"role": "system", "content": _SYSTEM_PROMPT}, *messages],
+            "tools": [*_CORE_TOOLS, *(definitions[name] for name in tools)],
         }
         answer: dict[str, Any] = {"role": "assistant", "content": ""}
         async with client.stream("POST", "chat/completions", json=body) as response:

@@ -19,6 +19,7 @@ from benchmarks.tool_set import (
     FIRST_TOOL,
     LOAD_TURN,
     PlainTool,
+    grouped,
     message_text,
     one_page,
     plain_tools,
@@ -33,6 +34,7 @@ from oneclaw_core import (
     ToolDefinition,
     ToolGroupDefinition,
     ToolResult,
+    ToolResultEvent,
     ToolSourceInfo,
     ToolSourceType,
     TurnFinishedEvent,
@@ -98,6 +100,8 @@ def _register(claw: OneClaw, tools: list[PlainTool]) -> None:
     registry = claw.catalog.registry
     for tool in tools:
         registry.register(EchoTool(tool), ToolSourceInfo(ToolSourceType.TOOL_GROUP, tool.group))
+    for group, members in grouped(iter(tools)).items():
+        registry.register_group(ToolGroupDefinition(group, group, members[0].group_description))
 
 
 @asynccontextmanager
@@ -109,10 +113,6 @@ async def _opened(model: Model, tools: list[PlainTool]) -> AsyncIterator[OneClaw
             claw.catalog.provider_types["instant"] = lambda config: model
             await claw.store.set_setting("provider:instant", {"type": "instant"})
             _register(claw, tools)
-            for tool in tools[::50]:
-                claw.catalog.registry.register_group(
-                    ToolGroupDefinition(tool.group, tool.group, tool.group_description)
-                )
             yield claw
 
 
@@ -120,6 +120,7 @@ async def _send(claw: OneClaw, model: str = "instant/model", **options: Any) -> 
     events = [event async for event in claw.send_message(LOAD_TURN, model=model, **options)]
     assert isinstance(events[-1], TurnFinishedEvent)
     assert events[-1].text == ANSWER
+    assert all(event.result.status == "success" for event in events if isinstance(event, ToolResultEvent))
 
 
 async def turn(size: int) -> float:

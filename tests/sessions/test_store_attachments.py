@@ -254,3 +254,16 @@ def test_files_count_for_the_length_of_a_history(tmp_path: Path) -> None:
     assert file_characters(Attachment("a.txt", "text/plain", b"four")) == 4
     huge = Attachment("a.pdf", "application/pdf", b"", left_out_bytes=20_000_000)
     assert file_characters(DOCUMENT) < file_characters(huge) <= 100_000
+
+
+def test_a_long_entry_is_stored_whole(tmp_path: Path) -> None:
+    big = Attachment("big.bin", "application/octet-stream", bytes(range(256)) * 2_000)
+
+    async def main() -> None:
+        async with opened(tmp_path) as store:
+            session = await store.create_session(agent="default")
+            await store.append(session.id, [user("x" * 300_000), with_files(user("2"), big)])
+            [text, file] = await store.messages(session.id)
+            assert (len(text.content), file.attachments) == (300_000, (big,))
+
+    asyncio.run(main())
