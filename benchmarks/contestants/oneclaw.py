@@ -89,7 +89,7 @@ class EchoTool:
     """Gives back its text."""
 
     def __init__(self, tool: PlainTool) -> None:
-        self.definition = ToolDefinition(tool.name, tool.description, tool.parameters)
+        self.definition = ToolDefinition(tool.name, tool.description, tool.parameters, read_only=True)
 
     async def execute(self, arguments: dict[str, Any], context: ToolContext) -> ToolResult:
         """Give it back."""

@@ -82,6 +82,7 @@ def hookimpl(
     *,
     tools: Collection[str] | None = None,
     in_turns: bool = False,
+    skips_read_only: bool = False,
     timeout_seconds: float | None = None,
     tryfirst: bool = False,
     trylast: bool = False,
@@ -92,6 +93,7 @@ def hookimpl(
     *,
     tools: Collection[str] | None = None,
     in_turns: bool = False,
+    skips_read_only: bool = False,
     timeout_seconds: float | None = None,
     tryfirst: bool = False,
     trylast: bool = False,
@@ -102,6 +104,8 @@ def hookimpl(
         function: the function, for use without parentheses.
         tools: the only tools, or tool groups, whose calls the hook is about; ``None`` for all.
         in_turns: True if the hook is about calls of turns alone, not about those of programs and the command line.
+        skips_read_only: True if the hook is not about calls of tools that change nothing, see
+            :attr:`~oneclaw_core.plugins.contract.arguments.CallInfo.is_read_only`.
         timeout_seconds: time limit of one call, instead of the limit of the hook's kind.
         tryfirst: run before the plain implementations of other plugins.
         trylast: run behind them.
@@ -112,6 +116,7 @@ def hookimpl(
             "tools": None if tools is None else tuple(tools),
             "timeout_seconds": timeout_seconds,
             "in_turns": in_turns,
+            "skips_read_only": skips_read_only,
         }
         return _mark(marked, tryfirst=tryfirst, trylast=trylast)
 

@@ -304,7 +304,10 @@ class ToolExecutor:
         """Return the hooks of plugins on a call; ``None`` if none is about it."""
         found = self._registry.find(call.name)
         group = found.source.group_name if found is not None else None
-        if self._plugins is None or not self._plugins.are_about(call.name, group, is_in_turn=scope.turn is not None):
+        is_read_only = found is not None and found.definition.read_only and not found.source.is_supplied
+        if self._plugins is None or not self._plugins.are_about(
+            call.name, group, is_in_turn=scope.turn is not None, is_read_only=is_read_only
+        ):
             return None
         return self._plugins.of_call(
             id=call.id,
@@ -316,6 +319,7 @@ class ToolExecutor:
             agent=scope.agent_name,
             turn=scope.turn.info if scope.turn is not None else None,
             caller=caller or scope.caller,
+            is_read_only=is_read_only,
         )
 
     def _refusal(self, name: str, scope: CallScope, loaded: set[str | None]) -> ToolResult | None:

@@ -206,6 +206,21 @@ def test_hooks_about_calls_of_turns_are_not_called_for_a_program(oneclaw_factory
     assert seen == ["model", "model"]
 
 
+def test_hooks_that_skip_tools_that_change_nothing_see_the_others(oneclaw_factory):
+    seen = []
+    only_changes = hookimpl(skips_read_only=True)
+    home = oneclaw_factory(
+        named(
+            policy=plugin(before_tool_call=only_changes(lambda call: seen.append(call.tool))),
+            audit=plugin(after_tool_call=lambda call: seen.append((call.tool, call.is_read_only))),
+        )
+    )
+    for name, arguments in (("get_current_time", {}), ("echo", {"text": "a"})):
+        assert home.call_tool(name, **arguments).is_success
+        home.run(home.app.plugins.drain(5))
+    assert seen == [("get_current_time", True), "echo", ("echo", False)]
+
+
 def test_observers_learn_how_long_a_call_took(oneclaw_factory):
     durations = []
     home = oneclaw_factory(named(audit=plugin(after_tool_call=lambda duration_ms: durations.append(duration_ms))))

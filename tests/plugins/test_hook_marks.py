@@ -56,6 +56,7 @@ def test_the_options_of_event_hooks_are_read():
         (hookimpl, taking, HookOptions(("context", "call"))),
         (hookimpl(tryfirst=True), before, HookOptions(("call",), order=-1)),
         (hookimpl(trylast=True, in_turns=True), before, HookOptions(("call",), order=1, in_turns=True)),
+        (hookimpl(skips_read_only=True), before, HookOptions(("call",), skips_read_only=True)),
         (
             hookimpl(tools=["send", "mail"], timeout_seconds=600),
             before,

@@ -30,6 +30,7 @@ DEFAULTS = {
     arguments.TurnInfo: {"can_ask": False, "parent_call_id": None},
     arguments.CallInfo: {
         **{"group": None, "plugin": None, "required_permissions": (), "agent": "", "turn": None, "caller": "model"},
+        "is_read_only": False,
     },
     arguments.TurnOutcome: {"text": "", "cost": None, "error": None, "is_interrupted": False},
     arguments.ModelCall: {"purpose": "answer"},
@@ -93,10 +94,10 @@ def test_each_hook_has_its_kind():
 
 def test_a_mark_keeps_its_options():
     for options, expected in (
-        ({}, {"tools": None, "timeout_seconds": None, "in_turns": False}),
+        ({}, {"tools": None, "timeout_seconds": None, "in_turns": False, "skips_read_only": False}),
         (
-            {"tools": ["a", "b"], "timeout_seconds": 2, "in_turns": True},
-            {"tools": ("a", "b"), "timeout_seconds": 2, "in_turns": True},
+            {"tools": ["a", "b"], "timeout_seconds": 2, "in_turns": True, "skips_read_only": True},
+            {"tools": ("a", "b"), "timeout_seconds": 2, "in_turns": True, "skips_read_only": True},
         ),
     ):
         marked = hookimpl(**options)(lambda: None)

@@ -113,6 +113,9 @@ def test_hook_options_say_which_calls_they_are_about():
         (HookOptions(tools=()), "send", "mail", True, False),
     ):
         assert options.is_about(tool, group, is_in_turn=is_in_turn) is is_about
+    for options, is_about in ((HookOptions(), True), (HookOptions(skips_read_only=True), False)):
+        assert options.is_about("read", None, is_in_turn=True, is_read_only=True) is is_about
+        assert options.is_about("write", None, is_in_turn=True, is_read_only=False)
 
 
 def test_hook_options_survive_being_stored():

@@ -932,7 +932,7 @@ class Plugins:
     def __init__(self, **hooks):
         self.hooks, self.infos, self.finished, self.decided = hooks, [], [], []
 
-    def are_about(self, tool, group, *, is_in_turn):
+    def are_about(self, tool, group, *, is_in_turn, is_read_only):
         return tool != "free"
 
     def of_call(self, **about):
@@ -1006,6 +1006,7 @@ def test_plugins_see_a_call_and_decide_on_it(bench):
             "agent": "Tester",
             "turn": None,
             "caller": "program",
+            "is_read_only": False,
         }
     ]
     assert plugins.faults == ["/text: 7 is not of type 'string'"]

@@ -67,6 +67,8 @@ class CallInfo:
         agent: name of the agent.
         turn: the turn that the call belongs to, ``None`` outside one (``oneclaw call``).
         caller: what made the call.
+        is_read_only: True if the tool is from an installed plugin and declares that it changes nothing. What tools of
+            servers and of the user declare of themselves does not count.
     """
 
     id: str
@@ -78,6 +80,7 @@ class CallInfo:
     agent: str = ""
     turn: TurnInfo | None = None
     caller: Literal["model", "command line", "program", "javascript"] = "model"
+    is_read_only: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -93,6 +93,7 @@ class HookOptions:
         is_async: True for an async function.
         tools: the only tools, or tool groups, whose calls it is about; ``None`` for all.
         in_turns: True if it is about calls of turns alone.
+        skips_read_only: True if it is not about calls of tools that change nothing.
         timeout_seconds: time limit of one call; ``None`` for the limit of the hook's kind.
         order: -1 for ``tryfirst``, 1 for ``trylast``, else 0.
     """
@@ -103,6 +104,7 @@ class HookOptions:
     timeout_seconds: float | None = None
     order: int = 0
     in_turns: bool = False
+    skips_read_only: bool = False
 
     def to_dict(self) -> dict[str, Any]:
         """Return the options as JSON data."""
@@ -115,9 +117,9 @@ class HookOptions:
         lists = {"argument_names": tuple(data["argument_names"]), "tools": None if tools is None else tuple(tools)}
         return cls(**{**data, **lists})
 
-    def is_about(self, tool: str, group: str | None, *, is_in_turn: bool) -> bool:
+    def is_about(self, tool: str, group: str | None, *, is_in_turn: bool, is_read_only: bool = False) -> bool:
         """Return True if a call of a tool concerns the hook."""
-        if self.in_turns and not is_in_turn:
+        if (self.in_turns and not is_in_turn) or (self.skips_read_only and is_read_only):
             return False
         return self.tools is None or tool in self.tools or (group is not None and group in self.tools)
 

@@ -148,4 +148,5 @@ def _options(mark: pluggy.HookImpl, known: tuple[str, ...]) -> HookOptions:
         timeout_seconds=given.get("timeout_seconds"),
         order=-1 if mark.tryfirst else 1 if mark.trylast else 0,
         in_turns=bool(given.get("in_turns")),
+        skips_read_only=bool(given.get("skips_read_only")),
     )

@@ -293,10 +293,10 @@ class Plugins:
         """Return the plugins whose implementation of a hook is about a tool call, in order."""
         return [step.plugin for step in self._plans.get(hook, ()) if _is_about(step, call)]
 
-    def are_about(self, tool: str, group: str | None, *, is_in_turn: bool) -> bool:
+    def are_about(self, tool: str, group: str | None, *, is_in_turn: bool, is_read_only: bool = False) -> bool:
         """Return True if a call of a tool concerns any hook."""
         return any(
-            step.options.is_about(tool, group, is_in_turn=is_in_turn)
+            step.options.is_about(tool, group, is_in_turn=is_in_turn, is_read_only=is_read_only)
             for hook in CALL_HOOKS
             for step in self._plans.get(hook, ())
         )
@@ -501,7 +501,8 @@ class Plugins:
 
 
 def _is_about(step: _Step, call: CallInfo) -> bool:
-    return step.options.is_about(call.tool, call.group, is_in_turn=call.turn is not None)
+    is_in_turn = call.turn is not None
+    return step.options.is_about(call.tool, call.group, is_in_turn=is_in_turn, is_read_only=call.is_read_only)
 
 
 def _is_sound(ask: Ask) -> bool:

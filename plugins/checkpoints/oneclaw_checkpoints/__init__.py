@@ -67,7 +67,7 @@ def plugin_stopped(context: PluginContext) -> None:
     context.once(recorder_of).close()
 
 
-@hookimpl(in_turns=True)
+@hookimpl(in_turns=True, skips_read_only=True)
 def before_tool_call(context: PluginContext, call: CallInfo) -> None:
     """Snapshot the files that a call may change; whatever fails is logged, and the call goes on."""
     from oneclaw_checkpoints.recorder import recorder_of
@@ -75,7 +75,7 @@ def before_tool_call(context: PluginContext, call: CallInfo) -> None:
     context.once(recorder_of).begin(call)
 
 
-@hookimpl(in_turns=True)
+@hookimpl(in_turns=True, skips_read_only=True)
 def rewrite_tool_result(context: PluginContext, call: CallInfo) -> None:
     """Find out what a call has changed, before its result is stored."""
     from oneclaw_checkpoints.recorder import recorder_of
@@ -83,7 +83,7 @@ def rewrite_tool_result(context: PluginContext, call: CallInfo) -> None:
     context.once(recorder_of).finish(call)
 
 
-@hookimpl(in_turns=True)
+@hookimpl(in_turns=True, skips_read_only=True)
 def after_tool_call(context: PluginContext, call: CallInfo, result: ToolResult) -> None:
     """Do so for a call that was denied or interrupted."""
     from oneclaw_checkpoints.recorder import recorder_of
