@@ -1016,7 +1016,7 @@ def test_plugins_see_a_call_and_decide_on_it(bench):
     governed(bench, unknown, "none", "[1]")
     assert unknown.infos[0] == {
         **{"id": "c1", "tool": "none", "arguments": {}, "group": None, "plugin": None, "required_permissions": ()},
-        **{"agent": "Tester", "turn": None, "caller": "model"},
+        **{"agent": "Tester", "turn": None, "caller": "model", "is_read_only": False},
     }
 
 
