@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from importlib import resources
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from oneclaw_core.plugins.hookspecs import hookimpl
@@ -28,4 +28,4 @@ def register_tools(register: ToolRegistrar) -> None:
     register(LoadToolGroupTool(register.registry))
     register(FindToolGroupsTool(register.registry))
     for name in MANIFESTS:
-        register.manifest(resources.files(__name__) / "manifests" / f"{name}.json")
+        register.manifest(Path(__file__).parent / "manifests" / f"{name}.json")

@@ -5,6 +5,7 @@ The client library (httpx) takes 0.3 s to import and is imported when the first 
 
 from __future__ import annotations
 
+import sys
 from contextlib import suppress
 from functools import cache
 from typing import TYPE_CHECKING, Any
@@ -208,8 +209,7 @@ def prepare_clients() -> None:
 
     Invalid certificates are reported by the first client.
     """
-    import httpx  # noqa: F401  # its import is what takes long
-
+    import_httpx()
     with suppress(OSError):
         _ssl_context()
 
@@ -221,6 +221,17 @@ def expands_boundedly(headers: Mapping[str, str]) -> bool:
     can count it.
     """
     return headers.get("content-encoding", "").strip().lower() in ("", "identity", "gzip", "x-gzip", "deflate")
+
+
+def import_httpx() -> None:
+    """Import httpx without its command line program, which imports Rich and takes as long as all the rest."""
+    program = "httpx._main"
+    if "httpx" not in sys.modules:
+        sys.modules[program] = None  # type: ignore[assignment]  # the same as if what it needs were not installed
+        try:
+            import httpx  # noqa: F401
+        finally:
+            del sys.modules[program]
 
 
 @cache

@@ -19,7 +19,7 @@ from oneclaw_core.errors import (
     SettingsError,
 )
 from oneclaw_core.http.client_pool import ClientPool
-from oneclaw_core.http.clients import create_client
+from oneclaw_core.http.clients import create_client, import_httpx
 from oneclaw_core.providers.answer import (
     AnswerCutError,
     AnswerFailedError,
@@ -88,6 +88,7 @@ class HttpProvider(ABC):
         first_retry_seconds: float = 0.5,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> None:
+        import_httpx()
         self._config = config
         self._url = ServiceUrl.of(config, self.default_base_url)
         # There no request is answered without a key; other servers may want none.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from importlib.resources import files
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from oneclaw_core import hookimpl
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 @hookimpl
 def register_tools(register: ToolRegistrar) -> None:
     """Register ``js_eval`` and the source of the user's own tools."""
-    register.manifest(files(__package__) / "js_eval.json")
+    register.manifest(Path(__file__).with_name("js_eval.json"))
     register.source(
         "tools",
         "oneclaw_javascript.user_tools.folder:open_user_tools",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from importlib import resources
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from oneclaw_core import hookimpl
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 def register_tools(register: ToolRegistrar) -> None:
     """Register ``save_memory`` and ``search_history``."""
     for name in ("save_memory", "search_history"):
-        register.manifest(resources.files(__name__) / f"{name}.json")
+        register.manifest(Path(__file__).with_name(f"{name}.json"))
 
 
 @hookimpl

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from importlib import resources
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from oneclaw_core import hookimpl
@@ -28,14 +28,14 @@ ABOUT_ONECLAW = ("about-oneclaw", "create-skill", "create-tool-plugin")
 @hookimpl
 def register_tools(register: ToolRegistrar) -> None:
     """Register ``load_skill``."""
-    register.manifest(resources.files(__name__) / "load_skill.json")
+    register.manifest(Path(__file__).with_name("load_skill.json"))
 
 
 @hookimpl
 def register_skills(register: SkillRegistrar) -> None:
     """Register the skills about OneClaw itself."""
     for name in ABOUT_ONECLAW:
-        register(resources.files(__name__) / "about_oneclaw" / name)
+        register(Path(__file__).parent / "about_oneclaw" / name)
 
 
 @hookimpl
