@@ -8,7 +8,6 @@ import re
 import time
 import unicodedata
 from contextlib import ExitStack
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urlsplit
 
@@ -26,6 +25,7 @@ from oneclaw_core.http.messages import (
 )
 from oneclaw_core.tools.file_access import new_file
 from oneclaw_core.tools.text_content import untrusted
+from oneclaw_core.types.frozen_dataclass import frozen_dataclass
 from oneclaw_core.types.tools import ToolResult
 
 if TYPE_CHECKING:
@@ -171,7 +171,7 @@ def _header_lines(response: httpx.Response) -> Iterator[str]:
         yield f"[{len(shown) - _MAX_SHOWN_HEADERS} more headers are not shown]"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen_dataclass
 class ReceivedBody:
     """The received part of a body.
 

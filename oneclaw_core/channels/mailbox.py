@@ -5,10 +5,11 @@ from __future__ import annotations
 import base64
 import json
 import time
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, field
 from typing import TYPE_CHECKING, Any
 
 from oneclaw_core.channels.chat_channel import Inbound
+from oneclaw_core.types.frozen_dataclass import frozen_dataclass
 from oneclaw_core.types.messages import Attachment
 
 if TYPE_CHECKING:
@@ -59,7 +60,7 @@ async def open_tables(claw: OneClaw) -> PluginTables:
     return await claw.store.plugin_storage(STORAGE).tables(MIGRATIONS)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen_dataclass
 class InboxRow:
     """A message in the inbox.
 
@@ -76,7 +77,7 @@ class InboxRow:
     after_sequence: int = 0
 
 
-@dataclass(frozen=True, slots=True)
+@frozen_dataclass
 class OutboxRow:
     """A message in the outbox.
 
@@ -105,7 +106,7 @@ class OutboxRow:
     not_before: float = 0.0
 
 
-@dataclass(frozen=True, slots=True)
+@frozen_dataclass
 class ChatState:
     """The session of a chat, and what was chosen in it.
 
@@ -122,7 +123,7 @@ class ChatState:
     reasoning: ReasoningLevel | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen_dataclass
 class OutgoingText:
     """A message to put into the outbox."""
 

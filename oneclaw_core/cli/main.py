@@ -9,7 +9,6 @@ import atexit
 import gc
 import os
 import sys
-from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +20,7 @@ from oneclaw_core.cli.log import logging_to_home
 from oneclaw_core.cli.output import has_no_room, is_terminal, print_error
 from oneclaw_core.errors import OneClawError
 from oneclaw_core.home import PROFILE_VARIABLE, check_profile_name
+from oneclaw_core.types.frozen_dataclass import frozen_dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -34,7 +34,7 @@ _OBJECTS_PER_COLLECTION = 10_000
 _IS_BARE = f"{__name__}.bare"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen_dataclass
 class BuiltinCommand:
     """A command that is imported when it is used.
 

@@ -10,11 +10,12 @@ import re
 import socket
 import ssl
 import zlib
-from dataclasses import dataclass
 from enum import Enum, auto
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
+
+from oneclaw_core.types.frozen_dataclass import frozen_dataclass
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterable, Iterator
@@ -49,7 +50,7 @@ class InvalidRequestError(Exception):
     """An argument is not acceptable; the message is for the model."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen_dataclass
 class OutgoingRequest:
     """A request that may be sent.
 
@@ -306,7 +307,7 @@ class FaultKind(Enum):
     UNREADABLE = auto()
 
 
-@dataclass(frozen=True, slots=True)
+@frozen_dataclass
 class ConnectionFault:
     """A failed request: where it failed, and a few words for the user."""
 

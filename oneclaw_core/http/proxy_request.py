@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from urllib.parse import urlsplit
+
+from oneclaw_core.types.frozen_dataclass import frozen_dataclass
 
 MAX_HEADERS = 200
 WEB_PORTS = (80, 443)
@@ -17,7 +18,7 @@ _LENGTH = re.compile(rb"[0-9]{1,18}")
 _HOP_HEADERS = frozenset({b"connection", b"keep-alive", b"te", b"trailer", b"upgrade", b"host"})
 
 
-@dataclass(frozen=True, slots=True)
+@frozen_dataclass
 class ProxyRequest:
     """A request to a proxy.
 

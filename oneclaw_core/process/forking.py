@@ -17,9 +17,9 @@ import subprocess
 import sys
 import threading
 from contextlib import ExitStack, suppress
-from dataclasses import dataclass
 
 from oneclaw_core.process.fork_server import NUMBER_BYTES
+from oneclaw_core.types.frozen_dataclass import frozen_dataclass
 
 # Elsewhere, libraries of the system do not survive a fork (macOS), or there is none at all.
 CAN_FORK = sys.platform == "linux"
@@ -32,7 +32,7 @@ _END_SECONDS = 0.5
 _BUSY = (errno.EAGAIN, errno.ENOBUFS, errno.ETOOMANYREFS)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen_dataclass
 class ServerKind:
     """All that the workers of a server have in common.
 
@@ -47,7 +47,7 @@ class ServerKind:
     environ: tuple[tuple[str, str], ...]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen_dataclass
 class ForkRequest:
     """A worker that is wanted.
 

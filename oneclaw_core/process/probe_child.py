@@ -13,12 +13,12 @@ import threading
 import time
 import warnings
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from importlib import import_module
 from json import dumps  # as it is before a plugin changes it
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from oneclaw_core.process.python_worker import write_all
+from oneclaw_core.types.frozen_dataclass import frozen_dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -36,7 +36,7 @@ SHOWN_CHARACTERS = 300
 MAX_FILE_BYTES = 256 * 1024 * 1024
 
 
-@dataclass(frozen=True, slots=True)
+@frozen_dataclass
 class ProcessState:
     """The state of the process.
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Protocol
 
+from oneclaw_core.types.frozen_dataclass import frozen_dataclass
 from oneclaw_core.types.messages import StopReason, TokenUsage, ToolCall
 
 if TYPE_CHECKING:
@@ -22,7 +23,7 @@ KEY_HEADERS = frozenset({"authorization", "x-api-key", "x-goog-api-key"})
 """The headers that carry a key, in lower case."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True)  # compared in each turn
 class ProviderConfig:
     """A configured model service.
 
@@ -105,7 +106,7 @@ class ToolLoading(StrEnum):
 _BY_DEMAND = (ToolLoading.APPEND, ToolLoading.NATIVE, ToolLoading.INLINE)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen_dataclass(kw_only=True)
 class ModelRequest:
     """Everything a model is sent.
 
@@ -139,28 +140,28 @@ class ModelRequest:
     first_byte_seconds: float | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen_dataclass
 class TextDelta:
     """A piece of the model's text."""
 
     text: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen_dataclass
 class ReasoningDelta:
     """A piece of what the model thinks, or of a summary of it, where the service shows it."""
 
     text: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen_dataclass
 class ArgumentsDelta:
     """A piece of the arguments of a tool call. It is not shown; if the answer breaks off, it counts as output."""
 
     text: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen_dataclass
 class UsageSoFar:
     """The service has begun to answer; what the attempt has used by now, for an answer that does not end.
 
@@ -175,7 +176,7 @@ class UsageSoFar:
     usage: TokenUsage
 
 
-@dataclass(frozen=True, slots=True)
+@frozen_dataclass
 class LoadingRefused:
     """The model cannot have tools loaded in the way asked for; the request is sent again in another one.
 
@@ -188,7 +189,7 @@ class LoadingRefused:
     instead: ToolLoading = ToolLoading.APPEND
 
 
-@dataclass(frozen=True, slots=True)
+@frozen_dataclass
 class RetryNotice:
     """The request failed before its first event and will be sent again.
 
@@ -203,7 +204,7 @@ class RetryNotice:
     error: ProviderError | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen_dataclass(kw_only=True)
 class ModelResponse:
     """The end of a model's answer: always the last event of a stream, and there only once.
 
@@ -230,7 +231,7 @@ class ModelResponse:
 ModelEvent = TextDelta | ReasoningDelta | ArgumentsDelta | UsageSoFar | RetryNotice | LoadingRefused | ModelResponse
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen_dataclass(kw_only=True)
 class ModelInfo:
     """A model that a service offers.
 
@@ -252,7 +253,7 @@ class ModelInfo:
     models: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@frozen_dataclass
 class WireRequest:
     """A request as it goes over the wire, without what is secret.
 

@@ -7,6 +7,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from oneclaw_core.types.frozen_dataclass import frozen_dataclass
+
 if TYPE_CHECKING:
     from collections.abc import Awaitable
 
@@ -16,7 +18,7 @@ if TYPE_CHECKING:
 ProviderFactory = Callable[["ProviderConfig"], "Provider"]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen_dataclass
 class PreconfiguredProvider:
     """A provider that is there without being added.
 

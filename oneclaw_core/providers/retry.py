@@ -8,12 +8,13 @@ import math
 import random
 import re
 from contextlib import aclosing
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING
 
 from oneclaw_core.providers.base import ModelResponse, ReasoningDelta, RetryNotice, TextDelta
+from oneclaw_core.types.frozen_dataclass import frozen_dataclass
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
@@ -60,7 +61,7 @@ class AttemptFailed(Exception):  # noqa: N818  # one attempt, not yet an error o
         self.retry_after_seconds = retry_after_seconds
 
 
-@dataclass(frozen=True, slots=True)
+@frozen_dataclass
 class RetryPolicy:
     """The number of retries and the pauses between them.
 

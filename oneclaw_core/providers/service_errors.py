@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
@@ -21,6 +20,7 @@ from oneclaw_core.errors import (
 )
 from oneclaw_core.http.messages import FaultKind, connection_fault
 from oneclaw_core.providers.retry import AttemptFailed, retry_after_seconds
+from oneclaw_core.types.frozen_dataclass import frozen_dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -56,7 +56,7 @@ _STATUS_OF_CODE = {
 }
 
 
-@dataclass(frozen=True, slots=True)
+@frozen_dataclass
 class ServerMessage:
     """The error message of a service.
 
@@ -76,7 +76,7 @@ class ServerMessage:
         return f"; it says: {self.text}" if self.text else ""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen_dataclass
 class ServiceErrors:
     """Puts into words what goes wrong with one configured model service.
 

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from oneclaw_core.search.words import folded, is_unspaced, pairs, parts
+from oneclaw_core.types.frozen_dataclass import frozen_dataclass
 from oneclaw_core.types.text import clean_text
 
 # What is longer was not written as a query; its beginning is enough to search by.
@@ -12,7 +11,7 @@ _READ_CHARACTERS = 2_000
 _MOST_UNITS = 16
 
 
-@dataclass(frozen=True, slots=True)
+@frozen_dataclass
 class Unit:
     """One thing that a query looks for.
 
@@ -30,7 +29,7 @@ class Unit:
         return is_unspaced(self.text)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen_dataclass
 class Query:
     """The terms to search for; falsy if there are none.
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from contextlib import closing, contextmanager
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from oneclaw_core.errors import StoreError, StoreVersionError
+from oneclaw_core.types.frozen_dataclass import frozen_dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 SCHEMA_VERSION = 17
 
 
-@dataclass(frozen=True, slots=True)
+@frozen_dataclass
 class Inspection:
     """The state of a database, for ``oneclaw doctor``.
 

@@ -12,12 +12,12 @@ from __future__ import annotations
 import asyncio
 import fcntl
 import os
-from dataclasses import dataclass
 from functools import partial, wraps
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Protocol, TypeVar
 
 from oneclaw_core.errors import StoreError
 from oneclaw_core.private_files import make_private_directory
+from oneclaw_core.types.frozen_dataclass import frozen_dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -33,7 +33,7 @@ _LONGEST_PAUSE_SECONDS = 0.1
 _FLAGS = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
 
 
-@dataclass(frozen=True, slots=True)
+@frozen_dataclass
 class HeldSession:
     """An acquired lock of a session.
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import re
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
@@ -13,6 +12,7 @@ from oneclaw_core.sessions.backend import foreign_table
 from oneclaw_core.sessions.connection import ColumnType, without_literals
 from oneclaw_core.sessions.database import Database
 from oneclaw_core.sessions.plugin_storage import count_values, forget_values
+from oneclaw_core.types.frozen_dataclass import frozen_dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -133,7 +133,7 @@ def _check(sql: str, prefix: str) -> None:
                 raise foreign_table(name, prefix)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen_dataclass
 class PluginContent:
     """The stored content of a plugin.
 

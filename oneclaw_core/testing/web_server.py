@@ -11,6 +11,8 @@ from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qs, urlsplit
 
+from oneclaw_core.types.frozen_dataclass import frozen_dataclass
+
 if TYPE_CHECKING:
     import ssl
     from collections.abc import Iterable, Iterator, Mapping
@@ -161,7 +163,7 @@ _LONGEST_STALL_SECONDS = 60
 Answering = Callable[[ReceivedRequest], "WebAnswer | str | bytes | dict[str, Any] | list[Any]"]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen_dataclass
 class WebAnswer:
     """An answer of the server.
 

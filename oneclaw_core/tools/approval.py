@@ -7,12 +7,12 @@ in which nothing of that can be taken for the question; a page escapes it in its
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from oneclaw_core.tools.permission_meanings import KNOWN_PERMISSIONS
 from oneclaw_core.tools.permission_rules import subject_kind
 from oneclaw_core.tools.permissions import PermissionAnswer, grant_in_words
+from oneclaw_core.types.frozen_dataclass import frozen_dataclass
 from oneclaw_core.types.permissions import Fact
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from oneclaw_core.tools.permissions import PermissionRequest
 
 
-@dataclass(frozen=True, slots=True)
+@frozen_dataclass
 class Choice:
     """An answer that can be given.
 
@@ -34,7 +34,7 @@ class Choice:
     grants: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen_dataclass
 class ApprovalQuestion:
     """The question to a person before a tool acts.
 

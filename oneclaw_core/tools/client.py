@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING
 
 from oneclaw_core.types.agents import GENERAL_ASSISTANT
+from oneclaw_core.types.frozen_dataclass import frozen_dataclass
 from oneclaw_core.types.provenance import Provenance
 from oneclaw_core.types.tools import ALL_TOOLS, ToolSelection
 
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from oneclaw_core.tools.user_question import UserAsker
 
 
-@dataclass(frozen=True, slots=True)
+@frozen_dataclass
 class ToolClient:
     """A client of tools, with who answers questions on its behalf.
 

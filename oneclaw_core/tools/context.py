@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from oneclaw_core.errors import OneClawError
+from oneclaw_core.types.frozen_dataclass import frozen_dataclass
 from oneclaw_core.types.provenance import Mark, MarkKind, Provenance
 from oneclaw_core.types.tools import ALL_TOOLS, ToolSelection
 
@@ -525,7 +526,7 @@ def detached_context(tool_name: str) -> ToolContext:
 MAX_TURN_DEPTH = 2
 
 
-@dataclass(frozen=True, slots=True)
+@frozen_dataclass
 class TurnScope:
     """A running turn.
 

@@ -11,7 +11,7 @@ import json
 import logging
 import time
 from contextlib import asynccontextmanager, nullcontext
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -37,6 +37,7 @@ from oneclaw_core.tools.permissions import (
 )
 from oneclaw_core.tools.provenance import SEND_PERMISSION, CallProvenance, KnownLinks, asks_again, marks_of_files
 from oneclaw_core.tools.toolset import LOAD_TOOL_GROUP, ActiveTools, requested_group
+from oneclaw_core.types.frozen_dataclass import frozen_dataclass
 from oneclaw_core.types.messages import ToolCall
 from oneclaw_core.types.provenance import CALL_MARKS, Mark, MarkKind, Provenance
 from oneclaw_core.types.tools import ALL_TOOLS, ToolResult, ToolSelection
@@ -64,7 +65,7 @@ MAX_QUEUED_PROGRESS = 1000
 _log = logging.getLogger("oneclaw.executor")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen_dataclass
 class ToolOutcome:
     """One call with its one result.
 
@@ -81,7 +82,7 @@ class ToolOutcome:
     marks: tuple[Mark, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@frozen_dataclass
 class ToolProgress:
     """A running tool tells how far it has come."""
 
@@ -90,7 +91,7 @@ class ToolProgress:
     fraction: float | None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen_dataclass
 class CallScope:
     """On whose behalf tools run.
 

@@ -10,13 +10,13 @@ import json
 import pickle
 import traceback
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from oneclaw_core.errors import PermissionDeniedError
 from oneclaw_core.process.python_worker import read_exactly, take_pipes, write_all
 from oneclaw_core.tools.function import FunctionTool, ToolFunction
 from oneclaw_core.tools.paths import PathPermissionError
+from oneclaw_core.types.frozen_dataclass import frozen_dataclass
 from oneclaw_core.types.provenance import CALL_MARKS
 from oneclaw_core.types.tools import ToolResult, of_kept_size
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 LENGTH_BYTES = 8
 
 
-@dataclass(frozen=True, slots=True)
+@frozen_dataclass
 class Request:
     """A call, pickled by the caller; see :func:`oneclaw_core.tools.isolation.call_in_process`."""
 

@@ -12,7 +12,7 @@ import json
 import logging
 import re
 from collections import Counter
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Protocol
 
 from oneclaw_core.errors import ToolDefinitionError, UsageError
@@ -26,6 +26,7 @@ from oneclaw_core.tools.permission_meanings import (
     meaning_fault,
 )
 from oneclaw_core.tools.toolset import ToolGroupDefinition, generated_group_definition, one_line
+from oneclaw_core.types.frozen_dataclass import frozen_dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -53,7 +54,7 @@ _SURROGATE_ESCAPE = re.compile(r"\\u[dD][89a-fA-F]")
 _log = logging.getLogger("oneclaw.manifest")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen_dataclass
 class ManifestProblem:
     """Something in a manifest that its author should fix.
 
@@ -77,7 +78,7 @@ class ManifestProblem:
         return one_line(f"{self.file}: {entry}{pointer}{self.message}")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen_dataclass
 class Manifest:
     """The declarations of a manifest.
 
@@ -414,7 +415,7 @@ class Report(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
+@frozen_dataclass
 class ManifestSource:
     """The manifest that an entry stands in.
 

@@ -6,12 +6,13 @@ import errno
 import os
 import shlex
 import time
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from oneclaw_core.errors import PermissionDeniedError, UsageError
 from oneclaw_core.tools.hidden_paths import hidden_root, is_private_directory, protected_root
+from oneclaw_core.types.frozen_dataclass import frozen_dataclass
 from oneclaw_core.types.provenance import UsedFile
 
 if TYPE_CHECKING:
@@ -64,7 +65,7 @@ class PathQuestions(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
+@frozen_dataclass
 class PathGuard:
     """Confines a tool's files to the workspace and the start directory.
 

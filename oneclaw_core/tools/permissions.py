@@ -12,7 +12,7 @@ import asyncio
 import shlex
 from collections.abc import Awaitable, Callable
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
@@ -28,6 +28,7 @@ from oneclaw_core.tools.permission_rules import (
     subject_kind,
     subject_parts,
 )
+from oneclaw_core.types.frozen_dataclass import frozen_dataclass
 from oneclaw_core.types.permissions import Decision, Grant, PermissionUse
 
 if TYPE_CHECKING:
@@ -53,7 +54,7 @@ class PermissionAnswer(StrEnum):
     NEVER = "never"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen_dataclass
 class PermissionRequest:
     """The question to the user.
 

@@ -6,7 +6,6 @@ import os
 import re
 import sys
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -16,6 +15,7 @@ from oneclaw_core.process.sandbox.policy import SandboxPolicy
 from oneclaw_core.secrets.redaction import without_secrets
 from oneclaw_core.tools.hidden_paths import HIDDEN_FOLDERS, is_private_directory, user_directory
 from oneclaw_core.tools.special_files import find_special_files
+from oneclaw_core.types.frozen_dataclass import frozen_dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -56,7 +56,7 @@ _VARIABLES = frozenset(
 )  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
+@frozen_dataclass
 class SandboxScope:
     """The access of a command beyond the workspace and the start directory.
 
@@ -147,7 +147,7 @@ def temporary_directory(home: Path) -> Path:
     return directory.resolve()
 
 
-@dataclass(frozen=True, slots=True)
+@frozen_dataclass
 class _Machine:
     programs: tuple[Path, ...]
     hidden_folders: tuple[Path, ...]

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 from oneclaw_core.errors import SandboxError
 from oneclaw_core.tools.hidden_paths import PROTECTED_FOLDERS, is_hidden_name
+from oneclaw_core.types.frozen_dataclass import frozen_dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -127,7 +128,7 @@ class _Search:
             self.found.protected += _repository_settings(Path(each), root)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen_dataclass
 class _Entries:
     searched: tuple[str, ...]
     packages: tuple[tuple[str, int], ...]

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from oneclaw_core.errors import ToolDefinitionError
 from oneclaw_core.tools.definition import ToolDefinition, check_name
 from oneclaw_core.tools.permission_meanings import meaning_fault
+from oneclaw_core.types.frozen_dataclass import frozen_dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Iterable, Iterator, Sequence
@@ -29,7 +30,7 @@ MAX_UNLISTABLE_BYTES = 2_400
 LISTED_DESCRIPTION_CHARACTERS = 240
 
 
-@dataclass(frozen=True, slots=True)
+@frozen_dataclass
 class ToolGroupDefinition:
     """A named set of tools that is loaded as a whole (RFC-040, step 1).
 

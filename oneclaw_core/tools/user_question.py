@@ -7,17 +7,17 @@ It gives no permission: for that there is :mod:`oneclaw_core.tools.approval`. Al
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from oneclaw_core.errors import UsageError
+from oneclaw_core.types.frozen_dataclass import frozen_dataclass
 
 MAX_QUESTION_CHARACTERS = 2_000
 MAX_CHOICES = 10
 MAX_CHOICE_CHARACTERS = 200
 
 
-@dataclass(frozen=True, slots=True)
+@frozen_dataclass
 class UserQuestion:
     """A question for the user.
 

@@ -6,7 +6,6 @@ The stored history stays whole. What changes is where the part begins that a mod
 from __future__ import annotations
 
 from bisect import bisect_right
-from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -22,6 +21,7 @@ from oneclaw_core.turn.summary import (
     summary_text,
 )
 from oneclaw_core.types.events import CompactedEvent
+from oneclaw_core.types.frozen_dataclass import frozen_dataclass
 from oneclaw_core.types.messages import Message, MessageType
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ class CompactionReason(StrEnum):
     REQUESTED = "requested"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen_dataclass
 class ContextLimits:
     """Limits of what a model may be sent.
 
@@ -83,7 +83,7 @@ class ContextLimits:
         return min(self.context_window * _FULL_PERCENT // 100, free)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen_dataclass
 class CompactionPlan:
     """The part of a conversation that is summarised.
 

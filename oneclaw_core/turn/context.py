@@ -15,6 +15,7 @@ from oneclaw_core.turn.request import TOOL_GROUPS, TOOLS, CachePrefixes, prompt_
 from oneclaw_core.turn.stream import Deadline
 from oneclaw_core.types.agents import REASONING_LEVELS
 from oneclaw_core.types.budget import SpendingLimits, TurnBudget
+from oneclaw_core.types.frozen_dataclass import frozen_dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable, Mapping
@@ -47,7 +48,7 @@ if TYPE_CHECKING:
 RESERVED_TOKENS = 16_000
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen_dataclass(kw_only=True)
 class NewMessage:
     """The arguments of :meth:`oneclaw_core.OneClaw.send_message`, which describes them.
 
@@ -185,7 +186,7 @@ class TurnParts:
         return replace(known, told=lists, news=news)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen_dataclass
 class TurnPrompt:
     """The parts of the system prompt that are kept with a session, so that its prompt cache lasts.
 
@@ -254,7 +255,7 @@ def _entry_name(line: str) -> str:
     return line.removeprefix("- ").split(": ", 1)[0]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen_dataclass(kw_only=True)
 class TurnContext:
     """One turn: whose it is, which model answers, and what it may take.
 

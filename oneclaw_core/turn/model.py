@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from contextlib import aclosing, nullcontext
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 from oneclaw_core.config.models import cost_of, load_prices, model_facts, needs_prices, said_of
@@ -35,6 +35,7 @@ from oneclaw_core.turn.request import prepare_request, undispatched_response
 from oneclaw_core.types.agents import GENERAL_ASSISTANT, REASONING_LEVELS
 from oneclaw_core.types.budget import Spending, start_of_day
 from oneclaw_core.types.events import ModelSwitchedEvent, UsageEvent
+from oneclaw_core.types.frozen_dataclass import frozen_dataclass
 from oneclaw_core.types.messages import TokenUsage
 
 if TYPE_CHECKING:
@@ -68,7 +69,7 @@ _MOST_REFUSALS = 8
 _MOST_REMEMBERED = 200
 
 
-@dataclass(frozen=True, slots=True)
+@frozen_dataclass
 class ChosenModel:
     """The model that answers a turn.
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from oneclaw_core.plugins.contract.arguments import SessionInfo
@@ -12,6 +11,7 @@ from oneclaw_core.tools.toolset import restore_loaded_groups
 from oneclaw_core.turn.compaction import with_summary
 from oneclaw_core.turn.context import check_texts
 from oneclaw_core.turn.request import model_request, prepare_request, shown_history, tool_names
+from oneclaw_core.types.frozen_dataclass import frozen_dataclass
 from oneclaw_core.types.messages import Message, MessageType
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from oneclaw_core.turn.model import ChosenModel
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen_dataclass(kw_only=True)
 class RequestPreview:
     """The next request to a model.
 

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from oneclaw_core.sessions.usage_report import UsageTotals
 from oneclaw_core.turn.preview import next_request
+from oneclaw_core.types.frozen_dataclass import frozen_dataclass
 
 if TYPE_CHECKING:
     from oneclaw_core.turn.context import TurnParts
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen_dataclass(kw_only=True)
 class SessionStatus:
     """The state of a session between two turns.
 

@@ -13,7 +13,7 @@ import logging
 import time
 from collections.abc import Awaitable, Callable
 from contextlib import aclosing, suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -51,6 +51,7 @@ from oneclaw_core.types.events import (
     ToolResultEvent,
     TurnFinishedEvent,
 )
+from oneclaw_core.types.frozen_dataclass import frozen_dataclass
 from oneclaw_core.types.messages import Message, MessageType, StopReason, ToolCall, ToolCallStatus
 from oneclaw_core.types.provenance import Provenance
 from oneclaw_core.types.tools import ToolResult
@@ -86,7 +87,7 @@ _log = logging.getLogger("oneclaw.turn")
 _State = Callable[[], Awaitable["_State | None"]]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen_dataclass
 class Answer:
     """An answer of a model.
 

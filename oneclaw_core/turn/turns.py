@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -22,6 +22,7 @@ from oneclaw_core.turn.turn import INTERRUPTED, Turn
 from oneclaw_core.turn.turn_hooks import TurnHooks, marked_context
 from oneclaw_core.types.agents import GENERAL_ASSISTANT
 from oneclaw_core.types.events import CompactedEvent, TurnFinishedEvent
+from oneclaw_core.types.frozen_dataclass import frozen_dataclass
 from oneclaw_core.types.messages import Message, MessageType, ToolCall
 from oneclaw_core.types.provenance import Mark, MarkKind
 from oneclaw_core.types.tools import ToolResult, ToolSelection
@@ -44,7 +45,7 @@ if TYPE_CHECKING:
     from oneclaw_core.types.messages import Attachment
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen_dataclass(kw_only=True)
 class _Prepared:
     """A message whose agent, model and content are settled.
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from oneclaw_core.types.frozen_dataclass import frozen_dataclass
 from oneclaw_core.types.messages import StopReason
 
 if TYPE_CHECKING:
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from oneclaw_core.types.tools import ToolResult
 
 
-@dataclass(frozen=True, slots=True)
+@frozen_dataclass
 class TextEvent:
     """A piece of the model's text."""
 
@@ -23,7 +23,7 @@ class TextEvent:
         return {"event": "text", "text": self.text}
 
 
-@dataclass(frozen=True, slots=True)
+@frozen_dataclass
 class ReasoningEvent:
     """A piece of what the model thinks, where the service shows it."""
 
@@ -34,7 +34,7 @@ class ReasoningEvent:
         return {"event": "reasoning", "text": self.text}
 
 
-@dataclass(frozen=True, slots=True)
+@frozen_dataclass
 class ToolCallEvent:
     """The model wants a tool run; it is stored, and about to run.
 
@@ -53,7 +53,7 @@ class ToolCallEvent:
         return {"event": "tool_call", "id": self.id, "name": self.name, "arguments": self.arguments}
 
 
-@dataclass(frozen=True, slots=True)
+@frozen_dataclass
 class ToolProgressEvent:
     """A running tool tells how far it has come; ``fraction`` runs from 0 to 1."""
 
@@ -73,7 +73,7 @@ class ToolProgressEvent:
         }
 
 
-@dataclass(frozen=True, slots=True)
+@frozen_dataclass
 class ToolResultEvent:
     """A tool call has its result, and it is stored.
 
@@ -109,7 +109,7 @@ class ToolResultEvent:
         return document | {"sequence": self.sequence, "files": files}
 
 
-@dataclass(frozen=True, slots=True)
+@frozen_dataclass
 class GroupLoadedEvent:
     """A tool group's tools are active from the next model request on."""
 
@@ -121,7 +121,7 @@ class GroupLoadedEvent:
         return {"event": "group_loaded", "group": self.group, "tools": list(self.tools)}
 
 
-@dataclass(frozen=True, slots=True)
+@frozen_dataclass
 class SteeredEvent:
     """A message that the user sent during the turn is stored behind the results of tools; the model reads it next."""
 
@@ -132,7 +132,7 @@ class SteeredEvent:
         return {"event": "steered", "text": self.text}
 
 
-@dataclass(frozen=True, slots=True)
+@frozen_dataclass
 class CompactedEvent:
     """A summary takes the place of the oldest part of the conversation from the next model request on.
 
@@ -165,7 +165,7 @@ class CompactedEvent:
         }
 
 
-@dataclass(frozen=True, slots=True)
+@frozen_dataclass
 class RetryEvent:
     """The model service could not be asked; the request is sent again after ``delay_seconds``."""
 
@@ -177,7 +177,7 @@ class RetryEvent:
         return {"event": "retry", "reason": self.reason, "delay_seconds": round(self.delay_seconds, 3)}
 
 
-@dataclass(frozen=True, slots=True)
+@frozen_dataclass
 class ModelSwitchedEvent:
     """A model of a chain failed, and the next one is asked in its place.
 
@@ -201,7 +201,7 @@ class ModelSwitchedEvent:
         return {"event": "model_switched", "model": self.model, "instead_of": self.instead_of, "reason": self.reason}
 
 
-@dataclass(frozen=True, slots=True)
+@frozen_dataclass
 class UsageEvent:
     """Usage of one model request; ``cost`` is ``None`` where the price is not known.
 
@@ -227,7 +227,7 @@ class UsageEvent:
         return document | {"at_least": True} if self.usage.is_at_least else document
 
 
-@dataclass(frozen=True, slots=True)
+@frozen_dataclass
 class TurnFinishedEvent:
     """The model has given its final answer: always the last event of a turn.
 

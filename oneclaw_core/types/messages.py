@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
+
+from oneclaw_core.types.frozen_dataclass import frozen_dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -59,7 +61,7 @@ _ENDED_BY = {
 }
 
 
-@dataclass(frozen=True, slots=True)
+@frozen_dataclass
 class Attachment:
     """A file that goes with a message: for a model to look at, or from a tool for the user.
 
@@ -83,7 +85,7 @@ class Attachment:
         return len(self.data) if self.left_out_bytes is None else self.left_out_bytes
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen_dataclass(kw_only=True)
 class Message:
     """One entry of a session's history.
 
@@ -136,7 +138,7 @@ class Message:
         return tuple(each for each in self.attachments if not each.is_for_user)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen_dataclass
 class ToolCall:
     """A model's request to run a tool.
 
@@ -151,7 +153,7 @@ class ToolCall:
     arguments: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen_dataclass(kw_only=True)
 class TokenUsage:
     """Usage of one model request, as the service counted it; ``None`` where it did not say.
 

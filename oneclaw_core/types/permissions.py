@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import StrEnum
 from typing import TYPE_CHECKING
+
+from oneclaw_core.types.frozen_dataclass import frozen_dataclass
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -17,7 +19,7 @@ class Decision(StrEnum):
     DENY = "deny"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen_dataclass
 class Fact:
     """Something that a person is shown before deciding on a permission.
 
@@ -32,7 +34,7 @@ class Fact:
     text: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen_dataclass
 class Grant:
     """A remembered decision: a permission that is granted, or denied.
 
@@ -71,7 +73,7 @@ class Grant:
         return self.permission, self.pattern, self.agent, self.task, self.directory
 
 
-@dataclass(frozen=True, slots=True)
+@frozen_dataclass
 class PermissionUse:
     """A permission that was asked for, and the answer: an entry of the audit log.
 

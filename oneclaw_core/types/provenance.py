@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
+from oneclaw_core.types.frozen_dataclass import frozen_dataclass
 from oneclaw_core.types.text import clean_text
 
 if TYPE_CHECKING:
@@ -42,7 +43,7 @@ class MarkKind(StrEnum):
     USER = "user"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen_dataclass
 class Mark:
     """One origin of what a result or a conversation holds.
 
@@ -70,7 +71,7 @@ class Mark:
         return Mark(MarkKind.OUTSIDE, self.origin) if self.kind is MarkKind.PAGE else self
 
 
-@dataclass(frozen=True, slots=True)
+@frozen_dataclass
 class UsedFile:
     """A path that a tool asked for.
 
@@ -90,7 +91,7 @@ class UsedFile:
         return self.use == "run"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen_dataclass
 class FileState:
     """A file as it is at one moment.
 

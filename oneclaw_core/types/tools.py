@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from oneclaw_core.types.frozen_dataclass import frozen_dataclass
 from oneclaw_core.types.text import shown_part
 
 if TYPE_CHECKING:
@@ -21,7 +22,7 @@ EVERYTHING = "*"
 NAME_PATTERN = re.compile(r"[a-zA-Z_][a-zA-Z0-9_-]{0,62}")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True)  # a key of caches, hashed in each turn
 class ToolSelection:
     """The names of the tools an agent may have; they need not be installed.
 
@@ -101,7 +102,7 @@ class ToolResultStatus(StrEnum):
     ERROR = "error"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen_dataclass
 class ToolResult:
     """Result of a tool: a value, or an error the model can act on (FEAT-004, "Tool Result Format").
 
@@ -204,7 +205,7 @@ class ToolSourceType(StrEnum):
     PLUGIN = "plugin"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen_dataclass
 class ToolSourceInfo:
     """The source of a tool.
 

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import re
 import sys
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from oneclaw_core._version import __version__
+from oneclaw_core.types.frozen_dataclass import frozen_dataclass
 
 if TYPE_CHECKING:
     from email.message import Message
@@ -21,7 +21,7 @@ CORE_VERSION = __version__
 _CORE = re.compile(r"oneclaw[-_.]+core(?![\w.-])", re.IGNORECASE)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen_dataclass
 class Incompatibility:
     """Why a plugin does not go with this OneClaw.
 

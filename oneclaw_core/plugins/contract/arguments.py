@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any, Literal, NoReturn
+
+from oneclaw_core.types.frozen_dataclass import frozen_dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -13,7 +15,7 @@ if TYPE_CHECKING:
     from oneclaw_core.types.tools import ToolResult, ToolSelection
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen_dataclass(kw_only=True)
 class SessionInfo:
     """A conversation.
 
@@ -30,7 +32,7 @@ class SessionInfo:
     parent_id: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen_dataclass(kw_only=True)
 class TurnInfo:
     """A turn: from a user's message to the final answer.
 
@@ -53,7 +55,7 @@ class TurnInfo:
     parent_call_id: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen_dataclass(kw_only=True)
 class CallInfo:
     """A tool call.
 
@@ -83,7 +85,7 @@ class CallInfo:
     is_read_only: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen_dataclass(kw_only=True)
 class TurnOutcome:
     """The outcome of a turn.
 
@@ -102,7 +104,7 @@ class TurnOutcome:
     is_interrupted: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen_dataclass(kw_only=True)
 class ModelCall:
     """One request to a model.
 
@@ -119,7 +121,7 @@ class ModelCall:
     request: ModelRequest
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen_dataclass(kw_only=True)
 class ModelAnswer:
     """The outcome of a request to a model.
 
@@ -136,7 +138,7 @@ class ModelAnswer:
     duration_ms: float = 0.0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen_dataclass(kw_only=True)
 class PermissionOutcome:
     """A decision on a permission.
 
@@ -154,7 +156,7 @@ class PermissionOutcome:
     decided_by: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen_dataclass
 class TurnWork:
     """A turn that ``around`` is entered for.
 
@@ -167,7 +169,7 @@ class TurnWork:
     outcome: TurnOutcome | None = field(default=None, init=False)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen_dataclass
 class ModelWork:
     """A model request that ``around`` is entered for.
 
@@ -182,7 +184,7 @@ class ModelWork:
     answer: ModelAnswer | None = field(default=None, init=False)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen_dataclass
 class ToolWork:
     """A tool call that ``around`` is entered for.
 
@@ -204,7 +206,7 @@ def set_result(work: Work, result: TurnOutcome | ModelAnswer | ToolResult) -> No
     object.__setattr__(work, name, result)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen_dataclass
 class Deny:
     """A gate's refusal.
 
@@ -215,7 +217,7 @@ class Deny:
     reason: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen_dataclass
 class Ask:
     """A gate's demand that the user is asked, as for any other permission.
 
@@ -230,7 +232,7 @@ class Ask:
     subject: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen_dataclass
 class PromptSection:
     """A section of the system prompt.
 
@@ -248,7 +250,7 @@ class PromptSection:
     core_tool: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen_dataclass
 class MessageCommand:
     """A command ``/NAME ARGUMENTS`` that a plugin expands into a message to the model.
 
@@ -266,7 +268,7 @@ class MessageCommand:
     arguments: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen_dataclass(kw_only=True)
 class CommandUse:
     """A command that a person or a program sends to the model.
 
@@ -283,7 +285,7 @@ class CommandUse:
     selection: ToolSelection
 
 
-@dataclass(frozen=True, slots=True)
+@frozen_dataclass
 class ExpandedMessage:
     """The message that a command stands for.
 

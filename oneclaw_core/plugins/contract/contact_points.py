@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 from abc import ABC, abstractmethod
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 from urllib.parse import parse_qsl
+
+from oneclaw_core.types.frozen_dataclass import frozen_dataclass
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterable, Awaitable, Callable, Mapping
@@ -14,7 +16,7 @@ if TYPE_CHECKING:
     from oneclaw_core.types.messages import Attachment
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen_dataclass(kw_only=True)
 class OutMessage:
     """A message to a person.
 
@@ -37,7 +39,7 @@ class OutMessage:
     key: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen_dataclass
 class Receipt:
     """A message that a channel has sent.
 
@@ -88,7 +90,7 @@ class Fire(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen_dataclass(kw_only=True)
 class TriggerSetup:
     """The answer of a trigger to being given to a task.
 
@@ -103,7 +105,7 @@ class TriggerSetup:
     values: Mapping[str, str] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen_dataclass(kw_only=True)
 class Trigger:
     """A trigger that a plugin has registered.
 
@@ -129,7 +131,7 @@ class Trigger:
     take_request: Callable[[Mapping[str, str], WebRequest, Fire], Awaitable[WebResponse]] | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen_dataclass(kw_only=True)
 class WebRequest:
     """A request to a route.
 
@@ -176,7 +178,7 @@ class WebRequest:
         return dict(parse_qsl(self.text(), keep_blank_values=True))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen_dataclass(kw_only=True)
 class WebResponse:
     """The response of a route.
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any, Protocol
+
+from oneclaw_core.types.frozen_dataclass import frozen_dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable, Mapping
@@ -16,7 +18,7 @@ if TYPE_CHECKING:
     from oneclaw_core.types.tools import ToolSourceType
 
 
-@dataclass(frozen=True, slots=True)
+@frozen_dataclass
 class SourceTool:
     """A tool that a source publishes.
 
@@ -36,7 +38,7 @@ class SourceTool:
     is_bound: bool = True
 
 
-@dataclass(frozen=True, slots=True)
+@frozen_dataclass
 class GroupTools:
     """The tools of a group that are read when one of them is first needed.
 
@@ -49,7 +51,7 @@ class GroupTools:
     permissions: Mapping[str, str] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen_dataclass
 class SourceGroup:
     """A tool group that a source publishes.
 
@@ -71,7 +73,7 @@ class SourceGroup:
     read: Callable[[], GroupTools] | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen_dataclass
 class KnownTool:
     """A tool that a source published when it last ran.
 
@@ -130,7 +132,7 @@ class SourceTools(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
+@frozen_dataclass
 class ListingContext:
     """The data that a source gets in a listing, where no plugin runs.
 

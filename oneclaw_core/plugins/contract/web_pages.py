@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+from oneclaw_core.types.frozen_dataclass import frozen_dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
 
-@dataclass(frozen=True, slots=True)
+@frozen_dataclass
 class WebLink:
     """A link to another page of the same plugin, or to a session.
 
@@ -24,7 +26,7 @@ class WebLink:
     session: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen_dataclass(kw_only=True)
 class WebForm:
     """A form, or with no fields a button. It is sent to the page that it is on, as a ``POST``.
 
@@ -52,7 +54,7 @@ WebCell: TypeAlias = "str | WebLink | WebForm | tuple[str | WebLink | WebForm, .
 """The content of a cell of a table."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen_dataclass(kw_only=True)
 class WebTable:
     """A table.
 
@@ -69,7 +71,7 @@ class WebTable:
     empty: str = "There are none."
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen_dataclass(kw_only=True)
 class WebText:
     """A text.
 
@@ -84,7 +86,7 @@ class WebText:
     title: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen_dataclass(kw_only=True)
 class WebPage:
     """A page.
 

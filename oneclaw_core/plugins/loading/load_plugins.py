@@ -5,7 +5,6 @@ An installed plugin comes in by its entry, without being imported; a plugin that
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol, TypeGuard
 
@@ -15,6 +14,7 @@ from oneclaw_core.plugins.catalogue.entries import InstalledCatalogue
 from oneclaw_core.plugins.catalogue.merging import Catalog, set_hooks
 from oneclaw_core.plugins.loading.crash_guard import LOADING, CrashGuard
 from oneclaw_core.plugins.registration.record import BUILTIN_PLUGIN, PluginRecord
+from oneclaw_core.types.frozen_dataclass import frozen_dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping
@@ -255,7 +255,7 @@ def _is_builtin(point: EntryPoint) -> bool:
     return point.name == BUILTIN_PLUGIN and point.value.partition(":")[0] == BUILTIN_TARGET
 
 
-@dataclass(frozen=True, slots=True)
+@frozen_dataclass
 class GivenPlugin:
     """Stands in for the entry point of a plugin that is not installed.
 

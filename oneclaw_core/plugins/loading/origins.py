@@ -13,13 +13,13 @@ import logging
 import re
 import sys
 from base64 import urlsafe_b64encode
-from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from oneclaw_core.errors import OneClawError
 from oneclaw_core.private_files import read_private, write_private
+from oneclaw_core.types.frozen_dataclass import frozen_dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping
@@ -35,7 +35,7 @@ _NOT_CONTENT = re.compile(r"(^\.\.|\.pyc$|\.dist-info/(RECORD|INSTALLER|REQUESTE
 _log = logging.getLogger("oneclaw.plugins")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen_dataclass
 class OriginNews:
     """A package with plugins that is not as the user knows it.
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from oneclaw_core.types.frozen_dataclass import frozen_dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
@@ -18,7 +19,7 @@ COMMAND_GROUPS = frozenset(
 """The groups of OneClaw's own commands that plugins can extend."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen_dataclass
 class PluginCommand:
     """A command, or an option of one, that a plugin registered.
 

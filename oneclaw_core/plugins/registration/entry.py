@@ -15,6 +15,7 @@ from oneclaw_core.errors import PluginError
 from oneclaw_core.secrets.redaction import redact
 from oneclaw_core.tools.definition import ToolDefinition
 from oneclaw_core.tools.toolset import ToolGroupDefinition
+from oneclaw_core.types.frozen_dataclass import frozen_dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -36,7 +37,7 @@ MAX_TIMEOUT_SECONDS = 600.0
 _STORED_OF_TOOL = ("group", "target", "origin", "isolation", "asks_itself", "checks_own_arguments")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen_dataclass
 class PluginProblem:
     """Something about a plugin that its author or user should fix.
 
@@ -84,7 +85,7 @@ class ReportsProblems:
         raise NotImplementedError
 
 
-@dataclass(frozen=True, slots=True)
+@frozen_dataclass
 class HookOptions:
     """The way a plugin implements a hook: JSON data, known without importing the plugin.
 
@@ -124,7 +125,7 @@ class HookOptions:
         return self.tools is None or tool in self.tools or (group is not None and group in self.tools)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen_dataclass
 class Registration:
     """One thing that a plugin has registered.
 
@@ -198,7 +199,7 @@ def _is_at(place: str, value: object) -> bool:
         return False
 
 
-@dataclass(frozen=True, slots=True)
+@frozen_dataclass
 class ToolEntry:
     """A tool that a plugin registers.
 

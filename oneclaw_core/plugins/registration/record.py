@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from oneclaw_core.errors import PluginError
 from oneclaw_core.plugins.registration.entry import ReportsProblems
+from oneclaw_core.types.frozen_dataclass import frozen_dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -26,7 +27,7 @@ PROGRAM_PLUGIN = "program"
 _log = logging.getLogger("oneclaw.plugins")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen_dataclass
 class Implementation:
     """A plugin's function for a hook.
 
@@ -43,7 +44,7 @@ class Implementation:
     options: HookOptions
 
 
-@dataclass(frozen=True, slots=True)
+@frozen_dataclass
 class LoadedPlugin:
     """An imported plugin.
 
@@ -202,7 +203,7 @@ def _found(registration: Registration, loaded: LoadedPlugin) -> Any:
     )
 
 
-@dataclass(frozen=True, slots=True)
+@frozen_dataclass
 class PluginSkill:
     """The folder of a skill that a plugin registered; it is read when somebody asks for skills.
 

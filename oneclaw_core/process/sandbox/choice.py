@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from oneclaw_core.process.sandbox.backend import Strength
+from oneclaw_core.types.frozen_dataclass import frozen_dataclass
 
 if TYPE_CHECKING:
     from oneclaw_core.process.sandbox.backend import SandboxBackend
@@ -17,7 +17,7 @@ SANDBOXES = (AUTO, "bubblewrap", "landlock", OFF)
 """Values of the setting ``sandbox``."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen_dataclass
 class ChosenSandbox:
     """The backend for commands, and what it enforces.
 

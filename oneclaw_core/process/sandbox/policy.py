@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import IntEnum, StrEnum
 from pathlib import Path
+
+from oneclaw_core.types.frozen_dataclass import frozen_dataclass
 
 
 class Network(StrEnum):
@@ -23,7 +25,7 @@ class Access(IntEnum):
     WRITE = 2
 
 
-@dataclass(frozen=True, slots=True)
+@frozen_dataclass
 class SandboxLimits:
     """The resources that the programs of a sandbox may use, all together or each.
 
@@ -40,7 +42,7 @@ class SandboxLimits:
     file_bytes: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen_dataclass
 class SandboxPolicy:
     """The access of programs in a sandbox.
 
