@@ -9,6 +9,8 @@ from benchmarks.results import SUBJECT
 from benchmarks.work import (
     ABOVE_SDK,
     CACHED,
+    CONVERSATION,
+    DISPATCHED,
     FLOOR,
     LISTING,
     LOADED,
@@ -128,6 +130,21 @@ def _saved(compared_with: str, least: float) -> Callable[[Report], tuple[str, bo
     return finding
 
 
+def _saved_on_tools(report: Report) -> tuple[str, bool] | None:
+    """Compare what tools alone are billed, on each service with the way of loading that saves most there."""
+    saved = {}
+    for service in SERVICES:
+        alone, compared, *ways = (
+            report.figures("session_tokens", f"{service}, {how}") for how in (CONVERSATION, CACHED, LOADED, DISPATCHED)
+        )
+        billed = [way[0] for way in ways if way]
+        if alone and compared and billed:
+            saved[service] = 1 - (min(billed) - alone[0]) / (compared[0] - alone[0])
+    if not saved:
+        return None
+    return ", ".join(f"{service} {share:.0%}" for service, share in saved.items()), min(saved.values()) >= 0.65
+
+
 def _mcp_call(report: Report) -> tuple[str, bool] | None:
     more = [(title, report.figures(MCP_CALL, f"{title}, {ABOVE_SDK}")) for title in (OVER_STDIO, OVER_HTTP)]
     found = [(title, figures[0]) for title, figures in more if figures]
@@ -181,7 +198,12 @@ GOALS = (
     ),
     Budget("1,000 sessions at once over HTTP", "all turns succeed", _many_sessions),
     Budget("processor time of a turn, from 1 to 256 sessions at once", "less than 2 times", _growth),
-    Budget("tokens billed with three groups loaded, all tools cached", "65 % less", _saved(CACHED, 0.65)),
-    Budget("the same, all tools sent without a cache", "90 % less", _saved(UNCACHED, 0.9)),
+    Budget(
+        "tokens billed for tools, three groups loaded in the service's best way; all tools cached",
+        "65 % less",
+        _saved_on_tools,
+    ),
+    Budget("tokens billed in all, loaded in the default way; all tools cached", "65 % less", _saved(CACHED, 0.65)),
+    Budget("the same; all tools sent without a cache", "90 % less", _saved(UNCACHED, 0.9)),
 )
 """Goals beside the budgets of the design."""

@@ -396,6 +396,9 @@ async def billed_by_service() -> dict[str, float]:
                 billed[f"{service.name}, {titles[strategy]}"] = found.billed
                 if strategy == ALWAYS_ALL:
                     billed[f"{service.name}, {work.UNCACHED}"] = found.sent
+        # Alone, it would be too short for some caches; with tools before it, it is not.
+        alone = cost(service, await Session(registry, NONE).play(), least_cached=0)
+        billed[f"{service.name}, {work.CONVERSATION}"] = alone.billed
     return billed
 
 

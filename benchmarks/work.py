@@ -75,10 +75,11 @@ UNCACHED = "all tools always sent, without a cache"
 CACHED = "all tools always sent"
 LOADED = "groups loaded on demand"
 DISPATCHED = "groups behind a dispatcher"
+CONVERSATION = "the conversation alone"
 _SESSIONS = tuple(
     f"{service}, {how}"
     for service in SERVICES
-    for how in (UNCACHED, CACHED, LOADED, *([DISPATCHED] if service in SERVICES[2:] else []))
+    for how in (UNCACHED, CACHED, LOADED, *([DISPATCHED] if service in SERVICES[2:] else []), CONVERSATION)
 )
 
 START = Work(
