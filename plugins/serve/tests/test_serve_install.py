@@ -228,7 +228,7 @@ def test_a_port_that_is_in_use_ends_it_with_one_message(tmp_path):
     assert said == b"STOPPING=1"  # it was never ready
 
 
-def test_with_a_port_that_does_not_exist_nothing_is_said_to_run(tmp_path):
+def test_a_port_that_does_not_exist_is_refused_before_anything_starts(tmp_path):
     run = subprocess.run(
         [sys.executable, "-m", "oneclaw_core", "serve", "--port", "99999999", "--only", "web"],
         env=os.environ | {"ONECLAW_HOME": str(tmp_path / "home")},
@@ -238,8 +238,8 @@ def test_with_a_port_that_does_not_exist_nothing_is_said_to_run(tmp_path):
         check=False,
     )
 
-    assert run.returncode == 1
-    assert run.stderr.splitlines() == [
-        "serve: web of plugin serve starts: serves the web page and the HTTP API",
-        "oneclaw: port 99999999 cannot be used: a port is a number from 0 to 65535",
-    ]
+    assert run.returncode == 2
+    assert run.stderr.splitlines()[-1] == (
+        "Error: Invalid value for '--port': 99999999 is not in the range 0<=x<=65535."
+    )
+    assert "starts" not in run.stderr
