@@ -48,9 +48,9 @@ def choose_model(names: Sequence[str], default: str | None = None) -> str:
         if similar and similar != list(shown):
             shown = similar
             continue
-        if click.confirm(
-            f"{printable_line(typed)} is not in the list. Use it all the same?", default=not names, err=True
-        ):
+        # A service may have models that it does not list.
+        what = f"is a part of {len(similar)} names, but no" if len(similar) > 1 else "is not the name of a"
+        if click.confirm(f"{printable_line(typed)} {what} model in the list. Use it?", default=not names, err=True):
             return typed
 
 
