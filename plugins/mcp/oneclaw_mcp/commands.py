@@ -113,6 +113,8 @@ def add(
     print_text(f"{'runs' if command else 'connects to'}: {without_secrets(server)[0].address}")
     for line in server.sandbox.lines() if server.sandbox is not None else ():
         print_text(f"in a sandbox: {line}")
+    if directory is None:
+        _warn_of_relative_paths(command[1:])
     manifest = run_async(_with_source(lambda source: _added(source, server, is_started=not no_start)))
     if manifest is None and not no_start:
         print_text(f"{name} is added, and wants you to sign in: oneclaw mcp login {name}")
@@ -551,6 +553,13 @@ def _sandbox(
     if not command:
         return None
     return derived_sandbox(command, directory, reads, writes, has_network=has_network)
+
+
+def _warn_of_relative_paths(arguments: Iterable[str]) -> None:
+    here = Path.cwd()
+    for each in arguments:
+        if not Path(each).is_absolute() and (here / each).exists():
+            warn(f"the server starts in another directory, where {each} is not found: write {(here / each).resolve()}")
 
 
 def _parts(given: Iterable[str]) -> dict[str, tuple[str, ...]]:
