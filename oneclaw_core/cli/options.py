@@ -250,8 +250,10 @@ def note_changed_plugins(claw: OneClaw) -> None:
 
     found = [each for each in report_origins(claw.home, claw.catalog.plugins) if not each.is_new]
     if found:
-        others = f", and {len(found) - 1} more" if len(found) > 1 else ""
-        warn(f"plugin {found[0].text}{others}: see oneclaw plugins list; accept it with: oneclaw plugins accept")
+        others, names = (f", and {len(found) - 1} more", "--all") if len(found) > 1 else ("", found[0].package)
+        warn(
+            f"plugin {found[0].text}{others}: see oneclaw plugins list; accept it with: oneclaw plugins accept {names}"
+        )
 
 
 def note_cut_off(claw: OneClaw, hint: str = "") -> None:

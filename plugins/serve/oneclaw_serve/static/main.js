@@ -367,4 +367,6 @@ async function start() {
   if (kind === "session" && /^[0-9a-f]{32}$/.test(value)) await open(value); else begin();
 }
 
+// A link that is opened where the page is shown already changes only the hash.
+window.addEventListener("hashchange", () => { if (location.hash.startsWith("#code=")) location.reload(); });
 start();
