@@ -58,7 +58,8 @@ _scope_options = stacked(
     click.option(
         "--until",
         type=click.DateTime(["%Y-%m-%d", "%Y-%m-%dT%H:%M", "%Y-%m-%d %H:%M"]),
-        help="When it ends, in local time; by default never.",
+        metavar="DATE",
+        help="When it ends, in local time, such as 2026-01-31 or '2026-01-31 18:00'; by default never.",
     ),
 )
 

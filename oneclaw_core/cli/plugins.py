@@ -105,7 +105,7 @@ def forget(name: str, is_confirmed: bool) -> None:
 @plugins.command("disable")
 @click.argument("name")
 def disable(name: str) -> None:
-    """Disable a plugin: it is not even imported any more."""
+    """Disable a plugin; it is no longer imported."""
     name = name.strip()
     if name == BUILTIN_PLUGIN:
         raise UsageError(

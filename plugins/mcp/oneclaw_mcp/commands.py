@@ -55,10 +55,16 @@ mcp.add_command(calls)
 @click.argument("name")
 @click.argument("command", nargs=-1, type=click.UNPROCESSED)
 @click.option("--url", help="The address of an HTTP server.")
-@click.option("--transport", type=click.Choice((HTTP, SSE)), default=HTTP, help="The transport; sse is that of 2024.")
+@click.option(
+    "--transport", type=click.Choice((HTTP, SSE)), default=HTTP, help="The transport; sse is the old one of 2024."
+)
 @click.option("--header", "headers", multiple=True, metavar="'NAME: VALUE'", help="A header of each request.")
 @click.option(
-    "--env", "variables", multiple=True, metavar="NAME[=VALUE]", help="A variable; without a value, the current one."
+    "--env",
+    "variables",
+    multiple=True,
+    metavar="NAME[=VALUE]",
+    help="An environment variable; without a value, its current one.",
 )
 @click.option("--cwd", "directory", type=click.Path(file_okay=False, exists=True), help="The directory to start it in.")
 @click.option("--description", default="", help="Its description in the list of tool groups.")

@@ -78,7 +78,7 @@ def token() -> None:
     """
 
 
-@token.command()
+@token.command(short_help="Make a token, and print it once.")
 @click.argument("name")
 @click.option("--scope", "scopes", multiple=True, help="chat, chat:AGENT, read, tools or manage; may be repeated.")
 @click.option("--days", type=float, help="The token expires after this many days.")
