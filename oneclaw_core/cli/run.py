@@ -40,11 +40,11 @@ DRAIN_SECONDS = 2.0
 @click.option(
     "--resume", "resumes", is_flag=True, help="Finish the last turn of the session, which was killed or failed."
 )
-@click.argument("message", required=False)
+@click.argument("words", nargs=-1, metavar="[MESSAGE]")
 @click.pass_context
 def run(
     context: click.Context,
-    message: str | None,
+    words: tuple[str, ...],
     choice: ConversationChoice,
     as_json: bool,
     resumes: bool,
@@ -58,6 +58,9 @@ def run(
     are read-only or idempotent run again, other calls are answered as interrupted. A turn that already has its answer
     is not run again; the answer is printed, and the exit status is 0.
     """
+    if len(words) > 1:
+        raise click.UsageError('put the whole message in quotes, as in: oneclaw run "What time is it?"')
+    message = words[0] if words else None
     if message is None and not resumes:
         raise click.MissingParameter(ctx=context, param_hint="'MESSAGE'", param_type="argument")
     if resumes and (message is not None or choice.attach):
