@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 _PLACES = {
     SecretPlace.KEYRING: "in the system keyring",
-    SecretPlace.FILE: "in a file of the home, readable by you alone",
+    SecretPlace.FILE: "in a file of the home, readable only by you",
 }
 _DEFAULT_NAME = "default"
 _PERMISSIONS_PAGE = "https://myaccount.google.com/connections"

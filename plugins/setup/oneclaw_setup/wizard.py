@@ -114,7 +114,7 @@ def set_up_model(given: Given, *, may_ask: bool) -> Candidate | None:
     return candidate
 
 
-_PLACES = {"keyring": "system keyring", "file": "file keys.json of the home, readable by you alone"}
+_PLACES = {"keyring": "system keyring", "file": "file keys.json of the home, readable only by you"}
 
 
 def _service(given: Given, around: Surroundings, *, may_ask: bool) -> Service:
