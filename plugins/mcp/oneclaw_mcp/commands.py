@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from datetime import datetime
@@ -562,10 +563,10 @@ def _sandbox(
 
 
 def _warn_of_relative_paths(arguments: Iterable[str]) -> None:
-    here = Path.cwd()
     for each in arguments:
-        if not Path(each).is_absolute() and (here / each).exists():
-            warn(f"the server starts in another directory, where {each} is not found: write {(here / each).resolve()}")
+        # Unlike Path.exists, it takes texts that are too long for a name, such as the code behind python -c.
+        if each and not each.startswith(("-", "/")) and os.path.exists(each):  # noqa: PTH110
+            warn(f"the server starts in another directory, where {each} is not found: write {Path(each).resolve()}")
 
 
 def _parts(given: Iterable[str]) -> dict[str, tuple[str, ...]]:
