@@ -70,6 +70,7 @@ def test_a_person_works_on_a_phone_in_the_dark(serving, at_page, photograph):
         await page.get_by_role("button", name="Rename").click()
         await expect(page.get_by_role("heading", name="Trips")).to_be_visible()
         await page.get_by_role("button", name="Sessions").click()
+        await expect(page.get_by_role("button", name="Trips Weather in Bern?")).to_be_visible()
         await page.get_by_role("link", name="Manage").click()
         await photograph(page, "serve-tools", 1000, color_scheme="light")
         await page.get_by_role("link", name="forecast").click()

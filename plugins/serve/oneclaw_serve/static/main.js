@@ -221,6 +221,7 @@ async function list() {
   if (!found) return false;
   $("sessions").replaceChildren(...found.sessions.map((each) => {
     const button = make("button", { type: "button", onclick: () => open(each.id) }, each.name ?? each.title ?? "Untitled");
+    if (each.name && each.title) button.append(" ", make("small", {}, each.title));
     if (each.id === state.session) button.setAttribute("aria-current", "true");
     return make("li", {}, button);
   }));
