@@ -362,15 +362,15 @@ def page_of(results: dict[str, Result | None]) -> str:
         "files edited by hand": lambda each: str(each.edits),
         "seconds of set-up": lambda each: f"{each.setup_seconds:.1f}",
         "seconds of the first message": lambda each: f"{each.answer_seconds:.1f}",
-        "the same again": lambda each: f"{each.second_seconds:.1f}",
-        "it answers": lambda each: "yes" if each.has_answered else "no",
-        "after a call of the shell with `rm -rf HOME/keep`": lambda each: _after_wipe(each),
-        "after `kill -9` during the answer, the model is told": lambda each: each.remembers,
-        "how often the command of the killed turn ran": lambda each: str(each.runs),
+        "seconds of the second message": lambda each: f"{each.second_seconds:.1f}",
+        "the model answers": lambda each: "yes" if each.has_answered else "no",
+        "after the shell call `rm -rf HOME/keep`": lambda each: _after_wipe(each),
+        "after `kill -9` during the answer, the model gets": lambda each: each.remembers,
+        "runs of the command in the killed turn": lambda each: str(each.runs),
     }
-    lines = [f"{time.strftime('%Y-%m-%d')}; OneClaw beside {versions or 'nobody'}."]
+    lines = [f"{time.strftime('%Y-%m-%d')}; OneClaw beside {versions or 'no peers'}."]
     if missing:
-        lines.append(f"Not installed here, and so not measured: {', '.join(missing)}.")
+        lines.append(f"Not measured, because not installed: {', '.join(missing)}.")
     names = ["OneClaw" if name == "oneclaw" else name for name in here]
     lines += ["", f"| | {' | '.join(names)} |", "|---" * (len(names) + 1) + "|"]
     lines += [f"| {title} | {' | '.join(cell(each) for each in here.values())} |" for title, cell in rows.items()]
@@ -381,7 +381,7 @@ def page_of(results: dict[str, Result | None]) -> str:
 
 def _after_wipe(result: Result) -> str:
     asked = "the program waits for an answer" if result.waits else "the program ends by itself"
-    return f"the directory is {'there' if result.is_kept else '**gone**'}; {asked}"
+    return f"the directory is {'still there' if result.is_kept else '**gone**'}; {asked}"
 
 
 def main() -> None:

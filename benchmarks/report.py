@@ -50,19 +50,19 @@ def memory_table(report: Report) -> Table | None:
                 for name, peak in row.peaks.items():
                     memory.add(name, peak)
                 rows.append(memory)
-    note = "The most that the processes of the turns and sessions above had, with interpreter, libraries and tools."
+    note = "The peak memory of the processes of the turns and sessions above, with interpreter, libraries and tools."
     return Table("memory", "Memory of a process", note, rows) if rows else None
 
 
 def machine_text(report: Report) -> str:
-    """On what, with what and when it was measured."""
+    """The machine, the versions and the time of the measurement."""
     versions = ", ".join(f"{name} {version}" for name, version in report.versions.items())
     missing = f" Not installed: {', '.join(report.missing)}." if report.missing else ""
     return f"{report.machine}. {versions}.{missing} {report.when}. Measured in {report.minutes:.0f} min."
 
 
 def report_text(report: Report) -> str:
-    """All of it as one page."""
+    """The whole report as one page."""
     parts = ["# Benchmarks", machine_text(report), "## Budgets", budgets_text(report)]
     for table in report.tables:
         parts += [f"## {table.title}", table_text(table)]

@@ -94,10 +94,10 @@ START = Work(
         Measure(IMPORTING),
     ),
     note=(
-        "Whole processes as a user starts them, in turn, with the bytecode and the home of an earlier start "
-        "(`PYTHONDONTWRITEBYTECODE` is not set); OneClaw with all plugins of the repository, "
-        "llm with none. Importing gives the class that a program begins with, such as `from oneclaw_core import "
-        "OneClaw` and `from agno.agent import Agent`, where importing the package alone would defer the work."
+        "Whole processes, as a user starts them, in turn. Python's bytecode and the home exist from an "
+        "earlier start (`PYTHONDONTWRITEBYTECODE` is not set). OneClaw has all plugins of the repository, llm "
+        "has none. Importing means importing the class that a program begins with, such as `from oneclaw_core "
+        "import OneClaw` and `from agno.agent import Agent`: importing only the package would defer the work."
     ),
 )
 WORKS = (
@@ -115,9 +115,9 @@ WORKS = (
             Measure("tokens of the system prompt", "tokens"),
         ),
         note=(
-            "`oneclaw run`, `llm`, `hermes -z` and `nanobot agent -m` send the same message to the same local model "
-            "service, which answers at once, in a home in which each has run before. Each offers the model the tools "
-            "that it has without being told (llm: none). Tokens are counted with o200k."
+            "`oneclaw run`, `llm`, `hermes -z` and `nanobot agent -m` send the same message to a local model "
+            "service that answers at once. Each has run in its home before. Each offers the model its default "
+            "tools (llm has none). Tokens are counted with o200k."
         ),
     ),
     Work(
@@ -129,8 +129,8 @@ WORKS = (
         own_repetitions=2,
         note=(
             "Three model requests: load a group, call its tool, answer. The model answers at once, in the same "
-            "process. OneClaw stores every message, call and result; the others store nothing. openai-agents, agno and "
-            "llm send all tools with each request, so that their turns have two requests."
+            "process. OneClaw stores every message, call and result; the others store nothing. openai-agents, "
+            "agno and llm send all tools with each request, so their turns have two requests."
         ),
     ),
     Work(
@@ -139,10 +139,11 @@ WORKS = (
         (100,),
         "tools",
         note=(
-            "The same requests to a model service in another process, which answers Chat Completions as server-sent "
-            "events at once; every turn is stored in a SQLite file. OneClaw has all its plugins. The floor is a loop "
-            "with httpx and sqlite3 that stores each message before it goes on, with three requests as long as "
-            "OneClaw's. openai-agents has a `SQLiteSession`, agno an `AsyncSqliteDb`, both two requests."
+            "The same requests, sent to a model service in another process, which answers at once with Chat "
+            "Completions as server-sent events. Every turn is stored in a SQLite file. OneClaw has all its "
+            "plugins. The floor is a loop of three requests, as long as OneClaw's, with httpx and sqlite3 that stores "
+            "each message before it goes on. openai-agents uses a `SQLiteSession` and agno an `AsyncSqliteDb`, both with two "
+            "requests."
         ),
     ),
     Work(
@@ -150,7 +151,10 @@ WORKS = (
         "Streaming over HTTP",
         (PIECES,),
         "pieces, for each",
-        note="An answer in pieces, each an event of the model service, from the connection to the events of the turn.",
+        note=(
+            "An answer in pieces, each of which is an event of the model service. The time is from the connection "
+            "to the events of the turn."
+        ),
     ),
     Work(
         "http_sessions",
@@ -159,10 +163,10 @@ WORKS = (
         "sessions",
         measures=(Measure(unit="1/s", is_more_better=True), Measure(PROCESSOR_TIME)),
         note=(
-            "Turns a second of one process, each of two requests to a model service in another process, which answers "
-            "after 50 ms, so that no session can have more than 10. Both processes share the machine. Each turn has to "
-            "succeed. OneClaw stores every turn; the others keep histories in memory. The time of processors is that "
-            "of the contestant's process alone."
+            "Turns a second of one process. Each turn has two requests to a model service in another process, "
+            "which answers after 50 ms, so one session can have at most 10 turns a second. Both processes share "
+            "the machine. Each turn must succeed. OneClaw stores every turn; the others keep histories in memory. "
+            "The time of processors counts only the process of the contestant."
         ),
     ),
     Work(
@@ -172,8 +176,8 @@ WORKS = (
         "messages",
         peers_up_to=10_000,
         note=(
-            "One model request. OneClaw reads the session from its database and sends what fits the model's window; "
-            "the others are given the whole history as objects in memory."
+            "One model request. OneClaw reads the session from its database, and sends what fits into the window "
+            "of the model. The others get the whole history as objects in memory."
         ),
     ),
     Work(
@@ -182,7 +186,7 @@ WORKS = (
         (1_000, 10_000),
         "tools",
         peers_up_to=1_000,
-        note="They are there as names, descriptions and schemas, and become tools that an agent has.",
+        note=("The tools exist as names, descriptions and schemas, and become tools of an agent."),
     ),
     Work(
         "call",
@@ -191,9 +195,9 @@ WORKS = (
         "tools",
         measures=(Measure(), Measure(CALL_TOOL)),
         note=(
-            "One call of a function that gives back its argument. Checking arguments and permission, the timeout and "
-            "the processing of the result are included where the framework has them. A program's call first reads "
-            "from the database what the user has allowed; in a turn, that is read with the calls."
+            "One call of a function that returns its argument. It includes checking arguments and permission, the "
+            "timeout and processing the result, if the framework does these. A call by a program first reads the "
+            "user's permissions from the database; in a turn, they are read together with the calls."
         ),
     ),
     Work(
@@ -210,9 +214,9 @@ WORKS = (
             Measure(f"{ISOLATED}, the first call"),
         ),
         note=(
-            "A call through the executor of the command `true`, of the program `6*7`, and of a tool that opens a PDF "
-            "file of one page. Each call has a separate process, which is not used again. The floor is the shell "
-            "alone, and engine and library in the process that calls."
+            "A call through the executor: the command `true`, the program `6*7`, and a tool that opens a PDF file "
+            "of one page. Each call has a new process. The floor is only the shell, or the engine or library in "
+            "the calling process."
         ),
     ),
     Work(
@@ -223,8 +227,8 @@ WORKS = (
         measures=(Measure(unit="tokens"),),
         is_exact=True,
         note=(
-            "Definitions and the list of groups (o200k), with all plugins installed. With one group, that of mail is "
-            "loaded. workspace-mcp has its tools for the same services sent with each request."
+            "Definitions and the list of groups (o200k), with all plugins installed. The loaded group is that of "
+            "mail. workspace-mcp sends its tools for the same services with each request."
         ),
     ),
     Work(
@@ -235,10 +239,10 @@ WORKS = (
         measures=tuple(Measure(title, "tokens") for title in _SESSIONS),
         is_exact=True,
         note=(
-            "The tools of all plugins, of which three groups are loaded (mail, calendar, tasks): input tokens at the "
-            "plain rate that would cost as much, with what the services' prompt caches have read and written at their "
-            "rates, computed from the real requests. [What tools cost in tokens](tokens.md#measured) has all ways of "
-            "loading, and fewer groups."
+            "The tools of all plugins. Three groups are loaded: mail, calendar and tasks. The figure is the "
+            "number of input tokens that would cost as much at the plain rate. It includes what the services' "
+            "prompt caches read and write, at their rates, and is computed from the real requests. [What tools "
+            "cost in tokens](tokens.md#measured) shows all ways of loading, and fewer groups."
         ),
     ),
 )
@@ -257,16 +261,16 @@ MCP_WORKS = (
         ),
         own_repetitions=2,
         note=(
-            "Programs that speak MCP on standard input and output, each with 50 tools, are configured; a process "
-            "imports its framework and sends one message to a model that answers at once in the same process. The time "
-            "is that until the first request of the model, and until the first result of a tool, which belongs to the "
-            "first server. OneClaw knows the servers from `oneclaw mcp import` and `check`, as a user does, and runs "
-            "them in its sandbox where the machine has one. pydantic-ai has a capability with `defer_loading` for each "
-            "server. FastMCP is a client of all servers, and the floor a client of the SDK for each, side by side: for "
-            "these, the first request would be made when all tools are listed. Opening is that of a home, with a first "
-            "request, in a process that has done it before. Tokens are those of definitions and lists of groups "
-            "(o200k), for OneClaw in the request that `oneclaw run` sends over HTTP. Memory is the share of all "
-            "processes at the end, those of servers among them."
+            "The configured servers are programs that speak MCP on standard input and output, each with 50 tools. "
+            "A process imports its framework and sends one message to a model that answers at once in the same "
+            "process. The time is until the first request to the model, and until the first result of a tool of "
+            "the first server. OneClaw knows the servers from `oneclaw mcp import` and `check`, and runs them in "
+            "its sandbox, if the machine has one. pydantic-ai has a capability with `defer_loading` for each "
+            "server. FastMCP is one client of all servers. The floor is a client of the SDK for each server, side "
+            "by side. For these two, the time is until all tools are listed, when the first request could be "
+            "made. Opening means opening a home with a first request, in a process that has done it before. "
+            "Tokens are those of definitions and lists of groups (o200k); for OneClaw, in the request that "
+            "`oneclaw run` sends over HTTP. Memory is that of all processes at the end, including the servers."
         ),
     ),
     Work(
@@ -283,9 +287,9 @@ MCP_WORKS = (
             Measure(f"{OVER_HTTP}, {ABOVE_SDK}, time of a processor"),
         ),
         note=(
-            "The same servers, which answer at once. The floor is the client of the SDK, without a check of arguments "
-            "or permission. Above the bare SDK: OneClaw and the SDK's client call in turns in one process, and the "
-            "medians are subtracted."
+            "The same servers, which answer at once. The floor is the client of the SDK, without checks of "
+            "arguments or permissions. For the rows above the bare SDK, OneClaw and the SDK's client call in turn "
+            "in one process, and the medians are subtracted."
         ),
     ),
     Work(
@@ -300,10 +304,11 @@ MCP_WORKS = (
             Measure(ALL_MEMORY, "MB"),
         ),
         note=(
-            "A client of the SDK has one server, `oneclaw mcp serve` or FastMCP's proxy with `BM25SearchTransform`, "
-            "behind which are all others. The floor is that client with all servers themselves, side by side. The time "
-            "is that until the tools are listed; tokens are those of the listed tools and the instructions, as a "
-            "client sends them to its model; then the first server's first tool is called. Memory as above."
+            "A client of the SDK has one server, which gives access to all others: `oneclaw mcp serve`, or "
+            "FastMCP's proxy with `BM25SearchTransform`. The floor is that client with all servers itself, side "
+            "by side. The time is until the tools are listed. Tokens are those of the listed tools and the "
+            "instructions, as a client sends them to its model. Then the first tool of the first server is "
+            "called. Memory is as above."
         ),
     ),
 )

@@ -144,11 +144,16 @@ def unknown_name(what: str, name: str, known: Iterable[str], listing: str, absen
     """
     hint = missing_part(what, name, absent)
     if hint is None:
-        from difflib import get_close_matches
-
-        close = get_close_matches(name, list(known), cutoff=0.6)
-        hint = f"did you mean {' or '.join(close)}?" if close else f"list them with: {listing}"
+        close = similar_names(name, known)
+        hint = f"did you mean {close}?" if close else f"list them with: {listing}"
     return f"there is no {what} {name!r}; {hint}"
+
+
+def similar_names(name: str, known: Iterable[str]) -> str:
+    """Return the known names that are similar, joined by ``or``; empty if there are none."""
+    from difflib import get_close_matches
+
+    return " or ".join(get_close_matches(name, list(known), cutoff=0.6))
 
 
 def models_to_install() -> str:

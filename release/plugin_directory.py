@@ -1,13 +1,14 @@
 """Write the list of OneClaw's own plugins in docs/plugins.md: ``uv run python release/plugin_directory.py``.
 
-It is made of the plugins' ``pyproject.toml`` and of the entries that ``release/plugin_entries.py`` has written: run
-that first when a plugin registers something else.
+It reads the plugins' ``pyproject.toml`` and the entries that ``release/plugin_entries.py`` writes. Run that first if a
+plugin registers something new.
 """
 
 from __future__ import annotations
 
 import json
 import tomllib
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -24,10 +25,10 @@ _PARTS = {
     "register_channels": "channel",
     "register_stores": "store for",
     "register_services": "service",
-    "register_triggers": "trigger of tasks",
+    "register_triggers": "task trigger",
     "register_skills": "skill",
 }
-_PLURALS = {"store for": "stores for", "trigger of tasks": "triggers of tasks"}
+_PLURALS = {"store for": "stores for"}
 
 
 def directory() -> str:
@@ -42,7 +43,7 @@ def directory() -> str:
 
 
 def page_with_directory(page: str) -> str:
-    """Put the list of today into the page."""
+    """Replace the list in the page."""
     before, _, rest = page.partition(BEGIN)
     return f"{before}{BEGIN}\n{directory()}\n{END}{rest.partition(END)[2]}"
 
@@ -65,7 +66,7 @@ def _section(folder: Path, is_standard: bool) -> str:
     title = project["name"]
     link = f"[{title}](../plugins/{folder.name}/README.md)" if (folder / "README.md").is_file() else title
     lines = [f"### {title}", "", project["description"], ""]
-    lines += [f"- Adds: {', '.join(adds)}" if (adds := _adds(entries)) else "- Adds: settings and hooks alone"]
+    lines += [f"- Adds: {'; '.join(adds)}" if (adds := _adds(entries)) else "- Adds: only settings and hooks"]
     if permissions := _permissions(entries):
         lines.append(f"- Permissions of its tools: {', '.join(permissions)}")
     install = f"`oneclaw plugins install {title}`"
@@ -79,10 +80,9 @@ def _adds(entries: list[dict[str, Any]]) -> list[str]:
     adds = []
     if core := sorted(f"`{each['name']}`" for each in tools if not each.get("group")):
         adds.append(f"core tool{'s' if len(core) > 1 else ''} {', '.join(core)}")
-    groups = sorted({each["group"] for each in tools if each.get("group")})
-    for group in groups:
-        count = sum(each.get("group") == group for each in tools)
-        adds.append(f"tool group `{group}` ({count} tool{'s' if count > 1 else ''})")
+    counts = Counter(each["group"] for each in tools if each.get("group"))
+    if groups := [f"`{group}` ({count} tool{'s' if count > 1 else ''})" for group, count in sorted(counts.items())]:
+        adds.append(f"tool group{'s' if len(groups) > 1 else ''} {', '.join(groups)}")
     for hook, part in _PARTS.items():
         if names := _names(entries, hook):
             word = part if len(names) == 1 else _PLURALS.get(part, f"{part}s")

@@ -259,7 +259,7 @@ async def _continue(conversation: Conversation, rest: str) -> ChatAnswer:
     if session is None:
         found = await store.last_used_session(conversation.claw.services.project.path)
         if found is None:
-            raise UsageError("there is no session to go on with: send a message")
+            raise UsageError("there is no session to continue: send a message")
         count = await store.count_messages(found.id)
         return ChatAnswer(text=f"Going on with session {session_label(found)}, {count} messages.", session=found.id)
     history = (await store.load_turn(session.id, 0)).history

@@ -11,6 +11,8 @@ from oneclaw_core.cli.output import printable_line, reserved_stdout, warn
 from oneclaw_core.errors import NotFoundError, OneClawError, PluginError
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from click.shell_completion import CompletionItem
 
     from oneclaw_core.plugins.registration.commands import PluginCommand
@@ -134,12 +136,17 @@ def make_option(option: PluginCommand) -> click.Option:
     type_name, default = options["type"], options["default"]
     return click.Option(
         [option.name],
-        type=_TYPES[type_name],
+        type=_range(options) if {"minimum", "maximum"} & options.keys() else _TYPES[type_name],
         is_flag=type_name == "boolean",
         default=bool(default) if type_name == "boolean" else default,
         show_default=default is not None and type_name != "boolean",
         help=option.summary,
     )
+
+
+def _range(options: Mapping[str, Any]) -> click.IntRange | click.FloatRange:
+    bounds = options.get("minimum"), options.get("maximum")
+    return click.IntRange(*bounds) if options["type"] == "integer" else click.FloatRange(*bounds)
 
 
 def require_command(command: str) -> None:

@@ -63,7 +63,7 @@ def migrate(url: str | None) -> None:
 @db.command("backup")
 @click.argument("file", type=click.Path(path_type=Path))
 def backup(file: Path) -> None:
-    """Copy the database into the new file FILE, readable by you alone. You can go on using OneClaw.
+    """Copy the database into the new file FILE, readable only by you. You can go on using OneClaw.
 
     This is for SQLite; use pg_dump for a PostgreSQL database.
     """

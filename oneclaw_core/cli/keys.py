@@ -117,7 +117,7 @@ def check_secret(text: str) -> str:
 _GOES_BEFORE = "and goes before the stored key as long as it is"
 _PLACES = {
     KeySource.KEYRING: "in the system keyring",
-    KeySource.FILE: "in keys.json in the home, readable by you alone",
+    KeySource.FILE: "in keys.json in the home, readable only by you",
 }
 
 

@@ -56,7 +56,7 @@ class BuiltinCommand:
 
 BUILTIN_COMMANDS = {
     "run": BuiltinCommand("run:run", "Send one message and print the answer."),
-    "serve": BuiltinCommand("serve:serve", "Run the services of plugins, such as the tasks worker."),
+    "serve": BuiltinCommand("serve:serve", "Run services: the web page, scheduled tasks, messengers."),
     "call": BuiltinCommand("run:call", "Run one tool and print its result."),
     "prompt": BuiltinCommand("prompt:prompt", "Show exactly what would be sent to the model next."),
     "tools": BuiltinCommand("tools:tools", "List the tools, enable and disable them."),
@@ -128,7 +128,8 @@ def command_line() -> CommandLine:
     """Make the program's command line; each one loads the commands of plugins anew."""
     line = CommandLine(
         help="Tool-using AI agents whose tools come from plugins and are loaded on demand.",
-        epilog="'oneclaw COMMAND --help' explains a command.",
+        epilog="'oneclaw setup' chooses a model, and 'oneclaw' alone opens the chat. 'oneclaw COMMAND --help' explains "
+        "a command.",
         context_settings={"help_option_names": ["-h", "--help"]},
         no_args_is_help=True,
     )

@@ -173,7 +173,7 @@ def _report_problems(answers: list[Answer], *, is_only_one: bool) -> None:
             warn(answer.problem)
     keyless = [answer.config.name for answer in answers if answer.wants_key and answer.models is None]
     if keyless:
-        warn(f"not asked, for there is no key: {', '.join(keyless)}; set one with: oneclaw keys set NAME")
+        warn(f"not asked, because they have no key: {', '.join(keyless)}; set one with: oneclaw keys set NAME")
 
 
 def _age(moment: float) -> str:

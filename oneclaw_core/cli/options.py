@@ -90,7 +90,7 @@ class ConversationChoice:
 
     Attributes:
         session: the session's name or id; ``None`` for a new one.
-        continues: True to go on with the newest session.
+        continues: True to continue the newest session.
         agent: the agent's name; ``None`` for the session's.
         model: ``PROVIDER/MODEL``; ``None`` for the session's.
         reasoning: how much the model thinks; ``None`` for what is set.
@@ -117,7 +117,7 @@ class ConversationChoice:
         return [read_attachment(path) for path in self.attach]
 
     async def session_name(self, claw: OneClaw) -> str | None:
-        """Return the name or id of the session to go on with; ``None`` for a new one.
+        """Return the name or id of the session to continue; ``None`` for a new one.
 
         Raises:
             UsageError: there is none to continue.
@@ -163,9 +163,9 @@ stored_conversation_options = stacked(
 
 
 def session_hint(session: str) -> str:
-    """Say how to go on with a session, given its name or id."""
+    """Say how to continue a session, given its name or id."""
     shown = session[:_SHORT_ID_CHARACTERS] if _ID.fullmatch(session) else shlex.quote(printable_name(session))
-    return f"session {shown}: go on with oneclaw chat --session {shown}, or oneclaw run --continue MESSAGE"
+    return f"session {shown}: continue with oneclaw chat --session {shown}, or oneclaw run --continue MESSAGE"
 
 
 _SHORT_ID_CHARACTERS = 12
@@ -251,8 +251,10 @@ def note_changed_plugins(claw: OneClaw) -> None:
 
     found = [each for each in report_origins(claw.home, claw.catalog.plugins) if not each.is_new]
     if found:
-        others = f", and {len(found) - 1} more" if len(found) > 1 else ""
-        warn(f"plugin {found[0].text}{others}: see oneclaw plugins list; accept it with: oneclaw plugins accept")
+        others, names = (f", and {len(found) - 1} more", "--all") if len(found) > 1 else ("", found[0].package)
+        warn(
+            f"plugin {found[0].text}{others}: see oneclaw plugins list; accept it with: oneclaw plugins accept {names}"
+        )
 
 
 def note_cut_off(claw: OneClaw, hint: str = "") -> None:

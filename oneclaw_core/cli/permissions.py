@@ -58,7 +58,8 @@ _scope_options = stacked(
     click.option(
         "--until",
         type=click.DateTime(["%Y-%m-%d", "%Y-%m-%dT%H:%M", "%Y-%m-%d %H:%M"]),
-        help="When it ends, in local time; by default never.",
+        metavar="DATE",
+        help="When it ends, in local time, such as 2026-01-31 or '2026-01-31 18:00'; by default never.",
     ),
 )
 
@@ -166,6 +167,7 @@ def _decide(
     directory: str | None,
     until: datetime | None,
 ) -> None:
+    from oneclaw_core.distributions import similar_names
     from oneclaw_core.sessions.agents import not_found
     from oneclaw_core.tools.permission_meanings import is_permission_name
     from oneclaw_core.tools.permission_rules import ALL_PARTS, PermissionRule, subject_kind
@@ -189,8 +191,11 @@ def _decide(
                 f"{rule.permission!r} is not a permission's name: it is lower-case words separated by dots, such as "
                 "network.private"
             )
+        close = similar_names(rule.permission, known)
+        hint = f"; did you mean {close}?" if close else ""
         warn(
-            f"no installed tool declares {rule.permission!r}; it counts only for a tool that asks for it while it runs"
+            f"no installed tool declares {rule.permission!r}; it counts only for a tool that asks for it while it "
+            f"runs{hint}"
         )
     if until is not None and until <= datetime.now():
         raise UsageError(f"--until {until:%Y-%m-%d %H:%M} is over")

@@ -15,6 +15,7 @@ from oneclaw_core.cli.command_group import CommandGroup
 from oneclaw_core.cli.confirming import confirm, yes_option
 from oneclaw_core.cli.output import json_option, print_listing, print_text, warn
 from oneclaw_core.cli.running import with_store
+from oneclaw_core.distributions import similar_names
 from oneclaw_core.errors import NotFoundError, UsageError
 from oneclaw_core.home import find_home
 from oneclaw_core.plugins.catalogue.entries import InstalledCatalogue
@@ -104,7 +105,7 @@ def forget(name: str, is_confirmed: bool) -> None:
 @plugins.command("disable")
 @click.argument("name")
 def disable(name: str) -> None:
-    """Disable a plugin: it is not even imported any more."""
+    """Disable a plugin; it is no longer imported."""
     name = name.strip()
     if name == BUILTIN_PLUGIN:
         raise UsageError(
@@ -113,7 +114,9 @@ def disable(name: str) -> None:
     if not name or "," in name:
         raise UsageError(f"{name!r} is not a plugin's name: see oneclaw plugins list")
     if not _is_installed(name):
-        warn(f"no plugin named {name!r} is installed; it will stay disabled when one is")
+        close = similar_names(name, _installed())
+        hint = f"; did you mean {close}? To undo this: oneclaw plugins enable {name}" if close else ""
+        warn(f"no plugin named {name!r} is installed; it will stay disabled when one is{hint}")
     _change(name, is_disabled=True)
     print_text(f"plugin {name} is disabled")
 
@@ -124,7 +127,8 @@ def enable(name: str) -> None:
     """Enable a plugin again that was disabled or ended the program, with its switched-off hooks."""
     name = name.strip()
     if not _is_installed(name):
-        warn(f"no plugin named {name!r} is installed")
+        close = similar_names(name, _installed())
+        warn(f"no plugin named {name!r} is installed{f'; did you mean {close}?' if close else ''}")
     home = find_home()
     forgotten = (
         forget_endings(home.loading, name),
@@ -146,10 +150,14 @@ def _report_taken_chat_commands(records: list[PluginRecord]) -> None:
 
 
 def _is_installed(name: str) -> bool:
-    if any(point.name == name for point in discover()):
-        return True
+    # Most plugins are found without loading any.
+    return any(point.name == name for point in discover()) or name in _installed()
+
+
+def _installed() -> set[str]:
     registrations = (each for record in load_catalog(is_quiet=True).plugins for each in record.registrations)
-    return any(each.options.get("listed_as") == name for each in registrations)
+    listed = {str(each.options["listed_as"]) for each in registrations if "listed_as" in each.options}
+    return listed | {point.name for point in discover()}
 
 
 def _change(name: str, *, is_disabled: bool) -> bool:

@@ -113,7 +113,7 @@ def add(name: str, type_name: str | None, base_url: str | None, display_name: st
         check_provider_name(name)
     if "/" in name:
         if base_url or display_name or any(options.values()):
-            raise UsageError(f"{name} is a chain: give --model, --after, --retries, --silence and --cool-down alone")
+            raise UsageError(f"{name} is a chain: give only --model, --after, --retries, --silence and --cool-down")
         _add_chain(name, **chain)
         return
     if any(value not in (None, ()) for value in chain.values()):

@@ -36,29 +36,31 @@ DRAIN_SECONDS = 2.0
 
 @click.command()
 @conversation_options
-@click.option("--json", "as_json", is_flag=True, help="Print what happens, one JSON object a line.")
+@click.option("--json", "as_json", is_flag=True, help="Print events, one JSON object a line.")
 @click.option(
     "--resume", "resumes", is_flag=True, help="Finish the last turn of the session, which was killed or failed."
 )
-@click.argument("message", required=False)
+@click.argument("words", nargs=-1, metavar="[MESSAGE]")
 @click.pass_context
 def run(
     context: click.Context,
-    message: str | None,
+    words: tuple[str, ...],
     choice: ConversationChoice,
     as_json: bool,
     resumes: bool,
 ) -> None:
     """Send one message and print the answer as it arrives.
 
-    With a message /NAME ARGUMENTS, where NAME is a skill, the model follows that skill.
-
-    MESSAGE is the text to send; - reads it from standard input. A message that begins with a dash is written after --.
+    MESSAGE is the text to send; - reads it from standard input. Write a message that begins with a dash after --. With
+    /NAME ARGUMENTS, the model follows the skill NAME.
 
     --resume takes no message. It continues the last turn of --session, or of the session used last: calls of tools that
     are read-only or idempotent run again, other calls are answered as interrupted. A turn that already has its answer
     is not run again; the answer is printed, and the exit status is 0.
     """
+    if len(words) > 1:
+        raise click.UsageError('put the whole message in quotes, as in: oneclaw run "What time is it?"')
+    message = words[0] if words else None
     if message is None and not resumes:
         raise click.MissingParameter(ctx=context, param_hint="'MESSAGE'", param_type="argument")
     if resumes and (message is not None or choice.attach):

@@ -58,7 +58,7 @@ def _options_by_plugin(context: click.Context, given: Mapping[str, Any]) -> dict
 
 
 @click.group(cls=ServeCommand, invoke_without_command=True, subcommand_metavar="[COMMAND [ARGS]...]")
-@click.option("--only", metavar="NAME", multiple=True, help="Run this service alone; may be repeated.")
+@click.option("--only", metavar="NAME", multiple=True, help="Run only this service; may be repeated.")
 @click.option("--list", "is_list", is_flag=True, help="List the services instead of running them.")
 @json_option
 @allow_option
@@ -68,9 +68,9 @@ def serve(
 ) -> None:
     """Run the services of plugins, such as the worker for scheduled tasks, until Ctrl-C or SIGTERM.
 
-    Messages go to standard error. A service that fails is started again. One that cannot start, such as because another
-    program listens at its port, ends the command with an error. The service that sent a message asks its person for
-    permissions; if it reaches no person, what is not granted is denied.
+    Messages go to standard error. A service that fails is started again. One that cannot start, for example because its
+    port is in use, ends the command with an error. Questions for permissions go to the person who sent the message. If
+    no person can be reached, what is not granted is denied.
     """
     if context.invoked_subcommand is not None:
         return

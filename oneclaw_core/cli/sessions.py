@@ -132,7 +132,7 @@ def show(name: str, as_json: bool) -> None:
 @sessions.command("export")
 @click.argument("name")
 @click.option("--format", "format_name", type=click.Choice(["markdown", "json"]), default="markdown", show_default=True)
-@click.option("--output", metavar="FILE", help="Where to write it, readable by you alone; by default stdout.")
+@click.option("--output", metavar="FILE", help="Where to write it, readable only by you; by default stdout.")
 def export(name: str, format_name: str, output: str | None) -> None:
     """Export the session NAME, with complete results of tools."""
 

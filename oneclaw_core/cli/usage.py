@@ -43,7 +43,7 @@ def _to_day(ctx: click.Context, param: click.Parameter, value: str | None) -> da
     type=click.Choice(["day", "model", "session", "group"]),
     default="day",
     show_default=True,
-    help="What to add up by.",
+    help="The rows to add up.",
 )
 @click.option("--since", callback=_to_day, metavar="DATE", help="From this day on, such as 2026-01-31.")
 @click.option("--until", callback=_to_day, metavar="DATE", help="Until this day, inclusive.")

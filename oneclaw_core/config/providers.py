@@ -116,7 +116,7 @@ class Providers(dict[str, ProviderConfig]):
         if config is None or not model_name:
             raise NotFoundError(
                 f"{model!r} is not a PROVIDER/MODEL of a configured provider; the providers are: {', '.join(self)}. "
-                "Example: --model offline/rules"
+                "List their models with: oneclaw models list"
             )
         if not config.is_enabled:
             raise UsageError(f"the provider {name!r} is disabled; enable it with: oneclaw providers enable {name}")

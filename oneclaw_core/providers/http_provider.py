@@ -91,9 +91,9 @@ class HttpProvider(ABC):
         import_httpx()
         self._config = config
         self._url = ServiceUrl.of(config, self.default_base_url)
-        # There no request is answered without a key; other servers may want none.
+        # A vendor answers no request without a key; other servers, such as those on this machine, may want none.
         vendor = ServiceUrl.of(replace(config, base_url=None), self.default_base_url)
-        self._needs_key = self._url.is_within(vendor.host)
+        self._needs_key = self._url.is_within(vendor.host) and not vendor.is_loopback
         self._errors = ServiceErrors(config, self._url)
         keys = (config.api_key or "", *config.more_api_keys)
         self._rotation = KeyRotation(keys) if len(keys) > 1 else None

@@ -281,7 +281,8 @@ class ServiceErrors:
         if 300 <= status < 400:
             return f"{self._place} redirects elsewhere{shown}: set the base URL to where the API is now"
         if status == 404 and model is not None:
-            hint = f"; get it with: ollama pull {model}" if self.config.name == "ollama" else ""
+            command = f"oneclaw models list {self.config.name}"
+            hint = f"; get it with: ollama pull {model}" if self.config.name == "ollama" else f"; see: {command}"
             return f"{self._place} has no model {model!r}, or the base URL is wrong{shown}{hint}"
         if status in (404, 405):
             return f"{self._place} does not offer this{shown}: check the base URL, which often ends in /v1"

@@ -191,7 +191,7 @@ def create(
     except ConstraintError as error:
         if parent_id is not None and error.lacks_parent:
             raise _gone(parent_id) from None
-        raise UsageError(f"there is a session named {name!r} already: go on with it, or choose another name") from None
+        raise UsageError(f"there is a session named {name!r} already: continue it, or choose another name") from None
     return Session(**_values(row))
 
 

@@ -49,7 +49,7 @@ def check_host(pattern: str) -> str:
     if place is None or "*" in place.name.removeprefix("*.") or not place.name.removeprefix("*."):
         raise UsageError(
             f"{pattern!r} is not a host: write a name or an address, or *.example.com for all below a name, and :PORT "
-            "behind it for one port alone"
+            "behind it for a single port"
         )
     return str(place)
 

@@ -162,7 +162,8 @@ class PathGuard:
         if leads_out or not inside:
             raise PermissionDeniedError(
                 f"{str(path)!r} is outside the directories that tools may read: "
-                f"the workspace {self.workspace} and the start directory {self.start_directory}",
+                f"the workspace {self.workspace} and the start directory {self.start_directory}. The user can start "
+                "OneClaw in another directory, or attach the file",
                 "files.read",
             )
         self._require("files.read", inside[0][0])

@@ -144,9 +144,7 @@ def test_vendors_without_a_key_are_not_asked(oneclaw):
 
     all_of_them = oneclaw("models", "list")
     assert all_of_them.status == 0
-    line = (
-        "not asked, for there is no key: openai, openai_compatible, anthropic, gemini; set one with: oneclaw keys set"
-    )
+    line = "not asked, because they have no key: openai, openai_compatible, anthropic, gemini; set one with: oneclaw"
     assert all_of_them.stderr.count(line) == 1
 
 

@@ -101,6 +101,7 @@ def test_a_permission_that_no_tool_needs_is_remembered_with_a_warning(oneclaw, s
 
     assert outcome.status == 0
     assert "no installed tool declares 'network.privat'" in outcome.stderr
+    assert "did you mean network.private" in outcome.stderr
     assert state_of("network.privat") == "granted"
 
 

@@ -66,11 +66,11 @@ def test_other_files_under_the_same_version_are_told_and_a_new_version_is_not(on
     ok("plugins", "accept", "oneclaw_weather")
     (weather / "__init__.py").write_text((weather / "__init__.py").read_text() + "CHANGED = True\n")
     write_record(weather)
-    assert notes(ok) == ["oneclaw-weather 1.2 has other files than before, and the same version"]
+    assert notes(ok) == ["oneclaw-weather 1.2 has changed files, but no new version"]
     for _ in range(2):
         told = oneclaw("call", "get_current_time").stderr
-        assert "plugin oneclaw-weather 1.2 has other files than before" in told
-        assert "see oneclaw plugins list" in told
+        assert "plugin oneclaw-weather 1.2 has changed files" in told
+        assert "see oneclaw plugins list; accept it with: oneclaw plugins accept oneclaw-weather" in told
 
     write_record(weather, "1.3")
     assert notes(ok) == []

@@ -327,6 +327,14 @@ def test_disabling_what_is_not_installed_warns(oneclaw, ok):
     assert finding["status"] == "warning"
 
 
+def test_a_misspelled_plugin_is_not_disabled_silently(oneclaw, good):
+    disabled = oneclaw("plugins", "disable", "goood").stderr
+    enabled = oneclaw("plugins", "enable", "goood").stderr
+
+    assert "did you mean good? To undo this: oneclaw plugins enable goood" in disabled
+    assert "no plugin named 'goood' is installed; did you mean good?" in enabled
+
+
 @pytest.mark.parametrize("name", ["builtin", "", "a,b"])
 def test_some_names_cannot_be_disabled(oneclaw, name):
     assert oneclaw("plugins", "disable", name).status == 2

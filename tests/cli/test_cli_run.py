@@ -165,6 +165,7 @@ def test_a_program_that_was_ended_during_an_answer_is_resumed(oneclaw, serve, en
     ("arguments", "says"),
     [
         ([], "Missing argument 'MESSAGE'"),
+        (["What", "time", "is", "it?"], "put the whole message in quotes"),
         (["--resume", "hello"], "takes neither a message nor --attach"),
         (["--resume"], "there is no session to resume"),
         (["--resume", "--session", "work"], "there is no session 'work'"),

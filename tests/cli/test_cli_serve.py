@@ -42,7 +42,7 @@ def register_services(register):
 @hookimpl
 def register_commands(register):
     register("link", "oneclaw_ringing:link", help="Print a link.", parent="serve")
-    register.option("--bell-key", help="Key of the bell.", type=int, default=3)
+    register.option("--bell-key", help="Key of the bell.", type=int, default=3, minimum=1)
 """
 
 
@@ -103,6 +103,13 @@ def test_plugins_add_subcommands_and_options(ringing, ok, oneclaw):
     assert "link  Print a link." in help_text
     assert ok("serve", "link") == "a link\n"
     assert oneclaw("serve", "--bell-key", "loud", "--only", "once").status == 2
+
+
+def test_a_number_outside_the_bounds_of_an_option_is_refused(ringing, oneclaw):
+    outcome = oneclaw("serve", "--bell-key", "0", "--only", "once")
+
+    assert outcome.status == 2
+    assert "Invalid value for '--bell-key': 0 is not in the range x>=1." in outcome.stderr
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])

@@ -33,7 +33,7 @@ _IN_ANOTHER_ENVIRONMENT = re.compile(
 _NEXT = " && "
 _PYTEST = re.compile(r"(?P<is_module>python -m )?pytest(?P<arguments>( -?[-\w.]+)*)")
 _VARIES = [
-    (re.compile(r"<?\d[\d,.]* ?(ms|s)\b"), "N ms"),
+    (re.compile(r"<?\d[\d,.]* ?(ms|s)\b( \(\d+:\d\d:\d\d\))?"), "N ms"),  # pytest adds minutes
     (re.compile(r'"(duration_ms|input_tokens|output_tokens)": [\d.]+'), r'"\1": N'),
     (re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(Z|[+-]\d\d:\d\d)"), "TIME"),
     (re.compile(r"\b([0-9a-f]{32}|[0-9a-f]{12})\b"), "ID"),

@@ -118,7 +118,7 @@ def test_links_lead_somewhere(page):
 
 def test_every_page_can_be_reached_from_the_table_of_contents():
     linked = {(ROOT / "docs" / link.partition("#")[0]).resolve() for link in links_of(ROOT / "docs" / "index.md")}
-    assert {page for page in PAGES if page.parent.name == "docs" and page.name != "index.md"} <= linked
+    assert {page for page in PAGES if page.parent == ROOT / "docs" and page.name != "index.md"} <= linked
 
 
 def test_the_readme_shows_the_two_commands_that_are_run_on_a_fresh_machine():

@@ -59,7 +59,7 @@ def look(home, *packages, **options):
     return PluginOrigins(home).look([each.plugin for each in packages], **options)
 
 
-CHANGED = "acme-tools 1.2 has other files than before, and the same version"
+CHANGED = "acme-tools 1.2 has changed files, but no new version"
 
 
 def test_a_package_that_changes_is_told_until_it_is_accepted(home, package):
@@ -150,7 +150,7 @@ def test_code_that_is_changed_in_place_is_known_by_its_folder(home, tmp_path, pa
     package.record.write_text("anything,sha256=x,1\n")
     assert PluginOrigins(home).look([editable(tmp_path / "one"), bare], is_thorough=True) == []
     (news,) = PluginOrigins(home).look([editable(tmp_path / "two"), bare])
-    assert news.text == "acme 1 has other files than before, and the same version"
+    assert news.text == "acme 1 has changed files, but no new version"
     (known,) = json.loads((home.path / "plugin-origins.json").read_text())["environments"].values()
     assert {name: each["content"] for name, each in known.items()} == {
         "acme": f"folder {tmp_path / 'one'}",

@@ -357,6 +357,13 @@ FAULTS = [
     ),
     (
         CommandRegistrar,
+        lambda it: it.option("--thing", minimum=0, maximum=9),
+        "the option '--thing' has a minimum and a maximum, but its type is not int or float",
+        "leave the bounds out, or set the type",
+        "hooks.options",
+    ),
+    (
+        CommandRegistrar,
         lambda it: it.option("thing"),
         "the name 'thing' is invalid: it must match --[a-z][a-z0-9-]{0,61}",
         "use another name",

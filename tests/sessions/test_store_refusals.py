@@ -70,7 +70,7 @@ NO_SESSION = f"there is no session {ID} (any more): `oneclaw sessions list` show
 REFUSALS = {
     "a name that is taken": (
         lambda it: it.store.create_session(name="story", agent="Poet"),
-        "there is a session named 'story' already: go on with it, or choose another name",
+        "there is a session named 'story' already: continue it, or choose another name",
     ),
     "a new name that is taken": (
         lambda it: it.store.rename_session(it.other.id, "story"),

@@ -175,7 +175,10 @@ def uses(guard):
 def test_what_is_outside_says_what_is_inside(guard):
     both = f"the workspace {guard.workspace} and the start directory {guard.start_directory}"
     for judge in (guard.readable, guard.locate):
-        assert denied(judge, "/etc/passwd") == f"'/etc/passwd' is outside the directories that tools may read: {both}"
+        assert denied(judge, "/etc/passwd") == (
+            f"'/etc/passwd' is outside the directories that tools may read: {both}. The user can start OneClaw in "
+            "another directory, or attach the file"
+        )
     writable = (
         f"'/etc/x' is not a file in the directories that tools may write: the workspace {guard.workspace}, and the "
         f"start directory {guard.start_directory} if the user trusts it"

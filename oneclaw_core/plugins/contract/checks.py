@@ -37,7 +37,7 @@ class CheckFix:
     """Fix for a finding, which ``oneclaw doctor --fix`` carries out after the user has agreed.
 
     Attributes:
-        summary: one line that says what is done, such as ``make FILE readable by you alone``.
+        summary: one line that says what is done, such as ``make FILE readable only by you``.
         apply: sync or async function of the ``PluginContext`` that does it; a ``OneClawError`` says why it cannot.
     """
 

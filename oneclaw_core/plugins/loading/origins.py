@@ -83,7 +83,7 @@ class PluginOrigins:
                 text = f"{package} {version or '?'} is new and was not installed by OneClaw"
                 news.append(OriginNews(package, text, is_new=True))
             elif before is not None and before["version"] == version and before["content"] != content:
-                text = f"{package} {version or '?'} has other files than before, and the same version"
+                text = f"{package} {version or '?'} has changed files, but no new version"
                 news.append(OriginNews(package, text))
             elif is_thorough and (file := next(_changed_files(plugin), None)) is not None:
                 news.append(OriginNews(package, f"{package} {version or '?'}: {file} is not as it was installed"))

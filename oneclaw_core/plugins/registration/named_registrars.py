@@ -323,6 +323,8 @@ class CommandRegistrar(Registrar):
         help: str = "",  # noqa: A002  # as click has it
         type: type = str,  # noqa: A002  # as click has it
         default: str | float | bool | None = None,
+        minimum: float | None = None,
+        maximum: float | None = None,
     ) -> None:
         """Register an option of ``oneclaw serve``.
 
@@ -331,15 +333,21 @@ class CommandRegistrar(Registrar):
             help: one line.
             type: ``str``, ``int``, ``float``, ``bool`` (a flag) or ``pathlib.Path``.
             default: used without the option.
+            minimum: the smallest valid number.
+            maximum: the largest valid number, such as 65535 for a port.
         """
+        bounds = {key: bound for key, bound in (("minimum", minimum), ("maximum", maximum)) if bound is not None}
         if type not in _OPTION_TYPES:
             cause = f"the type of the option {name!r} must be str, int, float, bool or pathlib.Path"
             self._report(cause, "use one of them", "hooks.options")
+        elif bounds and type not in (int, float):
+            cause = f"the option {name!r} has a {' and a '.join(bounds)}, but its type is not int or float"
+            self._report(cause, "leave the bounds out, or set the type", "hooks.options")
         elif default is not None and not isinstance(default, str | int | float):
             cause = f"the default of the option {name!r} must be a text, a number, True or False"
             self._report(cause, "correct it", "hooks.options")
         else:
-            options = {"parent": "serve", "help": help, "type": _OPTION_TYPES[type], "default": default}
+            options = {"parent": "serve", "help": help, "type": _OPTION_TYPES[type], "default": default, **bounds}
             self._register(name, None, None, options, _OPTION)
 
 

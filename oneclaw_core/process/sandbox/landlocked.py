@@ -21,7 +21,7 @@ GAPS = (
     "permissions and times of files elsewhere can be changed",
     "hidden and protected files in a writable directory are neither",
     "names and command lines of other processes can be seen",
-    "a domain cannot be allowed alone",
+    "a single domain cannot be allowed",
 )
 _OLDEST_VERSION = 6
 
@@ -66,7 +66,7 @@ class Landlocked:
 
     def _reason(self) -> str:
         if sys.platform != "linux":
-            return "Landlock is a part of Linux alone"
+            return "Landlock exists only on Linux"
         from oneclaw_core.process.sandbox.landlock import landlock_version
         from oneclaw_core.process.sandbox.seccomp import build_filter
 

@@ -42,7 +42,7 @@ class Seatbelt:
         """Find what it enforces here: by what is known, no whole policy."""
         if shutil.which(_PROGRAM) is None:
             return Strength(is_available=False, reason="sandbox-exec is not there", remedy="use macOS or Linux")
-        return Strength(is_available=True, gaps=("it has not been tried on a Mac", "a domain cannot be allowed alone"))
+        return Strength(is_available=True, gaps=("it has not been tried on a Mac", "a single domain cannot be allowed"))
 
     def wrap(self, command: Sequence[str], policy: SandboxPolicy, directory: Path) -> Prepared:
         """Prepare a program; see :class:`~oneclaw_core.process.sandbox.backend.SandboxBackend`."""

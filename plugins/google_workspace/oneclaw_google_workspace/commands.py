@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 _PLACES = {
     SecretPlace.KEYRING: "in the system keyring",
-    SecretPlace.FILE: "in a file of the home, readable by you alone",
+    SecretPlace.FILE: "in a file of the home, readable only by you",
 }
 _DEFAULT_NAME = "default"
 _PERMISSIONS_PAGE = "https://myaccount.google.com/connections"
@@ -137,12 +137,12 @@ def google() -> None:
 
 
 @google.command()
-@click.option("--account", "name", help="The name of the account; by default that of the default one.")
+@click.option("--account", "name", help="The name of the account; by default the default account.")
 @click.option(
     "--services",
     metavar="LIST",
-    help=f"What for, with commas: {', '.join(SERVICES)}. By default all "
-    "but chat, meet and keep for a new account, and as before for another.",
+    help=f"The services, with commas: {', '.join(SERVICES)}. By default, a new account gets all except chat, "
+    "meet and keep, and another account keeps its services.",
 )
 @click.option(
     "--read-only", "is_read_only", is_flag=True, help="Only for tools that change nothing; takes write access back."
@@ -152,7 +152,9 @@ def google() -> None:
     "extra",
     multiple=True,
     type=click.Choice(SCOPE_CHOICES),
-    help="Add a scope that only some arguments of tools, or some methods of google_call, need.",
+    metavar="SCOPE",
+    help="Add a scope that only some arguments of tools, or some methods of google_call, need: "
+    f"{', '.join(SCOPE_CHOICES)}.",
 )
 @click.option(
     "--client",

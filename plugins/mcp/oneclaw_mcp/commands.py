@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from datetime import datetime
@@ -55,10 +56,16 @@ mcp.add_command(calls)
 @click.argument("name")
 @click.argument("command", nargs=-1, type=click.UNPROCESSED)
 @click.option("--url", help="The address of an HTTP server.")
-@click.option("--transport", type=click.Choice((HTTP, SSE)), default=HTTP, help="The transport; sse is that of 2024.")
+@click.option(
+    "--transport", type=click.Choice((HTTP, SSE)), default=HTTP, help="The transport; sse is the old one of 2024."
+)
 @click.option("--header", "headers", multiple=True, metavar="'NAME: VALUE'", help="A header of each request.")
 @click.option(
-    "--env", "variables", multiple=True, metavar="NAME[=VALUE]", help="A variable; without a value, the current one."
+    "--env",
+    "variables",
+    multiple=True,
+    metavar="NAME[=VALUE]",
+    help="An environment variable; without a value, its current one.",
 )
 @click.option("--cwd", "directory", type=click.Path(file_okay=False, exists=True), help="The directory to start it in.")
 @click.option("--description", default="", help="Its description in the list of tool groups.")
@@ -113,6 +120,8 @@ def add(
     print_text(f"{'runs' if command else 'connects to'}: {without_secrets(server)[0].address}")
     for line in server.sandbox.lines() if server.sandbox is not None else ():
         print_text(f"in a sandbox: {line}")
+    if directory is None:
+        _warn_of_relative_paths(command[1:])
     manifest = run_async(_with_source(lambda source: _added(source, server, is_started=not no_start)))
     if manifest is None and not no_start:
         print_text(f"{name} is added, and wants you to sign in: oneclaw mcp login {name}")
@@ -551,6 +560,13 @@ def _sandbox(
     if not command:
         return None
     return derived_sandbox(command, directory, reads, writes, has_network=has_network)
+
+
+def _warn_of_relative_paths(arguments: Iterable[str]) -> None:
+    for each in arguments:
+        # Unlike Path.exists, it takes texts that are too long for a name, such as the code behind python -c.
+        if each and not each.startswith(("-", "/")) and os.path.exists(each):  # noqa: PTH110
+            warn(f"the server starts in another directory, where {each} is not found: write {Path(each).resolve()}")
 
 
 def _parts(given: Iterable[str]) -> dict[str, tuple[str, ...]]:

@@ -211,7 +211,7 @@ async def serve_http(
     """
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
-    advice = "choose another port with --port, or 0 for any free one"
+    advice = "choose another port with --http PORT (0 for any free one)"
     with _listening(app, port, origins, advice) as (server, sock, address):
 
         def ask_to_stop() -> None:

@@ -172,6 +172,21 @@ def test_server_that_does_not_start_is_not_added(mcp_home: McpHome) -> None:
     assert mcp_home.source.book.read() == {}
 
 
+def test_relative_path_of_a_server_is_pointed_at(
+    oneclaw_home: Home, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "server.py").write_text("raise SystemExit(3)")
+
+    refused = CliRunner().invoke(mcp, ["add", "mine", "--", sys.executable, "server.py"])
+
+    assert f"where server.py is not found: write {(tmp_path / 'server.py').resolve()}" in refused.output
+    code = f"{'x' * 5000} = 0; raise SystemExit(3)"
+    refused = CliRunner().invoke(mcp, ["add", "mine", "--", sys.executable, "-c", code, "", str(tmp_path)])
+    assert isinstance(refused.exception, ServerError)
+    assert "is not found" not in refused.output
+
+
 def test_names_that_are_taken_are_refused(mcp_home: McpHome) -> None:
     mcp_home.add("plain")
     with pytest.raises(OneClawError, match=r"there is an MCP server 'plain' already|there is a tool group mcp_plain"):

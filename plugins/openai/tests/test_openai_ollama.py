@@ -74,6 +74,14 @@ def window(server, model="qwen3", path="/v1"):
     return run(provider(server, path), lambda made: made.find_context_window(model))
 
 
+def test_a_server_on_this_machine_needs_no_key():
+    with OllamaServer([text("Hello.")]) as server:
+        config = ProviderConfig("ollama", "ollama", server.url.replace("127.0.0.1", "localhost"), max_retries=0)
+        models = run(OllamaProvider(config), lambda made: made.list_models())
+
+    assert [each.name for each in models] == ["test"]
+
+
 def answers(made, *requests):
     async def work(made):
         return [[event async for event in made.stream(request)][-1] for request in requests]

@@ -26,7 +26,9 @@ def register_services(register: ServiceRegistrar) -> None:
 def register_commands(register: CommandRegistrar) -> None:
     """Add the options and commands of the server to ``oneclaw serve``."""
     register.option("--host", help="Listen at this address of the machine.", default="127.0.0.1")
-    register.option("--port", help="Listen at this port; 0 for any free one.", type=int, default=8311)
+    register.option(
+        "--port", help="Listen at this port; 0 for any free one.", type=int, default=8311, minimum=0, maximum=65_535
+    )
     register("link", "oneclaw_serve.commands:link", help="Print a link that logs one browser in.", parent="serve")
     register(
         "install",

@@ -130,7 +130,7 @@ class Access:
         token = bearer_token(request.scope)
         found = await self._of_token(token) if token is not None else await self._of_cookie(request, takes_forms)
         if found is None:
-            raise Refusal(401, "unauthorized", "log in with the link of: oneclaw serve link; or send a token")
+            raise Refusal(401, "unauthorized", "log in with the link of: oneclaw serve link; or send a valid token")
         self._requests.check(found.key)
         return found
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from oneclaw_core.cli import json_option, print_json, print_table
+from oneclaw_core.cli import json_option, print_json, print_table, warn
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -45,11 +45,29 @@ def link() -> None:
     """
     from oneclaw_serve.access import new_link_code
 
-    async def make(storage: PluginStorage) -> str:
+    async def make(storage: PluginStorage) -> tuple[str, str]:
         address = await storage.get("address", {"origin": "http://127.0.0.1:8311"})
-        return f"{address['origin']}/#code={await new_link_code(storage)}"
+        return address["origin"], await new_link_code(storage)
 
-    click.echo(_with_storage(make))
+    origin, code = _with_storage(make)
+    click.echo(f"{origin}/#code={code}")
+    if not _may_answer(origin):
+        warn(f"no server answers at {origin}: start it with: oneclaw serve")
+
+
+def _may_answer(origin: str) -> bool:
+    """Return False if the origin is on this machine, and nothing listens there."""
+    from socket import create_connection
+    from urllib.parse import urlsplit
+
+    place = urlsplit(origin)
+    if place.hostname not in ("127.0.0.1", "::1", "localhost"):
+        return True
+    try:
+        create_connection((place.hostname, place.port or 80), timeout=1).close()
+    except OSError:
+        return False
+    return True
 
 
 @click.group()
@@ -60,7 +78,7 @@ def token() -> None:
     """
 
 
-@token.command()
+@token.command(short_help="Make a token, and print it once.")
 @click.argument("name")
 @click.option("--scope", "scopes", multiple=True, help="chat, chat:AGENT, read, tools or manage; may be repeated.")
 @click.option("--days", type=float, help="The token expires after this many days.")

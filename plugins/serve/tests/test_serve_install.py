@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import plistlib
@@ -20,7 +21,7 @@ from oneclaw_serve.autostart.systemd import SystemdUnit
 from oneclaw_serve.autostart.task_scheduler import WindowsTask
 from oneclaw_serve.install_commands import check_installed
 
-from oneclaw_core import OneClawError, UsageError
+from oneclaw_core import OneClaw, OneClawError, UsageError
 from oneclaw_core.cli.main import main
 from oneclaw_core.http import listen
 
@@ -228,7 +229,7 @@ def test_a_port_that_is_in_use_ends_it_with_one_message(tmp_path):
     assert said == b"STOPPING=1"  # it was never ready
 
 
-def test_with_a_port_that_does_not_exist_nothing_is_said_to_run(tmp_path):
+def test_a_port_that_does_not_exist_is_refused_before_anything_starts(tmp_path):
     run = subprocess.run(
         [sys.executable, "-m", "oneclaw_core", "serve", "--port", "99999999", "--only", "web"],
         env=os.environ | {"ONECLAW_HOME": str(tmp_path / "home")},
@@ -238,8 +239,25 @@ def test_with_a_port_that_does_not_exist_nothing_is_said_to_run(tmp_path):
         check=False,
     )
 
-    assert run.returncode == 1
-    assert run.stderr.splitlines() == [
-        "serve: web of plugin serve starts: serves the web page and the HTTP API",
-        "oneclaw: port 99999999 cannot be used: a port is a number from 0 to 65535",
-    ]
+    assert run.returncode == 2
+    assert run.stderr.splitlines()[-1] == (
+        "Error: Invalid value for '--port': 99999999 is not in the range 0<=x<=65535."
+    )
+    assert "starts" not in run.stderr
+
+
+def test_a_link_to_a_server_that_does_not_run_comes_with_a_warning(oneclaw):
+    async def served_at(port):
+        async with OneClaw.open() as claw:
+            await claw.store.plugin_storage("serve").set("address", {"origin": f"http://127.0.0.1:{port}"})
+
+    with listen("127.0.0.1", 0, advice="") as server:
+        port = server.getsockname()[1]
+        asyncio.run(served_at(port))
+        running = oneclaw("serve", "link")
+    stopped = oneclaw("serve", "link")
+
+    assert running.stdout.startswith(f"http://127.0.0.1:{port}/#code=")
+    assert running.stderr == ""
+    assert stopped.stdout.startswith(f"http://127.0.0.1:{port}/#code=")
+    assert f"no server answers at http://127.0.0.1:{port}: start it with: oneclaw serve" in stopped.stderr

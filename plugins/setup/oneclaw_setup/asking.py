@@ -42,15 +42,15 @@ def choose_model(names: Sequence[str], default: str | None = None) -> str:
         typed: str = click.prompt("Model, by number or name", default=enter, err=True).strip()
         if typed.isdecimal() and 1 <= int(typed) <= min(len(shown), SHOWN_MODELS):
             return shown[int(typed) - 1]
-        if typed in names or typed == default:
+        if typed in names or typed == default or not names:
             return typed
         similar = [name for name in names if typed.lower() in name.lower()]
         if similar and similar != list(shown):
             shown = similar
             continue
-        if click.confirm(
-            f"{printable_line(typed)} is not in the list. Use it all the same?", default=not names, err=True
-        ):
+        # A service may have models that it does not list.
+        what = f"is a part of {len(similar)} names, but no" if len(similar) > 1 else "is not the name of a"
+        if click.confirm(f"{printable_line(typed)} {what} model in the list. Use it?", default=False, err=True):
             return typed
 
 

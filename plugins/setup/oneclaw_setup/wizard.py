@@ -114,7 +114,7 @@ def set_up_model(given: Given, *, may_ask: bool) -> Candidate | None:
     return candidate
 
 
-_PLACES = {"keyring": "system keyring", "file": "file keys.json of the home, readable by you alone"}
+_PLACES = {"keyring": "system keyring", "file": "file keys.json of the home, readable only by you"}
 
 
 def _service(given: Given, around: Surroundings, *, may_ask: bool) -> Service:
@@ -150,14 +150,23 @@ def _named_service(given: Given, around: Surroundings) -> Service:
 def _another_service() -> Service:
     while True:
         address: str = click.prompt("Its address, such as http://localhost:8000/v1", err=True)
+        service = own_service("own", address.strip())
+        if _is_valid(service):
+            break
+    while True:
         name: str = click.prompt("A name for it", default="own", err=True)
         service = own_service(name.strip(), address.strip())
-        try:
-            run_async(check(service))
-        except UsageError as error:
-            warn(str(error))
-        else:
+        if _is_valid(service):
             return service
+
+
+def _is_valid(service: Service) -> bool:
+    try:
+        run_async(check(service))
+    except UsageError as error:
+        warn(str(error))
+        return False
+    return True
 
 
 def _offer(service: Service, *, is_local: bool) -> str:
@@ -197,7 +206,7 @@ def _with_key(service: Service, given: Given, *, may_ask: bool) -> Candidate:
 
 def _typed_key(service: Service) -> str | None:
     while True:
-        key = ask_key(service.title)
+        key = ask_key(service.title if service.wants_key else f"{service.title}, Enter for none")
         if key is not None:
             return _remembered(key)
         if not service.wants_key:
@@ -220,7 +229,7 @@ def _with_model(candidate: Candidate, given: Given, *, may_ask: bool) -> Candida
         if problem is None or not may_ask:
             break
         warn(redact(problem))
-        if not confirm("Change something and ask again? Otherwise you type the model's name."):
+        if not confirm("Change the address or the key, and try again? With no, you type the name of a model."):
             break
         candidate = _corrected(candidate)
     if may_ask:
@@ -265,7 +274,7 @@ def _corrected(candidate: Candidate) -> Candidate:
     service = candidate.service
     if service.base_url is not None:
         service = _at_another_address(service)
-    key = ask_key(f"{service.title}, Enter for the one before")
+    key = ask_key(f"{service.title}, Enter for the same")
     return Candidate(service, candidate.key if key is None else _remembered(key), candidate.model)
 
 
@@ -273,12 +282,7 @@ def _at_another_address(service: Service) -> Service:
     while True:
         address: str = click.prompt("Address", default=service.base_url, err=True)
         moved = service.at(address.strip())
-        try:
-            if not moved.is_configured:
-                run_async(check(moved))
-        except UsageError as error:
-            warn(str(error))
-        else:
+        if moved.is_configured or _is_valid(moved):
             return moved
 
 

@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import re
 
 import pytest
 from model_server import ModelServer, raw, silence, status, text
@@ -117,16 +118,16 @@ def test_what_cannot_be_stored_as_a_whole_is_not_stored_in_part(oneclaw, ok, hom
 def test_mistakes_are_corrected_at_the_terminal(home, server):
     arguments = ("setup", "--provider", "own", "--base-url", "http://127.0.0.1:1/v1")
     with PseudoTerminal(*arguments, environ=os.environ) as terminal:
-        terminal.expect("Key of own (not shown): ")
+        terminal.expect("Key of own, Enter for none (not shown): ")
         terminal.type(f"{KEY}\n")
-        terminal.expect("Change something and ask again?")
+        terminal.expect("Change the address or the key, and try again?")
         terminal.type("y\n")
         terminal.expect("Address [http://127.0.0.1:1/v1]: ")
         terminal.type("ftp://here\n")
         terminal.expect("the base URL is invalid")
         terminal.expect("Address [http://127.0.0.1:1/v1]: ")
         terminal.type(server.url + "\n")
-        terminal.expect("Key of own, Enter for the one before (not shown): ")
+        terminal.expect("Key of own, Enter for the same (not shown): ")
         terminal.type("\n")
         terminal.expect("Model, by number or name [test]: ")
         terminal.type("\n")
@@ -211,7 +212,7 @@ def test_settings_of_plugins_are_asked_by_condition(home, server):
     environ = {**os.environ, "ONECLAW_DISABLED_PLUGINS": plugins, "SHELL": "/bin/none"}
     arguments = ("setup", "--provider", "own", "--base-url", server.url, "--model", "test", "--no-test")
     with PseudoTerminal(*arguments, environ=environ) as terminal:
-        terminal.expect("Key of own (not shown): ")
+        terminal.expect("Key of own, Enter for none (not shown): ")
         terminal.type("\n")
         terminal.expect("Store this?")
         terminal.type("\n")
@@ -231,14 +232,38 @@ def test_settings_of_plugins_are_asked_by_condition(home, server):
 
 
 @pytest.mark.one_python  # needs other plugins
+def test_address_is_checked_before_a_name_is_asked_for(home, server):
+    with PseudoTerminal("setup", environ=os.environ) as terminal:
+        terminal.expect("Another service that speaks Chat Completions, by its address")
+        number = re.findall(r"(\d+)  Another service", terminal.shown)[-1]
+        terminal.expect("Number [1]: ")
+        terminal.type(f"{number}\n")
+        terminal.expect("Its address, such as http://localhost:8000/v1: ")
+        terminal.type("localhost\n")
+        terminal.expect("the base URL is invalid")
+        terminal.expect("Its address, such as http://localhost:8000/v1: ")
+        terminal.type(f"{server.url}\n")
+        terminal.expect("A name for it [own]: ")
+        terminal.type("Not A Name\n")
+        terminal.expect("A name for it [own]: ")
+        terminal.type("\n")
+        terminal.expect("Key of own, Enter for none (not shown): ")
+        terminal.type(CTRL_C)
+        assert terminal.exit_status() == 130
+
+
+@pytest.mark.one_python  # needs other plugins
 def test_model_is_found_by_a_part_of_its_name(home):
     names = [{"id": f"model-{number}"} for number in range(30)]
     with ModelServer(lambda _: text("Hi."), models=names) as server:
         arguments = ("setup", "--provider", "own", "--base-url", server.url, "--no-test")
         with PseudoTerminal(*arguments, environ={**os.environ, "SHELL": ""}) as terminal:
-            terminal.expect("Key of own (not shown): ")
+            terminal.expect("Key of own, Enter for none (not shown): ")
             terminal.type("\n")
             terminal.expect("and 10 more")
+            terminal.type("model\n")
+            terminal.expect("model is a part of 30 names, but no model in the list. Use it? [y/N]: ")
+            terminal.type("n\n")
             terminal.type("29\n")
             terminal.expect("Model, by number or name [model-29]: ")
             terminal.type("\n")

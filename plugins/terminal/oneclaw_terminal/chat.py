@@ -54,7 +54,7 @@ _Value = TypeVar("_Value")
 
 @click.command()
 @conversation_options
-@click.option("--json", "as_json", is_flag=True, help="Print what happens, one JSON object a line.")
+@click.option("--json", "as_json", is_flag=True, help="Print events, one JSON object a line.")
 @click.option("--plain", is_flag=True, help="Do not redraw, and use words for symbols, such as for a screen reader.")
 @click.option("--no-worker", is_flag=True, help="Run no services, such as the worker for scheduled tasks.")
 @click.pass_context

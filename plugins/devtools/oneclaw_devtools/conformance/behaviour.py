@@ -20,7 +20,7 @@ _E, _W, _N = Severity.ERROR, Severity.WARNING, Severity.NOTE
 SHOWN_RESULT_CHARACTERS = 30_000
 SHOWN_CAUSE_CHARACTERS = 200
 
-_THROWN_AWAY = "files lie in a directory that is thrown away"
+_THROWN_AWAY = "files go to a temporary directory"
 
 HANGS = Check(
     "calls.hangs",

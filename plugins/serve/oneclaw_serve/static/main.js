@@ -221,6 +221,7 @@ async function list() {
   if (!found) return false;
   $("sessions").replaceChildren(...found.sessions.map((each) => {
     const button = make("button", { type: "button", onclick: () => open(each.id) }, each.name ?? each.title ?? "Untitled");
+    if (each.name && each.title) button.append(" ", make("small", {}, each.title));
     if (each.id === state.session) button.setAttribute("aria-current", "true");
     return make("li", {}, button);
   }));
@@ -367,4 +368,6 @@ async function start() {
   if (kind === "session" && /^[0-9a-f]{32}$/.test(value)) await open(value); else begin();
 }
 
+// A link that is opened where the page is shown already changes only the hash.
+window.addEventListener("hashchange", () => { if (location.hash.startsWith("#code=")) location.reload(); });
 start();
