@@ -23,7 +23,7 @@ from tempfile import TemporaryDirectory
 from packaging.requirements import Requirement
 
 ROOT = Path(__file__).parents[1]
-AT_ONCE = 3
+AT_ONCE = 4
 BLOCKER = """\
 import sys
 

@@ -142,8 +142,8 @@ WORKS = (
             "The same requests, sent to a model service in another process, which answers at once with Chat "
             "Completions as server-sent events. Every turn is stored in a SQLite file. OneClaw has all its "
             "plugins. The floor is a loop of three requests, as long as OneClaw's, with httpx and sqlite3 that stores "
-            "each message before it goes on. openai-agents uses a `SQLiteSession` and agno an `AsyncSqliteDb`, both with two "
-            "requests."
+            "each message before it goes on. openai-agents uses a `SQLiteSession` and agno an `AsyncSqliteDb`, both "
+            "with two requests."
         ),
     ),
     Work(

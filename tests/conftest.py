@@ -2,7 +2,7 @@
 
 import own_environment  # noqa: F401  # before keyring is imported
 import pytest
-from collected_once import pytest_addoption, pytest_runtestloop
+from collected_once import pytest_addoption, pytest_collection, pytest_runtestloop
 from databases import database_environ, postgres, postgres_server
 from folders_of_tests import tmp_path
 from how_long import register_profiles
@@ -16,6 +16,7 @@ __all__ = [
     "postgres",
     "postgres_server",
     "pytest_addoption",
+    "pytest_collection",
     "pytest_collection_finish",
     "pytest_runtestloop",
     "tmp_path",

@@ -1,13 +1,16 @@
 """Share tests among processes that are forked after all tests have been collected: the option ``--processes``.
 
-Collecting, with the imports that it needs, takes ten seconds, and each process of pytest-xdist does it anew.
+Collecting, with the imports that it needs, takes ten seconds, and each process of pytest-xdist does it anew. With
+``--import-first`` large libraries that only tests import, each process for itself, are also there before the fork.
 """
 
 import gc
 import os
 import shutil
 import tempfile
+import warnings
 from contextlib import suppress
+from importlib import import_module
 from itertools import groupby
 from multiprocessing import connection, get_context
 
@@ -18,8 +21,17 @@ _MOST_TESTS = 24
 
 
 def pytest_addoption(parser):
-    """Add the option."""
+    """Add the options."""
     parser.addoption("--processes", type=int, default=0, help="share the tests among so many forked processes")
+    parser.addoption("--import-first", default="", help="modules to import before tests are collected, with commas")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection(session):
+    """Import what was asked for; what libraries warn of then is no fault of a test."""
+    with warnings.catch_warnings(action="ignore"):
+        for module in filter(None, session.config.option.import_first.split(",")):
+            import_module(module)
 
 
 @pytest.hookimpl(tryfirst=True)

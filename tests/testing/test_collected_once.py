@@ -71,3 +71,9 @@ def test_the_first_failure_can_be_the_last(tmp_path):
     status, output = run(tmp_path / "first", "-x", "-k", "bad or left_out")
     assert status == 1
     assert "stopping after" in output
+
+
+def test_a_module_can_be_imported_before_all_others(tmp_path):
+    write(tmp_path / "first", these="import sys\n    assert 'xml.dom.minidom' in sys.modules\n    def test_it(): pass")
+    assert run(tmp_path / "first", "--import-first=xml.dom.minidom")[0] == 0
+    assert run(tmp_path / "first")[0] == 2

@@ -1,5 +1,8 @@
 """The file in the user's cache directory that holds the entries of installed plugins.
 
+After a header, its first line holds everything but the entries. Each entry is another line, which is parsed only if it
+is needed: the plugin may be disabled.
+
 It is never trusted: one that is damaged, open to other users, of another version, or unreadable counts as none, and
 without a place for it everything works, only slower.
 """
@@ -21,7 +24,10 @@ from oneclaw_core.plugins.contract import CONTRACT_VERSION
 from oneclaw_core.private_files import make_private_directory, read_private, write_private
 
 FORMAT = 2
+"""The format of an entry."""
 MAX_BYTES = 256 * 1024 * 1024
+
+_LAYOUT = 2
 
 _log = logging.getLogger("oneclaw.plugins")
 
@@ -37,23 +43,32 @@ class CatalogueCache:
         self._path = path
 
     def read(self) -> dict[str, Any]:
-        """Return the content, ``{}`` if there is none that can be used."""
+        """Return the content, ``{}`` if there is none that can be used.
+
+        The ``entry`` of each of its ``plugins`` is JSON text, or ``None``.
+        """
         if self._path is None or self._path.is_symlink():
             return {}
         try:
             header, _, body = (read_private(self._path, MAX_BYTES) or b"").partition(b"\n")
             if json.loads(header) != {**_identity(), "checksum": zlib.crc32(body)}:
                 return {}
-            content = json.loads(body)
-        except (OneClawError, ValueError, RecursionError):
+            first, *entries = body.decode().split("\n")
+            content: dict[str, Any] = json.loads(first)
+            for each, entry in zip(content["plugins"], entries, strict=True):
+                each["entry"] = entry or None
+        except (OneClawError, LookupError, TypeError, ValueError, RecursionError):
             return {}
-        return content if isinstance(content, dict) else {}
+        return content
 
     def write(self, content: dict[str, Any]) -> None:
-        """Replace the content, if that is possible."""
+        """Replace the content, if that is possible; it is what :meth:`read` returns."""
         if self._path is None:
             return
-        body = json.dumps(content, separators=(",", ":")).encode()
+        plugins = content["plugins"]
+        first = {**content, "plugins": [{**each, "entry": None} for each in plugins]}
+        lines = [json.dumps(first, separators=(",", ":")), *(each["entry"] or "" for each in plugins)]
+        body = "\n".join(lines).encode()
         header = json.dumps({**_identity(), "checksum": zlib.crc32(body)}).encode()
         try:
             make_private_directory(self._path.parent)
@@ -80,6 +95,7 @@ def _identity() -> dict[str, Any]:
     """Return what a cache has to be made by and for."""
     return {
         "format": FORMAT,
+        "layout": _LAYOUT,
         "core": __version__,
         "contract": CONTRACT_VERSION,
         "python": sys.version,

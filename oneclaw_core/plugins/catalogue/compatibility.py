@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 import sys
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from oneclaw_core._version import __version__
@@ -113,11 +114,15 @@ def _headers_of(distribution: Any) -> Message | None:
     """Read the metadata; ``None`` where there is no such file."""
     read = getattr(distribution, "read_text", None)
     metadata = read("METADATA") if read is not None else None
-    if metadata is None:
-        return None
+    # Without the description, which follows an empty line.
+    return None if metadata is None else _parsed(metadata.partition("\n\n")[0])
+
+
+@lru_cache(maxsize=1)  # name, requirements and Python are read one after the other
+def _parsed(headers: str) -> Message:
     from email.parser import HeaderParser
 
-    return HeaderParser().parsestr(metadata)
+    return HeaderParser().parsestr(headers)
 
 
 def _is_met(requirement: str, version: str) -> bool:

@@ -113,7 +113,7 @@ class InstalledCatalogue:
         """
         found = [each for each in self._kept if each.plugin.name == name and each.has_failed]
         for each in found:
-            each.data, each.told = None, []
+            each.text, each.told = None, []
         if found:
             self._cache.write({"paths": self._paths, "plugins": [each.to_dict() for each in self._kept]})
         return bool(found)
@@ -125,7 +125,7 @@ class _Kept:
     Attributes:
         plugin: the plugin.
         stamp: of its code when it was described.
-        data: its entry, ``None`` for none.
+        text: its entry as JSON, ``None`` for none.
         told: the causes of its problems that the user was told about.
         guards: the gates and rewriters of the last version that could be loaded, with their options.
     """
@@ -134,19 +134,19 @@ class _Kept:
         self.plugin = plugin
         self.guards = guards or {}
         self.stamp: list[Any] = []
-        self.data: dict[str, Any] | None = None
+        self.text: str | None = None
         self.told: list[str] = []
 
     @property
     def has_failed(self) -> bool:
-        return self.data is not None and any(each["is_error"] for each in self.data["problems"])
+        return any(each["is_error"] for each in self._problems())
 
     def entry(self) -> PluginEntry | None:
         """Return the entry, unless the code has changed since."""
-        if self.data is None or self.stamp != self.plugin.stamp():
+        if self.text is None or self.stamp != self.plugin.stamp():
             return None
         try:
-            return PluginEntry.from_dict(self.data)
+            return PluginEntry.from_dict(json.loads(self.text))
         except Exception:  # noqa: BLE001  # an older or damaged entry may be wrong in any way
             return None
 
@@ -155,17 +155,23 @@ class _Kept:
             entry.hooks = {**self.guards, **entry.hooks}
         else:
             self.guards = _guards_among(entry.hooks)
-        self.stamp, self.data = self.plugin.stamp(), entry.to_dict()
+        self.stamp, self.text = self.plugin.stamp(), json.dumps(entry.to_dict(), separators=(",", ":"))
 
     def forget_passing_failure(self) -> None:
-        if self.data is not None and any(each["check"] in _PASSING_CHECKS for each in self.data["problems"]):
-            self.data = None
+        # Most entries need not be parsed to see it.
+        may_have = self.text is not None and any(check in self.text for check in _PASSING_CHECKS)
+        if may_have and any(each["check"] in _PASSING_CHECKS for each in self._problems()):
+            self.text = None
+
+    def _problems(self) -> list[dict[str, Any]]:
+        problems: list[dict[str, Any]] = json.loads(self.text)["problems"] if self.text is not None else []
+        return problems
 
     def to_dict(self) -> dict[str, Any]:
         return {
             "plugin": self.plugin.to_dict(),
             "stamp": self.stamp,
-            "entry": self.data,
+            "entry": self.text,
             "told": self.told,
             "guards": self.guards,
         }
@@ -173,7 +179,7 @@ class _Kept:
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> _Kept:
         kept = cls(InstalledPlugin.from_dict(data["plugin"]), dict(data["guards"]))
-        kept.stamp, kept.data, kept.told = data["stamp"], data["entry"], list(data["told"])
+        kept.stamp, kept.text, kept.told = data["stamp"], data["entry"], list(data["told"])
         return kept
 
 

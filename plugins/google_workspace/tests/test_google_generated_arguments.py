@@ -10,7 +10,7 @@ import pytest
 from google_arguments import amended_arguments, generated_arguments
 from google_desk import give_database, make_home, open_home, sign_in, stand_in
 from google_furniture import furnish
-from how_long import IS_LONG
+from how_long import IS_LONG, some
 from test_google_manifests import OF_ONE_SERVICE, TOOLS
 
 from oneclaw_core import PermissionAnswer
@@ -23,7 +23,7 @@ MOST_SETS = 2000 if IS_LONG else 80
 ERRORS = {"validation_error", "not_found", "permission_denied", "not_available", "conflict"}
 
 
-@pytest.mark.parametrize("name", OF_ONE_SERVICE)
+@pytest.mark.parametrize("name", some(OF_ONE_SERVICE, 3))
 def test_what_a_tool_sends_fits_googles_description(name, tmp_path, monkeypatch):
     parameters, random = TOOLS[name]["parameters"], Random(name)
     called = []
