@@ -6,12 +6,13 @@ What opens the database or a home is imported when it is needed: it takes long.
 from __future__ import annotations
 
 import sys
+from contextlib import closing
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from oneclaw_core import NotFoundError, OneClawError, UsageError, find_home
-from oneclaw_core.cli import is_terminal, json_option, print_json, print_table, print_text, run_async
+from oneclaw_core import NotFoundError, OneClawError, StoreError, UsageError, find_home
+from oneclaw_core.cli import is_terminal, json_option, print_json, print_table, print_text, run_async, warn
 from oneclaw_scheduled_tasks.command_options import (
     read_options,
     refuse_no_schedule,
@@ -23,6 +24,8 @@ from oneclaw_scheduled_tasks.task import duration_text
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
+
+    from sqlalchemy import Connection
 
     from oneclaw_scheduled_tasks.service import TaskService
 
@@ -111,7 +114,9 @@ def triggers(as_json: bool) -> None:
 @json_option
 def list_command(as_json: bool) -> None:
     """List the tasks, the newest first."""
-    found = _with_service(lambda service: service.list_all())
+    from oneclaw_scheduled_tasks.stored_tasks import list_tasks
+
+    found = _read(list_tasks)
     if as_json:
         print_json([task_document(task, last) for task, last in found])
         return
@@ -136,7 +141,9 @@ def list_command(as_json: bool) -> None:
 @json_option
 def show(task_id: str, as_json: bool) -> None:
     """Show the task TASK_ID."""
-    document = task_document(_with_service(lambda service: service.get(task_id)))
+    from oneclaw_scheduled_tasks.stored_tasks import get_task
+
+    document = task_document(_read(lambda connection: get_task(connection, task_id)))
     if as_json:
         print_json(document)
         return
@@ -263,7 +270,14 @@ def inbox(keep: bool, as_json: bool) -> None:
 
     The shown results count as seen.
     """
-    found = _with_service(lambda service: service.inbox(is_marked=not keep))
+    from oneclaw_scheduled_tasks.stored_runs import mark_read, unread
+
+    found = _read(unread)
+    if found and not keep:
+        try:
+            _write(lambda connection: mark_read(connection, [run.id for run, _ in found]))
+        except StoreError as error:
+            warn(f"these results stay new: {error}")
     if as_json:
         print_json([{**run_document(run), "task": name} for run, name in found])
     elif not found:
@@ -292,11 +306,10 @@ def log(task_id: str, as_json: bool) -> None:
 
     The newest is first; runs are kept for 90 days.
     """
+    from oneclaw_scheduled_tasks.stored_runs import runs_of
+    from oneclaw_scheduled_tasks.stored_tasks import get_task
 
-    async def read(service: TaskService) -> Any:
-        return await service.get(task_id), await service.log(task_id)
-
-    task, runs = _with_service(read)
+    task, runs = _read(lambda connection: (get_task(connection, task_id), runs_of(connection, task_id)))
     if as_json:
         print_json([run_document(run) for run in runs])
         return
@@ -397,6 +410,19 @@ def _change(task_id: str, given: dict[str, Any]) -> None:
         print_text(f"task {after.id} is as it was")
     if text:
         print_text(text)
+
+
+def _read(work: Callable[[Connection], Value]) -> Value:
+    from oneclaw_scheduled_tasks.database import read_tasks
+
+    return read_tasks(find_home().database_url, work)
+
+
+def _write(work: Callable[[Connection], Value]) -> Value:
+    from oneclaw_scheduled_tasks.database import TaskDatabase, tasks_database_url
+
+    with closing(TaskDatabase.open_here(tasks_database_url(find_home().database_url))) as database:
+        return database.run_here(work)
 
 
 def _with_service(work: Callable[[TaskService], Awaitable[Value]]) -> Value:

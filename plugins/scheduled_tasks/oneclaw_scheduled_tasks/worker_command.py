@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, TextIO
 
 from oneclaw_core import find_home
 from oneclaw_core.cli import print_json, print_table, print_text, reserved_stdout, run_async
-from oneclaw_scheduled_tasks.database import TaskDatabase, tasks_database_url
+from oneclaw_scheduled_tasks.database import read_tasks
 from oneclaw_scheduled_tasks.documents import run_document, worker_document
 from oneclaw_scheduled_tasks.stored_tasks import count_tasks
 from oneclaw_scheduled_tasks.stored_workers import BEAT_SECONDS, list_workers
@@ -19,7 +19,7 @@ from oneclaw_scheduled_tasks.task import RunStatus, duration_text
 from oneclaw_scheduled_tasks.worker import Worker, WorkerOptions, work
 
 if TYPE_CHECKING:
-    from oneclaw_scheduled_tasks.task import Run, Task, WorkerState
+    from oneclaw_scheduled_tasks.task import Run, Task
 
 _SHOWN_CHARACTERS = 200
 
@@ -107,14 +107,7 @@ def print_status(dead_seconds: float, *, as_json: bool) -> bool:
 
     Returns True if there is one.
     """
-
-    async def read() -> tuple[list[WorkerState], int]:
-        home = find_home()
-        home.create()
-        async with await TaskDatabase.open(tasks_database_url(home.database_url)) as database:
-            return await database.run(list_workers), await database.run(count_tasks)
-
-    workers, tasks = run_async(read())
+    workers, tasks = read_tasks(find_home().database_url, lambda each: (list_workers(each), count_tasks(each)))
     now = datetime.now(UTC)
     # By the clocks of two machines, so only nearly: the workers themselves go by something surer.
     alive = [abs((now - each.beat_at).total_seconds()) <= dead_seconds for each in workers]

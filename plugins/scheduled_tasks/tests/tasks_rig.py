@@ -80,6 +80,15 @@ class Tasks:
 
         return asyncio.run(run())
 
+    def end(self, task, status, **values):
+        """Have a run of a task that ended."""
+
+        async def run():
+            async with OneClaw.open(self.home) as claw, TaskService.open(claw.services) as service:
+                await end_run(service, task, status, **values)
+
+        asyncio.run(run())
+
     def call(self, work, *arguments):
         """Run a transaction."""
         if self._database is None:
