@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import sys
 from contextlib import closing
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
@@ -114,7 +115,7 @@ def triggers(as_json: bool) -> None:
 @json_option
 def list_command(as_json: bool) -> None:
     """List the tasks, the newest first."""
-    from oneclaw_scheduled_tasks.stored_tasks import list_tasks
+    from oneclaw_scheduled_tasks.stored import list_tasks
 
     found = _read(list_tasks)
     if as_json:
@@ -141,7 +142,7 @@ def list_command(as_json: bool) -> None:
 @json_option
 def show(task_id: str, as_json: bool) -> None:
     """Show the task TASK_ID."""
-    from oneclaw_scheduled_tasks.stored_tasks import get_task
+    from oneclaw_scheduled_tasks.stored import get_task
 
     document = task_document(_read(lambda connection: get_task(connection, task_id)))
     if as_json:
@@ -205,16 +206,17 @@ def backfill(task: str, first: str, last: str, is_confirmed: bool) -> None:
     It runs TASK for each time when it was due, also before it was made, and that was missed, skipped or has no run.
     TASK is a name or an id. The limit is 100 runs at once; each is told its time.
     """
-    from oneclaw_scheduled_tasks.service import find_task
+    from oneclaw_scheduled_tasks.backfill import make_up, missing_runs
+    from oneclaw_scheduled_tasks.stored import find_task_id, get_task
 
-    async def find(service: TaskService) -> Any:
-        task_id = await find_task(service.services, task)
+    def find(connection: Connection) -> Any:
+        task_id = find_task_id(connection, task)
         if task_id is None:
             raise NotFoundError(f"there is no task {task[:100]!r}; list them with: oneclaw tasks list")
-        found = await service.get(task_id)
-        return found, await service.missing_runs(found, first, last)
+        found = get_task(connection, task_id)
+        return found, missing_runs(connection, found, first, last)
 
-    found, moments = _with_service(find)
+    found, moments = _read(find)
     if not moments:
         print_text(f"task {found.name} lacks no runs in this time")
         return
@@ -225,7 +227,7 @@ def backfill(task: str, first: str, last: str, is_confirmed: bool) -> None:
             raise UsageError(f"no one can be asked here whether to have {count} done: add --yes")
         if not click.confirm(f"Have {count} done?", err=True):
             raise OneClawError("no runs were made")
-    made = _with_service(lambda service: service.make_up(found, moments))
+    made = _write(lambda connection: make_up(connection, found, moments, datetime.now(UTC)))
     print_text(f"{len(made)} wait for a worker; see: oneclaw tasks log {found.id}")
 
 
@@ -249,12 +251,11 @@ def continue_command(run_id: str, is_granted: bool) -> None:
     first, only to its task; 'oneclaw tasks inbox' shows it.
     """
     from oneclaw_core.tools import grant_in_words
+    from oneclaw_scheduled_tasks.stored import get_run
 
     async def run(service: TaskService) -> Any:
-        if not is_granted:
-            return await service.continue_run(run_id), []
-        grants = await service.lacked(await service.find_run(run_id))
-        return await service.grant_and_continue(run_id, grants), grants
+        grants = await service.lacked(await service.database.run(get_run, run_id)) if is_granted else None
+        return await service.continue_run(run_id, grants), grants or ()
 
     found, grants = _with_service(run)
     for grant in grants:
@@ -270,12 +271,12 @@ def inbox(keep: bool, as_json: bool) -> None:
 
     The shown results count as seen.
     """
-    from oneclaw_scheduled_tasks.stored_runs import mark_read, unread
+    from oneclaw_scheduled_tasks.stored import mark_read, unread
 
     found = _read(unread)
     if found and not keep:
         try:
-            _write(lambda connection: mark_read(connection, [run.id for run, _ in found]))
+            _write(lambda connection: mark_read(connection, found))
         except StoreError as error:
             warn(f"these results stay new: {error}")
     if as_json:
@@ -306,8 +307,7 @@ def log(task_id: str, as_json: bool) -> None:
 
     The newest is first; runs are kept for 90 days.
     """
-    from oneclaw_scheduled_tasks.stored_runs import runs_of
-    from oneclaw_scheduled_tasks.stored_tasks import get_task
+    from oneclaw_scheduled_tasks.stored import get_task, runs_of
 
     task, runs = _read(lambda connection: (get_task(connection, task_id), runs_of(connection, task_id)))
     if as_json:

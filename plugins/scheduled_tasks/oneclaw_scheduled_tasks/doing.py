@@ -10,10 +10,11 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from oneclaw_core import StoreError
-from oneclaw_scheduled_tasks import stored_runs, stored_tasks
+from oneclaw_scheduled_tasks import stored
 from oneclaw_scheduled_tasks.attempt import Outcome, attempt
 from oneclaw_scheduled_tasks.delivery import deliver
-from oneclaw_scheduled_tasks.task import RunStatus
+from oneclaw_scheduled_tasks.tables import change, find, read, runs
+from oneclaw_scheduled_tasks.task import Run, RunStatus, Task
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
 
     from oneclaw_core import OneClaw
     from oneclaw_scheduled_tasks.database import TaskDatabase
-    from oneclaw_scheduled_tasks.task import Run, Task
 
 # A run in the middle of which so many workers died is likely to be what killed them.
 MOST_INTERRUPTIONS = 5
@@ -59,7 +59,8 @@ class Doing:
         """Let go of runs that somebody has stopped, or whose task is deleted; waits while there are no runs."""
         await self._has_attempts.wait()
         attempts = dict(self._attempts)
-        running = await self._database.run(stored_runs.still_running, self._worker_id)
+        is_running = (runs.c.worker == self._worker_id) & (runs.c.status == RunStatus.RUNNING)
+        running = {run.id for run in await self._database.run(read, Run, is_running)}
         for run_id in attempts.keys() - running:
             attempts[run_id].cancel()
 
@@ -75,8 +76,8 @@ class Doing:
         now = self._clock()
 
         def begin(connection: Connection) -> tuple[Run | None, Task | None]:
-            run = stored_runs.begin_run(connection, run_id, dispatch, self._worker_id, now)
-            return run, stored_tasks.find_task(connection, run.task_id) if run is not None else None
+            run = stored.begin_run(connection, run_id, dispatch, self._worker_id, now)
+            return run, find(connection, Task, run.task_id) if run is not None else None
 
         run, task = await self._database.run(begin)
         if run is None or task is None:
@@ -112,7 +113,7 @@ class Doing:
 
     async def _attempt(self, task: Task, run: Run) -> Outcome:
         async def record(**columns: Any) -> None:
-            await self._database.run(stored_runs.change_run, run.id, self._worker_id, columns)
+            await self._database.run(stored.change_run, run.id, self._worker_id, **columns)
 
         try:
             return await attempt(self._app, task, run, record)
@@ -124,23 +125,17 @@ class Doing:
 
     async def _let_go(self, task: Task, run: Run) -> None:
         """Note what a run has used that was stopped; of a deleted task there is nothing to note it in."""
-        await self._database.run(stored_runs.note_used, run.id, await self._used(run.id))
-        stopped = await self._database.run(stored_runs.find_run, run.id)
-        if stopped is not None:
-            self._report(task, stopped)
+        if used := await self._used(run.id):
+            is_stopped = (runs.c.id == run.id) & (runs.c.status == RunStatus.STOPPED)
+            await self._database.run(change, Run, is_stopped, **used)
+        if (found := await self._database.run(find, Run, run.id)) is not None:
+            self._report(task, found)
 
     async def _hand_back(self, run_id: str) -> None:
+        left = "the worker was stopped in the middle; another one takes it up"
+        values = {"status": RunStatus.INTERRUPTED, "is_cut_off": True, "error": left}
         with suppress(StoreError):
-            await self._database.run(
-                stored_runs.change_run,
-                run_id,
-                self._worker_id,
-                {
-                    "status": RunStatus.INTERRUPTED,
-                    "is_cut_off": True,
-                    "error": "the worker was stopped in the middle; another one takes it up",
-                },
-            )
+            await self._database.run(stored.change_run, run_id, self._worker_id, **values)
 
     async def _finish(self, task: Task, run: Run, outcome: Outcome) -> None:
         now = self._clock()
@@ -163,12 +158,12 @@ class Doing:
         columns |= await self._used(run.id)
 
         def store(connection: Connection) -> Run | None:
-            is_mine = stored_runs.change_run(connection, run.id, self._worker_id, columns)
-            return stored_runs.find_run(connection, run.id) if is_mine else None
+            is_mine = stored.change_run(connection, run.id, self._worker_id, **columns)
+            return find(connection, Run, run.id) if is_mine else None
 
         finished = await self._database.run(store)
         if finished is None:  # somebody has taken it up, or stopped it, or deleted the task
-            await self._database.run(stored_runs.note_used, run.id, await self._used(run.id))
+            await self._let_go(task, run)
             return
         self._report(task, finished)
         if finished.status.is_final:
@@ -191,4 +186,5 @@ class Doing:
         except Exception as error:  # noqa: BLE001  # the run is complete even if its message fails
             _log.error("the result of the run %s was not delivered", run.id, exc_info=error)
             problem = f"the result was not delivered: unexpected {type(error).__name__}"
-        await self._database.run(stored_runs.note_delivered, run.id, problem)
+        notes = {"notes": "; ".join(each for each in (run.notes, problem) if each)} if problem is not None else {}
+        await self._database.run(change, Run, runs.c.id == run.id, is_delivered=True, **notes)

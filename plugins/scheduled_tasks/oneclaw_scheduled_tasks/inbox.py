@@ -41,7 +41,7 @@ async def _count_unread(url: str) -> dict[str, int]:
     path = sqlite_path(url)
     if path is not None:
         return await asyncio.to_thread(_count_in_file, path) if path.exists() else {}
-    from oneclaw_scheduled_tasks.stored_runs import count_unread
+    from oneclaw_scheduled_tasks.stored import count_unread
 
     async with await TaskDatabase.open(url) as database:
         return {str(status): count for status, count in (await database.run(count_unread)).items()}

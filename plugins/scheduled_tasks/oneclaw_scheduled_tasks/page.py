@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 from oneclaw_core import UsageError
 from oneclaw_core.plugins import WebForm, WebLink, WebPage, WebResponse, WebTable, WebText
+from oneclaw_scheduled_tasks import stored
 from oneclaw_scheduled_tasks.inbox import lacked_in_words
 from oneclaw_scheduled_tasks.service import TaskService
+from oneclaw_scheduled_tasks.tables import runs
 from oneclaw_scheduled_tasks.task import RunStatus, duration_text
 
 if TYPE_CHECKING:
@@ -49,8 +51,8 @@ async def show_tasks(context: PluginContext, request: WebRequest) -> WebPage:
             task = await service.new(_given(request.form()))
             await service.add(task)
             notice = f"Scheduled {task.name}; next run: {task.local_text(task.next_at)}."
-        rows = tuple(_row(task, last) for task, last in await service.list_all())
-        unread = await service.count_unread()
+        rows = tuple(_row(task, last) for task, last in await service.database.run(stored.list_tasks))
+        unread = sum((await service.database.run(stored.count_unread)).values())
     table = WebTable(columns=("task", "schedule", "state", "last run", "next run"), rows=rows)
     form = WebForm(submit="Schedule it", title="New task", fields=_NEW)
     link = WebLink(f"Results ({unread} new)" if unread else "Results", "inbox")
@@ -63,9 +65,13 @@ async def show_inbox(context: PluginContext, request: WebRequest) -> WebPage:
     async with TaskService.open(context.services) as service:
         if request.method == "POST":
             notice = await _do(service, request.form(), request.form()["run"])
-        tasks = {task.id: task for task, _ in await service.list_all()}
+        tasks = {task.id: task for task, _ in await service.database.run(stored.list_tasks)}
         rows = []
-        for run, name in await service.results(_SHOWN_RESULTS):
+        # First those that were not seen.
+        order = (runs.c.is_read, runs.c.ended_at.desc())
+        found = await service.database.run(stored.results, stored.HAS_RESULT, *order, limit=_SHOWN_RESULTS)
+        await service.database.run(stored.mark_read, [each for each in found if not each[0].is_read])
+        for run, name in found:
             state = str(run.status) if run.is_read else f"{run.status}, new"
             ended = tasks[run.task_id].local_text(run.ended_at)
             lacked = await service.lacked(run) if run.status is RunStatus.NEEDS_PERMISSION else []
@@ -87,8 +93,8 @@ async def show_task(context: PluginContext, request: WebRequest) -> WebPage | We
                 await service.delete(task_id)
                 return WebResponse(status=303, headers={"location": f"/{context.name}/"})
             notice = await _do(service, form, form.get("run", task_id))
-        task, runs = await service.get(task_id), await service.log(task_id)
-        lacking = {run.id: await service.lacked(run) for run in runs if run.status is RunStatus.NEEDS_PERMISSION}
+        task, log = await service.get(task_id), await service.database.run(stored.runs_of, task_id)
+        lacking = {run.id: await service.lacked(run) for run in log if run.status is RunStatus.NEEDS_PERMISSION}
     switch = "Pause" if task.is_enabled else "Resume"
     facts: dict[str, str] = {
         "schedule": task.schedule_text,
@@ -100,7 +106,7 @@ async def show_task(context: PluginContext, request: WebRequest) -> WebPage | We
     }
     if task.trigger_error is not None:
         facts["trigger"] = f"does not work: {task.trigger_error}"
-    shown_runs = tuple(_run_row(task, each, lacking.get(each.id, [])) for each in runs)
+    shown_runs = tuple(_run_row(task, each, lacking.get(each.id, [])) for each in log)
     return WebPage(
         title=task.name,
         notice=notice,
@@ -125,8 +131,8 @@ async def _do(service: TaskService, form: Mapping[str, str], wanted: str) -> str
         return "; ".join((await service.do(form.get("action", ""), wanted)).splitlines())
     # Nothing but what the page has shown is granted.
     shown = _read_keys(form.get("grants", ""))
-    lacked = await service.lacked(await service.find_run(wanted))
-    run = await service.grant_and_continue(wanted, [each for each in lacked if _keys([each])[0] in shown])
+    lacked = await service.lacked(await service.database.run(stored.get_run, wanted))
+    run = await service.continue_run(wanted, [each for each in lacked if _keys([each])[0] in shown])
     return f"It is granted to this task alone; run {run.id} waits for a worker"
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import math
 import re
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
@@ -191,7 +191,7 @@ class RunStatus(StrEnum):
     @property
     def is_final(self) -> bool:
         """True if the run is final."""
-        return self not in (RunStatus.WAITING, RunStatus.RUNNING, RunStatus.INTERRUPTED)
+        return self not in UNFINISHED
 
     @property
     def can_go_on(self) -> bool:
@@ -199,6 +199,7 @@ class RunStatus(StrEnum):
         return self in (RunStatus.NEEDS_PERMISSION, RunStatus.FAILED, RunStatus.STOPPED)
 
 
+UNFINISHED = (RunStatus.WAITING, RunStatus.RUNNING, RunStatus.INTERRUPTED)
 WITH_RESULT = (RunStatus.SUCCESS, RunStatus.FAILED, RunStatus.NEEDS_PERMISSION)
 """The outcomes of runs that have something to report."""
 
@@ -252,11 +253,6 @@ class Run:
     is_read: bool = False
     event: str | None = None
 
-    def not_run(self, now: datetime, status: RunStatus, reason: str) -> Run:
-        """Return the run as one that was skipped or missed, which there is nothing to do about."""
-        ended: dict[str, Any] = {"is_queued": True, "is_delivered": True, "is_read": True, "ended_at": now}
-        return replace(self, status=status, error=reason, **ended)
-
     @property
     def makes_up(self) -> bool:
         """True if somebody asked for the run of an occurrence."""
@@ -289,6 +285,12 @@ class WorkerState:
 def run_id(task_id: str, scheduled_at: datetime) -> str:
     """The id of the run of an occurrence, the same for every worker that finds it due."""
     return f"{task_id}-{scheduled_at.astimezone(UTC):%Y%m%dT%H%M%SZ}"
+
+
+def unseen_end(now: datetime, status: RunStatus, reason: str) -> dict[str, Any]:
+    """Return the fields of a run that was stopped, skipped or missed, of which the user need not be told."""
+    done = dict.fromkeys(("is_queued", "is_delivered", "is_read"), True)
+    return {"status": status, "error": reason, "ended_at": now, **done}
 
 
 def duration_text(seconds: float | None) -> str:

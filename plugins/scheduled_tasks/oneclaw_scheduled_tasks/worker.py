@@ -20,12 +20,12 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 from oneclaw_core import OneClaw, StoreError
-from oneclaw_scheduled_tasks import stored_runs, stored_tasks, stored_workers
+from oneclaw_scheduled_tasks import stored
 from oneclaw_scheduled_tasks.database import TaskDatabase, tasks_database_url
 from oneclaw_scheduled_tasks.doing import Doing
 from oneclaw_scheduled_tasks.engine import Engine, HandedBack
-from oneclaw_scheduled_tasks.planner import Planner
-from oneclaw_scheduled_tasks.stored_workers import BEAT_SECONDS, DEAD_SECONDS, Watch
+from oneclaw_scheduled_tasks.planner import Planner, replan
+from oneclaw_scheduled_tasks.tables import add, change, remove, workers
 from oneclaw_scheduled_tasks.task import WorkerState
 from oneclaw_scheduled_tasks.triggers import Watchers
 
@@ -61,8 +61,8 @@ class WorkerOptions:
 
     concurrency: int = 4
     grace_seconds: float = 30.0
-    beat_seconds: float = BEAT_SECONDS
-    dead_seconds: float = DEAD_SECONDS
+    beat_seconds: float = stored.BEAT_SECONDS
+    dead_seconds: float = stored.DEAD_SECONDS
 
 
 class Worker:
@@ -92,7 +92,7 @@ class Worker:
         self._busy_at = -math.inf
         self._cleaned_at = -math.inf
         self._running: set[asyncio.Task[Any]] = set()
-        self._watch = Watch(options.dead_seconds)
+        self._watch = stored.Watch(options.dead_seconds)
         self._engine = Engine(database.url, self.id, options.concurrency, self._work)
         self._loop: asyncio.AbstractEventLoop | None = None
 
@@ -108,11 +108,11 @@ class Worker:
         """
         self._loop = asyncio.get_running_loop()
         # Announced first: what a worker has taken that is not announced is taken up by others.
-        await self._database.run(stored_workers.add_worker, self._state())
+        await self._database.run(add, self._state())
         loops: list[asyncio.Task[Any]] = []
         try:
-            await self._database.run(stored_tasks.replan, self._clock())
-            await self._database.run(stored_runs.take_up)
+            await self._database.run(replan, self._clock())
+            await self._database.run(stored.take_up)
             loops = [
                 asyncio.create_task(self._repeat(self._options.beat_seconds, self._beat)),
                 asyncio.create_task(self._repeat(TICK_SECONDS, self._tick)),
@@ -144,7 +144,7 @@ class Worker:
             await _cancel(beating)
             await ending
             try:
-                await self._database.run(stored_workers.remove_workers, [self.id])
+                await self._database.run(remove, WorkerState, workers.c.id == self.id)
                 await self._take_up()
             except Exception as error:  # noqa: BLE001  # others find out by themselves that this worker is gone
                 _log.warning("this worker's runs were not handed back: %s", error)
@@ -184,11 +184,11 @@ class Worker:
         if not self._planner.is_steady():
             return None
         now = self._clock()
-        due, begin = await self._database.run(stored_runs.next_moments)
+        due, begin = await self._database.run(stored.next_moments)
         if (due is not None and due <= now) or time.monotonic() - self._planned_at >= PLAN_SECONDS:
             await self._planner.tick()
             self._planned_at = time.monotonic()
-            due, begin = await self._database.run(stored_runs.next_moments)
+            due, begin = await self._database.run(stored.next_moments)
             now = self._clock()  # or the run that was just made would wait for the next look
         upcoming = due if due is not None and due > now else None
         if self._running or any(each is not None and each <= now + READY for each in (upcoming, begin)):
@@ -210,45 +210,46 @@ class Worker:
             await self._take_up()
 
     def _queue_ready(self, connection: Any, now: datetime) -> bool:
-        ready = stored_runs.to_queue(connection, now)
+        ready = stored.to_queue(connection, now)
         for run in ready:
             self._engine.enqueue(connection, run)
-        stored_runs.note_queued(connection, ready)
+        stored.note_queued(connection, ready)
         return bool(ready)
 
     async def _beat(self) -> None:
         """Say that this worker lives, and take up what others have left that do not."""
 
-        def beat(connection: Any) -> tuple[bool, list[WorkerState]]:
-            is_known = stored_workers.beat(connection, self.id, self._clock(), is_stopping=self._is_stopping)
-            return is_known, stored_workers.list_workers(connection)
+        def beat(connection: Any) -> tuple[int, list[WorkerState]]:
+            said = {"beats": workers.c.beats + 1, "beat_at": self._clock(), "is_stopping": self._is_stopping}
+            is_known = change(connection, WorkerState, workers.c.id == self.id, **said)
+            return is_known, stored.list_workers(connection)
 
-        is_known, workers = await self._database.run(beat)
+        is_known, listed = await self._database.run(beat)
         if not is_known:
             _log.warning("this worker was still for so long that others took it for dead; it lets go of its runs")
             self._lost.set()
             return
-        dead = self._watch.dead({each.id: each.beats for each in workers if each.id != self.id}, time.monotonic())
+        dead = self._watch.dead({each.id: each.beats for each in listed if each.id != self.id}, time.monotonic())
         if self._is_stopping:
             return
         if dead:
-            await self._database.run(stored_workers.remove_workers, dead)
+            await self._database.run(remove, WorkerState, workers.c.id.in_(dead))
             await self._take_up()
         # The one that has worked for longest; all list them in the same order.
-        first = next(each.id for each in workers if not each.is_stopping)
+        first = next(each.id for each in listed if not each.is_stopping)
         await self._watchers.refresh(is_first=first == self.id)
 
     async def _take_up(self) -> None:
         """Have the runs of workers that are gone go on."""
         # Read before the list of workers: one that has taken a run by then has announced itself before.
         taken = await asyncio.to_thread(self._engine.taken)
-        if stale := await self._database.run(stored_runs.take_up, taken):
+        if stale := await self._database.run(stored.take_up, taken):
             await asyncio.to_thread(self._engine.remove, stale)
 
     async def _keep_house(self) -> None:
         now = self._clock()
-        await self._database.run(stored_runs.remove_old, now)
-        await asyncio.to_thread(self._engine.remove_old, now - timedelta(days=stored_runs.KEPT_DAYS))
+        await self._database.run(stored.remove_old, now)
+        await asyncio.to_thread(self._engine.remove_old, now - timedelta(days=stored.KEPT_DAYS))
 
     @property
     def _takes_runs(self) -> bool:

@@ -13,8 +13,7 @@ from oneclaw_core import find_home
 from oneclaw_core.cli import print_json, print_table, print_text, reserved_stdout, run_async
 from oneclaw_scheduled_tasks.database import read_tasks
 from oneclaw_scheduled_tasks.documents import run_document, worker_document
-from oneclaw_scheduled_tasks.stored_tasks import count_tasks
-from oneclaw_scheduled_tasks.stored_workers import BEAT_SECONDS, list_workers
+from oneclaw_scheduled_tasks.stored import BEAT_SECONDS, count_tasks, list_workers
 from oneclaw_scheduled_tasks.task import RunStatus, duration_text
 from oneclaw_scheduled_tasks.worker import Worker, WorkerOptions, work
 

@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING
 from oneclaw_core import find_home
 from oneclaw_scheduled_tasks.database import TaskDatabase, sqlite_path, tasks_database_url
 from oneclaw_scheduled_tasks.inbox import IN_A_CHAT, ON_THE_COMMAND_LINE, result_text
-from oneclaw_scheduled_tasks.stored_runs import finished_since, mark_read
-from oneclaw_scheduled_tasks.stored_tasks import count_tasks
+from oneclaw_scheduled_tasks.stored import count_tasks, finished_since, mark_read
 
 if TYPE_CHECKING:
     from oneclaw_core import ServiceContext
@@ -85,9 +84,10 @@ async def _show_results(database: TaskDatabase, context: ServiceContext) -> None
     shown = {run.id for run, _ in await database.run(finished_since, begun - _CLOCK_TOLERANCE)}
     while True:
         await asyncio.sleep(_POLL_SECONDS)
-        for run, name in await database.run(finished_since, begun - _CLOCK_TOLERANCE, shown):
-            shown.add(run.id)
-            is_chat = context.runs_in == "chat"
-            context.show(result_text(run, name, IN_A_CHAT if is_chat else ON_THE_COMMAND_LINE))
-            if is_chat:
-                await database.run(mark_read, [run.id])
+        for run, name in await database.run(finished_since, begun - _CLOCK_TOLERANCE):
+            if run.id not in shown:
+                shown.add(run.id)
+                is_chat = context.runs_in == "chat"
+                context.show(result_text(run, name, IN_A_CHAT if is_chat else ON_THE_COMMAND_LINE))
+                if is_chat:
+                    await database.run(mark_read, [(run, name)])

@@ -120,7 +120,7 @@ async def end_run(service, task, status, **values):
         "ended_at": datetime(1970, 1, 2, tzinfo=UTC) if status.is_final else None,
         **values,
     }
-    await service._database.run(lambda each: each.execute(update(runs).where(runs.c.id == run.id).values(columns)))
+    await service.database.run(lambda each: each.execute(update(runs).where(runs.c.id == run.id).values(columns)))
     return run.id
 
 

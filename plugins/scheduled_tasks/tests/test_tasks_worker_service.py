@@ -6,8 +6,7 @@ from types import SimpleNamespace
 
 import pytest
 from oneclaw_scheduled_tasks.inbox import result_text
-from oneclaw_scheduled_tasks.stored_runs import count_unread
-from oneclaw_scheduled_tasks.stored_workers import list_workers
+from oneclaw_scheduled_tasks.stored import count_unread, list_workers
 from oneclaw_scheduled_tasks.task import Run, RunStatus
 from oneclaw_scheduled_tasks.worker_service import run_worker_beside
 
