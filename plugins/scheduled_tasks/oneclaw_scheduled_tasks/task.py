@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from oneclaw_core import UsageError
 from oneclaw_scheduled_tasks.occurrences import MissedPolicy, Occurrences
-from oneclaw_scheduled_tasks.schedules import WEEKDAYS, Schedule
+from oneclaw_scheduled_tasks.schedules import WEEKDAYS, Schedule, whole_number
 from oneclaw_scheduled_tasks.zones import find_zone
 
 if TYPE_CHECKING:
@@ -32,6 +32,13 @@ CATCH_UP_SECONDS = {
 }
 """The catch-up window of a task that is given none."""
 _MOST_COST = 10**6
+_RANGES = {
+    "catch_up_seconds": (0, MAX_CATCH_UP_SECONDS),
+    "jitter_seconds": (0, _MOST_DELAY_SECONDS),
+    "retries": (0, MAX_RETRIES),
+    "retry_delay_seconds": (1, _MOST_DELAY_SECONDS),
+    "max_seconds": (1, MAX_SECONDS),
+}
 _WEBHOOK = re.compile(r"https?://[^\s/]+\S*", re.IGNORECASE)
 
 
@@ -112,11 +119,8 @@ class Task:
             raise UsageError("prompt must not be empty: say what the agent is to do")
         if len(self.prompt) > MAX_PROMPT_CHARACTERS:
             raise UsageError(f"prompt has at most {MAX_PROMPT_CHARACTERS:,} characters")
-        _check_range("catch_up_seconds", self.catch_up_seconds, 0, MAX_CATCH_UP_SECONDS)
-        _check_range("jitter_seconds", self.jitter_seconds, 0, _MOST_DELAY_SECONDS)
-        _check_range("retries", self.retries, 0, MAX_RETRIES)
-        _check_range("retry_delay_seconds", self.retry_delay_seconds, 1, _MOST_DELAY_SECONDS)
-        _check_range("max_seconds", self.max_seconds, 1, MAX_SECONDS)
+        for name, (least, most) in _RANGES.items():
+            whole_number(name, getattr(self, name), least, most)
         cost = self.max_cost
         if cost is not None and not (math.isfinite(cost) and 0 < cost <= _MOST_COST):
             raise UsageError(f"max_cost must be an amount of US dollars above 0, not {cost!r}")
@@ -303,8 +307,3 @@ def duration_text(seconds: float | None) -> str:
     if whole < 3600:
         return f"{whole // 60} m {whole % 60} s"
     return f"{whole // 3600} h {whole % 3600 // 60} m"
-
-
-def _check_range(name: str, value: int, least: int, most: int) -> None:
-    if type(value) is not int or not least <= value <= most:
-        raise UsageError(f"{name} must be a whole number from {least} to {most:,}, not {value!r}")
