@@ -8,6 +8,7 @@ from __future__ import annotations
 import sys
 from contextlib import closing
 from datetime import UTC, datetime
+from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
@@ -31,7 +32,6 @@ if TYPE_CHECKING:
     from oneclaw_scheduled_tasks.service import TaskService
 
 Value = TypeVar("Value")
-Decorated = TypeVar("Decorated", bound="Callable[..., Any]")
 
 
 @click.group()
@@ -42,15 +42,9 @@ def tasks() -> None:
     """
 
 
-def _dead_after_option(help_text: str) -> Callable[[Decorated], Decorated]:
-    return click.option(
-        "--dead-after",
-        "dead_seconds",
-        type=click.FloatRange(1, 3600),
-        default=15.0,
-        show_default=True,
-        help=help_text,
-    )
+_dead_after_option = partial(
+    click.option, "--dead-after", "dead_seconds", type=click.FloatRange(1, 3600), default=15.0, show_default=True
+)
 
 
 @tasks.command("add")
@@ -80,12 +74,14 @@ def add(name: str, prompt: str, as_json: bool, **options: Any) -> None:
     task, setup, text = _with_service(run)
     if as_json:
         print_json(task_document(task) | (dict(setup.values) if setup is not None else {}))
-    elif not task.is_triggered:
-        print_text(f"task {task.id} is scheduled {task.schedule_text}; next run: {task.local_text(task.next_at)}")
-    else:
-        print_text(f"task {task.id} is started {task.schedule_text}")
-        if text:
-            print_text(text)
+        return
+    print_text(
+        f"task {task.id} is started {task.schedule_text}"
+        if task.is_triggered
+        else f"task {task.id} is scheduled {task.schedule_text}; next run: {task.local_text(task.next_at)}"
+    )
+    if text:
+        print_text(text)
 
 
 @tasks.command("triggers")
@@ -97,9 +93,9 @@ def triggers(as_json: bool) -> None:
     """
 
     async def read(service: TaskService) -> Any:
-        return sorted(service.services.triggers(), key=lambda each: each.name)
+        return [trigger_document(each) for each in sorted(service.services.triggers(), key=lambda each: each.name)]
 
-    found = [trigger_document(each) for each in _with_service(read)]
+    found = _with_service(read)
     if as_json:
         print_json(found)
         return
@@ -121,20 +117,12 @@ def list_command(as_json: bool) -> None:
     if as_json:
         print_json([task_document(task, last) for task, last in found])
         return
-    print_table(
-        ("id", "name", "schedule", "enabled", "last run", "next run"),
-        [
-            (
-                task.id,
-                task.name,
-                task.schedule_text,
-                "yes" if task.is_enabled else "no",
-                task.last_text(last),
-                task.local_text(task.next_at),
-            )
-            for task, last in found
-        ],
-    )
+    rows = []
+    for task, last in found:
+        state = "yes" if task.is_enabled else "no"
+        times = (task.last_text(last), task.local_text(task.next_at))
+        rows.append((task.id, task.name, task.schedule_text, state, *times))
+    print_table(("id", "name", "schedule", "enabled", "last run", "next run"), rows)
 
 
 @tasks.command("show")
@@ -170,8 +158,6 @@ def pause(task_id: str) -> None:
     A running run is stopped.
     """
     _change(task_id, {"is_enabled": False})
-    for run in _with_service(lambda service: service.stop_task(task_id)):
-        print_text(f"run {run.id} is stopped")
 
 
 @tasks.command("resume")
@@ -313,27 +299,19 @@ def log(task_id: str, as_json: bool) -> None:
     if as_json:
         print_json([run_document(run) for run in runs])
         return
-    print_table(
-        ("run", "due", "status", "took", "tokens", "cost", "session", "what"),
-        [
-            (
-                run.id,
-                task.local_text(run.scheduled_at),
-                str(run.status),
-                duration_text(run.duration_seconds),
-                run.input_tokens + run.output_tokens or "",
-                "" if run.cost is None else f"${run.cost:.4f}",
-                (run.session or "")[:8],
-                "; ".join(each for each in (run.error or run.answer, run.notes) if each),
-            )
-            for run in runs
-        ],
-    )
+    rows = []
+    for run in runs:
+        took, tokens = duration_text(run.duration_seconds), run.input_tokens + run.output_tokens or ""
+        cost = "" if run.cost is None else f"${run.cost:.4f}"
+        what = "; ".join(each for each in (run.error or run.answer, run.notes) if each)
+        due, session = task.local_text(run.scheduled_at), (run.session or "")[:8]
+        rows.append((run.id, due, str(run.status), took, tokens, cost, session, what))
+    print_table(("run", "due", "status", "took", "tokens", "cost", "session", "what"), rows)
 
 
 @tasks.command("copy")
 @click.option("--to", "target", required=True, metavar="URL", help="The database, as for 'oneclaw db copy'.")
-@_dead_after_option("Seconds without a sign of life after which a worker counts as killed.")
+@_dead_after_option(help="Seconds without a sign of life after which a worker counts as killed.")
 @json_option
 def copy(target: str, dead_seconds: float, as_json: bool) -> None:
     """Copy all tasks and their log into another database.
@@ -363,7 +341,7 @@ def copy(target: str, dead_seconds: float, as_json: bool) -> None:
     show_default=True,
     help="Seconds that runs have to finish when the worker is stopped.",
 )
-@_dead_after_option("Seconds without a sign of life after which other workers continue a worker's runs.")
+@_dead_after_option(help="Seconds without a sign of life after which other workers continue a worker's runs.")
 @click.option("--with-parent", is_flag=True, hidden=True, help="Stop when standard input is closed.")
 @json_option
 @click.pass_context
@@ -385,30 +363,30 @@ def worker(
     """
     from oneclaw_scheduled_tasks import worker_command
 
-    if is_status:
-        if not worker_command.print_status(dead_seconds, as_json=as_json):
-            context.exit(1)
-        return
-    worker_command.run_worker(concurrency, grace_seconds, dead_seconds, is_bound=with_parent, as_json=as_json)
+    if not is_status:
+        worker_command.run_worker(concurrency, grace_seconds, dead_seconds, is_bound=with_parent, as_json=as_json)
+    elif not worker_command.print_status(dead_seconds, as_json=as_json):
+        context.exit(1)
 
 
 def _change(task_id: str, given: dict[str, Any]) -> None:
     from oneclaw_scheduled_tasks.triggers import setup_text
 
-    async def run(service: TaskService) -> tuple[Any, list[str], str]:
+    async def run(service: TaskService) -> list[str]:
         complete, setup = await service.set_up(given)
         before, after = await service.changed(task_id, complete)
         changes = describe_changes(before, after)
+        next_run = after.local_text(after.next_at)
+        texts = [f"task {after.id} is changed: {'; '.join(changes)}; next run: {next_run}"]
         if changes:
             await service.store_change(before, after)
-        return after, changes, setup_text(service.services, after, setup) if given.get("trigger") else ""
+        else:
+            texts = [f"task {after.id} is as it was"]
+        if given.get("is_enabled") is False:
+            texts += [f"run {each.id} is stopped" for each in await service.stop_task(after.id)]
+        return [*texts, *([setup_text(service.services, after, setup)] if given.get("trigger") else ())]
 
-    after, changes, text = _with_service(run)
-    if changes:
-        print_text(f"task {after.id} is changed: {'; '.join(changes)}; next run: {after.local_text(after.next_at)}")
-    else:
-        print_text(f"task {after.id} is as it was")
-    if text:
+    for text in filter(None, _with_service(run)):
         print_text(text)
 
 
