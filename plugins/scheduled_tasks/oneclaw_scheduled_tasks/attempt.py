@@ -48,8 +48,6 @@ class Outcome:
     """The outcome of an attempt.
 
     Attributes:
-        answer: the final answer; ``None`` if there is none.
-        error: why there is none.
         may_retry: whether another attempt could succeed.
         is_busy: whether somebody else is still in the session.
         is_denied: whether a permission was missing on the way.

@@ -11,6 +11,7 @@ such a time, so twice where it comes twice, and not in a gap.
 from __future__ import annotations
 
 import itertools
+from bisect import bisect_left
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
 from enum import StrEnum
@@ -125,20 +126,17 @@ class Occurrences:
 
     def instant(self, wall: datetime) -> datetime:
         """The instant that a wall-clock time means, in UTC."""
-        first = wall.replace(tzinfo=self._zone, fold=0).astimezone(UTC)
-        if first.astimezone(self._zone).replace(tzinfo=None) == wall:
-            return first
+        if instants := self._both_instants(wall):
+            return instants[0]
         # In a gap the two folds are read with the offsets before and after it, and the change lies between them.
-        late = first
-        early = wall.replace(tzinfo=self._zone, fold=1).astimezone(UTC)
-        offset_after = late.astimezone(self._zone).utcoffset()
-        while late - early > timedelta(seconds=1):
-            middle = early + (late - early) / 2
-            if middle.astimezone(self._zone).utcoffset() == offset_after:
-                late = middle
-            else:
-                early = middle
-        return (late + timedelta(milliseconds=500)).replace(microsecond=0)
+        late, early = (wall.replace(tzinfo=self._zone, fold=fold) for fold in (0, 1))
+        seconds = range(int(early.timestamp()), int(late.timestamp()) + 1)
+        after = late.astimezone(UTC).astimezone(self._zone).utcoffset()
+        is_after = bisect_left(seconds, True, key=lambda each: self._at(each).utcoffset() == after)
+        return self._at(seconds[is_after]).astimezone(UTC)
+
+    def _at(self, second: int) -> datetime:
+        return datetime.fromtimestamp(second, self._zone)
 
     def _walls(self, wall: datetime, *, is_forward: bool) -> Iterator[datetime]:
         """Give the wall-clock times from one on, or back from one, that one included."""

@@ -47,7 +47,7 @@ class Planner:
 
     Args:
         database: the tasks'.
-        clock: tells the time.
+        clock: tells the time, and can be set.
         elapsed: seconds by a clock that no one sets, and that goes on while the machine sleeps.
     """
 
@@ -76,11 +76,7 @@ class Planner:
         return self._steady_at is None or elapsed >= self._steady_at
 
     async def tick(self) -> bool:
-        """Make the runs of what is due.
-
-        Returns:
-            False if the clock was set a moment ago, so that nothing was planned.
-        """
+        """Make the runs of what is due; False if the clock was set a moment ago, so that nothing was planned."""
         if not self.is_steady():
             return False
         now = self._clock()
@@ -113,12 +109,7 @@ def _described(jump: timedelta) -> str:
 def plan_due(connection: Connection, now: datetime, *, has_jumped: bool = False) -> int:
     """Make the runs of all tasks that have come due, and find out when these are due next.
 
-    However many workers do this at once, each occurrence gets one run.
-
-    Args:
-        connection: of the transaction.
-        now: the time.
-        has_jumped: True if the clock was put forward since the last time: what it jumped over is run once at most.
+    However many workers do this at once, each occurrence gets one run. What a clock jumped over is run once at most.
     """
 
     def plan(task: Task) -> bool:

@@ -217,10 +217,7 @@ class TaskService:
         return values
 
     async def set_up(self, given: Mapping[str, Any]) -> tuple[Mapping[str, Any], TriggerSetup | None]:
-        """Have the trigger that is given complete its parameters.
-
-        Returns what is given then, and what the user is shown once, if there is something.
-        """
+        """Have the trigger that is given complete its parameters; it may return what the user is shown once, too."""
         name = given.get("trigger")
         set_up = self.services.trigger(name).set_up if name else None
         if set_up is None:

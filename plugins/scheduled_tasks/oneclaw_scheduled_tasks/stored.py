@@ -233,11 +233,7 @@ def change_run(connection: Connection, /, run_id: str, worker: str, **columns: A
 
 
 def stop_runs(connection: Connection, now: datetime, reason: str, which: ColumnElement[bool]) -> list[Run]:
-    """End runs that have not ended; the worker that has one finds out and lets go of it.
-
-    Returns:
-        The runs as they were before.
-    """
+    """End runs, and return them as they were; the worker that has one finds out and lets go of it."""
     found = read(connection, Run, which, runs.c.status.in_(UNFINISHED), is_locked=True)
     ended = unseen_end(now, RunStatus.STOPPED, reason)
     change(connection, Run, runs.c.id.in_([each.id for each in found]), **ended)

@@ -59,23 +59,18 @@ class Task:
 
     Attributes:
         id: 12 hexadecimal digits.
-        name: a line for people; the sessions of its runs are titled after it.
-        prompt: what the agent is sent.
         schedule: when it is due, by the wall clock of ``time_zone``, an IANA name.
         end_date: the last day on which it is due.
-        model: ``PROVIDER/MODEL``.
         tool_groups: the only groups that a run is offered, and that it begins with; ``None`` for all, none loaded.
         catch_up_seconds: how old a missed occurrence may be to be made up for, under ``run_once`` and ``all``.
         jitter_seconds: how long after it is due a run may begin; how long it is depends on the occurrence alone.
         retry_delay_seconds: the pause before the first retry; it doubles each time.
-        max_seconds: how long an attempt may take.
         max_cost: how many US dollars an attempt may cost.
         repeats_calls: whether a call that was cut off may be made again when its run is taken up.
         is_notified: whether its results are shown by the desktop.
         channels: where else its results are sent, each as ``CHANNEL`` or ``CHANNEL:TO``.
         anchor: when its schedule was last set; intervals are counted from it.
         planned_at: when ``next_at`` was found out.
-        trigger_error: why its trigger does not work now.
 
     Raises:
         UsageError: a value is not acceptable; the message says which, and why.
@@ -216,16 +211,12 @@ class Run:
         id: made of the task's and the occurrence's, so that each occurrence has one run.
         scheduled_at: when it was due; all times are in UTC.
         is_manual: whether somebody asked for it.
-        attempt: the number of the attempt, from 1.
         dispatches: how many times it was put into the queue.
-        not_before: when it may begin.
         interruptions: how often a worker died in the middle of it.
         is_cut_off: whether its last turn was cancelled, so that the session's last text is no answer.
-        session: the id of its session.
         started_at: when the first attempt began.
         input_tokens: that its models read, as far as known.
         cost: in US dollars, ``None`` where no price is known.
-        error: why it failed, or was missed.
         notes: what else the user should know, such as a permission that was denied.
         is_delivered: whether its result has been sent where the task says.
         is_read: whether the user has seen its result.

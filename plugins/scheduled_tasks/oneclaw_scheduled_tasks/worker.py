@@ -17,6 +17,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from importlib import import_module
+from importlib.metadata import version
 from typing import TYPE_CHECKING
 
 from oneclaw_core import OneClaw, StoreError
@@ -53,7 +54,6 @@ class WorkerOptions:
     """The options of a worker.
 
     Attributes:
-        concurrency: how many runs it does at a time.
         grace_seconds: how long its runs have to finish when it is stopped.
         beat_seconds: how often it says that it lives.
         dead_seconds: how long another worker may be still before its runs are taken up.
@@ -100,15 +100,22 @@ class Worker:
         """Work until told to stop; runs under way may finish in the time that the options give them.
 
         Returns:
-            Whether it was told; else others have taken it for dead, or the database was out of reach, and it has let
+            False if it was not told: others have taken it for dead, or the database was out of reach, and it has let
             go of its runs.
-
-        Raises:
-            StoreError: the database cannot be used.
         """
         self._loop = asyncio.get_running_loop()
         # Announced first: what a worker has taken that is not announced is taken up by others.
-        await self._database.run(add, self._state())
+        state = WorkerState(
+            id=self.id,
+            host=socket.gethostname(),
+            pid=os.getpid(),
+            version=version("oneclaw-scheduled-tasks"),
+            concurrency=self._options.concurrency,
+            started_at=self._clock(),
+            beats=0,
+            beat_at=self._clock(),
+        )
+        await self._database.run(add, state)
         loops: list[asyncio.Task[Any]] = []
         try:
             await self._database.run(replan, self._clock())
@@ -150,21 +157,6 @@ class Worker:
                 _log.warning("this worker's runs were not handed back: %s", error)
             await asyncio.to_thread(self._engine.close)
 
-    def _state(self) -> WorkerState:
-        from importlib.metadata import version
-
-        now = self._clock()
-        return WorkerState(
-            id=self.id,
-            host=socket.gethostname(),
-            pid=os.getpid(),
-            version=version("oneclaw-scheduled-tasks"),
-            concurrency=self._options.concurrency,
-            started_at=now,
-            beats=0,
-            beat_at=now,
-        )
-
     async def _repeat(self, seconds: float, step: Callable[[], Coroutine[Any, Any, float | None]]) -> None:
         while True:
             pause: float | None = None
@@ -177,10 +169,7 @@ class Worker:
             await asyncio.sleep(seconds if pause is None else min(seconds, pause))
 
     async def _tick(self) -> float | None:
-        """Make runs of what is due, and queue what may begin.
-
-        Returns in how many seconds something is due, if that is known.
-        """
+        """Make runs of what is due, and queue what may begin; return in how many seconds something is due, if known."""
         if not self._planner.is_steady():
             return None
         now = self._clock()
@@ -292,11 +281,7 @@ async def work(
 ) -> None:
     """Work in the user's home until told to stop, beginning anew as often as need be.
 
-    Args:
-        options: how.
-        stop: ends it when it is set.
-        report: is told about each run that begins or ends, with its task.
-        began: is told about each worker.
+    ``report`` is called with each run that begins or ends, ``began`` with each worker.
     """
     from oneclaw_core import find_home
 

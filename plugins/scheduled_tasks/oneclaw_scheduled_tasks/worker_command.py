@@ -102,10 +102,7 @@ def _short(text: str | None) -> str:
 
 
 def print_status(dead_seconds: float, *, as_json: bool) -> bool:
-    """List the workers.
-
-    Returns True if there is one.
-    """
+    """List the workers; return True if there is one."""
     workers, tasks = read_tasks(find_home().database_url, lambda each: (list_workers(each), count_tasks(each)))
     now = datetime.now(UTC)
     # By the clocks of two machines, so only nearly: the workers themselves go by something surer.
