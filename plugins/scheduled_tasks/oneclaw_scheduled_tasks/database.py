@@ -11,7 +11,7 @@ import re
 import shutil
 import sqlite3
 import time
-from contextlib import closing, contextmanager, suppress
+from contextlib import ExitStack, closing, contextmanager, suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Concatenate, ParamSpec, TypeVar
@@ -22,7 +22,6 @@ from oneclaw_core.tools import make_private_directory
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
-    from types import TracebackType
     from typing import Any, Self
 
     from sqlalchemy import Connection, Engine
@@ -77,13 +76,11 @@ class TaskDatabase:
     @classmethod
     def open_here(cls, url: str, *, is_read_only: bool = False) -> Self:
         """The same, in the calling thread; ``is_read_only`` refuses an older database, which would be migrated."""
-        with _explained(url):
+        with _explained(url), ExitStack() as on_error:
             database = cls(url, _engine(url, is_read_only=is_read_only))
-            try:
-                _bring_up_to_date(database._engine, is_read_only=is_read_only)
-            except BaseException:
-                database.close()
-                raise
+            on_error.callback(database.close)
+            _bring_up_to_date(database._engine, is_read_only=is_read_only)
+            on_error.pop_all()
             return database
 
     async def run(
@@ -112,9 +109,7 @@ class TaskDatabase:
     async def __aenter__(self) -> Self:
         return self
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    async def __aexit__(self, *raised: object) -> None:
         self.close()
 
 

@@ -74,10 +74,8 @@ async def show_inbox(context: PluginContext, request: WebRequest) -> WebPage:
         for run, name in found:
             state = str(run.status) if run.is_read else f"{run.status}, new"
             ended = tasks[run.task_id].local_text(run.ended_at)
-            lacked = await service.lacked(run) if run.status is RunStatus.NEEDS_PERMISSION else []
-            session = WebLink("open", session=run.session) if run.session else ""
-            actions = run_actions(run, f"{name}, {ended}", lacked)
-            rows.append((WebLink(name, f"task/{run.task_id}"), ended, state, _result(run), session, actions))
+            cells = await _result_cells(service, run, f"{name}, {ended}")
+            rows.append((WebLink(name, f"task/{run.task_id}"), ended, state, *cells))
     columns = ("task", "ended", "status", "result", "session", "change")
     table = WebTable(columns=columns, rows=tuple(rows), empty="No task has run yet.")
     return WebPage(title="Results of scheduled tasks", parts=(table, WebLink("All tasks", "")), notice=notice)
@@ -94,7 +92,10 @@ async def show_task(context: PluginContext, request: WebRequest) -> WebPage | We
                 return WebResponse(status=303, headers={"location": f"/{context.name}/"})
             notice = await _do(service, form, form.get("run", task_id))
         task, log = await service.get(task_id), await service.database.run(stored.runs_of, task_id)
-        lacking = {run.id: await service.lacked(run) for run in log if run.status is RunStatus.NEEDS_PERMISSION}
+        rows = []
+        for run in log:
+            due, took = task.local_text(run.scheduled_at), duration_text(run.duration_seconds)
+            rows.append((due, str(run.status), took, *await _result_cells(service, run, due)))
     switch = "Pause" if task.is_enabled else "Resume"
     facts: dict[str, str] = {
         "schedule": task.schedule_text,
@@ -106,7 +107,6 @@ async def show_task(context: PluginContext, request: WebRequest) -> WebPage | We
     }
     if task.trigger_error is not None:
         facts["trigger"] = f"does not work: {task.trigger_error}"
-    shown_runs = tuple(_run_row(task, each, lacking.get(each.id, [])) for each in log)
     return WebPage(
         title=task.name,
         notice=notice,
@@ -118,7 +118,7 @@ async def show_task(context: PluginContext, request: WebRequest) -> WebPage | We
             WebForm(submit="Delete", about=task.name, hidden={"action": "delete"}, is_destructive=True),
             WebTable(
                 columns=("run", "status", "took", "result", "session", "change"),
-                rows=shown_runs,
+                rows=tuple(rows),
                 title="Runs",
                 empty="It has not run yet.",
             ),
@@ -130,24 +130,10 @@ async def _do(service: TaskService, form: Mapping[str, str], wanted: str) -> str
     if form.get("action") != "grant":
         return "; ".join((await service.do(form.get("action", ""), wanted)).splitlines())
     # Nothing but what the page has shown is granted.
-    shown = _read_keys(form.get("grants", ""))
+    shown = form.get("grants", "").splitlines()
     lacked = await service.lacked(await service.database.run(stored.get_run, wanted))
-    run = await service.continue_run(wanted, [each for each in lacked if _keys([each])[0] in shown])
+    run = await service.continue_run(wanted, [each for each in lacked if json.dumps(each.key) in shown])
     return f"It is granted to this task alone; run {run.id} waits for a worker"
-
-
-def _keys(grants: Sequence[Grant]) -> list[str]:
-    return [json.dumps(each.key) for each in grants]
-
-
-def _read_keys(text: str) -> list[str]:
-    try:
-        keys = json.loads(text)
-    except ValueError:
-        keys = None
-    if not isinstance(keys, list):
-        raise UsageError("grants: must be what the page has shown")
-    return keys
 
 
 def _given(form: dict[str, str]) -> dict[str, Any]:
@@ -168,37 +154,27 @@ def _number(name: str, text: str) -> int | None:
 
 def _row(task: Task, last: Run | None) -> Any:
     state = "enabled" if task.is_enabled else "paused"
-    return (
-        WebLink(task.name, f"task/{task.id}"),
-        task.schedule_text,
-        state,
-        task.last_text(last),
-        task.local_text(task.next_at),
-    )
+    times = (task.last_text(last), task.local_text(task.next_at))
+    return (WebLink(task.name, f"task/{task.id}"), task.schedule_text, state, *times)
 
 
-def _run_row(task: Task, run: Run, lacked: Sequence[Grant]) -> Any:
+async def _result_cells(service: TaskService, run: Run, about: str) -> Any:
+    lacked = await service.lacked(run) if run.status is RunStatus.NEEDS_PERMISSION else []
     session = WebLink("open", session=run.session) if run.session else ""
-    due, took = task.local_text(run.scheduled_at), duration_text(run.duration_seconds)
-    return due, str(run.status), took, _result(run), session, run_actions(run, due, lacked)
+    return " ".join(filter(None, (run.answer, run.error, run.notes))), session, _actions(run, about, lacked)
 
 
-def _result(run: Run) -> str:
-    return " ".join(filter(None, (run.answer, run.error, run.notes)))
+def _actions(run: Run, about: str, lacked: Sequence[Grant]) -> tuple[str | WebForm, ...]:
+    def button(submit: str, action: str, **hidden: str) -> WebForm:
+        return WebForm(submit=submit, about=about, hidden={"action": action, "run": run.id, **hidden})
 
-
-def run_actions(run: Run, about: str, lacked: Sequence[Grant]) -> tuple[str | WebForm, ...]:
-    """Return the buttons for a run."""
     if not run.status.is_final:
-        return (WebForm(submit="Stop", about=about, hidden={"action": "stop", "run": run.id}),)
+        return (button("Stop", "stop"),)
     if not run.status.can_go_on:
         return ()
-    forms: tuple[str | WebForm, ...] = (
-        WebForm(submit="Continue", about=about, hidden={"action": "continue", "run": run.id}),
-    )
-    if lacked:
-        what = "; ".join(lacked_in_words(lacked))
-        hidden = {"action": "grant", "run": run.id, "grants": json.dumps(_keys(lacked))}
-        button = WebForm(submit="Grant to this task alone and continue", about=about, hidden=hidden)
-        forms = (f"It lacked: {what}.", button, *forms)
-    return forms
+    go_on = button("Continue", "continue")
+    if not lacked:
+        return (go_on,)
+    grants = "\n".join(json.dumps(each.key) for each in lacked)
+    grant = button("Grant to this task alone and continue", "grant", grants=grants)
+    return (f"It lacked: {'; '.join(lacked_in_words(lacked))}.", grant, go_on)

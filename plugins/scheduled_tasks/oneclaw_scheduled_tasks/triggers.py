@@ -176,28 +176,24 @@ class Watchers:
         return await self._database.run(add_event, task_id, self._clock(), text, key)
 
     async def _watch(self, task: Task) -> None:
-        noted = task.trigger_error
         while True:
             running = asyncio.create_task(self._run(task))
             try:
-                await asyncio.wait([running], timeout=_STEADY_SECONDS if noted is not None else None)
-                if not running.done() and await self._note(task, None):
-                    noted = None
+                await asyncio.wait([running], timeout=_STEADY_SECONDS)
+                if not running.done():
+                    await self._note(task, None)
                 await asyncio.wait([running])
             finally:
                 running.cancel()
                 await asyncio.wait([running])
-            if (error := running.result()) != noted and await self._note(task, error):
-                noted = error
+            await self._note(task, running.result())
             await asyncio.sleep(_RETRY_SECONDS)
 
-    async def _note(self, task: Task, error: str | None) -> bool:
+    async def _note(self, task: Task, error: str | None) -> None:
         try:
             await self._database.run(change, Task, tasks.c.id == task.id, trigger_error=error)
         except StoreError as failure:
             _log.warning("how the trigger of the task %s works was not noted: %s", task.id, failure)
-            return False
-        return True
 
     async def _run(self, task: Task) -> str | None:
         """Run the trigger of a task until it fails; return why."""

@@ -96,12 +96,10 @@ class Worker:
         self._engine = Engine(database.url, self.id, options.concurrency, self._work)
         self._loop: asyncio.AbstractEventLoop | None = None
 
-    async def run(self, stop: asyncio.Event) -> bool:
-        """Work until told to stop; runs under way may finish in the time that the options give them.
+    async def run(self, stop: asyncio.Event) -> None:
+        """Work until told to stop, or until others have taken it for dead or the database was out of reach.
 
-        Returns:
-            False if it was not told: others have taken it for dead, or the database was out of reach, and it has let
-            go of its runs.
+        Runs under way may finish in the time that the options give them.
         """
         self._loop = asyncio.get_running_loop()
         # Announced first: what a worker has taken that is not announced is taken up by others.
@@ -130,7 +128,6 @@ class Worker:
                 await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
             finally:
                 await _cancel(waits)
-            return stop.is_set()
         finally:
             await self._shut_down(loops)
 
