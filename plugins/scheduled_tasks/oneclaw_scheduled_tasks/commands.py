@@ -15,11 +15,7 @@ import click
 
 from oneclaw_core import NotFoundError, OneClawError, StoreError, UsageError, find_home
 from oneclaw_core.cli import is_terminal, json_option, print_json, print_table, print_text, run_async, warn
-from oneclaw_scheduled_tasks.command_options import (
-    read_options,
-    refuse_no_schedule,
-    task_options,
-)
+from oneclaw_scheduled_tasks.command_options import read_options, task_options
 from oneclaw_scheduled_tasks.documents import describe_changes, run_document, task_document, trigger_document
 from oneclaw_scheduled_tasks.inbox import result_text
 from oneclaw_scheduled_tasks.task import duration_text
@@ -60,10 +56,7 @@ def add(name: str, prompt: str, as_json: bool, **options: Any) -> None:
     """
     from oneclaw_scheduled_tasks.triggers import setup_text
 
-    refuse_no_schedule(options)
-    given = {"name": name, "prompt": prompt, **read_options(options)}
-    if given.get("schedule_type") is None and given.get("hour") is not None:
-        given["schedule_type"] = "daily"
+    given = {"name": name, "prompt": prompt, **read_options(options, is_new=True)}
 
     async def run(service: TaskService) -> Any:
         complete, setup = await service.set_up(given)

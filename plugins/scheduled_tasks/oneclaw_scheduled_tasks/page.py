@@ -52,7 +52,7 @@ async def show_tasks(context: PluginContext, request: WebRequest) -> WebPage:
             await service.add(task)
             notice = f"Scheduled {task.name}; next run: {task.local_text(task.next_at)}."
         rows = tuple(_row(task, last) for task, last in await service.database.run(stored.list_tasks))
-        unread = sum((await service.database.run(stored.count_unread)).values())
+        unread = len(await service.database.run(stored.unread))
     table = WebTable(columns=("task", "schedule", "state", "last run", "next run"), rows=rows)
     form = WebForm(submit="Schedule it", title="New task", fields=_NEW)
     link = WebLink(f"Results ({unread} new)" if unread else "Results", "inbox")

@@ -12,9 +12,9 @@ from sqlalchemy import or_, select
 
 from oneclaw_core import UsageError
 from oneclaw_scheduled_tasks.occurrences import Due, MissedPolicy, due
-from oneclaw_scheduled_tasks.stored import has_unfinished, stop_runs
+from oneclaw_scheduled_tasks.stored import stop_runs
 from oneclaw_scheduled_tasks.tables import add, change, find, read, remove, runs, tasks
-from oneclaw_scheduled_tasks.task import OverlapPolicy, Run, RunStatus, Task, run_id, unseen_end
+from oneclaw_scheduled_tasks.task import UNFINISHED, OverlapPolicy, Run, RunStatus, Task, run_id, unseen_end
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -221,7 +221,8 @@ def _make_runs(connection: Connection, task: Task, now: datetime, *, has_jumped:
 
 def may_begin(connection: Connection, task: Task, now: datetime) -> bool:
     """Apply the policy for runs that are due while another one has not ended; return False to skip them."""
-    if task.overlap is OverlapPolicy.ALLOW or not has_unfinished(connection, task.id):
+    is_unfinished = (runs.c.task_id == task.id) & runs.c.status.in_(UNFINISHED)
+    if task.overlap is OverlapPolicy.ALLOW or not read(connection, Run, is_unfinished, limit=1):
         return True
     if task.overlap is OverlapPolicy.CANCEL_PREVIOUS:
         stop_runs(connection, now, REPLACED, runs.c.task_id == task.id)

@@ -143,23 +143,12 @@ def unread(connection: Connection) -> list[tuple[Run, str]]:
     return results(connection, IS_UNREAD, runs.c.ended_at)
 
 
-def count_unread(connection: Connection) -> dict[RunStatus, int]:
-    """Count the results that the user has not seen, by status."""
-    query = select(runs.c.status, func.count()).where(IS_UNREAD).group_by(runs.c.status)
-    return {RunStatus(status): count for status, count in connection.execute(query)}
-
-
 def mark_read(connection: Connection, found: Iterable[tuple[Run, str]]) -> None:
     """Note that the user has seen results."""
     change(connection, Run, runs.c.id.in_([run.id for run, _ in found]), is_read=True)
 
 
 # Runs, from the queue to their end
-
-
-def has_unfinished(connection: Connection, task_id: str) -> bool:
-    """Return True if a run of a task has not ended."""
-    return bool(read(connection, Run, runs.c.task_id == task_id, runs.c.status.in_(UNFINISHED), limit=1))
 
 
 def next_moments(connection: Connection) -> tuple[datetime | None, datetime | None]:

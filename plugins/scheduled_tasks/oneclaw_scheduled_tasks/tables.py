@@ -11,22 +11,7 @@ from dataclasses import Field, fields
 from datetime import UTC, date, datetime
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from sqlalchemy import (
-    BigInteger,
-    Boolean,
-    Column,
-    Float,
-    Index,
-    Integer,
-    MetaData,
-    Table,
-    Text,
-    TypeDecorator,
-    delete,
-    select,
-    text,
-    update,
-)
+import sqlalchemy as sa
 
 from oneclaw_scheduled_tasks.occurrences import MissedPolicy
 from oneclaw_scheduled_tasks.schedules import SCHEDULE_FIELDS, Schedule
@@ -35,19 +20,18 @@ from oneclaw_scheduled_tasks.task import OverlapPolicy, Run, RunStatus, Task, Wo
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from sqlalchemy import ColumnElement, Connection
     from sqlalchemy.types import TypeEngine
 
 Noun = TypeVar("Noun", Task, Run, WorkerState)
 
-METADATA = MetaData()
+METADATA = sa.MetaData()
 SCHEMA_VERSION = 6
 
 
-class _Stored(TypeDecorator[Any]):
+class _Stored(sa.TypeDecorator[Any]):
     """A value that two functions write to a column and read from it."""
 
-    impl: Any = Text
+    impl: Any = sa.Text
     cache_ok = True
 
     def __init__(self, write: Callable[[Any], Any], read: Callable[[Any], Any]) -> None:
@@ -67,7 +51,7 @@ class _Stored(TypeDecorator[Any]):
 class Moment(_Stored):
     """A point in time, as milliseconds since 1970."""
 
-    impl = BigInteger
+    impl = sa.BigInteger
     cache_ok = True
 
     def __init__(self) -> None:
@@ -84,10 +68,10 @@ def _read_schedule(text: str) -> Schedule:
 
 
 _TYPES: dict[str, TypeEngine[Any]] = {
-    "str": Text(),
-    "int": BigInteger(),
-    "float": Float(),
-    "bool": Boolean(),
+    "str": sa.Text(),
+    "int": sa.BigInteger(),
+    "float": sa.Float(),
+    "bool": sa.Boolean(),
     "datetime": Moment(),
     "date": _Stored(date.isoformat, date.fromisoformat),
     "Schedule": _Stored(lambda schedule: json.dumps(schedule.given()), _read_schedule),
@@ -98,34 +82,34 @@ _TYPES: dict[str, TypeEngine[Any]] = {
 }
 
 
-def _column(field: Field[Any]) -> Column[Any]:
+def _column(field: Field[Any]) -> sa.Column[Any]:
     kind, _, other = str(field.type).partition(" | ")
-    return Column(field.name, _TYPES[kind], primary_key=field.name == "id", nullable=other == "None")
+    return sa.Column(field.name, _TYPES[kind], primary_key=field.name == "id", nullable=other == "None")
 
 
-def _table(name: str, noun: type[Any], *indexes: Index) -> Table:
-    return Table(name, METADATA, *(_column(field) for field in fields(noun) if field.name != "running"), *indexes)
+def _table(name: str, noun: type[Any], *indexes: sa.Index) -> sa.Table:
+    return sa.Table(name, METADATA, *(_column(field) for field in fields(noun) if field.name != "running"), *indexes)
 
 
-def _partial(name: str, column: str, condition: str) -> Index:
+def _partial(name: str, column: str, condition: str) -> sa.Index:
     """Make an index of the few rows that workers look for again and again in a table that grows."""
     # As SQLAlchemy writes the condition of a query, or the index would not be used.
     on_sqlite = condition.replace("NOT is_queued", "is_queued = 0")
-    return Index(name, column, sqlite_where=text(on_sqlite), postgresql_where=text(condition))
+    return sa.Index(name, column, sqlite_where=sa.text(on_sqlite), postgresql_where=sa.text(condition))
 
 
-schema_version = Table("task_schema_version", METADATA, Column("version", Integer, nullable=False))
-tasks = _table("task_definitions", Task, Index("task_definitions_by_next", "is_enabled", "next_at"))
+schema_version = sa.Table("task_schema_version", METADATA, sa.Column("version", sa.Integer, nullable=False))
+tasks = _table("task_definitions", Task, sa.Index("task_definitions_by_next", "is_enabled", "next_at"))
 runs = _table(
     "task_runs",
     Run,
-    Index("task_runs_by_task", "task_id", "scheduled_at"),
-    Index("task_runs_by_end", "ended_at"),
+    sa.Index("task_runs_by_task", "task_id", "scheduled_at"),
+    sa.Index("task_runs_by_end", "ended_at"),
     _partial("task_runs_to_queue", "not_before", "NOT is_queued"),
     _partial("task_runs_open", "status", "ended_at IS NULL"),
 )
 workers = _table("task_workers", WorkerState)
-_TABLE_OF: dict[type[Any], Table] = {Task: tasks, Run: runs, WorkerState: workers}
+_TABLE_OF: dict[type[Any], sa.Table] = {Task: tasks, Run: runs, WorkerState: workers}
 
 
 def to_row(noun: Any) -> dict[str, Any]:
@@ -133,7 +117,7 @@ def to_row(noun: Any) -> dict[str, Any]:
     return {field.name: getattr(noun, field.name) for field in fields(noun) if field.name != "running"}
 
 
-def add(connection: Connection, noun: Any) -> bool:
+def add(connection: sa.Connection, noun: Any) -> bool:
     """Store a task, a run or a worker unless there is one of its id."""
     from sqlalchemy.dialects import postgresql, sqlite
 
@@ -143,29 +127,29 @@ def add(connection: Connection, noun: Any) -> bool:
 
 
 def read(
-    connection: Connection,
+    connection: sa.Connection,
     noun: type[Noun],
-    *where: ColumnElement[bool],
+    *where: sa.ColumnElement[bool],
     order: Sequence[Any] = (),
     limit: int | None = None,
     is_locked: bool = False,
 ) -> list[Noun]:
     """Read all rows that meet some conditions; ``is_locked`` keeps others from them until the transaction ends."""
-    query = select(_TABLE_OF[noun]).where(*where).order_by(*order).limit(limit)
+    query = sa.select(_TABLE_OF[noun]).where(*where).order_by(*order).limit(limit)
     rows = connection.execute(query.with_for_update() if is_locked else query).mappings()
     return [noun(**row) for row in rows]
 
 
-def find(connection: Connection, noun: type[Noun], wanted: str, *, is_locked: bool = False) -> Noun | None:
+def find(connection: sa.Connection, noun: type[Noun], wanted: str, *, is_locked: bool = False) -> Noun | None:
     """Read the row of an id, ``None`` if there is none."""
     return next(iter(read(connection, noun, _TABLE_OF[noun].c.id == wanted, is_locked=is_locked)), None)
 
 
-def change(connection: Connection, /, noun: type[Any], *where: ColumnElement[bool], **values: Any) -> int:
+def change(connection: sa.Connection, /, noun: type[Any], *where: sa.ColumnElement[bool], **values: Any) -> int:
     """Change rows, and return their number."""
-    return connection.execute(update(_TABLE_OF[noun]).where(*where).values(values)).rowcount
+    return connection.execute(sa.update(_TABLE_OF[noun]).where(*where).values(values)).rowcount
 
 
-def remove(connection: Connection, noun: type[Any], *where: ColumnElement[bool]) -> int:
+def remove(connection: sa.Connection, noun: type[Any], *where: sa.ColumnElement[bool]) -> int:
     """Delete rows, and return their number."""
-    return connection.execute(delete(_TABLE_OF[noun]).where(*where)).rowcount
+    return connection.execute(sa.delete(_TABLE_OF[noun]).where(*where)).rowcount
