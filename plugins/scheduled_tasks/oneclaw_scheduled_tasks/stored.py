@@ -56,16 +56,13 @@ def get_task(connection: Connection, task_id: str) -> Task:
 
 def find_task_id(connection: Connection, wanted: str) -> str | None:
     """Find the id of a task by its id or name; ``None`` if there is none."""
-    if find(connection, Task, wanted) is not None:
+    names = {row.id: row.name for row in connection.execute(select(tasks.c.id, tasks.c.name))}
+    if wanted in names:
         return wanted
-    found = [row.id for row in connection.execute(select(tasks.c.id, tasks.c.name)) if _is_called(row.name, wanted)]
+    found = [task_id for task_id, name in names.items() if name.casefold() == wanted.casefold()]
     if len(found) > 1:
         raise UsageError(f"{len(found)} tasks have the name {wanted!r}: give an id, {' or '.join(found)}")
     return found[0] if found else None
-
-
-def _is_called(name: str, wanted: str) -> bool:
-    return name.casefold() == wanted.casefold()
 
 
 def count_tasks(connection: Connection) -> int:
@@ -101,9 +98,10 @@ def change_task(connection: Connection, before: Task, after: Task) -> None:
 
 def remove_task(connection: Connection, task_id: str, now: datetime) -> list[Run]:
     """Delete a task with its log; return the runs that this has stopped."""
-    stopped = stop_runs(connection, now, "its task was deleted", runs.c.task_id == get_task(connection, task_id).id)
+    stopped = stop_runs(connection, now, "its task was deleted", runs.c.task_id == task_id)
     remove(connection, Run, runs.c.task_id == task_id)
-    remove(connection, Task, tasks.c.id == task_id)
+    if not remove(connection, Task, tasks.c.id == task_id):
+        get_task(connection, task_id)
     return stopped
 
 
