@@ -335,7 +335,6 @@ def copy(target: str, dead_seconds: float, as_json: bool) -> None:
     help="Seconds that runs have to finish when the worker is stopped.",
 )
 @_dead_after_option(help="Seconds without a sign of life after which other workers continue a worker's runs.")
-@click.option("--with-parent", is_flag=True, hidden=True, help="Stop when standard input is closed.")
 @json_option
 @click.pass_context
 def worker(
@@ -344,7 +343,6 @@ def worker(
     concurrency: int,
     grace_seconds: float,
     dead_seconds: float,
-    with_parent: bool,
     as_json: bool,
 ) -> None:
     """Run tasks when they are due.
@@ -357,7 +355,7 @@ def worker(
     from oneclaw_scheduled_tasks import worker_command
 
     if not is_status:
-        worker_command.run_worker(concurrency, grace_seconds, dead_seconds, is_bound=with_parent, as_json=as_json)
+        worker_command.run_worker(concurrency, grace_seconds, dead_seconds, as_json=as_json)
     elif not worker_command.print_status(dead_seconds, as_json=as_json):
         context.exit(1)
 

@@ -53,14 +53,16 @@ class Doing:
         self._report = report
         self._clock = clock
         self._attempts: dict[str, asyncio.Task[Outcome]] = {}
+        self._has_attempts = asyncio.Event()
 
     async def let_go_of_stopped(self) -> None:
-        """Let go of runs that somebody has stopped, or whose task is deleted."""
-        if attempts := dict(self._attempts):
-            is_running = (runs.c.worker == self._worker_id) & (runs.c.status == RunStatus.RUNNING)
-            running = {run.id for run in await self._database.run(read, Run, is_running)}
-            for run_id in attempts.keys() - running:
-                attempts[run_id].cancel()
+        """Let go of runs that somebody has stopped, or whose task is deleted; waits while there are no runs."""
+        await self._has_attempts.wait()
+        attempts = dict(self._attempts)
+        is_running = (runs.c.worker == self._worker_id) & (runs.c.status == RunStatus.RUNNING)
+        running = {run.id for run in await self._database.run(read, Run, is_running)}
+        for run_id in attempts.keys() - running:
+            attempts[run_id].cancel()
 
     async def do(self, run_id: str, dispatch: int) -> None:
         """Do a run that was taken from the queue.
@@ -90,6 +92,7 @@ class Doing:
             return
         record = partial(self._database.run, stored.change_run, run.id, self._worker_id)
         attempting = self._attempts[run.id] = asyncio.create_task(attempt(self._app, task, run, record))
+        self._has_attempts.set()
         try:
             await asyncio.wait([attempting])
         except asyncio.CancelledError:
@@ -97,6 +100,8 @@ class Doing:
             raise
         finally:
             del self._attempts[run.id]
+            if not self._attempts:
+                self._has_attempts.clear()
         if attempting.cancelled():
             await self._let_go(task, run)
         else:

@@ -186,7 +186,8 @@ class Worker:
             pass
         if self._engine.is_running and time.monotonic() - self._cleaned_at >= HOUSEKEEPING_SECONDS:
             self._cleaned_at = time.monotonic()
-            await self._keep_house()
+            await self._database.run(stored.remove_old, now)
+            await asyncio.to_thread(self._engine.remove_old, now - timedelta(days=stored.KEPT_DAYS))
         return max(0.0, (upcoming - self._clock()).total_seconds()) if upcoming is not None else None
 
     async def _wake_queue(self) -> None:
@@ -231,11 +232,6 @@ class Worker:
         taken = await asyncio.to_thread(self._engine.taken)
         if stale := await self._database.run(stored.take_up, taken):
             await asyncio.to_thread(self._engine.remove, stale)
-
-    async def _keep_house(self) -> None:
-        now = self._clock()
-        await self._database.run(stored.remove_old, now)
-        await asyncio.to_thread(self._engine.remove_old, now - timedelta(days=stored.KEPT_DAYS))
 
     @property
     def _takes_runs(self) -> bool:

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import signal
-import sys
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, TextIO
 
@@ -23,11 +21,8 @@ if TYPE_CHECKING:
 _SHOWN_CHARACTERS = 200
 
 
-def run_worker(concurrency: int, grace_seconds: float, dead_seconds: float, *, is_bound: bool, as_json: bool) -> None:
-    """Work until a signal comes.
-
-    With ``is_bound``, it also stops when standard input is closed.
-    """
+def run_worker(concurrency: int, grace_seconds: float, dead_seconds: float, *, as_json: bool) -> None:
+    """Work until a signal comes."""
     options = WorkerOptions(
         concurrency=concurrency,
         grace_seconds=grace_seconds,
@@ -35,10 +30,10 @@ def run_worker(concurrency: int, grace_seconds: float, dead_seconds: float, *, i
         beat_seconds=min(BEAT_SECONDS, dead_seconds / 4),
     )
     with reserved_stdout() as stdout:
-        run_async(_run_worker(options, stdout, is_bound=is_bound, as_json=as_json))
+        run_async(_run_worker(options, stdout, as_json=as_json))
 
 
-async def _run_worker(options: WorkerOptions, stdout: TextIO, *, is_bound: bool, as_json: bool) -> None:
+async def _run_worker(options: WorkerOptions, stdout: TextIO, *, as_json: bool) -> None:
     loop = asyncio.get_running_loop()
     stop = asyncio.Event()
     this = asyncio.current_task()
@@ -51,8 +46,6 @@ async def _run_worker(options: WorkerOptions, stdout: TextIO, *, is_bound: bool,
 
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(number, ask_to_stop)
-    if is_bound:
-        loop.add_reader(sys.stdin.fileno(), lambda: _end_with_parent(loop, stop))
 
     def report(task: Task, run: Run) -> None:
         if as_json:
@@ -72,16 +65,6 @@ async def _run_worker(options: WorkerOptions, stdout: TextIO, *, is_bound: bool,
         if not stop.is_set():
             raise
         # The second signal: what was under way is taken up by other workers.
-
-
-def _end_with_parent(loop: asyncio.AbstractEventLoop, stop: asyncio.Event) -> None:
-    try:
-        is_open = bool(os.read(sys.stdin.fileno(), 4096))
-    except OSError:
-        is_open = False
-    if not is_open:
-        loop.remove_reader(sys.stdin.fileno())
-        stop.set()
 
 
 def _line(task: Task, run: Run) -> str:
