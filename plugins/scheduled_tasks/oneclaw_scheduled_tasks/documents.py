@@ -22,7 +22,6 @@ _NOT_SHOWN = {
 
 # Of its schedule is said what they say, too.
 _NOT_CHANGED = {"id", "created_at", "anchor", "next_at", "planned_at", "trigger_error", "time_zone", "end_date"}
-_SHOWN_CHARACTERS = 300
 
 
 def task_document(task: Task, last: Run | None = None) -> dict[str, Any]:
@@ -64,7 +63,9 @@ def describe_changes(before: Task, after: Task, *, is_whole: bool = False) -> li
     for field in fields(Task):
         old, new = (_in_words(task, field.name) for task in (before, after))
         if field.name not in _NOT_CHANGED and old != new:
-            changes.append(f"{_NAMES.get(field.name, field.name)}: {_short(old)} -> {new if is_whole else _short(new)}")
+            changes.append(
+                f"{_NAMES.get(field.name, field.name)}: {shortened(old)} -> {new if is_whole else shortened(new)}"
+            )
     return changes
 
 
@@ -79,9 +80,10 @@ def _in_words(task: Task, name: str) -> str:
     return str(value)
 
 
-def _short(text: str) -> str:
+def shortened(text: str, limit: int = 300) -> str:
+    """Write the beginning of a text on one line."""
     line = " ".join(text.split())
-    return line if len(line) <= _SHOWN_CHARACTERS else line[: _SHOWN_CHARACTERS - 3] + "..."
+    return line if len(line) <= limit else line[: limit - 3] + "..."
 
 
 def _document(noun: Any) -> dict[str, Any]:

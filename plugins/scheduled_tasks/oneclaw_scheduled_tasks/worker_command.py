@@ -10,15 +10,13 @@ from typing import TYPE_CHECKING, TextIO
 from oneclaw_core import find_home
 from oneclaw_core.cli import print_json, print_table, print_text, reserved_stdout, run_async
 from oneclaw_scheduled_tasks.database import read_tasks
-from oneclaw_scheduled_tasks.documents import run_document, worker_document
+from oneclaw_scheduled_tasks.documents import run_document, shortened, worker_document
 from oneclaw_scheduled_tasks.stored import BEAT_SECONDS, count_tasks, list_workers
 from oneclaw_scheduled_tasks.task import RunStatus, duration_text
 from oneclaw_scheduled_tasks.worker import Worker, WorkerOptions, work
 
 if TYPE_CHECKING:
     from oneclaw_scheduled_tasks.task import Run, Task
-
-_SHOWN_CHARACTERS = 200
 
 
 def run_worker(concurrency: int, grace_seconds: float, dead_seconds: float, *, as_json: bool) -> None:
@@ -70,18 +68,13 @@ async def _run_worker(options: WorkerOptions, stdout: TextIO, *, as_json: bool) 
 def _line(task: Task, run: Run) -> str:
     what = {
         RunStatus.RUNNING: "runs",
-        RunStatus.SUCCESS: f"is done in {duration_text(run.duration_seconds)}: {_short(run.answer)}",
-        RunStatus.NEEDS_PERMISSION: f"needs a permission: {_short(run.notes)}",
+        RunStatus.SUCCESS: f"is done in {duration_text(run.duration_seconds)}: {run.answer or ''}",
+        RunStatus.NEEDS_PERMISSION: f"needs a permission: {run.notes or ''}",
         RunStatus.STOPPED: "is stopped",
-        RunStatus.FAILED: f"failed: {_short(run.error)}",
-        RunStatus.WAITING: f"will be tried again: {_short(run.error)}",
+        RunStatus.FAILED: f"failed: {run.error or ''}",
+        RunStatus.WAITING: f"will be tried again: {run.error or ''}",
     }.get(run.status, str(run.status))
-    return f"{datetime.now().astimezone():%H:%M:%S} {task.name} ({run.id}) {what}"
-
-
-def _short(text: str | None) -> str:
-    line = " ".join((text or "").split())
-    return line if len(line) <= _SHOWN_CHARACTERS else line[: _SHOWN_CHARACTERS - 1] + "…"
+    return f"{datetime.now().astimezone():%H:%M:%S} {task.name} ({run.id}) {shortened(what)}"
 
 
 def print_status(dead_seconds: float, *, as_json: bool) -> bool:
