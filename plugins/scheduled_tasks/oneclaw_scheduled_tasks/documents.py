@@ -10,7 +10,6 @@ from oneclaw_scheduled_tasks.schedules import SECRET
 from oneclaw_scheduled_tasks.task import Task
 
 if TYPE_CHECKING:
-    from oneclaw_core.plugins import Trigger
     from oneclaw_scheduled_tasks.task import Run, WorkerState
 
 _NAMES = {"is_enabled": "enabled", "is_notified": "notify", "is_manual": "manual", "repeats_calls": "repeat_calls"}
@@ -49,11 +48,11 @@ def worker_document(worker: WorkerState, *, is_alive: bool) -> dict[str, Any]:
     return {**_document(worker), "status": status}
 
 
-def trigger_document(trigger: Trigger) -> dict[str, Any]:
-    """Write a trigger as JSON, without what is not shown."""
-    parameters = {key: of for key, of in trigger.parameters.items() if not key.endswith(SECRET)}
-    required = [key for key in trigger.required if key in parameters]
-    names = {key: getattr(trigger, key) for key in ("name", "plugin", "help")}
+def trigger_document(trigger: Any) -> dict[str, Any]:
+    """Write a registered trigger as JSON, without what is not shown."""
+    parameters = {key: of for key, of in trigger.options.get("parameters", {}).items() if not key.endswith(SECRET)}
+    required = [key for key in trigger.options.get("required", ()) if key in parameters]
+    names = {"name": trigger.name, "plugin": trigger.plugin, "help": trigger.options["help"]}
     return {**names, "parameters": parameters, "required": required}
 
 

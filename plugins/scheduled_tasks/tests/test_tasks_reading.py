@@ -13,7 +13,7 @@ import pytest
 from oneclaw_scheduled_tasks.commands import tasks as group
 from oneclaw_scheduled_tasks.tables import schema_version
 from oneclaw_scheduled_tasks.task import RunStatus
-from sqlalchemy import text, update
+from sqlalchemy import select, text, update
 
 from oneclaw_core.cli.main import main
 
@@ -104,6 +104,8 @@ def test_reading_does_not_migrate_an_older_database(any_database, tasks, task, r
         status, out, err = run(*command)
         assert (status, out) == (1, "")
         assert "(schema 5, this one needs 6), and a command that only reads does not migrate it" in err
+    assert run("triggers")[0] == 0
+    assert tasks.call(lambda connection: connection.execute(select(schema_version.c.version)).scalar_one()) == 5
     assert run("pause", task.id)[0] == 0
     assert run("list")[0] == 0
 
@@ -111,4 +113,5 @@ def test_reading_does_not_migrate_an_older_database(any_database, tasks, task, r
 def test_reading_makes_no_database(home, run):
     assert run("list", "--json")[:2] == (0, "[]\n")
     assert run("inbox")[:2] == (0, "no new results\n")
+    assert "a run of another task ends" in run("triggers")[1]
     assert not list(home.glob("*tasks*"))
