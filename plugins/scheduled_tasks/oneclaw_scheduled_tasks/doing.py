@@ -112,7 +112,8 @@ class Doing:
         if used := await self._used(run.id):
             is_stopped = (runs.c.id == run.id) & (runs.c.status == RunStatus.STOPPED)
             await self._database.run(change, Run, is_stopped, **used)
-        if (found := await self._database.run(find, Run, run.id)) is not None:
+        found = await self._database.run(find, Run, run.id)
+        if found is not None and found.status is RunStatus.STOPPED:
             self._report(task, found)
 
     async def _hand_back(self, run_id: str, attempting: asyncio.Task[Outcome]) -> None:
