@@ -14,16 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from oneclaw_core import NotFoundError, OneClawError, StoreError, UsageError, find_home
-from oneclaw_core.cli import (
-    is_terminal,
-    json_option,
-    load_catalog,
-    print_json,
-    print_table,
-    print_text,
-    run_async,
-    warn,
-)
+from oneclaw_core.cli import is_terminal, json_option, print_json, print_table, print_text, run_async, warn
 from oneclaw_scheduled_tasks.command_options import read_options, task_options
 from oneclaw_scheduled_tasks.documents import describe_changes, run_document, task_document, trigger_document
 from oneclaw_scheduled_tasks.inbox import result_text
@@ -93,6 +84,8 @@ def triggers(as_json: bool) -> None:
 
     Plugins can add more.
     """
+    from oneclaw_core.cli import load_catalog
+
     plugins = [each for each in load_catalog(is_quiet=True).plugins if not each.is_disabled]
     registered = [each for plugin in plugins for each in plugin.registrations if each.hook == "register_triggers"]
     # Of two of one name, the first counts.
