@@ -92,15 +92,15 @@ def test_the_worker_of_a_chat_does_not_import_from_it(checkout, tmp_path, home, 
     class NotStartedError(Exception):
         pass
 
-    async def note(*arguments, **options):
-        started.append(arguments)
+    async def note(command, **options):
+        started.append(command)
         raise NotStartedError
 
-    monkeypatch.setattr(asyncio, "create_subprocess_exec", note)
+    monkeypatch.setattr(worker_service, "run_program", note)
     with pytest.raises(NotStartedError):
-        asyncio.run(worker_service._run_worker(str(home), 1))
-    (arguments,) = started
-    before_command = arguments[: arguments.index("tasks")]
+        asyncio.run(worker_service._run_worker(home, 1))
+    (command,) = started
+    before_command = command[: command.index("tasks")]
     done = subprocess.run([*before_command, "--version"], capture_output=True, text=True)
     assert done.stdout.startswith("oneclaw ")
     assert not (tmp_path / "pwned").exists()

@@ -5,12 +5,9 @@ from __future__ import annotations
 from datetime import UTC, datetime, time, timedelta
 from typing import TYPE_CHECKING
 
-from sqlalchemy import delete, select
-
 from oneclaw_core import UsageError
 from oneclaw_scheduled_tasks.occurrences import FIRST_DAY, LAST_DAY
-from oneclaw_scheduled_tasks.stored_tasks import add_run
-from oneclaw_scheduled_tasks.tables import runs
+from oneclaw_scheduled_tasks.tables import add, read, remove, runs
 from oneclaw_scheduled_tasks.task import Run, RunStatus, run_id
 
 if TYPE_CHECKING:
@@ -24,11 +21,19 @@ MOST_RUNS = 100
 _FORMS = ("%Y-%m-%d", "%Y-%m-%dT%H:%M", "%Y-%m-%d %H:%M")
 
 
-def read_moment(text: str, task: Task, *, is_end: bool = False) -> datetime:
-    """Read a day or a time by the wall clock of a task; of a day, its beginning.
+def missing_runs(connection: Connection, task: Task, first: str, last: str) -> list[datetime]:
+    """List the occurrences in a time that has passed that there is no run of, or one that was missed or skipped.
 
-    It is ``YYYY-MM-DD``, with or without ``HH:MM``. With ``is_end``, it is the end of the day or minute.
+    A day or time is ``YYYY-MM-DD`` or ``YYYY-MM-DD HH:MM`` by the task's wall clock.
     """
+    begin, end = read_moment(first, task), read_moment(last, task, is_end=True)
+    if end < begin:
+        raise UsageError(f"{last} lies before {first}")
+    return not_done(connection, task, occurrences_between(task, begin, min(end, datetime.now(UTC))))
+
+
+def read_moment(text: str, task: Task, *, is_end: bool = False) -> datetime:
+    """Read the beginning of a day or a minute by the wall clock of a task, or its end."""
     for form in _FORMS:
         try:
             wall = datetime.strptime(text.strip(), form)
@@ -57,18 +62,15 @@ def occurrences_between(task: Task, first: datetime, last: datetime) -> list[dat
 
 def not_done(connection: Connection, task: Task, moments: Sequence[datetime]) -> list[datetime]:
     """Return those of some occurrences that have no run, or one that was missed or skipped."""
-    ids = [run_id(task.id, at) for at in moments]
-    passed_over = (RunStatus.MISSED, RunStatus.SKIPPED)
-    query = select(runs.c.id).where(runs.c.id.in_(ids), runs.c.status.not_in(passed_over))
-    done = set(connection.execute(query).scalars())
+    is_one = runs.c.id.in_([run_id(task.id, at) for at in moments])
+    is_done = runs.c.status.not_in((RunStatus.MISSED, RunStatus.SKIPPED))
+    done = {run.id for run in read(connection, Run, is_one, is_done)}
     return [at for at in moments if run_id(task.id, at) not in done]
 
 
 def make_up(connection: Connection, task: Task, moments: Sequence[datetime], now: datetime) -> list[Run]:
     """Make the runs of occurrences that are not done."""
-    to_do = not_done(connection, task, moments)
-    connection.execute(delete(runs).where(runs.c.id.in_([run_id(task.id, at) for at in to_do])))
-    made = [
-        Run(id=run_id(task.id, at), task_id=task.id, scheduled_at=at, not_before=now, is_manual=True) for at in to_do
-    ]
-    return [each for each in made if add_run(connection, each)]
+    to_do = {run_id(task.id, at): at for at in not_done(connection, task, moments)}
+    remove(connection, Run, runs.c.id.in_(to_do))
+    new = [Run(id=key, task_id=task.id, scheduled_at=at, not_before=now, is_manual=True) for key, at in to_do.items()]
+    return [run for run in new if add(connection, run)]

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 from oneclaw_core import UsageError
 from oneclaw_scheduled_tasks.inbox import IN_A_CHAT, lacked_in_words, result_text
-from oneclaw_scheduled_tasks.service import TaskService, find_task
+from oneclaw_scheduled_tasks.service import TaskService
+from oneclaw_scheduled_tasks.stored import find_task_id, get_run, list_tasks, mark_read, unread
 
 if TYPE_CHECKING:
     from oneclaw_core import ChatCommandContext
@@ -17,7 +18,8 @@ async def inbox_command(context: ChatCommandContext, rest: str) -> str:
     verb, _, run_id = rest.partition(" ")
     async with TaskService.open(context.services) as service:
         if not rest:
-            found = await service.inbox(is_marked=True)
+            found = await service.database.run(unread)
+            await service.database.run(mark_read, found)
             return "\n\n".join(result_text(run, name, IN_A_CHAT) for run, name in found) or "no new results"
         if verb == "grant" and run_id:
             return await _grant(context, service, run_id)
@@ -27,7 +29,7 @@ async def inbox_command(context: ChatCommandContext, rest: str) -> str:
 
 
 async def _grant(context: ChatCommandContext, service: TaskService, run_id: str) -> str:
-    run = await service.find_run(run_id)
+    run = await service.database.run(get_run, run_id)
     lacked = await service.lacked(run)
     if lacked:
         task = await service.get(run.task_id)
@@ -35,7 +37,7 @@ async def _grant(context: ChatCommandContext, service: TaskService, run_id: str)
         question = f"Grant this to the scheduled task '{task.name}' alone, and have its run go on?\n{what}"
         if not await context.confirm(question):
             return "nothing was granted"
-    return f"run {(await service.grant_and_continue(run.id, lacked)).id} waits for a worker"
+    return f"run {(await service.continue_run(run.id, lacked)).id} waits for a worker"
 
 
 async def tasks_command(context: ChatCommandContext, rest: str) -> str:
@@ -47,13 +49,14 @@ async def tasks_command(context: ChatCommandContext, rest: str) -> str:
         if verb not in ("stop", "run", "pause", "resume") or not wanted:
             raise UsageError("/tasks lists the tasks; there are /tasks run, pause and resume TASK, and /tasks stop RUN")
         if verb != "stop":
-            wanted = await find_task(context.services, wanted) or wanted
+            found = await service.database.run(find_task_id, wanted)
+            wanted = wanted if found is None else found
         return await service.do(verb, wanted)
 
 
 async def _listed(service: TaskService) -> str:
     lines = []
-    for task, last in await service.list_all():
+    for task, last in await service.database.run(list_tasks):
         state = "" if task.is_enabled else ", paused"
         lines.append(f"{task.name} ({task.id}): {task.schedule_text}{state}; next run: {task.local_text(task.next_at)}")
         if last is not None:

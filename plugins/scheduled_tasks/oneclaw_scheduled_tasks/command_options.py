@@ -80,12 +80,17 @@ def task_options(command: Decorated) -> Decorated:
     return command
 
 
-def read_options(options: dict[str, Any]) -> dict[str, Any]:
-    """Make of the options of :func:`task_options` what they give of a task."""
+def read_options(options: dict[str, Any], *, is_new: bool = False) -> dict[str, Any]:
+    """Make of the options of :func:`task_options` what they give of a task; a new one has to have a time."""
     about_time = {"at", "date", "day", "cron", "every", "trigger", "parameters", "per_day"}
     given = {key: value for key, value in options.items() if key not in about_time}
     several = {key: given[key] or None for key in ("tool_groups", "channels")}
-    return {**given, **several, **_when(options)}
+    when = _when(options)
+    if is_new and when.keys() <= {"parameters", "per_day"}:
+        raise UsageError(
+            "say when: --at HH:MM (alone, every day; with --date or --day), --every MINUTES, --cron, or --on TRIGGER"
+        )
+    return {**({"schedule_type": "daily"} if is_new else {}), **given, **several, **when}
 
 
 def _when(options: dict[str, Any]) -> dict[str, Any]:
@@ -127,14 +132,6 @@ def _interval(text: str) -> dict[str, int]:
     if not (number.isascii() and number.isdigit() and len(number) <= 9):
         raise UsageError(f"--every must be a number of minutes, or of seconds as in 90s, not {text[:50]!r}")
     return {"interval_minutes" if text.strip() == number else "interval_seconds": int(number)}
-
-
-def refuse_no_schedule(options: dict[str, Any]) -> None:
-    """Refuse options that do not say when."""
-    if all(options[name] is None for name in ("at", "date", "day", "cron", "every", "trigger")):
-        raise UsageError(
-            "say when: --at HH:MM (alone, every day; with --date or --day), --every MINUTES, --cron, or --on TRIGGER"
-        )
 
 
 def _time_of_day(text: str) -> tuple[int, int]:

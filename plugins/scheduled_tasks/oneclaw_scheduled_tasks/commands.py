@@ -6,17 +6,16 @@ What opens the database or a home is imported when it is needed: it takes long.
 from __future__ import annotations
 
 import sys
+from contextlib import closing
+from datetime import UTC, datetime
+from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from oneclaw_core import NotFoundError, OneClawError, UsageError, find_home
-from oneclaw_core.cli import is_terminal, json_option, print_json, print_table, print_text, run_async
-from oneclaw_scheduled_tasks.command_options import (
-    read_options,
-    refuse_no_schedule,
-    task_options,
-)
+from oneclaw_core import NotFoundError, OneClawError, StoreError, UsageError, find_home
+from oneclaw_core.cli import is_terminal, json_option, print_json, print_table, print_text, run_async, warn
+from oneclaw_scheduled_tasks.command_options import read_options, task_options
 from oneclaw_scheduled_tasks.documents import describe_changes, run_document, task_document, trigger_document
 from oneclaw_scheduled_tasks.inbox import result_text
 from oneclaw_scheduled_tasks.task import duration_text
@@ -24,10 +23,11 @@ from oneclaw_scheduled_tasks.task import duration_text
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
+    from sqlalchemy import Connection
+
     from oneclaw_scheduled_tasks.service import TaskService
 
 Value = TypeVar("Value")
-Decorated = TypeVar("Decorated", bound="Callable[..., Any]")
 
 
 @click.group()
@@ -38,15 +38,9 @@ def tasks() -> None:
     """
 
 
-def _dead_after_option(help_text: str) -> Callable[[Decorated], Decorated]:
-    return click.option(
-        "--dead-after",
-        "dead_seconds",
-        type=click.FloatRange(1, 3600),
-        default=15.0,
-        show_default=True,
-        help=help_text,
-    )
+_dead_after_option = partial(
+    click.option, "--dead-after", "dead_seconds", type=click.FloatRange(1, 3600), default=15.0, show_default=True
+)
 
 
 @tasks.command("add")
@@ -62,10 +56,7 @@ def add(name: str, prompt: str, as_json: bool, **options: Any) -> None:
     """
     from oneclaw_scheduled_tasks.triggers import setup_text
 
-    refuse_no_schedule(options)
-    given = {"name": name, "prompt": prompt, **read_options(options)}
-    if given.get("schedule_type") is None and given.get("hour") is not None:
-        given["schedule_type"] = "daily"
+    given = {"name": name, "prompt": prompt, **read_options(options, is_new=True)}
 
     async def run(service: TaskService) -> Any:
         complete, setup = await service.set_up(given)
@@ -76,12 +67,14 @@ def add(name: str, prompt: str, as_json: bool, **options: Any) -> None:
     task, setup, text = _with_service(run)
     if as_json:
         print_json(task_document(task) | (dict(setup.values) if setup is not None else {}))
-    elif not task.is_triggered:
-        print_text(f"task {task.id} is scheduled {task.schedule_text}; next run: {task.local_text(task.next_at)}")
-    else:
-        print_text(f"task {task.id} is started {task.schedule_text}")
-        if text:
-            print_text(text)
+        return
+    print_text(
+        f"task {task.id} is started {task.schedule_text}"
+        if task.is_triggered
+        else f"task {task.id} is scheduled {task.schedule_text}; next run: {task.local_text(task.next_at)}"
+    )
+    if text:
+        print_text(text)
 
 
 @tasks.command("triggers")
@@ -91,11 +84,13 @@ def triggers(as_json: bool) -> None:
 
     Plugins can add more.
     """
+    from oneclaw_core.cli import load_catalog
 
-    async def read(service: TaskService) -> Any:
-        return sorted(service.services.triggers(), key=lambda each: each.name)
-
-    found = [trigger_document(each) for each in _with_service(read)]
+    plugins = [each for each in load_catalog(is_quiet=True).plugins if not each.is_disabled]
+    registered = [each for plugin in plugins for each in plugin.registrations if each.hook == "register_triggers"]
+    # Of two of one name, the first counts.
+    by_name = {each.name: each for each in reversed(registered)}
+    found = [trigger_document(by_name[name]) for name in sorted(by_name)]
     if as_json:
         print_json(found)
         return
@@ -111,24 +106,18 @@ def triggers(as_json: bool) -> None:
 @json_option
 def list_command(as_json: bool) -> None:
     """List the tasks, the newest first."""
-    found = _with_service(lambda service: service.list_all())
+    from oneclaw_scheduled_tasks.stored import list_tasks
+
+    found = _read(list_tasks)
     if as_json:
         print_json([task_document(task, last) for task, last in found])
         return
-    print_table(
-        ("id", "name", "schedule", "enabled", "last run", "next run"),
-        [
-            (
-                task.id,
-                task.name,
-                task.schedule_text,
-                "yes" if task.is_enabled else "no",
-                task.last_text(last),
-                task.local_text(task.next_at),
-            )
-            for task, last in found
-        ],
-    )
+    rows = []
+    for task, last in found:
+        state = "yes" if task.is_enabled else "no"
+        times = (task.last_text(last), task.local_text(task.next_at))
+        rows.append((task.id, task.name, task.schedule_text, state, *times))
+    print_table(("id", "name", "schedule", "enabled", "last run", "next run"), rows)
 
 
 @tasks.command("show")
@@ -136,7 +125,9 @@ def list_command(as_json: bool) -> None:
 @json_option
 def show(task_id: str, as_json: bool) -> None:
     """Show the task TASK_ID."""
-    document = task_document(_with_service(lambda service: service.get(task_id)))
+    from oneclaw_scheduled_tasks.stored import get_task
+
+    document = task_document(_read(lambda connection: get_task(connection, task_id)))
     if as_json:
         print_json(document)
         return
@@ -162,8 +153,6 @@ def pause(task_id: str) -> None:
     A running run is stopped.
     """
     _change(task_id, {"is_enabled": False})
-    for run in _with_service(lambda service: service.stop_task(task_id)):
-        print_text(f"run {run.id} is stopped")
 
 
 @tasks.command("resume")
@@ -198,16 +187,17 @@ def backfill(task: str, first: str, last: str, is_confirmed: bool) -> None:
     It runs TASK for each time when it was due, also before it was made, and that was missed, skipped or has no run.
     TASK is a name or an id. The limit is 100 runs at once; each is told its time.
     """
-    from oneclaw_scheduled_tasks.service import find_task
+    from oneclaw_scheduled_tasks.backfill import make_up, missing_runs
+    from oneclaw_scheduled_tasks.stored import find_task_id, get_task
 
-    async def find(service: TaskService) -> Any:
-        task_id = await find_task(service.services, task)
+    def find(connection: Connection) -> Any:
+        task_id = find_task_id(connection, task)
         if task_id is None:
             raise NotFoundError(f"there is no task {task[:100]!r}; list them with: oneclaw tasks list")
-        found = await service.get(task_id)
-        return found, await service.missing_runs(found, first, last)
+        found = get_task(connection, task_id)
+        return found, missing_runs(connection, found, first, last)
 
-    found, moments = _with_service(find)
+    found, moments = _read(find)
     if not moments:
         print_text(f"task {found.name} lacks no runs in this time")
         return
@@ -218,7 +208,7 @@ def backfill(task: str, first: str, last: str, is_confirmed: bool) -> None:
             raise UsageError(f"no one can be asked here whether to have {count} done: add --yes")
         if not click.confirm(f"Have {count} done?", err=True):
             raise OneClawError("no runs were made")
-    made = _with_service(lambda service: service.make_up(found, moments))
+    made = _write(lambda connection: make_up(connection, found, moments, datetime.now(UTC)))
     print_text(f"{len(made)} wait for a worker; see: oneclaw tasks log {found.id}")
 
 
@@ -242,12 +232,11 @@ def continue_command(run_id: str, is_granted: bool) -> None:
     first, only to its task; 'oneclaw tasks inbox' shows it.
     """
     from oneclaw_core.tools import grant_in_words
+    from oneclaw_scheduled_tasks.stored import get_run
 
     async def run(service: TaskService) -> Any:
-        if not is_granted:
-            return await service.continue_run(run_id), []
-        grants = await service.lacked(await service.find_run(run_id))
-        return await service.grant_and_continue(run_id, grants), grants
+        grants = await service.lacked(await service.database.run(get_run, run_id)) if is_granted else None
+        return await service.continue_run(run_id, grants), grants or ()
 
     found, grants = _with_service(run)
     for grant in grants:
@@ -263,7 +252,14 @@ def inbox(keep: bool, as_json: bool) -> None:
 
     The shown results count as seen.
     """
-    found = _with_service(lambda service: service.inbox(is_marked=not keep))
+    from oneclaw_scheduled_tasks.stored import mark_read, unread
+
+    found = _read(unread)
+    if found and not keep:
+        try:
+            _write(lambda connection: mark_read(connection, found))
+        except StoreError as error:
+            warn(f"these results stay new: {error}")
     if as_json:
         print_json([{**run_document(run), "task": name} for run, name in found])
     elif not found:
@@ -292,35 +288,25 @@ def log(task_id: str, as_json: bool) -> None:
 
     The newest is first; runs are kept for 90 days.
     """
+    from oneclaw_scheduled_tasks.stored import get_task, runs_of
 
-    async def read(service: TaskService) -> Any:
-        return await service.get(task_id), await service.log(task_id)
-
-    task, runs = _with_service(read)
+    task, runs = _read(lambda connection: (get_task(connection, task_id), runs_of(connection, task_id)))
     if as_json:
         print_json([run_document(run) for run in runs])
         return
-    print_table(
-        ("run", "due", "status", "took", "tokens", "cost", "session", "what"),
-        [
-            (
-                run.id,
-                task.local_text(run.scheduled_at),
-                str(run.status),
-                duration_text(run.duration_seconds),
-                run.input_tokens + run.output_tokens or "",
-                "" if run.cost is None else f"${run.cost:.4f}",
-                (run.session or "")[:8],
-                "; ".join(each for each in (run.error or run.answer, run.notes) if each),
-            )
-            for run in runs
-        ],
-    )
+    rows = []
+    for run in runs:
+        took, tokens = duration_text(run.duration_seconds), run.input_tokens + run.output_tokens or ""
+        cost = "" if run.cost is None else f"${run.cost:.4f}"
+        what = "; ".join(each for each in (run.error or run.answer, run.notes) if each)
+        due, session = task.local_text(run.scheduled_at), (run.session or "")[:8]
+        rows.append((run.id, due, str(run.status), took, tokens, cost, session, what))
+    print_table(("run", "due", "status", "took", "tokens", "cost", "session", "what"), rows)
 
 
 @tasks.command("copy")
 @click.option("--to", "target", required=True, metavar="URL", help="The database, as for 'oneclaw db copy'.")
-@_dead_after_option("Seconds without a sign of life after which a worker counts as killed.")
+@_dead_after_option(help="Seconds without a sign of life after which a worker counts as killed.")
 @json_option
 def copy(target: str, dead_seconds: float, as_json: bool) -> None:
     """Copy all tasks and their log into another database.
@@ -350,8 +336,7 @@ def copy(target: str, dead_seconds: float, as_json: bool) -> None:
     show_default=True,
     help="Seconds that runs have to finish when the worker is stopped.",
 )
-@_dead_after_option("Seconds without a sign of life after which other workers continue a worker's runs.")
-@click.option("--with-parent", is_flag=True, hidden=True, help="Stop when standard input is closed.")
+@_dead_after_option(help="Seconds without a sign of life after which other workers continue a worker's runs.")
 @json_option
 @click.pass_context
 def worker(
@@ -360,7 +345,6 @@ def worker(
     concurrency: int,
     grace_seconds: float,
     dead_seconds: float,
-    with_parent: bool,
     as_json: bool,
 ) -> None:
     """Run tasks when they are due.
@@ -372,31 +356,44 @@ def worker(
     """
     from oneclaw_scheduled_tasks import worker_command
 
-    if is_status:
-        if not worker_command.print_status(dead_seconds, as_json=as_json):
-            context.exit(1)
-        return
-    worker_command.run_worker(concurrency, grace_seconds, dead_seconds, is_bound=with_parent, as_json=as_json)
+    if not is_status:
+        worker_command.run_worker(concurrency, grace_seconds, dead_seconds, as_json=as_json)
+    elif not worker_command.print_status(dead_seconds, as_json=as_json):
+        context.exit(1)
 
 
 def _change(task_id: str, given: dict[str, Any]) -> None:
     from oneclaw_scheduled_tasks.triggers import setup_text
 
-    async def run(service: TaskService) -> tuple[Any, list[str], str]:
+    async def run(service: TaskService) -> list[str]:
         complete, setup = await service.set_up(given)
         before, after = await service.changed(task_id, complete)
         changes = describe_changes(before, after)
+        next_run = after.local_text(after.next_at)
+        texts = [f"task {after.id} is changed: {'; '.join(changes)}; next run: {next_run}"]
         if changes:
             await service.store_change(before, after)
-        return after, changes, setup_text(service.services, after, setup) if given.get("trigger") else ""
+        else:
+            texts = [f"task {after.id} is as it was"]
+        if given.get("is_enabled") is False:
+            texts += [f"run {each.id} is stopped" for each in await service.stop_task(after.id)]
+        return [*texts, *([setup_text(service.services, after, setup)] if given.get("trigger") else ())]
 
-    after, changes, text = _with_service(run)
-    if changes:
-        print_text(f"task {after.id} is changed: {'; '.join(changes)}; next run: {after.local_text(after.next_at)}")
-    else:
-        print_text(f"task {after.id} is as it was")
-    if text:
+    for text in filter(None, _with_service(run)):
         print_text(text)
+
+
+def _read(work: Callable[[Connection], Value]) -> Value:
+    from oneclaw_scheduled_tasks.database import read_tasks
+
+    return read_tasks(find_home().database_url, work)
+
+
+def _write(work: Callable[[Connection], Value]) -> Value:
+    from oneclaw_scheduled_tasks.database import TaskDatabase, tasks_database_url
+
+    with closing(TaskDatabase.open_here(tasks_database_url(find_home().database_url))) as database:
+        return database.run_here(work)
 
 
 def _with_service(work: Callable[[TaskService], Awaitable[Value]]) -> Value:

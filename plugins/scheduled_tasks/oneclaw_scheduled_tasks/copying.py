@@ -10,8 +10,7 @@ from sqlalchemy import insert, select
 
 from oneclaw_core import StoreError, UsageError
 from oneclaw_scheduled_tasks.database import TaskDatabase, tasks_database_url
-from oneclaw_scheduled_tasks.stored_runs import take_up
-from oneclaw_scheduled_tasks.stored_workers import DEAD_SECONDS, list_workers
+from oneclaw_scheduled_tasks.stored import DEAD_SECONDS, list_workers, take_up
 from oneclaw_scheduled_tasks.tables import runs, tasks
 
 if TYPE_CHECKING:

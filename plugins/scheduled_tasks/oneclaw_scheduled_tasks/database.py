@@ -8,18 +8,20 @@ from __future__ import annotations
 import asyncio
 import os
 import re
+import shutil
 import sqlite3
 import time
-from contextlib import contextmanager
+from contextlib import ExitStack, closing, contextmanager, suppress
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Concatenate, ParamSpec, TypeVar
 
 from oneclaw_core import StoreError
+from oneclaw_core.sessions import StoreVersionError
 from oneclaw_core.tools import make_private_directory
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
-    from types import TracebackType
     from typing import Any, Self
 
     from sqlalchemy import Connection, Engine
@@ -72,15 +74,13 @@ class TaskDatabase:
         return await asyncio.to_thread(cls.open_here, url)
 
     @classmethod
-    def open_here(cls, url: str) -> Self:
-        """The same, in the calling thread."""
-        with _explained(url):
-            database = cls(url, _engine(url))
-            try:
-                _bring_up_to_date(database._engine)
-            except BaseException:
-                database.close()
-                raise
+    def open_here(cls, url: str, *, is_read_only: bool = False) -> Self:
+        """The same, in the calling thread; ``is_read_only`` refuses an older database, which would be migrated."""
+        with _explained(url), ExitStack() as on_error:
+            database = cls(url, _engine(url, is_read_only=is_read_only))
+            on_error.callback(database.close)
+            _bring_up_to_date(database._engine, is_read_only=is_read_only)
+            on_error.pop_all()
             return database
 
     async def run(
@@ -109,13 +109,31 @@ class TaskDatabase:
     async def __aenter__(self) -> Self:
         return self
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    async def __aexit__(self, *raised: object) -> None:
         self.close()
 
 
-def _engine(url: str) -> Engine:
+def read_tasks(store_url: str, work: Callable[[Connection], Value]) -> Value:
+    """Read in the tasks of a store without changing the home, which may be read-only."""
+    url = tasks_database_url(store_url)
+    path = sqlite_path(url)
+    if path is None or all(_is_writable(each) for each in (path, path.parent)):
+        with closing(TaskDatabase.open_here(url, is_read_only=True)) as database:
+            return database.run_here(work)
+    # SQLite needs files beside the one that it reads; where there are no tasks yet, none is made.
+    with TemporaryDirectory(prefix="oneclaw-") as directory:
+        for suffix in ("", "-wal"):
+            with _explained(url), suppress(FileNotFoundError):
+                shutil.copyfile(f"{path}{suffix}", f"{directory}/tasks.db{suffix}")
+        with closing(TaskDatabase.open_here(f"{_SQLITE}{directory}/tasks.db", is_read_only=True)) as database:
+            return database.run_here(work)
+
+
+def _is_writable(path: Path) -> bool:
+    return os.access(path, os.W_OK, effective_ids=os.access in os.supports_effective_ids)
+
+
+def _engine(url: str, *, is_read_only: bool) -> Engine:
     from sqlalchemy import create_engine, event
 
     path = sqlite_path(url)
@@ -143,7 +161,7 @@ def _engine(url: str) -> Engine:
     @event.listens_for(engine, "begin")
     def begin(connection: Connection) -> None:
         # One that starts as a reader cannot always become a writer.
-        connection.exec_driver_sql("BEGIN IMMEDIATE")
+        connection.exec_driver_sql("BEGIN" if is_read_only else "BEGIN IMMEDIATE")
 
     return engine
 
@@ -157,7 +175,7 @@ def suit_old_sqlite(connection: Any) -> None:
         connection.create_function("unixepoch", -1, lambda *_: time.time())
 
 
-def _bring_up_to_date(engine: Engine) -> None:
+def _bring_up_to_date(engine: Engine, *, is_read_only: bool) -> None:
     from sqlalchemy import insert, inspect, select, text, update
 
     from oneclaw_scheduled_tasks.tables import METADATA, SCHEMA_VERSION, schema_version
@@ -175,16 +193,21 @@ def _bring_up_to_date(engine: Engine) -> None:
             connection.execute(insert(schema_version).values(version=SCHEMA_VERSION))
             return
         version = connection.execute(select(schema_version.c.version)).scalar_one()
+        if version < SCHEMA_VERSION and is_read_only:
+            raise StoreVersionError(
+                f"the tasks' database was written by an older version (schema {version}, this one needs "
+                f"{SCHEMA_VERSION}), and a command that only reads does not migrate it: a worker does, and so does "
+                "each command that changes tasks"
+            )
         if version < SCHEMA_VERSION:
             for statement in (each for step in _STEPS[version - 1 :] for each in step):
                 connection.execute(text(statement.format(schema=f"{schema}." if schema else "")))
             connection.execute(update(schema_version).values(version=SCHEMA_VERSION))
-            return
-    if version > SCHEMA_VERSION:
-        raise StoreError(
-            f"the tasks' database was written by a newer version (schema {version}, this one knows {SCHEMA_VERSION}): "
-            "upgrade oneclaw-scheduled-tasks"
-        )
+        elif version > SCHEMA_VERSION:
+            raise StoreVersionError(
+                f"the tasks' database was written by a newer version (schema {version}, this one knows "
+                f"{SCHEMA_VERSION}): upgrade oneclaw-scheduled-tasks"
+            )
 
 
 # What brings a database from each version to the next one.

@@ -31,11 +31,7 @@ _log = logging.getLogger("oneclaw.tasks")
 
 
 async def deliver(task: Task, run: Run, open_channel: Callable[[str], Awaitable[Channel]]) -> str | None:
-    """Send a result.
-
-    Returns:
-        The problems, ``None`` if there were none.
-    """
+    """Send a result; return the problems, ``None`` if there were none."""
     if task.is_notified and (problem := await _send("desktop", "", task, run, open_channel)):
         # Tasks notify by default, also where there is no desktop.
         _log.info("the run %s: %s", run.id, problem)

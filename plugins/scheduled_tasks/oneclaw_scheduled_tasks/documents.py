@@ -10,7 +10,6 @@ from oneclaw_scheduled_tasks.schedules import SECRET
 from oneclaw_scheduled_tasks.task import Task
 
 if TYPE_CHECKING:
-    from oneclaw_core.plugins import Trigger
     from oneclaw_scheduled_tasks.task import Run, WorkerState
 
 _NAMES = {"is_enabled": "enabled", "is_notified": "notify", "is_manual": "manual", "repeats_calls": "repeat_calls"}
@@ -22,7 +21,6 @@ _NOT_SHOWN = {
 
 # Of its schedule is said what they say, too.
 _NOT_CHANGED = {"id", "created_at", "anchor", "next_at", "planned_at", "trigger_error", "time_zone", "end_date"}
-_SHOWN_CHARACTERS = 300
 
 
 def task_document(task: Task, last: Run | None = None) -> dict[str, Any]:
@@ -50,11 +48,11 @@ def worker_document(worker: WorkerState, *, is_alive: bool) -> dict[str, Any]:
     return {**_document(worker), "status": status}
 
 
-def trigger_document(trigger: Trigger) -> dict[str, Any]:
-    """Write a trigger as JSON, without what is not shown."""
-    parameters = {key: of for key, of in trigger.parameters.items() if not key.endswith(SECRET)}
-    required = [key for key in trigger.required if key in parameters]
-    names = {key: getattr(trigger, key) for key in ("name", "plugin", "help")}
+def trigger_document(trigger: Any) -> dict[str, Any]:
+    """Write a registered trigger as JSON, without what is not shown."""
+    parameters = {key: of for key, of in trigger.options.get("parameters", {}).items() if not key.endswith(SECRET)}
+    required = [key for key in trigger.options.get("required", ()) if key in parameters]
+    names = {"name": trigger.name, "plugin": trigger.plugin, "help": trigger.options["help"]}
     return {**names, "parameters": parameters, "required": required}
 
 
@@ -64,7 +62,9 @@ def describe_changes(before: Task, after: Task, *, is_whole: bool = False) -> li
     for field in fields(Task):
         old, new = (_in_words(task, field.name) for task in (before, after))
         if field.name not in _NOT_CHANGED and old != new:
-            changes.append(f"{_NAMES.get(field.name, field.name)}: {_short(old)} -> {new if is_whole else _short(new)}")
+            changes.append(
+                f"{_NAMES.get(field.name, field.name)}: {shortened(old)} -> {new if is_whole else shortened(new)}"
+            )
     return changes
 
 
@@ -79,9 +79,10 @@ def _in_words(task: Task, name: str) -> str:
     return str(value)
 
 
-def _short(text: str) -> str:
+def shortened(text: str, limit: int = 300) -> str:
+    """Write the beginning of a text on one line."""
     line = " ".join(text.split())
-    return line if len(line) <= _SHOWN_CHARACTERS else line[: _SHOWN_CHARACTERS - 3] + "..."
+    return line if len(line) <= limit else line[: limit - 3] + "..."
 
 
 def _document(noun: Any) -> dict[str, Any]:

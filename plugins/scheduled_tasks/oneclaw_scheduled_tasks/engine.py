@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from datetime import datetime
 
-    from dbos import DBOSClient
+    from dbos import DBOSClient, WorkflowStatus
     from sqlalchemy import Connection
 
     from oneclaw_scheduled_tasks.task import Run
@@ -31,6 +31,8 @@ POSTGRESQL_SCHEMA = "oneclaw_dbos"
 APPLICATION_VERSION = "1"
 POLLING_SECONDS = 0.25
 _REMOVED_AT_ONCE = 500
+_ENDED = ["SUCCESS", "ERROR", "CANCELLED", "MAX_RECOVERY_ATTEMPTS_EXCEEDED"]
+_PASSWORD = re.compile(r"://[^\s/@]+@")
 _log = logging.getLogger("oneclaw.tasks.dbos")
 
 
@@ -68,16 +70,13 @@ class Engine:
 
         _redirect_log()
         event.listen(SqlEngine, "connect", _suit)
-        work = self._work
 
         # As JSON: who can write to the database is not to be able to have code unpickled.
         @DBOS.workflow(
-            name=WORKFLOW,
-            max_recovery_attempts=None,
-            serialization_type=WorkflowSerializationFormat.PORTABLE,
+            name=WORKFLOW, max_recovery_attempts=None, serialization_type=WorkflowSerializationFormat.PORTABLE
         )
         def run_task(run_id: str, dispatch: int) -> None:
-            work(run_id, dispatch)
+            self._work(run_id, dispatch)
 
         DBOS(
             config={
@@ -134,9 +133,7 @@ class Engine:
 
         Nothing is known as long as this worker has not used the queue.
         """
-        if self._client is None:
-            return []
-        pending = self._client.list_workflows(status="PENDING", queue_name=QUEUE, load_input=False, load_output=False)
+        pending = self._entries(status="PENDING") if self._client is not None else []
         parts = [(*each.workflow_id.rpartition(".")[::2], each.executor_id or "") for each in pending]
         return [(run_id, int(dispatch), worker) for run_id, dispatch, worker in parts]
 
@@ -149,17 +146,14 @@ class Engine:
         """Delete the entries of runs that ended before a time."""
         assert self._client is not None
         removed = 0
-        while old := self._client.list_workflows(
-            status=["SUCCESS", "ERROR", "CANCELLED", "MAX_RECOVERY_ATTEMPTS_EXCEEDED"],
-            queue_name=QUEUE,
-            end_time=before.isoformat(),
-            limit=_REMOVED_AT_ONCE,
-            load_input=False,
-            load_output=False,
-        ):
+        while old := self._entries(status=_ENDED, end_time=before.isoformat(), limit=_REMOVED_AT_ONCE):
             self._client.delete_workflows([each.workflow_id for each in old])
             removed += len(old)
         return removed
+
+    def _entries(self, **which: Any) -> list[WorkflowStatus]:
+        assert self._client is not None
+        return self._client.list_workflows(queue_name=QUEUE, load_input=False, load_output=False, **which)
 
     def stop(self, grace_seconds: float = 0.0) -> None:
         """Take no more runs, and wait for those under way."""
@@ -185,9 +179,6 @@ class _ToHomeLog(logging.Handler):
         _log.log(level, "%s", _PASSWORD.sub("://***@", record.getMessage()), exc_info=record.exc_info)
 
 
-_PASSWORD = re.compile(r"://[^\s/@]+@")
-
-
 def _suit(connection: Any, _: object) -> None:
     """Have the connections of DBOS, too, answer as it expects."""
     if hasattr(connection, "create_function"):  # PostgreSQL's has none
@@ -196,8 +187,5 @@ def _suit(connection: Any, _: object) -> None:
 
 def _redirect_log() -> None:
     logger = logging.getLogger("dbos")
-    if not any(isinstance(each, _ToHomeLog) for each in logger.handlers):
-        for handler in list(logger.handlers):
-            logger.removeHandler(handler)
-        logger.addHandler(_ToHomeLog())
-        logger.propagate = False
+    logger.handlers = [_ToHomeLog()]
+    logger.propagate = False

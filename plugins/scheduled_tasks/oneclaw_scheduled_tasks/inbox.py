@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import sqlite3
+from collections import Counter
 from contextlib import closing
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -41,10 +42,10 @@ async def _count_unread(url: str) -> dict[str, int]:
     path = sqlite_path(url)
     if path is not None:
         return await asyncio.to_thread(_count_in_file, path) if path.exists() else {}
-    from oneclaw_scheduled_tasks.stored_runs import count_unread
+    from oneclaw_scheduled_tasks.stored import unread
 
     async with await TaskDatabase.open(url) as database:
-        return {str(status): count for status, count in (await database.run(count_unread)).items()}
+        return Counter(str(run.status) for run, _ in await database.run(unread))
 
 
 def _count_in_file(path: Path) -> dict[str, int]:

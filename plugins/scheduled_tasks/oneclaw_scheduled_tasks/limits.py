@@ -6,14 +6,14 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from oneclaw_core import UsageError
-from oneclaw_scheduled_tasks.task import USUAL_SECONDS, RunStatus
+from oneclaw_scheduled_tasks.tables import find
+from oneclaw_scheduled_tasks.task import USUAL_SECONDS, Run, RunStatus, Task
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from oneclaw_core import ToolContext, ToolSelection
     from oneclaw_scheduled_tasks.service import TaskService
-    from oneclaw_scheduled_tasks.task import Task
 
 # As in attempt: scheduled-TASK-TIME, or scheduled-TASK-manual-NUMBER or scheduled-TASK-event-NUMBER.
 _SESSION_OF_A_RUN = re.compile(r"scheduled-([0-9a-f]{12}-(?:(?:manual|event)-[0-9a-f]{12}|[0-9]{8}T[0-9]{6}Z))")
@@ -76,7 +76,8 @@ async def _own_task(context: ToolContext, service: TaskService) -> Task | None:
     match = _SESSION_OF_A_RUN.fullmatch(session.name or "") if session is not None else None
     if match is None:
         return None
-    run, task = await service.run_with_task(match[1])
+    run = await service.database.run(find, Run, match[1])
+    task = await service.database.run(find, Task, run.task_id) if run is not None else None
     if run is None or task is None:
         raise UsageError("the task that this session is of is deleted, and with it its limits: use a new session")
     # Later on, users may go on in the session themselves.

@@ -10,6 +10,8 @@ such a time, so twice where it comes twice, and not in a gap.
 
 from __future__ import annotations
 
+import itertools
+from bisect import bisect_left
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
 from enum import StrEnum
@@ -48,7 +50,7 @@ class Occurrences:
 
     def next_after(self, moment: datetime) -> datetime | None:
         """The first instant after a moment, in UTC; ``None`` if there is none."""
-        found = self._next(moment.astimezone(UTC))
+        found = next(self._instants(moment.astimezone(UTC), is_forward=True), None)
         return found if found is not None and self._is_before_end(found) else None
 
     def latest_until(self, moment: datetime, limit: int, since: datetime | None = None) -> list[datetime]:
@@ -58,7 +60,7 @@ class Occurrences:
         if self._last_day is not None and FIRST_DAY < self._last_day < LAST_DAY:
             # Nothing is due later; of a task that ended long ago, that is much to walk through.
             latest = min(latest, datetime.combine(self._last_day + 2 * _DAY, time(), UTC))
-        for instant in self._backwards(latest):
+        for instant in self._instants(latest, is_forward=False):
             if since is not None and instant < since:
                 break
             if not self._is_before_end(instant):
@@ -73,41 +75,25 @@ class Occurrences:
         day = instant.astimezone(self._zone).date()
         return day <= (self._last_day or LAST_DAY)
 
-    def _next(self, moment: datetime) -> datetime | None:
+    def _instants(self, moment: datetime, *, is_forward: bool) -> Iterator[datetime]:
+        """Give the instants after a moment in their order, or those up to it, back from it."""
         step = self._schedule.step
         if step is not None:
-            count = max(0, (moment - self._anchor) // step) + 1
-            return self._anchor + count * step
-        wall = self._wall(moment)
-        if self._schedule.follows_clock:
-            # In the first of two equal hours, earlier wall times lie ahead, too.
-            earliest = wall - max(timedelta(), self._both_instants(wall)[-1] - moment)
-            walls = self._walls(earliest, is_forward=True)
-            return next((each for each in self._as_shown(walls, is_forward=True) if each > moment), None)
-        # No wall time up to the moment's own can give a later instant.
-        for each in self._walls(wall, is_forward=True):
-            instant = self.instant(each)
-            if instant > moment:
-                return instant
-        return None
-
-    def _backwards(self, moment: datetime) -> Iterator[datetime]:
-        step = self._schedule.step
-        if step is not None:
-            for count in range((moment - self._anchor) // step, 0, -1):
-                yield self._anchor + count * step
+            count = (moment - self._anchor) // step
+            numbers = itertools.count(max(0, count) + 1) if is_forward else range(count, 0, -1)
+            yield from (self._anchor + number * step for number in numbers)
             return
         wall = self._wall(moment)
-        # In the second of two equal hours, later wall times lie before the moment, too.
-        latest = wall + max(timedelta(), moment - self.instant(wall))
-        if self._schedule.follows_clock:
-            walls = self._walls(latest, is_forward=False)
-            yield from (each for each in self._as_shown(walls, is_forward=False) if each <= moment)
-            return
-        for each in self._walls(latest, is_forward=False):
-            instant = self.instant(each)
-            if instant <= moment:
-                yield instant
+        # Of two equal hours, earlier wall times lie ahead in the first one, and later ones behind in the second.
+        if not is_forward:
+            wall += max(timedelta(), moment - self.instant(wall))
+        elif self._schedule.follows_clock:
+            wall -= max(timedelta(), self._both_instants(wall)[-1] - moment)
+        walls = self._walls(wall, is_forward=is_forward)
+        found = (
+            self._as_shown(walls, is_forward=is_forward) if self._schedule.follows_clock else map(self.instant, walls)
+        )
+        yield from (each for each in found if (each > moment) is is_forward)
 
     def _both_instants(self, wall: datetime) -> tuple[datetime, ...]:
         """The instants at which the clock shows a time, none in a gap, two where it is put back."""
@@ -140,20 +126,17 @@ class Occurrences:
 
     def instant(self, wall: datetime) -> datetime:
         """The instant that a wall-clock time means, in UTC."""
-        first = wall.replace(tzinfo=self._zone, fold=0).astimezone(UTC)
-        if first.astimezone(self._zone).replace(tzinfo=None) == wall:
-            return first
+        if instants := self._both_instants(wall):
+            return instants[0]
         # In a gap the two folds are read with the offsets before and after it, and the change lies between them.
-        late = first
-        early = wall.replace(tzinfo=self._zone, fold=1).astimezone(UTC)
-        offset_after = late.astimezone(self._zone).utcoffset()
-        while late - early > timedelta(seconds=1):
-            middle = early + (late - early) / 2
-            if middle.astimezone(self._zone).utcoffset() == offset_after:
-                late = middle
-            else:
-                early = middle
-        return (late + timedelta(milliseconds=500)).replace(microsecond=0)
+        late, early = (wall.replace(tzinfo=self._zone, fold=fold) for fold in (0, 1))
+        seconds = range(int(early.timestamp()), int(late.timestamp()) + 1)
+        after = late.astimezone(UTC).astimezone(self._zone).utcoffset()
+        is_after = bisect_left(seconds, True, key=lambda each: self._at(each).utcoffset() == after)
+        return self._at(seconds[is_after]).astimezone(UTC)
+
+    def _at(self, second: int) -> datetime:
+        return datetime.fromtimestamp(second, self._zone)
 
     def _walls(self, wall: datetime, *, is_forward: bool) -> Iterator[datetime]:
         """Give the wall-clock times from one on, or back from one, that one included."""

@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 from oneclaw_core import UsageError
 from oneclaw_core.plugins import WebForm, WebLink, WebPage, WebResponse, WebTable, WebText
+from oneclaw_scheduled_tasks import stored
 from oneclaw_scheduled_tasks.inbox import lacked_in_words
 from oneclaw_scheduled_tasks.service import TaskService
+from oneclaw_scheduled_tasks.tables import runs
 from oneclaw_scheduled_tasks.task import RunStatus, duration_text
 
 if TYPE_CHECKING:
@@ -49,8 +51,8 @@ async def show_tasks(context: PluginContext, request: WebRequest) -> WebPage:
             task = await service.new(_given(request.form()))
             await service.add(task)
             notice = f"Scheduled {task.name}; next run: {task.local_text(task.next_at)}."
-        rows = tuple(_row(task, last) for task, last in await service.list_all())
-        unread = await service.count_unread()
+        rows = tuple(_row(task, last) for task, last in await service.database.run(stored.list_tasks))
+        unread = len(await service.database.run(stored.unread))
     table = WebTable(columns=("task", "schedule", "state", "last run", "next run"), rows=rows)
     form = WebForm(submit="Schedule it", title="New task", fields=_NEW)
     link = WebLink(f"Results ({unread} new)" if unread else "Results", "inbox")
@@ -63,15 +65,17 @@ async def show_inbox(context: PluginContext, request: WebRequest) -> WebPage:
     async with TaskService.open(context.services) as service:
         if request.method == "POST":
             notice = await _do(service, request.form(), request.form()["run"])
-        tasks = {task.id: task for task, _ in await service.list_all()}
+        tasks = {task.id: task for task, _ in await service.database.run(stored.list_tasks)}
         rows = []
-        for run, name in await service.results(_SHOWN_RESULTS):
+        # First those that were not seen.
+        order = (runs.c.is_read, runs.c.ended_at.desc())
+        found = await service.database.run(stored.results, stored.HAS_RESULT, *order, limit=_SHOWN_RESULTS)
+        await service.database.run(stored.mark_read, [each for each in found if not each[0].is_read])
+        for run, name in found:
             state = str(run.status) if run.is_read else f"{run.status}, new"
             ended = tasks[run.task_id].local_text(run.ended_at)
-            lacked = await service.lacked(run) if run.status is RunStatus.NEEDS_PERMISSION else []
-            session = WebLink("open", session=run.session) if run.session else ""
-            actions = run_actions(run, f"{name}, {ended}", lacked)
-            rows.append((WebLink(name, f"task/{run.task_id}"), ended, state, _result(run), session, actions))
+            cells = await _result_cells(service, run, f"{name}, {ended}")
+            rows.append((WebLink(name, f"task/{run.task_id}"), ended, state, *cells))
     columns = ("task", "ended", "status", "result", "session", "change")
     table = WebTable(columns=columns, rows=tuple(rows), empty="No task has run yet.")
     return WebPage(title="Results of scheduled tasks", parts=(table, WebLink("All tasks", "")), notice=notice)
@@ -87,8 +91,11 @@ async def show_task(context: PluginContext, request: WebRequest) -> WebPage | We
                 await service.delete(task_id)
                 return WebResponse(status=303, headers={"location": f"/{context.name}/"})
             notice = await _do(service, form, form.get("run", task_id))
-        task, runs = await service.get(task_id), await service.log(task_id)
-        lacking = {run.id: await service.lacked(run) for run in runs if run.status is RunStatus.NEEDS_PERMISSION}
+        task, log = await service.get(task_id), await service.database.run(stored.runs_of, task_id)
+        rows = []
+        for run in log:
+            due, took = task.local_text(run.scheduled_at), duration_text(run.duration_seconds)
+            rows.append((due, str(run.status), took, *await _result_cells(service, run, due)))
     switch = "Pause" if task.is_enabled else "Resume"
     facts: dict[str, str] = {
         "schedule": task.schedule_text,
@@ -100,7 +107,6 @@ async def show_task(context: PluginContext, request: WebRequest) -> WebPage | We
     }
     if task.trigger_error is not None:
         facts["trigger"] = f"does not work: {task.trigger_error}"
-    shown_runs = tuple(_run_row(task, each, lacking.get(each.id, [])) for each in runs)
     return WebPage(
         title=task.name,
         notice=notice,
@@ -112,7 +118,7 @@ async def show_task(context: PluginContext, request: WebRequest) -> WebPage | We
             WebForm(submit="Delete", about=task.name, hidden={"action": "delete"}, is_destructive=True),
             WebTable(
                 columns=("run", "status", "took", "result", "session", "change"),
-                rows=shown_runs,
+                rows=tuple(rows),
                 title="Runs",
                 empty="It has not run yet.",
             ),
@@ -124,24 +130,10 @@ async def _do(service: TaskService, form: Mapping[str, str], wanted: str) -> str
     if form.get("action") != "grant":
         return "; ".join((await service.do(form.get("action", ""), wanted)).splitlines())
     # Nothing but what the page has shown is granted.
-    shown = _read_keys(form.get("grants", ""))
-    lacked = await service.lacked(await service.find_run(wanted))
-    run = await service.grant_and_continue(wanted, [each for each in lacked if _keys([each])[0] in shown])
+    shown = form.get("grants", "").splitlines()
+    lacked = await service.lacked(await service.database.run(stored.get_run, wanted))
+    run = await service.continue_run(wanted, [each for each in lacked if json.dumps(each.key) in shown])
     return f"It is granted to this task alone; run {run.id} waits for a worker"
-
-
-def _keys(grants: Sequence[Grant]) -> list[str]:
-    return [json.dumps(each.key) for each in grants]
-
-
-def _read_keys(text: str) -> list[str]:
-    try:
-        keys = json.loads(text)
-    except ValueError:
-        keys = None
-    if not isinstance(keys, list):
-        raise UsageError("grants: must be what the page has shown")
-    return keys
 
 
 def _given(form: dict[str, str]) -> dict[str, Any]:
@@ -162,37 +154,27 @@ def _number(name: str, text: str) -> int | None:
 
 def _row(task: Task, last: Run | None) -> Any:
     state = "enabled" if task.is_enabled else "paused"
-    return (
-        WebLink(task.name, f"task/{task.id}"),
-        task.schedule_text,
-        state,
-        task.last_text(last),
-        task.local_text(task.next_at),
-    )
+    times = (task.last_text(last), task.local_text(task.next_at))
+    return (WebLink(task.name, f"task/{task.id}"), task.schedule_text, state, *times)
 
 
-def _run_row(task: Task, run: Run, lacked: Sequence[Grant]) -> Any:
+async def _result_cells(service: TaskService, run: Run, about: str) -> Any:
+    lacked = await service.lacked(run) if run.status is RunStatus.NEEDS_PERMISSION else []
     session = WebLink("open", session=run.session) if run.session else ""
-    due, took = task.local_text(run.scheduled_at), duration_text(run.duration_seconds)
-    return due, str(run.status), took, _result(run), session, run_actions(run, due, lacked)
+    return " ".join(filter(None, (run.answer, run.error, run.notes))), session, _actions(run, about, lacked)
 
 
-def _result(run: Run) -> str:
-    return " ".join(filter(None, (run.answer, run.error, run.notes)))
+def _actions(run: Run, about: str, lacked: Sequence[Grant]) -> tuple[str | WebForm, ...]:
+    def button(submit: str, action: str, **hidden: str) -> WebForm:
+        return WebForm(submit=submit, about=about, hidden={"action": action, "run": run.id, **hidden})
 
-
-def run_actions(run: Run, about: str, lacked: Sequence[Grant]) -> tuple[str | WebForm, ...]:
-    """Return the buttons for a run."""
     if not run.status.is_final:
-        return (WebForm(submit="Stop", about=about, hidden={"action": "stop", "run": run.id}),)
+        return (button("Stop", "stop"),)
     if not run.status.can_go_on:
         return ()
-    forms: tuple[str | WebForm, ...] = (
-        WebForm(submit="Continue", about=about, hidden={"action": "continue", "run": run.id}),
-    )
-    if lacked:
-        what = "; ".join(lacked_in_words(lacked))
-        hidden = {"action": "grant", "run": run.id, "grants": json.dumps(_keys(lacked))}
-        button = WebForm(submit="Grant to this task alone and continue", about=about, hidden=hidden)
-        forms = (f"It lacked: {what}.", button, *forms)
-    return forms
+    go_on = button("Continue", "continue")
+    if not lacked:
+        return (go_on,)
+    grants = "\n".join(json.dumps(each.key) for each in lacked)
+    grant = button("Grant to this task alone and continue", "grant", grants=grants)
+    return (f"It lacked: {'; '.join(lacked_in_words(lacked))}.", grant, go_on)

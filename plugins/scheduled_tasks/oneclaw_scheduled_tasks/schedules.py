@@ -9,12 +9,13 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, fields
 from datetime import date, timedelta
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from oneclaw_core import UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping, Set
 
 WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 MAX_INTERVAL_MINUTES = 366 * 24 * 60
@@ -39,7 +40,7 @@ _CRON_NAMES = {
     "@yearly": "0 0 1 1 *",
     "@annually": "0 0 1 1 *",
 }
-_FIELDS = {
+_FIELDS: dict[str, Set[str]] = {
     "one_time": {"hour", "minute", "date"},
     "daily": {"hour", "minute"},
     "weekly": {"hour", "minute", "day_of_week"},
@@ -145,49 +146,20 @@ def read_schedule(words: Mapping[str, Any]) -> Schedule:
     if kind not in _FIELDS:
         raise UsageError(f"schedule_type must be one of {', '.join(_FIELDS)}, not {words.get('schedule_type')!r}")
     _refuse_foreign(kind, given)
-    match kind:
-        case "cron":
-            values: dict[str, Any] = {"cron": check_cron(given.get("cron"))}
-        case "interval":
-            values = _read_interval(given)
-        case "trigger":
-            if not given.get("trigger"):
-                raise UsageError("trigger must be the name of one; list them with: oneclaw tasks triggers")
-            per_day = _whole("per_day", given.get("per_day", USUAL_PER_DAY), 1, _MOST_PER_DAY)
-            parameters = tuple((key, value) for key, value in given.get("parameters", ()))
-            values = {"trigger": given["trigger"], "parameters": parameters, "per_day": per_day}
-        case _:
-            values = _read_time(kind, given)
+    names = _FIELDS[kind]
+    if "hour" in names and "hour" not in given:
+        raise UsageError(f"hour is needed for a {kind} schedule: a whole number from 0 to 23")
+    if kind == "interval":
+        if len(given) > 1:
+            raise UsageError("interval_minutes and interval_seconds do not go together: give one of them")
+        names = given.keys() or {"interval_minutes"}
+    values = {name: _READERS[name](name, given.get(name, _DEFAULTS.get(name))) for name in names}
+    if values.get("interval_seconds", 1) % 60 == 0:
+        values = {"interval_minutes": values["interval_seconds"] // 60}
     return Schedule(schedule_type=kind, **values)
 
 
-def _read_interval(given: Mapping[str, Any]) -> dict[str, Any]:
-    seconds = given.get("interval_seconds")
-    if seconds is None:
-        minutes = _whole("interval_minutes", given.get("interval_minutes"), 1, MAX_INTERVAL_MINUTES)
-        return {"interval_minutes": minutes}
-    if "interval_minutes" in given:
-        raise UsageError("interval_minutes and interval_seconds do not go together: give one of them")
-    _whole("interval_seconds", seconds, LEAST_INTERVAL_SECONDS, MAX_INTERVAL_MINUTES * 60)
-    return {"interval_seconds": seconds} if seconds % 60 else {"interval_minutes": seconds // 60}
-
-
-def _read_time(kind: str, given: Mapping[str, Any]) -> dict[str, Any]:
-    if "hour" not in given:
-        raise UsageError(f"hour is needed for a {kind} schedule: a whole number from 0 to 23")
-    values: dict[str, Any] = {
-        "hour": _whole("hour", given["hour"], 0, 23),
-        "minute": _whole("minute", given.get("minute", 0), 0, 59),
-    }
-    if kind == "one_time":
-        values["date"] = read_date("date", given.get("date")).isoformat()
-    if kind == "weekly":
-        values["day_of_week"] = _weekday(given.get("day_of_week"))
-    return values
-
-
-def check_cron(expression: str | None) -> str:
-    """Check a cron expression."""
+def _cron(_: str, expression: str | None) -> str:
     from croniter import croniter
 
     text = " ".join((expression or "").split())
@@ -222,18 +194,40 @@ def read_date(name: str, text: str | None) -> date:
         raise UsageError(f"{name} must be a day of the calendar as YYYY-MM-DD, not {written[:100]!r}") from None
 
 
-def _weekday(text: str | None) -> str:
-    name = (text or "").strip().lower()
+def _weekday(name: str, text: str | None) -> str:
+    wanted = (text or "").strip().lower()
     for day in WEEKDAYS:
-        if name in (day.lower(), day[:3].lower()):
+        if wanted in (day.lower(), day[:3].lower()):
             return day
-    raise UsageError(f"day_of_week must be one of {', '.join(WEEKDAYS)}, not {(text or '')[:50]!r}")
+    raise UsageError(f"{name} must be one of {', '.join(WEEKDAYS)}, not {(text or '')[:50]!r}")
 
 
-def _whole(name: str, value: int | None, least: int, most: int) -> int:
+def _trigger(_: str, name: str | None) -> str:
+    if not name:
+        raise UsageError("trigger must be the name of one; list them with: oneclaw tasks triggers")
+    return name
+
+
+def whole_number(name: str, value: Any, least: int, most: int) -> int:
+    """Check a whole number."""
     if type(value) is not int or not least <= value <= most:
-        raise UsageError(f"{name} must be a whole number from {least} to {most}, not {value!r}")
+        raise UsageError(f"{name} must be a whole number from {least} to {most:,}, not {value!r}")
     return value
+
+
+_READERS: dict[str, Callable[[str, Any], Any]] = {
+    "hour": partial(whole_number, least=0, most=23),
+    "minute": partial(whole_number, least=0, most=59),
+    "day_of_week": _weekday,
+    "date": lambda name, text: read_date(name, text).isoformat(),
+    "cron": _cron,
+    "interval_minutes": partial(whole_number, least=1, most=MAX_INTERVAL_MINUTES),
+    "interval_seconds": partial(whole_number, least=LEAST_INTERVAL_SECONDS, most=MAX_INTERVAL_MINUTES * 60),
+    "trigger": _trigger,
+    "parameters": lambda _, pairs: tuple((key, value) for key, value in pairs),
+    "per_day": partial(whole_number, least=1, most=_MOST_PER_DAY),
+}
+_DEFAULTS = {"minute": 0, "parameters": (), "per_day": USUAL_PER_DAY}
 
 
 def _refuse_foreign(kind: str, given: Mapping[str, Any]) -> None:

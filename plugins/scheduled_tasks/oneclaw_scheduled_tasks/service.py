@@ -10,18 +10,19 @@ from enum import StrEnum
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from oneclaw_core import NotFoundError, OneClawError, UsageError
-from oneclaw_scheduled_tasks import backfill, stored_events, stored_runs, stored_tasks
+from oneclaw_core import OneClawError, UsageError
+from oneclaw_scheduled_tasks import stored
 from oneclaw_scheduled_tasks.database import TaskDatabase, tasks_database_url
 from oneclaw_scheduled_tasks.occurrences import MissedPolicy
 from oneclaw_scheduled_tasks.schedules import SCHEDULE_FIELDS, SECRET, Schedule, read_date, read_schedule
+from oneclaw_scheduled_tasks.tables import add, runs
 from oneclaw_scheduled_tasks.task import CATCH_UP_SECONDS, OverlapPolicy, Run, Task
 from oneclaw_scheduled_tasks.zones import find_zone, user_zone_name
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Callable, Iterable, Mapping, Sequence
+    from collections.abc import AsyncGenerator, Callable, Iterable, Mapping
 
-    from sqlalchemy import Connection
+    from sqlalchemy import ColumnElement
 
     from oneclaw_core.plugins import HomeServices, TriggerSetup
     from oneclaw_core.tools import Grant
@@ -43,14 +44,14 @@ class TaskService:
     given. An empty text removes an option, ``*`` among the groups means all of them, and a cost of 0 no limit.
 
     Methods raise a ``NotFoundError`` for what is not there, a ``TaskRefusedError`` for a task that cannot be like that,
-    another ``UsageError`` for other faults. What stops or resumes runs returns them as they were before.
+    another ``UsageError`` for other faults.
     """
 
     def __init__(
         self, services: HomeServices, database: TaskDatabase, clock: Callable[[], datetime] | None = None
     ) -> None:
         self.services = services
-        self._database = database
+        self.database = database
         self._clock = clock or (lambda: datetime.now(UTC))
 
     @classmethod
@@ -77,7 +78,11 @@ class TaskService:
 
     async def add(self, task: Task) -> None:
         """Store what :meth:`new` has made."""
-        await self._database.run(stored_tasks.add_task, task)
+        await self.database.run(add, task)
+
+    async def get(self, task_id: str) -> Task:
+        """Return a task."""
+        return await self.database.run(stored.get_task, task_id)
 
     async def changed(self, task_id: str, given: Mapping[str, Any]) -> tuple[Task, Task]:
         """Find out what a task would be with changes, without storing it.
@@ -93,86 +98,72 @@ class TaskService:
         if before.catch_up_seconds == CATCH_UP_SECONDS[before.missed] and "missed" in values:
             values = {"catch_up_seconds": CATCH_UP_SECONDS[values["missed"]], **values}
         after = replace(before, **values)
-        if after == before:
-            return before, before
         now = self._now()
         if any(getattr(after, key) != getattr(before, key) for key in ("schedule", "time_zone", "end_date")):
             # A task that was due once and gets a new time is meant to run; one that comes again and is paused was
             # paused by somebody.
             is_enabled = after.is_enabled or (before.is_one_time and given.get("is_enabled") is None)
             return before, self._planned(replace(after, anchor=now, is_enabled=is_enabled, trigger_error=None), now)
-        if after.is_enabled != before.is_enabled:
-            return before, self._planned(after, now)
-        return before, after
+        return before, after if after.is_enabled == before.is_enabled else self._planned(after, now)
 
     async def store_change(self, before: Task, after: Task) -> None:
         """Store what :meth:`changed` has made: what differs, and nothing of what others have changed meanwhile."""
-
-        def store(connection: Connection) -> None:
-            stored_tasks.change_task(connection, before, after)
-            if before.is_enabled and not after.is_enabled:
-                stored_runs.drop_waiting(connection, after.id)
-
-        await self._database.run(store)
-
-    async def set_enabled(self, task_id: str, *, is_enabled: bool) -> list[Run]:
-        """Pause a task, which stops its runs, or resume it."""
-        await self.store_change(*await self.changed(task_id, {"is_enabled": is_enabled}))
-        return [] if is_enabled else await self.stop_task(task_id)
+        await self.database.run(stored.change_task, before, after)
 
     async def do(self, verb: str, wanted: str) -> str:
         """Do something with a run (``stop``, ``continue``) or a task (``run``, ``pause``, ``resume``), and say so."""
-        if verb == "stop":
-            return f"run {(await self.stop_run(wanted)).id} is stopped"
-        if verb in ("continue", "run"):
-            run = await (self.continue_run(wanted) if verb == "continue" else self.run(wanted))
-            return f"run {run.id} waits for a worker"
-        if verb not in ("pause", "resume"):
-            raise UsageError("action: must be run, pause or resume for a task, stop or continue for a run")
-        task = await self.get(wanted)
-        stopped = await self.set_enabled(task.id, is_enabled=verb == "resume")
-        state = "enabled" if verb == "resume" else "paused"
-        return "\n".join([f"task {task.name} is {state}", *(f"run {each.id} is stopped" for each in stopped)])
+        match verb:
+            case "stop":
+                return f"run {(await self.stop_run(wanted)).id} is stopped"
+            case "continue":
+                return f"run {(await self.continue_run(wanted)).id} waits for a worker"
+            case "run":
+                return f"run {(await self.run(wanted)).id} waits for a worker"
+            case "pause" | "resume":
+                task = await self.get(wanted)
+                await self.store_change(*await self.changed(task.id, {"is_enabled": verb == "resume"}))
+                stopped = await self.stop_task(task.id) if verb == "pause" else []
+                said = f"task {task.name} is {'enabled' if verb == 'resume' else 'paused'}"
+                return "\n".join([said, *(f"run {each.id} is stopped" for each in stopped)])
+        raise UsageError("action: must be run, pause or resume for a task, stop or continue for a run")
+
+    async def run(self, task_id: str) -> Run:
+        """Have a task run now, enabled or not; its schedule stays as it is."""
+        task, now = await self.get(task_id), self._now()
+        new_id = f"{task.id}-manual-{uuid.uuid4().hex[:12]}"
+        run = Run(id=new_id, task_id=task.id, scheduled_at=now, not_before=now, is_manual=True)
+        await self.database.run(add, run)
+        return run
 
     async def stop_run(self, run_id: str) -> Run:
-        """Stop a run: it calls nothing more, and is not taken up again."""
-        found = await self.find_run(run_id)
-        stopped = await self._stop("it was stopped", run_id=found.id)
+        """Stop a run, and return it as it was: it calls nothing more, and is not taken up again."""
+        found = await self.database.run(stored.get_run, run_id)
+        stopped = await self._stop("it was stopped", runs.c.id == found.id)
         if not stopped:
             raise UsageError(f"the run {found.id} has ended: {found.status}")
         return stopped[0]
 
     async def stop_task(self, task_id: str) -> list[Run]:
-        """Stop all runs of a task that have not ended."""
-        return await self._stop("it was stopped with its task", task_id=task_id)
+        """Stop all runs of a task that have not ended, and return them as they were."""
+        return await self._stop("it was stopped with its task", runs.c.task_id == task_id)
 
-    async def _stop(self, reason: str, **which: str) -> list[Run]:
-        stopped = await self._database.run(stored_runs.stop_runs, self._now(), reason, **which)
+    async def delete(self, task_id: str) -> None:
+        """Delete a task with its log and its decisions on permissions, and stop its runs; its sessions stay."""
+        stopped = await self.database.run(stored.remove_task, task_id.strip(), self._now())
+        await self.services.task_permissions.forget(task_id.strip())
+        await self._stop_turns(stopped)
+
+    async def _stop(self, reason: str, which: ColumnElement[bool]) -> list[Run]:
+        stopped = await self.database.run(stored.stop_runs, self._now(), reason, which)
         await self._stop_turns(stopped)
         return stopped
 
-    async def _stop_turns(self, runs: Iterable[Run]) -> None:
+    async def _stop_turns(self, stopped: Iterable[Run]) -> None:
         """Stop the turns at once; the workers find out a moment later that the runs have ended."""
-        for run in runs:
+        for run in stopped:
             if run.session is not None:
                 with suppress(OneClawError):
                     await self.services.sessions.stop(run.session)
-
-    async def continue_run(self, run_id: str) -> Run:
-        """Have a run go on that ended without what it was to do, in its session."""
-        now = self._now()
-
-        def store(connection: Connection) -> Run:
-            run = stored_runs.find_run(connection, run_id.strip())
-            if run is None:
-                raise _no_run(run_id)
-            stored_tasks.get_task(connection, run.task_id)
-            if not run.status.can_go_on:
-                raise UsageError(f"the run {run.id} cannot go on: it is {run.status}")
-            stored_runs.begin_again(connection, run, now)
-            return run
-
-        return await self._database.run(store)
 
     async def lacked(self, run: Run) -> list[Grant]:
         """Return the grants for its task alone that a run lacked, as far as it can go on with them."""
@@ -180,122 +171,15 @@ class TaskService:
             return []
         return await self.services.task_permissions.lacked(run.task_id, run.session)
 
-    async def grant_and_continue(self, run_id: str, grants: Iterable[Grant]) -> Run:
-        """Grant what a run lacked to its task alone, and have the run go on."""
-        run = await self.find_run(run_id)
-        grants = tuple(grants)
-        if run.status.can_go_on:
-            if not grants:
+    async def continue_run(self, run_id: str, grants: Iterable[Grant] | None = None) -> Run:
+        """Have a run go on that ended without what it was to do, in its session; grant before what it lacked."""
+        run = await self.database.run(stored.get_run, run_id)
+        if grants is not None and run.status.can_go_on:
+            if not (grants := tuple(grants)):
                 raise UsageError(f"the run {run.id} lacked nothing that can be granted to its task alone")
             for grant in grants:
                 await self.services.task_permissions.grant(grant)
-        return await self.continue_run(run.id)
-
-    async def inbox(self, *, is_marked: bool) -> list[tuple[Run, str]]:
-        """List the results that the user has not seen, the oldest first, with the names of their tasks."""
-        return await self._database.run(lambda connection: stored_runs.unread(connection, is_marked=is_marked))
-
-    async def results(self, limit: int) -> list[tuple[Run, str]]:
-        """List the last results, first those that were not seen, with the names of their tasks; they count as seen."""
-
-        def read(connection: Connection) -> list[tuple[Run, str]]:
-            found = stored_runs.last_results(connection, limit)
-            stored_runs.mark_read(connection, [run.id for run, _ in found if not run.is_read])
-            return found
-
-        return await self._database.run(read)
-
-    async def count_unread(self) -> int:
-        """Return the number of results that the user has not seen."""
-        return sum((await self._database.run(stored_runs.count_unread)).values())
-
-    async def get(self, task_id: str) -> Task:
-        """A task."""
-        return await self._database.run(stored_tasks.get_task, task_id.strip())
-
-    async def list_all(self) -> list[tuple[Task, Run | None]]:
-        """All tasks, the newest first, each with its last run."""
-        return await self._database.run(stored_tasks.list_tasks)
-
-    async def log(self, task_id: str, limit: int = stored_runs.SHOWN_RUNS) -> list[Run]:
-        """The runs of a task, the newest first."""
-
-        def read(connection: Connection) -> list[Run]:
-            stored_tasks.get_task(connection, task_id)
-            return stored_runs.runs_of(connection, task_id, limit)
-
-        return await self._database.run(read)
-
-    async def run(self, task_id: str) -> Run:
-        """Have a task run now, enabled or not; its schedule stays as it is."""
-        now = self._now()
-
-        def store(connection: Connection) -> Run:
-            task = stored_tasks.get_task(connection, task_id.strip())
-            run_id = f"{task.id}-manual-{uuid.uuid4().hex[:12]}"
-            run = Run(id=run_id, task_id=task.id, scheduled_at=now, not_before=now, is_manual=True)
-            stored_tasks.add_run(connection, run)
-            return run
-
-        return await self._database.run(store)
-
-    async def fire(self, task_id: str, text: str, key: str | None) -> bool:
-        """Start a task by an event.
-
-        Of two events of one key, one starts the task.
-
-        Returns:
-            False if it is not started: it is paused or has ended, the event is known, or it has run often enough today.
-        """
-        return await self._database.run(stored_events.add_event, task_id, self._now(), text, key)
-
-    async def ended_since(self, since: datetime) -> list[tuple[Run, str]]:
-        """List the runs that ended with a result at a time or after, with the names of their tasks."""
-        return await self._database.run(stored_runs.finished_since, since)
-
-    async def missing_runs(self, task: Task, first: str, last: str) -> list[datetime]:
-        """List the occurrences in a time that has passed that there is no run of, or one that was missed or skipped.
-
-        A day or time is ``YYYY-MM-DD`` or ``YYYY-MM-DD HH:MM`` by the task's wall clock.
-        """
-        begin, end = backfill.read_moment(first, task), backfill.read_moment(last, task, is_end=True)
-        if end < begin:
-            raise UsageError(f"{last} lies before {first}")
-        found = backfill.occurrences_between(task, begin, min(end, self._now()))
-        return await self._database.run(backfill.not_done, task, found)
-
-    async def make_up(self, task: Task, moments: Sequence[datetime]) -> list[Run]:
-        """Have the runs of occurrences done that :meth:`missing_runs` has found."""
-        return await self._database.run(backfill.make_up, task, moments, self._now())
-
-    async def run_with_task(self, run_id: str) -> tuple[Run | None, Task | None]:
-        """A run and the task that it is of, ``None`` for what there is not."""
-
-        def read(connection: Connection) -> tuple[Run | None, Task | None]:
-            run = stored_runs.find_run(connection, run_id)
-            return run, stored_tasks.find_task(connection, run.task_id) if run is not None else None
-
-        return await self._database.run(read)
-
-    async def find_run(self, run_id: str) -> Run:
-        """A run."""
-        found = await self._database.run(stored_runs.find_run, run_id.strip())
-        if found is None:
-            raise _no_run(run_id)
-        return found
-
-    async def delete(self, task_id: str) -> None:
-        """Delete a task with its log and its decisions on permissions, and stop its runs; its sessions stay."""
-        task_id = task_id.strip()
-
-        def remove(connection: Connection) -> list[Run]:
-            stopped = stored_runs.stop_runs(connection, self._now(), "its task was deleted", task_id=task_id)
-            stored_tasks.remove_task(connection, task_id)
-            return stopped
-
-        stopped = await self._database.run(remove)
-        await self.services.task_permissions.forget(task_id)
-        await self._stop_turns(stopped)
+        return await self.database.run(stored.begin_again, run.id, self._now())
 
     def _now(self) -> datetime:
         now = self._clock().astimezone(UTC)
@@ -333,10 +217,7 @@ class TaskService:
         return values
 
     async def set_up(self, given: Mapping[str, Any]) -> tuple[Mapping[str, Any], TriggerSetup | None]:
-        """Have the trigger that is given complete its parameters.
-
-        Returns what is given then, and what the user is shown once, if there is something.
-        """
+        """Have the trigger that is given complete its parameters; it may return what the user is shown once, too."""
         name = given.get("trigger")
         set_up = self.services.trigger(name).set_up if name else None
         if set_up is None:
@@ -367,13 +248,7 @@ class TaskService:
 async def find_task(services: HomeServices, wanted: str) -> str | None:
     """Find the id of a task by its id or name; ``None`` if there is none."""
     async with TaskService.open(services) as service:
-        names = {task.id: task.name for task, _ in await service.list_all()}
-    if wanted in names:
-        return wanted
-    found = [task_id for task_id, name in names.items() if name.casefold() == wanted.casefold()]
-    if len(found) > 1:
-        raise UsageError(f"{len(found)} tasks have the name {wanted!r}: give an id, {' or '.join(found)}")
-    return found[0] if found else None
+        return await service.database.run(stored.find_task_id, wanted)
 
 
 def _channels_of(values: dict[str, Any]) -> list[str]:
@@ -381,10 +256,6 @@ def _channels_of(values: dict[str, Any]) -> list[str]:
     named = [each.partition(":")[0] for each in values.get("channels", ())]
     given = {"webhook": values.get("webhook"), "command": values.get("command"), "desktop": values.get("is_notified")}
     return [*named, *(name for name, value in given.items() if value)]
-
-
-def _no_run(run_id: str) -> NotFoundError:
-    return NotFoundError(f"there is no run {run_id[:100]!r}; the ids are in: oneclaw tasks log TASK_ID --json")
 
 
 def _choice(kind: type[Chosen], name: str, text: str) -> Chosen:

@@ -5,14 +5,14 @@ from __future__ import annotations
 import hashlib
 import math
 import re
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
 from oneclaw_core import UsageError
 from oneclaw_scheduled_tasks.occurrences import MissedPolicy, Occurrences
-from oneclaw_scheduled_tasks.schedules import WEEKDAYS, Schedule
+from oneclaw_scheduled_tasks.schedules import WEEKDAYS, Schedule, whole_number
 from oneclaw_scheduled_tasks.zones import find_zone
 
 if TYPE_CHECKING:
@@ -32,6 +32,13 @@ CATCH_UP_SECONDS = {
 }
 """The catch-up window of a task that is given none."""
 _MOST_COST = 10**6
+_RANGES = {
+    "catch_up_seconds": (0, MAX_CATCH_UP_SECONDS),
+    "jitter_seconds": (0, _MOST_DELAY_SECONDS),
+    "retries": (0, MAX_RETRIES),
+    "retry_delay_seconds": (1, _MOST_DELAY_SECONDS),
+    "max_seconds": (1, MAX_SECONDS),
+}
 _WEBHOOK = re.compile(r"https?://[^\s/]+\S*", re.IGNORECASE)
 
 
@@ -52,23 +59,18 @@ class Task:
 
     Attributes:
         id: 12 hexadecimal digits.
-        name: a line for people; the sessions of its runs are titled after it.
-        prompt: what the agent is sent.
         schedule: when it is due, by the wall clock of ``time_zone``, an IANA name.
         end_date: the last day on which it is due.
-        model: ``PROVIDER/MODEL``.
         tool_groups: the only groups that a run is offered, and that it begins with; ``None`` for all, none loaded.
         catch_up_seconds: how old a missed occurrence may be to be made up for, under ``run_once`` and ``all``.
         jitter_seconds: how long after it is due a run may begin; how long it is depends on the occurrence alone.
         retry_delay_seconds: the pause before the first retry; it doubles each time.
-        max_seconds: how long an attempt may take.
         max_cost: how many US dollars an attempt may cost.
         repeats_calls: whether a call that was cut off may be made again when its run is taken up.
         is_notified: whether its results are shown by the desktop.
         channels: where else its results are sent, each as ``CHANNEL`` or ``CHANNEL:TO``.
         anchor: when its schedule was last set; intervals are counted from it.
         planned_at: when ``next_at`` was found out.
-        trigger_error: why its trigger does not work now.
 
     Raises:
         UsageError: a value is not acceptable; the message says which, and why.
@@ -112,11 +114,8 @@ class Task:
             raise UsageError("prompt must not be empty: say what the agent is to do")
         if len(self.prompt) > MAX_PROMPT_CHARACTERS:
             raise UsageError(f"prompt has at most {MAX_PROMPT_CHARACTERS:,} characters")
-        _check_range("catch_up_seconds", self.catch_up_seconds, 0, MAX_CATCH_UP_SECONDS)
-        _check_range("jitter_seconds", self.jitter_seconds, 0, _MOST_DELAY_SECONDS)
-        _check_range("retries", self.retries, 0, MAX_RETRIES)
-        _check_range("retry_delay_seconds", self.retry_delay_seconds, 1, _MOST_DELAY_SECONDS)
-        _check_range("max_seconds", self.max_seconds, 1, MAX_SECONDS)
+        for name, (least, most) in _RANGES.items():
+            whole_number(name, getattr(self, name), least, most)
         cost = self.max_cost
         if cost is not None and not (math.isfinite(cost) and 0 < cost <= _MOST_COST):
             raise UsageError(f"max_cost must be an amount of US dollars above 0, not {cost!r}")
@@ -191,7 +190,7 @@ class RunStatus(StrEnum):
     @property
     def is_final(self) -> bool:
         """True if the run is final."""
-        return self not in (RunStatus.WAITING, RunStatus.RUNNING, RunStatus.INTERRUPTED)
+        return self not in UNFINISHED
 
     @property
     def can_go_on(self) -> bool:
@@ -199,6 +198,7 @@ class RunStatus(StrEnum):
         return self in (RunStatus.NEEDS_PERMISSION, RunStatus.FAILED, RunStatus.STOPPED)
 
 
+UNFINISHED = (RunStatus.WAITING, RunStatus.RUNNING, RunStatus.INTERRUPTED)
 WITH_RESULT = (RunStatus.SUCCESS, RunStatus.FAILED, RunStatus.NEEDS_PERMISSION)
 """The outcomes of runs that have something to report."""
 
@@ -211,16 +211,12 @@ class Run:
         id: made of the task's and the occurrence's, so that each occurrence has one run.
         scheduled_at: when it was due; all times are in UTC.
         is_manual: whether somebody asked for it.
-        attempt: the number of the attempt, from 1.
         dispatches: how many times it was put into the queue.
-        not_before: when it may begin.
         interruptions: how often a worker died in the middle of it.
         is_cut_off: whether its last turn was cancelled, so that the session's last text is no answer.
-        session: the id of its session.
         started_at: when the first attempt began.
         input_tokens: that its models read, as far as known.
         cost: in US dollars, ``None`` where no price is known.
-        error: why it failed, or was missed.
         notes: what else the user should know, such as a permission that was denied.
         is_delivered: whether its result has been sent where the task says.
         is_read: whether the user has seen its result.
@@ -251,11 +247,6 @@ class Run:
     is_delivered: bool = False
     is_read: bool = False
     event: str | None = None
-
-    def not_run(self, now: datetime, status: RunStatus, reason: str) -> Run:
-        """Return the run as one that was skipped or missed, which there is nothing to do about."""
-        ended: dict[str, Any] = {"is_queued": True, "is_delivered": True, "is_read": True, "ended_at": now}
-        return replace(self, status=status, error=reason, **ended)
 
     @property
     def makes_up(self) -> bool:
@@ -291,6 +282,12 @@ def run_id(task_id: str, scheduled_at: datetime) -> str:
     return f"{task_id}-{scheduled_at.astimezone(UTC):%Y%m%dT%H%M%SZ}"
 
 
+def unseen_end(now: datetime, status: RunStatus, reason: str) -> dict[str, Any]:
+    """Return the fields of a run that was stopped, skipped or missed, of which the user need not be told."""
+    done = dict.fromkeys(("is_queued", "is_delivered", "is_read"), True)
+    return {"status": status, "error": reason, "ended_at": now, **done}
+
+
 def duration_text(seconds: float | None) -> str:
     """Write a duration as ``8 s``, ``2 m 5 s`` or ``1 h 4 m``."""
     if seconds is None:
@@ -301,8 +298,3 @@ def duration_text(seconds: float | None) -> str:
     if whole < 3600:
         return f"{whole // 60} m {whole % 60} s"
     return f"{whole // 3600} h {whole % 3600 // 60} m"
-
-
-def _check_range(name: str, value: int, least: int, most: int) -> None:
-    if type(value) is not int or not least <= value <= most:
-        raise UsageError(f"{name} must be a whole number from {least} to {most:,}, not {value!r}")

@@ -10,6 +10,7 @@ from oneclaw_core import NotFoundError, OneClawError, PermissionDeniedError, Too
 from oneclaw_scheduled_tasks.documents import describe_changes
 from oneclaw_scheduled_tasks.limits import check_change, limited
 from oneclaw_scheduled_tasks.service import TaskRefusedError, TaskService
+from oneclaw_scheduled_tasks.stored import list_tasks
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
@@ -74,7 +75,7 @@ async def schedule_task(*, context: ToolContext, **given: Any) -> str:
 async def list_scheduled_tasks(offset: int = 0, *, context: ToolContext) -> str:
     """List the tasks, the newest first, as many as the model is shown."""
     async with TaskService.open(context.services) as service:
-        found = await service.list_all()
+        found = await service.database.run(list_tasks)
     if not found:
         return "There are no scheduled tasks."
     if offset >= len(found):

@@ -6,24 +6,32 @@ import asyncio
 import hashlib
 import json
 import logging
-from datetime import UTC, datetime, timedelta
+import uuid
+from dataclasses import replace
+from datetime import UTC, datetime, time, timedelta
 from functools import partial
 from typing import TYPE_CHECKING
+
+from sqlalchemy import func, select
 
 from oneclaw_core import NotFoundError, OneClawError, StoreError, UsageError
 from oneclaw_core.plugins import WebResponse
 from oneclaw_scheduled_tasks.inbox import result_text
-from oneclaw_scheduled_tasks.service import TaskService, find_task
-from oneclaw_scheduled_tasks.stored_events import add_event, note_trigger, triggered_tasks
+from oneclaw_scheduled_tasks.planner import SKIPPED, may_begin
+from oneclaw_scheduled_tasks.service import TaskService
+from oneclaw_scheduled_tasks.stored import find_task_id, finished_since
+from oneclaw_scheduled_tasks.tables import add, change, find, read, runs, tasks
+from oneclaw_scheduled_tasks.task import Run, RunStatus, Task, unseen_end
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
+
+    from sqlalchemy import Connection
 
     from oneclaw_core import PluginContext
     from oneclaw_core.plugins import Fire, HomeServices, TriggerSetup, WebRequest
     from oneclaw_scheduled_tasks.database import TaskDatabase
     from oneclaw_scheduled_tasks.schedules import Schedule
-    from oneclaw_scheduled_tasks.task import Task
 
 ENDINGS = ("success", "failed", "needs_permission", "any")
 _POLL_SECONDS = 2.0
@@ -33,6 +41,9 @@ _LOOKED_BACK = timedelta(days=1)
 _RETRY_SECONDS = 60.0
 # A trigger that failed works again if it runs for longer than triggers need to find out.
 _STEADY_SECONDS = 120.0
+_MOST_CHARACTERS = 20_000
+_DIGITS = 12
+ENOUGH = "events have started the task as often as it may run a day; see --per-day of: oneclaw tasks edit"
 _log = logging.getLogger("oneclaw.tasks")
 
 
@@ -47,16 +58,62 @@ async def task_ended(context: PluginContext, parameters: Mapping[str, str], fire
     since = datetime.fromisoformat(await context.storage.get(key))
     async with TaskService.open(context.services) as service:
         while True:
-            if (task_id := await find_task(context.services, parameters["task"])) is None:
+            if (task_id := await service.database.run(find_task_id, parameters["task"])) is None:
                 raise NotFoundError(f"there is no task {parameters['task'][:100]!r}")
             now = datetime.now(UTC)
-            for run, name in await service.ended_since(max(since, now - _LOOKED_BACK)):
+            for run, name in await service.database.run(finished_since, max(since, now - _LOOKED_BACK)):
                 if run.task_id == task_id and wanted in ("any", str(run.status)):
                     await fire(result_text(run, name), key=f"{key} {run.id} {run.attempt}")
                     await context.storage.set(key, now.isoformat(), ttl_seconds=_SEEN_DAYS * 86_400)
             # Clocks of several machines are not quite the same.
             since = max(since, now - timedelta(minutes=1))
             await asyncio.sleep(_POLL_SECONDS)
+
+
+def add_event(connection: Connection, task_id: str, now: datetime, text: str, key: str | None) -> bool:
+    """Make the run that an event starts; return False if it starts none.
+
+    That is so if the task is paused or has ended, the key of the event is known, or it has run often enough today.
+    """
+    # Of two events of a task, one waits for the other, and is counted with it.
+    task = find(connection, Task, task_id, is_locked=True)
+    if task is None or not task.is_enabled or task.schedule.per_day is None:
+        return False
+    today = now.astimezone(task.zone).date()
+    run = Run(
+        id=_id(task, key or uuid.uuid4().hex),
+        task_id=task.id,
+        scheduled_at=now,
+        not_before=now,
+        event=text[:_MOST_CHARACTERS],
+    )
+    if (task.end_date is not None and today > task.end_date) or find(connection, Run, run.id) is not None:
+        return False
+    if _count_since(connection, task, datetime.combine(today, time(), task.zone)) >= task.schedule.per_day:
+        # Noted once a day: events can come in thousands.
+        add(connection, replace(run, id=_id(task, f"enough {today}"), **unseen_end(now, RunStatus.SKIPPED, ENOUGH)))
+        return False
+    if not may_begin(connection, task, now):
+        add(connection, replace(run, **unseen_end(now, RunStatus.SKIPPED, SKIPPED)))
+        return False
+    return add(connection, run)
+
+
+def _id(task: Task, key: str) -> str:
+    return f"{task.id}-event-{hashlib.sha256(key.encode()).hexdigest()[:_DIGITS]}"
+
+
+def _count_since(connection: Connection, task: Task, begin: datetime) -> int:
+    is_counted = runs.c.event.is_not(None) & (runs.c.status != RunStatus.SKIPPED)
+    query = select(func.count()).where(runs.c.task_id == task.id, runs.c.scheduled_at >= begin, is_counted)
+    return int(connection.execute(query).scalar_one())
+
+
+def triggered_tasks(connection: Connection) -> list[Task]:
+    """Read the enabled tasks that events start."""
+    # Any other task that is enabled is due some time, or has ended.
+    found = read(connection, Task, tasks.c.is_enabled, tasks.c.next_at.is_(None))
+    return [each for each in found if each.is_triggered]
 
 
 def setup_text(services: HomeServices, task: Task, setup: TriggerSetup | None) -> str:
@@ -81,7 +138,7 @@ async def take_request(context: PluginContext, request: WebRequest) -> WebRespon
             return WebResponse.json({"error": "the token is not the one of this task"}, status=403)
 
         async def fire(text: str, *, key: str | None = None) -> bool:
-            return await service.fire(task_id, text, key)
+            return await service.database.run(add_event, task_id, datetime.now(UTC), text, key)
 
         return await trigger.take_request(dict(schedule.parameters or ()), request, fire)
 
@@ -119,28 +176,24 @@ class Watchers:
         return await self._database.run(add_event, task_id, self._clock(), text, key)
 
     async def _watch(self, task: Task) -> None:
-        noted = task.trigger_error
         while True:
             running = asyncio.create_task(self._run(task))
             try:
-                await asyncio.wait([running], timeout=_STEADY_SECONDS if noted is not None else None)
-                if not running.done() and await self._note(task, None):
-                    noted = None
+                await asyncio.wait([running], timeout=_STEADY_SECONDS)
+                if not running.done():
+                    await self._note(task, None)
                 await asyncio.wait([running])
             finally:
                 running.cancel()
                 await asyncio.wait([running])
-            if (error := running.result()) != noted and await self._note(task, error):
-                noted = error
+            await self._note(task, running.result())
             await asyncio.sleep(_RETRY_SECONDS)
 
-    async def _note(self, task: Task, error: str | None) -> bool:
+    async def _note(self, task: Task, error: str | None) -> None:
         try:
-            await self._database.run(note_trigger, task.id, error)
+            await self._database.run(change, Task, tasks.c.id == task.id, trigger_error=error)
         except StoreError as failure:
             _log.warning("how the trigger of the task %s works was not noted: %s", task.id, failure)
-            return False
-        return True
 
     async def _run(self, task: Task) -> str | None:
         """Run the trigger of a task until it fails; return why."""

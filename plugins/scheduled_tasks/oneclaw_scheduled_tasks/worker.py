@@ -17,15 +17,16 @@ from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from importlib import import_module
+from importlib.metadata import version
 from typing import TYPE_CHECKING
 
 from oneclaw_core import OneClaw, StoreError
-from oneclaw_scheduled_tasks import stored_runs, stored_tasks, stored_workers
+from oneclaw_scheduled_tasks import stored
 from oneclaw_scheduled_tasks.database import TaskDatabase, tasks_database_url
 from oneclaw_scheduled_tasks.doing import Doing
 from oneclaw_scheduled_tasks.engine import Engine, HandedBack
-from oneclaw_scheduled_tasks.planner import Planner
-from oneclaw_scheduled_tasks.stored_workers import BEAT_SECONDS, DEAD_SECONDS, Watch
+from oneclaw_scheduled_tasks.planner import Planner, replan
+from oneclaw_scheduled_tasks.tables import add, change, remove, workers
 from oneclaw_scheduled_tasks.task import WorkerState
 from oneclaw_scheduled_tasks.triggers import Watchers
 
@@ -53,7 +54,6 @@ class WorkerOptions:
     """The options of a worker.
 
     Attributes:
-        concurrency: how many runs it does at a time.
         grace_seconds: how long its runs have to finish when it is stopped.
         beat_seconds: how often it says that it lives.
         dead_seconds: how long another worker may be still before its runs are taken up.
@@ -61,8 +61,8 @@ class WorkerOptions:
 
     concurrency: int = 4
     grace_seconds: float = 30.0
-    beat_seconds: float = BEAT_SECONDS
-    dead_seconds: float = DEAD_SECONDS
+    beat_seconds: float = stored.BEAT_SECONDS
+    dead_seconds: float = stored.DEAD_SECONDS
 
 
 class Worker:
@@ -92,27 +92,32 @@ class Worker:
         self._busy_at = -math.inf
         self._cleaned_at = -math.inf
         self._running: set[asyncio.Task[Any]] = set()
-        self._watch = Watch(options.dead_seconds)
+        self._watch = stored.Watch(options.dead_seconds)
         self._engine = Engine(database.url, self.id, options.concurrency, self._work)
         self._loop: asyncio.AbstractEventLoop | None = None
 
-    async def run(self, stop: asyncio.Event) -> bool:
-        """Work until told to stop; runs under way may finish in the time that the options give them.
+    async def run(self, stop: asyncio.Event) -> None:
+        """Work until told to stop, or until others have taken it for dead or the database was out of reach.
 
-        Returns:
-            Whether it was told; else others have taken it for dead, or the database was out of reach, and it has let
-            go of its runs.
-
-        Raises:
-            StoreError: the database cannot be used.
+        Runs under way may finish in the time that the options give them.
         """
         self._loop = asyncio.get_running_loop()
         # Announced first: what a worker has taken that is not announced is taken up by others.
-        await self._database.run(stored_workers.add_worker, self._state())
+        state = WorkerState(
+            id=self.id,
+            host=socket.gethostname(),
+            pid=os.getpid(),
+            version=version("oneclaw-scheduled-tasks"),
+            concurrency=self._options.concurrency,
+            started_at=self._clock(),
+            beats=0,
+            beat_at=self._clock(),
+        )
+        await self._database.run(add, state)
         loops: list[asyncio.Task[Any]] = []
         try:
-            await self._database.run(stored_tasks.replan, self._clock())
-            await self._database.run(stored_runs.take_up)
+            await self._database.run(replan, self._clock())
+            await self._database.run(stored.take_up)
             loops = [
                 asyncio.create_task(self._repeat(self._options.beat_seconds, self._beat)),
                 asyncio.create_task(self._repeat(TICK_SECONDS, self._tick)),
@@ -123,7 +128,6 @@ class Worker:
                 await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
             finally:
                 await _cancel(waits)
-            return stop.is_set()
         finally:
             await self._shut_down(loops)
 
@@ -144,26 +148,11 @@ class Worker:
             await _cancel(beating)
             await ending
             try:
-                await self._database.run(stored_workers.remove_workers, [self.id])
+                await self._database.run(remove, WorkerState, workers.c.id == self.id)
                 await self._take_up()
             except Exception as error:  # noqa: BLE001  # others find out by themselves that this worker is gone
                 _log.warning("this worker's runs were not handed back: %s", error)
             await asyncio.to_thread(self._engine.close)
-
-    def _state(self) -> WorkerState:
-        from importlib.metadata import version
-
-        now = self._clock()
-        return WorkerState(
-            id=self.id,
-            host=socket.gethostname(),
-            pid=os.getpid(),
-            version=version("oneclaw-scheduled-tasks"),
-            concurrency=self._options.concurrency,
-            started_at=now,
-            beats=0,
-            beat_at=now,
-        )
 
     async def _repeat(self, seconds: float, step: Callable[[], Coroutine[Any, Any, float | None]]) -> None:
         while True:
@@ -177,18 +166,15 @@ class Worker:
             await asyncio.sleep(seconds if pause is None else min(seconds, pause))
 
     async def _tick(self) -> float | None:
-        """Make runs of what is due, and queue what may begin.
-
-        Returns in how many seconds something is due, if that is known.
-        """
+        """Make runs of what is due, and queue what may begin; return in how many seconds something is due, if known."""
         if not self._planner.is_steady():
             return None
         now = self._clock()
-        due, begin = await self._database.run(stored_runs.next_moments)
+        due, begin = await self._database.run(stored.next_moments)
         if (due is not None and due <= now) or time.monotonic() - self._planned_at >= PLAN_SECONDS:
             await self._planner.tick()
             self._planned_at = time.monotonic()
-            due, begin = await self._database.run(stored_runs.next_moments)
+            due, begin = await self._database.run(stored.next_moments)
             now = self._clock()  # or the run that was just made would wait for the next look
         upcoming = due if due is not None and due > now else None
         if self._running or any(each is not None and each <= now + READY for each in (upcoming, begin)):
@@ -200,7 +186,8 @@ class Worker:
             pass
         if self._engine.is_running and time.monotonic() - self._cleaned_at >= HOUSEKEEPING_SECONDS:
             self._cleaned_at = time.monotonic()
-            await self._keep_house()
+            await self._database.run(stored.remove_old, now)
+            await asyncio.to_thread(self._engine.remove_old, now - timedelta(days=stored.KEPT_DAYS))
         return max(0.0, (upcoming - self._clock()).total_seconds()) if upcoming is not None else None
 
     async def _wake_queue(self) -> None:
@@ -210,45 +197,41 @@ class Worker:
             await self._take_up()
 
     def _queue_ready(self, connection: Any, now: datetime) -> bool:
-        ready = stored_runs.to_queue(connection, now)
+        ready = stored.to_queue(connection, now)
         for run in ready:
             self._engine.enqueue(connection, run)
-        stored_runs.note_queued(connection, ready)
+        stored.note_queued(connection, ready)
         return bool(ready)
 
     async def _beat(self) -> None:
         """Say that this worker lives, and take up what others have left that do not."""
 
-        def beat(connection: Any) -> tuple[bool, list[WorkerState]]:
-            is_known = stored_workers.beat(connection, self.id, self._clock(), is_stopping=self._is_stopping)
-            return is_known, stored_workers.list_workers(connection)
+        def beat(connection: Any) -> tuple[int, list[WorkerState]]:
+            said = {"beats": workers.c.beats + 1, "beat_at": self._clock(), "is_stopping": self._is_stopping}
+            is_known = change(connection, WorkerState, workers.c.id == self.id, **said)
+            return is_known, stored.list_workers(connection)
 
-        is_known, workers = await self._database.run(beat)
+        is_known, listed = await self._database.run(beat)
         if not is_known:
             _log.warning("this worker was still for so long that others took it for dead; it lets go of its runs")
             self._lost.set()
             return
-        dead = self._watch.dead({each.id: each.beats for each in workers if each.id != self.id}, time.monotonic())
+        dead = self._watch.dead({each.id: each.beats for each in listed if each.id != self.id}, time.monotonic())
         if self._is_stopping:
             return
         if dead:
-            await self._database.run(stored_workers.remove_workers, dead)
+            await self._database.run(remove, WorkerState, workers.c.id.in_(dead))
             await self._take_up()
         # The one that has worked for longest; all list them in the same order.
-        first = next(each.id for each in workers if not each.is_stopping)
+        first = next(each.id for each in listed if not each.is_stopping)
         await self._watchers.refresh(is_first=first == self.id)
 
     async def _take_up(self) -> None:
         """Have the runs of workers that are gone go on."""
         # Read before the list of workers: one that has taken a run by then has announced itself before.
         taken = await asyncio.to_thread(self._engine.taken)
-        if stale := await self._database.run(stored_runs.take_up, taken):
+        if stale := await self._database.run(stored.take_up, taken):
             await asyncio.to_thread(self._engine.remove, stale)
-
-    async def _keep_house(self) -> None:
-        now = self._clock()
-        await self._database.run(stored_runs.remove_old, now)
-        await asyncio.to_thread(self._engine.remove_old, now - timedelta(days=stored_runs.KEPT_DAYS))
 
     @property
     def _takes_runs(self) -> bool:
@@ -291,11 +274,7 @@ async def work(
 ) -> None:
     """Work in the user's home until told to stop, beginning anew as often as need be.
 
-    Args:
-        options: how.
-        stop: ends it when it is set.
-        report: is told about each run that begins or ends, with its task.
-        began: is told about each worker.
+    ``report`` is called with each run that begins or ends, ``began`` with each worker.
     """
     from oneclaw_core import find_home
 

@@ -3,32 +3,24 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import signal
-import sys
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, TextIO
 
 from oneclaw_core import find_home
 from oneclaw_core.cli import print_json, print_table, print_text, reserved_stdout, run_async
-from oneclaw_scheduled_tasks.database import TaskDatabase, tasks_database_url
-from oneclaw_scheduled_tasks.documents import run_document, worker_document
-from oneclaw_scheduled_tasks.stored_tasks import count_tasks
-from oneclaw_scheduled_tasks.stored_workers import BEAT_SECONDS, list_workers
+from oneclaw_scheduled_tasks.database import read_tasks
+from oneclaw_scheduled_tasks.documents import run_document, shortened, worker_document
+from oneclaw_scheduled_tasks.stored import BEAT_SECONDS, count_tasks, list_workers
 from oneclaw_scheduled_tasks.task import RunStatus, duration_text
 from oneclaw_scheduled_tasks.worker import Worker, WorkerOptions, work
 
 if TYPE_CHECKING:
-    from oneclaw_scheduled_tasks.task import Run, Task, WorkerState
-
-_SHOWN_CHARACTERS = 200
+    from oneclaw_scheduled_tasks.task import Run, Task
 
 
-def run_worker(concurrency: int, grace_seconds: float, dead_seconds: float, *, is_bound: bool, as_json: bool) -> None:
-    """Work until a signal comes.
-
-    With ``is_bound``, it also stops when standard input is closed.
-    """
+def run_worker(concurrency: int, grace_seconds: float, dead_seconds: float, *, as_json: bool) -> None:
+    """Work until a signal comes."""
     options = WorkerOptions(
         concurrency=concurrency,
         grace_seconds=grace_seconds,
@@ -36,10 +28,10 @@ def run_worker(concurrency: int, grace_seconds: float, dead_seconds: float, *, i
         beat_seconds=min(BEAT_SECONDS, dead_seconds / 4),
     )
     with reserved_stdout() as stdout:
-        run_async(_run_worker(options, stdout, is_bound=is_bound, as_json=as_json))
+        run_async(_run_worker(options, stdout, as_json=as_json))
 
 
-async def _run_worker(options: WorkerOptions, stdout: TextIO, *, is_bound: bool, as_json: bool) -> None:
+async def _run_worker(options: WorkerOptions, stdout: TextIO, *, as_json: bool) -> None:
     loop = asyncio.get_running_loop()
     stop = asyncio.Event()
     this = asyncio.current_task()
@@ -52,8 +44,6 @@ async def _run_worker(options: WorkerOptions, stdout: TextIO, *, is_bound: bool,
 
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(number, ask_to_stop)
-    if is_bound:
-        loop.add_reader(sys.stdin.fileno(), lambda: _end_with_parent(loop, stop))
 
     def report(task: Task, run: Run) -> None:
         if as_json:
@@ -75,46 +65,21 @@ async def _run_worker(options: WorkerOptions, stdout: TextIO, *, is_bound: bool,
         # The second signal: what was under way is taken up by other workers.
 
 
-def _end_with_parent(loop: asyncio.AbstractEventLoop, stop: asyncio.Event) -> None:
-    try:
-        is_open = bool(os.read(sys.stdin.fileno(), 4096))
-    except OSError:
-        is_open = False
-    if not is_open:
-        loop.remove_reader(sys.stdin.fileno())
-        stop.set()
-
-
 def _line(task: Task, run: Run) -> str:
     what = {
         RunStatus.RUNNING: "runs",
-        RunStatus.SUCCESS: f"is done in {duration_text(run.duration_seconds)}: {_short(run.answer)}",
-        RunStatus.NEEDS_PERMISSION: f"needs a permission: {_short(run.notes)}",
+        RunStatus.SUCCESS: f"is done in {duration_text(run.duration_seconds)}: {run.answer or ''}",
+        RunStatus.NEEDS_PERMISSION: f"needs a permission: {run.notes or ''}",
         RunStatus.STOPPED: "is stopped",
-        RunStatus.FAILED: f"failed: {_short(run.error)}",
-        RunStatus.WAITING: f"will be tried again: {_short(run.error)}",
+        RunStatus.FAILED: f"failed: {run.error or ''}",
+        RunStatus.WAITING: f"will be tried again: {run.error or ''}",
     }.get(run.status, str(run.status))
-    return f"{datetime.now().astimezone():%H:%M:%S} {task.name} ({run.id}) {what}"
-
-
-def _short(text: str | None) -> str:
-    line = " ".join((text or "").split())
-    return line if len(line) <= _SHOWN_CHARACTERS else line[: _SHOWN_CHARACTERS - 1] + "…"
+    return f"{datetime.now().astimezone():%H:%M:%S} {task.name} ({run.id}) {shortened(what)}"
 
 
 def print_status(dead_seconds: float, *, as_json: bool) -> bool:
-    """List the workers.
-
-    Returns True if there is one.
-    """
-
-    async def read() -> tuple[list[WorkerState], int]:
-        home = find_home()
-        home.create()
-        async with await TaskDatabase.open(tasks_database_url(home.database_url)) as database:
-            return await database.run(list_workers), await database.run(count_tasks)
-
-    workers, tasks = run_async(read())
+    """List the workers; return True if there is one."""
+    workers, tasks = read_tasks(find_home().database_url, lambda each: (list_workers(each), count_tasks(each)))
     now = datetime.now(UTC)
     # By the clocks of two machines, so only nearly: the workers themselves go by something surer.
     alive = [abs((now - each.beat_at).total_seconds()) <= dead_seconds for each in workers]

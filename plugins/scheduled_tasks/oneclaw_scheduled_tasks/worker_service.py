@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import sys
-from contextlib import suppress
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from oneclaw_core import find_home
+from oneclaw_core.process import run_program
 from oneclaw_scheduled_tasks.database import TaskDatabase, sqlite_path, tasks_database_url
 from oneclaw_scheduled_tasks.inbox import IN_A_CHAT, ON_THE_COMMAND_LINE, result_text
-from oneclaw_scheduled_tasks.stored_runs import finished_since, mark_read
-from oneclaw_scheduled_tasks.stored_tasks import count_tasks
+from oneclaw_scheduled_tasks.stored import count_tasks, finished_since, mark_read
 
 if TYPE_CHECKING:
     from oneclaw_core import ServiceContext
@@ -21,7 +22,7 @@ _POLL_SECONDS = 3.0
 _RESTART_SECONDS = 10.0
 # The end of the program does not wait long for a run: another worker takes it up.
 _GRACE_SECONDS = {"chat": 1, "serve": 5}
-_KILL_SECONDS = 8.0
+_STOP_SECONDS = 8.0
 # Clocks of several machines are not quite the same.
 _CLOCK_TOLERANCE = timedelta(seconds=30)
 
@@ -40,44 +41,23 @@ async def run_worker_beside(context: ServiceContext) -> None:
         showing = asyncio.create_task(_show_results(database, context))
         try:
             while True:
-                await _run_worker(str(home.path), _GRACE_SECONDS[context.runs_in])
+                await _run_worker(home.path, _GRACE_SECONDS[context.runs_in])
                 await asyncio.sleep(_RESTART_SECONDS)
         finally:
             showing.cancel()
             await asyncio.wait([showing])
 
 
-async def _run_worker(home: str, grace_seconds: int) -> None:
-    import os
-
-    # It stops when this process ends, however it ends: then its standard input is closed.
-    process = await asyncio.create_subprocess_exec(
-        sys.executable,
-        "-P",  # never import from the directory that the program was started in, which may hold anything
-        "-m",
-        "oneclaw_core",
-        "tasks",
-        "worker",
-        "--with-parent",
-        f"--grace={grace_seconds}",
-        env=os.environ | {"ONECLAW_HOME": home, "ONECLAW_PROFILE": ""},
-        stdin=asyncio.subprocess.PIPE,
-        stdout=asyncio.subprocess.DEVNULL,
-        stderr=asyncio.subprocess.DEVNULL,
-        start_new_session=True,
+async def _run_worker(home: Path, grace_seconds: int) -> None:
+    await run_program(
+        # Never import from the directory that the program was started in, which may hold anything.
+        [sys.executable, "-P", "-m", "oneclaw_core", "tasks", "worker", f"--grace={grace_seconds}"],
+        directory=Path.cwd(),
+        environ=os.environ | {"ONECLAW_HOME": str(home), "ONECLAW_PROFILE": ""},
+        timeout_seconds=None,
+        on_stdout=lambda _: None,
+        grace_seconds=_STOP_SECONDS,
     )
-    try:
-        await process.wait()
-    finally:
-        if process.returncode is None:
-            with suppress(ProcessLookupError):
-                process.terminate()
-            try:
-                async with asyncio.timeout(_KILL_SECONDS):
-                    await process.wait()
-            except TimeoutError:
-                with suppress(ProcessLookupError):
-                    process.kill()
 
 
 async def _show_results(database: TaskDatabase, context: ServiceContext) -> None:
@@ -85,9 +65,10 @@ async def _show_results(database: TaskDatabase, context: ServiceContext) -> None
     shown = {run.id for run, _ in await database.run(finished_since, begun - _CLOCK_TOLERANCE)}
     while True:
         await asyncio.sleep(_POLL_SECONDS)
-        for run, name in await database.run(finished_since, begun - _CLOCK_TOLERANCE, shown):
-            shown.add(run.id)
-            is_chat = context.runs_in == "chat"
-            context.show(result_text(run, name, IN_A_CHAT if is_chat else ON_THE_COMMAND_LINE))
-            if is_chat:
-                await database.run(mark_read, [run.id])
+        for run, name in await database.run(finished_since, begun - _CLOCK_TOLERANCE):
+            if run.id not in shown:
+                shown.add(run.id)
+                is_chat = context.runs_in == "chat"
+                context.show(result_text(run, name, IN_A_CHAT if is_chat else ON_THE_COMMAND_LINE))
+                if is_chat:
+                    await database.run(mark_read, [(run, name)])

@@ -80,6 +80,15 @@ class Tasks:
 
         return asyncio.run(run())
 
+    def end(self, task, status, **values):
+        """Have a run of a task that ended."""
+
+        async def run():
+            async with OneClaw.open(self.home) as claw, TaskService.open(claw.services) as service:
+                await end_run(service, task, status, **values)
+
+        asyncio.run(run())
+
     def call(self, work, *arguments):
         """Run a transaction."""
         if self._database is None:
@@ -111,7 +120,7 @@ async def end_run(service, task, status, **values):
         "ended_at": datetime(1970, 1, 2, tzinfo=UTC) if status.is_final else None,
         **values,
     }
-    await service._database.run(lambda each: each.execute(update(runs).where(runs.c.id == run.id).values(columns)))
+    await service.database.run(lambda each: each.execute(update(runs).where(runs.c.id == run.id).values(columns)))
     return run.id
 
 

@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 import threading
+from contextlib import aclosing
 from datetime import UTC, datetime
 
 import pytest
@@ -159,6 +160,26 @@ def test_a_turn_that_was_cut_off_is_gone_on_with(home, state):
     assert again.answer
 
 
+@pytest.mark.one_python  # needs other plugins
+def test_a_session_that_is_busy_is_waited_for(home, monkeypatch):
+    monkeypatch.setenv("ONECLAW_SESSION_WAIT_SECONDS", "0.05")
+
+    async def record(**columns):
+        pass
+
+    async def go():
+        async with (
+            OneClaw.open(home) as claw,
+            aclosing(claw.send_message("What time is it?", session="scheduled-r1")) as of_the_user,
+        ):
+            await anext(of_the_user)
+            return await attempt(claw, task(), run(), record)
+
+    outcome = asyncio.run(go())
+    assert outcome.is_busy
+    assert "is busy" in outcome.error
+
+
 def call(name, call_id="c1"):
     return Message(type=MessageType.TOOL_CALL, tool_name=name, tool_call_id=call_id, tool_input="{}")
 
@@ -183,5 +204,5 @@ def result(name, error_type=None, call_id="c1"):
     ],
 )
 def test_what_is_sent_where_a_run_is_taken_up(history, careful, repeating):
-    assert message_to_send(task("PROMPT"), done_in(history)) == careful
-    assert message_to_send(task("PROMPT", repeats_calls=True), done_in(history)) == repeating
+    assert message_to_send(task("PROMPT"), *done_in(history)) == careful
+    assert message_to_send(task("PROMPT", repeats_calls=True), *done_in(history)) == repeating

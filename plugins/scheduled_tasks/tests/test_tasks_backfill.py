@@ -7,8 +7,9 @@ from datetime import UTC, date, datetime, timedelta
 import pytest
 from oneclaw_scheduled_tasks.backfill import MOST_RUNS, make_up, not_done, occurrences_between, read_moment
 from oneclaw_scheduled_tasks.database import TaskDatabase
-from oneclaw_scheduled_tasks.stored_runs import runs_of
-from oneclaw_scheduled_tasks.stored_tasks import add_task, plan_due
+from oneclaw_scheduled_tasks.planner import plan_due
+from oneclaw_scheduled_tasks.stored import runs_of
+from oneclaw_scheduled_tasks.tables import add
 from oneclaw_scheduled_tasks.task import RunStatus, Task
 from some_schedules import cron, daily
 
@@ -57,7 +58,7 @@ def test_too_many_and_what_is_no_time_are_refused():
 def test_what_was_missed_or_never_planned_is_made_up_for_once(tmp_path):
     database = TaskDatabase.open_here(f"sqlite:///{tmp_path}/tasks.db")
     report = task(next_at=datetime(2026, 3, 29, 7, tzinfo=UTC))
-    database.run_here(add_task, report)
+    database.run_here(add, report)
     now = datetime(2026, 3, 31, 7, 30, tzinfo=UTC)
     database.run_here(plan_due, now)  # two are missed, the last one waits
     days = [datetime(2026, 3, 27, 8, tzinfo=UTC), *(datetime(2026, 3, day, 7, tzinfo=UTC) for day in (29, 30, 31))]

@@ -13,6 +13,7 @@ import pytest
 from oneclaw_scheduled_tasks.database import TaskDatabase, tasks_database_url
 from oneclaw_scheduled_tasks.engine import Engine, HandedBack
 from oneclaw_scheduled_tasks.service import TaskService
+from oneclaw_scheduled_tasks.stored import runs_of
 from oneclaw_scheduled_tasks.task import Run
 from oneclaw_scheduled_tasks.worker import Worker, WorkerOptions
 from tasks_rig import DEADLINE_SECONDS, until
@@ -139,7 +140,7 @@ def test_what_comes_due_is_put_into_the_queue_at_the_same_look(oneclaw_factory):
                 task = await service.new(dict(name="x", prompt="x", **every, is_notified=False))
                 await service.add(task)
                 await worker._tick()
-                runs = await service.log(task.id)
+                runs = await service.database.run(runs_of, task.id)
                 worker._engine.stop()
                 worker._engine.close()
                 return runs

@@ -4,7 +4,7 @@ from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
 
 import pytest
-from oneclaw_scheduled_tasks import stored_events, stored_runs, stored_tasks
+from oneclaw_scheduled_tasks import planner, stored, tables, triggers
 from oneclaw_scheduled_tasks.database import TaskDatabase
 from oneclaw_scheduled_tasks.task import OverlapPolicy, RunStatus, Task
 from some_schedules import daily, on
@@ -33,26 +33,26 @@ def triggered(database, **values):
         anchor=BEGIN,
         **{"overlap": OverlapPolicy.ALLOW, **values},
     )
-    database.run_here(stored_tasks.add_task, task)
+    database.run_here(tables.add, task)
     return task
 
 
 def fire(database, text="it changed", key=None, now=BEGIN):
-    return database.run_here(stored_events.add_event, "0123456789ab", now, text, key)
+    return database.run_here(triggers.add_event, "0123456789ab", now, text, key)
 
 
 def log(database):
-    return database.run_here(stored_runs.runs_of, "0123456789ab")
+    return database.run_here(stored.runs_of, "0123456789ab")
 
 
 def test_a_task_that_events_start_is_kept_and_is_never_due(database):
     task = triggered(database)
 
-    assert database.run_here(stored_tasks.get_task, task.id) == task
+    assert database.run_here(stored.get_task, task.id) == task
     assert str(task.schedule) == "on file_changed (path=/x), 3 times a day at most"
     assert task.next_after(BEGIN) is None
-    assert database.run_here(stored_tasks.plan_due, BEGIN + timedelta(days=400)) == 0
-    assert database.run_here(stored_events.triggered_tasks) == [task]
+    assert database.run_here(planner.plan_due, BEGIN + timedelta(days=400)) == 0
+    assert database.run_here(triggers.triggered_tasks) == [task]
 
 
 def test_an_event_starts_a_task_once(database):
@@ -67,7 +67,7 @@ def test_an_event_starts_a_task_once(database):
     runs = log(database)
     assert {run.status for run in runs} == {RunStatus.WAITING}
     assert {run.event for run in runs} == {"it changed"}
-    assert [run.id for run in database.run_here(stored_runs.to_queue, BEGIN)] == sorted(run.id for run in runs)
+    assert [run.id for run in database.run_here(stored.to_queue, BEGIN)] == sorted(run.id for run in runs)
 
 
 def test_events_start_a_task_so_often_a_day_of_its_time_zone_and_the_log_says_so_once(database):
@@ -79,7 +79,7 @@ def test_events_start_a_task_so_often_a_day_of_its_time_zone_and_the_log_says_so
     assert [fire(database, now=morning) for _ in range(3)] == [True, True, False]
 
     skipped = [run for run in log(database) if run.status is RunStatus.SKIPPED]
-    assert [run.error for run in skipped] == [stored_events.ENOUGH] * 2
+    assert [run.error for run in skipped] == [triggers.ENOUGH] * 2
 
 
 @pytest.mark.parametrize(
@@ -111,7 +111,7 @@ def test_a_task_that_is_paused_or_has_ended_is_not_started(database, values):
 def test_another_task_is_started_by_no_event(database):
     task = triggered(database)
     other = replace(task, schedule=daily(9, 0))
-    database.run_here(stored_tasks.change_task, task, other)
+    database.run_here(stored.change_task, task, other)
 
     assert not fire(database)
-    assert not database.run_here(stored_events.add_event, "nothing", BEGIN, "x", None)
+    assert not database.run_here(triggers.add_event, "nothing", BEGIN, "x", None)

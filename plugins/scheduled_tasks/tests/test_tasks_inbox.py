@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import pytest
 from oneclaw_scheduled_tasks.service import TaskService
+from oneclaw_scheduled_tasks.stored import get_run
 from oneclaw_scheduled_tasks.task import RunStatus
 from tasks_rig import end_run
 
@@ -90,7 +91,7 @@ def test_a_permission_is_granted_in_a_chat_to_one_task_after_a_question(chat):
         with pytest.raises(UsageError, match="cannot go on: it is waiting"):
             await person.types(f"/inbox grant {run}")
         grants = await claw.store.grants()
-        return refused, kept, grants, task.id, person.asked, (await service.find_run(run)).status
+        return refused, kept, grants, task.id, person.asked, (await service.database.run(get_run, run)).status
 
     refused, kept, grants, task, asked, status = chat(work)
     assert (refused, kept) == ("nothing was granted", ())

@@ -5,7 +5,8 @@ from datetime import UTC, datetime
 
 import pytest
 from oneclaw_scheduled_tasks.attempt import attempt
-from oneclaw_scheduled_tasks.stored_tasks import add_run, add_task, list_tasks
+from oneclaw_scheduled_tasks.stored import list_tasks
+from oneclaw_scheduled_tasks.tables import add
 from oneclaw_scheduled_tasks.task import Run, RunStatus, Task
 from some_schedules import daily
 
@@ -67,8 +68,8 @@ def run(under_test, tasks):
 
     def run(*calls, own=OWN, others=()):
         for each in (own, *others):
-            tasks.call(add_task, each)
-        tasks.call(add_run, RUN)
+            tasks.call(add, each)
+        tasks.call(add, RUN)
         for name, arguments in calls:
             under_test.model.calls(name, arguments)
         under_test.model.says("Done.")

@@ -1,6 +1,6 @@
 """Which workers are taken for dead."""
 
-from oneclaw_scheduled_tasks.stored_workers import Watch
+from oneclaw_scheduled_tasks.stored import Watch
 
 
 def test_a_worker_that_counts_up_lives_whatever_its_clock_says():

@@ -11,6 +11,7 @@ from urllib.parse import urlencode
 import pytest
 from oneclaw_scheduled_tasks.page import show_task, show_tasks
 from oneclaw_scheduled_tasks.service import TaskService
+from oneclaw_scheduled_tasks.stored import get_run, unread
 from oneclaw_scheduled_tasks.task import RunStatus
 from tasks_rig import end_run
 from web_site import send_form, web_site
@@ -78,7 +79,7 @@ def test_a_run_is_stopped_granted_and_continued_at_the_page(oneclaw_factory):
             grants = unescape(re.search(r'name="grants" value="([^"]+)"', shown)[1])
             granted = await send_form(person, path, action="grant", run=lacking, grants=grants)
             paused = await send_form(person, path, action="pause")
-            stopped = [(await service.find_run(each)).status for each in (lacking, running)]
+            stopped = [(await service.database.run(get_run, each)).status for each in (lacking, running)]
             again = await send_form(person, path, action="continue", run=running)
             ended = await send_form(person, path, action="stop", run=running)
             return shown, unseen, granted, paused, stopped, again, ended, await claw.store.grants(), task.id
@@ -110,11 +111,11 @@ def test_a_result_is_told_at_the_page_until_it_is_seen_there_or_elsewhere(onecla
             inbox = [(await person.get(notice["page"])).text for _ in range(2)]
             told = (await person.get("/api/notices")).json()["notices"]
             again = await send_form(person, notice["page"], action="continue", run=run)
-            return notice, inbox, told, await service.inbox(is_marked=True), again
+            return notice, inbox, told, await service.database.run(unread), again
 
-    notice, inbox, told, unread, again = asyncio.run(work())
+    notice, inbox, told, left, again = asyncio.run(work())
     assert notice == {"text": "1 new result of scheduled tasks", "page": "/scheduled_tasks/inbox"}
     assert ["failed, new" in each for each in inbox] == [True, False]
     assert "no &lt;network&gt;" in inbox[1]
-    assert (told, unread) == ([], [])
+    assert (told, left) == ([], [])
     assert "waits for a worker" in again.text

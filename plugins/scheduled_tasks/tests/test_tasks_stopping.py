@@ -13,7 +13,8 @@ from contextlib import asynccontextmanager
 import pytest
 from oneclaw_scheduled_tasks.database import TaskDatabase, tasks_database_url
 from oneclaw_scheduled_tasks.service import TaskService
-from oneclaw_scheduled_tasks.stored_runs import stop_runs
+from oneclaw_scheduled_tasks.stored import get_run, stop_runs
+from oneclaw_scheduled_tasks.tables import runs
 from oneclaw_scheduled_tasks.task import RunStatus
 from oneclaw_scheduled_tasks.worker import Worker, WorkerOptions
 
@@ -93,12 +94,12 @@ async def stopped_in_the_middle(under, plugin, in_the_middle, by):
                 if by == "a command":
                     await service.stop_run(run.id)
                 else:  # as another machine does
-                    await database.run(stop_runs, service._now(), "it was stopped", run_id=run.id)
+                    await database.run(stop_runs, service._now(), "it was stopped", runs.c.id == run.id)
                 while in_the_middle.ended_at is None or worker._running:
                     await asyncio.sleep(0.01)
                 seconds = in_the_middle.ended_at - begun
                 await asyncio.sleep(0.5)
-                found = await service.find_run(run.id)
+                found = await service.database.run(get_run, run.id)
                 messages = await claw.store.messages(found.session)
     return seconds, found, [(str(each.type), each.error_type or "") for each in messages]
 

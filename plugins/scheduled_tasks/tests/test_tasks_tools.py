@@ -9,8 +9,7 @@ from datetime import UTC, datetime, timedelta
 from types import SimpleNamespace
 
 import pytest
-from oneclaw_scheduled_tasks.stored_runs import runs_of
-from oneclaw_scheduled_tasks.stored_tasks import change_task, list_tasks
+from oneclaw_scheduled_tasks.stored import change_task, list_tasks, runs_of
 from oneclaw_scheduled_tasks.tools import update_scheduled_task
 from tasks_rig import Talk
 

@@ -13,6 +13,7 @@ from following import SECONDS, Following, until_stored
 from oneclaw_scheduled_tasks import triggers
 from oneclaw_scheduled_tasks.database import TaskDatabase, tasks_database_url
 from oneclaw_scheduled_tasks.service import TaskService
+from oneclaw_scheduled_tasks.stored import runs_of
 from oneclaw_scheduled_tasks.task import OverlapPolicy, RunStatus
 from oneclaw_scheduled_tasks.triggers import Watchers
 from tasks_rig import end_run, until
@@ -98,7 +99,7 @@ def test_one_worker_watches_for_all_tasks_as_they_come_and_go(run):
             none = list(watchers._watching)
             await watchers.refresh(is_first=True)
             async with asyncio.timeout(SECONDS):
-                while not all([await service.log(task.id) for task in made]):
+                while not all([await service.database.run(runs_of, task.id) for task in made]):
                     await asyncio.sleep(0.02)
             async with asyncio.timeout(SECONDS):
                 while (error := (await service.get(made[1].id)).trigger_error) is None:
@@ -107,7 +108,14 @@ def test_one_worker_watches_for_all_tasks_as_they_come_and_go(run):
             await watchers.refresh(is_first=True)
             left = [task_id for task_id, _ in watchers._watching]
             await watchers.close()
-            return made, none, left, error, [(await service.log(task.id)) for task in made], list(watchers._watching)
+            return (
+                made,
+                none,
+                left,
+                error,
+                [(await service.database.run(runs_of, task.id)) for task in made],
+                list(watchers._watching),
+            )
 
     made, none, left, error, logs, closed = run(work, plugins=("scheduled_tasks", Bell()))
     assert none == closed == []
@@ -185,7 +193,7 @@ def test_a_trigger_answers_the_requests_to_the_address_of_its_task(run):
             await service.add(task)
             taken = [await post(task.id, number="7"), await post(task.id, number="7")]
             taken += [await post(task.id), await post(task.id)]
-            return route.options, setup, refused, taken, await service.log(task.id), task
+            return route.options, setup, refused, taken, await service.database.run(runs_of, task.id), task
 
     options, setup, refused, taken, runs, task = run(work, plugins=("scheduled_tasks", Door()))
     assert options["is_public"]

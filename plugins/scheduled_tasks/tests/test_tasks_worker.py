@@ -9,7 +9,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 from oneclaw_scheduled_tasks.attempt import AFTER_GRANT
-from oneclaw_scheduled_tasks.stored_workers import list_workers
+from oneclaw_scheduled_tasks.stored import list_workers
 from oneclaw_scheduled_tasks.task import RunStatus
 from tasks_rig import DEADLINE_SECONDS, until
 
@@ -72,7 +72,7 @@ def test_every_due_run_is_done_once_though_workers_are_killed(any_database, task
 
 def held_sessions(tasks, paths):
     """The sessions of the runs of the tasks that ask for paths."""
-    from oneclaw_scheduled_tasks.stored_tasks import list_tasks
+    from oneclaw_scheduled_tasks.stored import list_tasks
 
     names = {f"Fetch {path}" for path in paths}
     ids = {task.id for task, _ in tasks.call(list_tasks) if task.name in names}

@@ -6,8 +6,7 @@ from types import SimpleNamespace
 
 import pytest
 from oneclaw_scheduled_tasks.inbox import result_text
-from oneclaw_scheduled_tasks.stored_runs import count_unread
-from oneclaw_scheduled_tasks.stored_workers import list_workers
+from oneclaw_scheduled_tasks.stored import list_workers, unread
 from oneclaw_scheduled_tasks.task import Run, RunStatus
 from oneclaw_scheduled_tasks.worker_service import run_worker_beside
 
@@ -32,7 +31,7 @@ def test_a_chat_has_what_is_due_done_and_shows_it(home, tasks):
 
     assert asyncio.run(chat()).startswith("[Scheduled] Clock: `get_current_time` answers: ")
     assert tasks.call(list_workers) == []
-    assert tasks.call(count_unread) == {}  # the chat has shown it
+    assert tasks.call(unread) == []  # the chat has shown it
 
 
 def test_what_is_shown_of_a_failure():
