@@ -10,7 +10,6 @@ from oneclaw_core.errors import DuplicateToolError, ToolDefinitionError
 from oneclaw_core.tools.definition import ToolDefinition, check_name
 from oneclaw_core.tools.permission_meanings import KNOWN_PERMISSIONS, PermissionMeaning
 from oneclaw_core.tools.toolset import FIND_TOOL_GROUPS, Toolset
-from oneclaw_core.types.provenance import Mark, MarkKind
 from oneclaw_core.types.tools import ALL_TOOLS, ToolSelection, ToolSourceInfo
 
 if TYPE_CHECKING:
@@ -19,6 +18,7 @@ if TYPE_CHECKING:
     from oneclaw_core.tools.definition import Tool
     from oneclaw_core.tools.tool_search import ToolSearch
     from oneclaw_core.tools.toolset import ToolGroupDefinition
+    from oneclaw_core.types.provenance import Mark
 
 _MAX_TOOLSETS = 256
 
@@ -136,6 +136,8 @@ class ToolRegistry:
             source_info = replace(source_info, group_name=group_name)
         self._tools[name] = RegisteredTool(tool, definition, source_info)
         if source_info.group_name is None and source_info.is_foreign:
+            from oneclaw_core.types.provenance import Mark, MarkKind  # not for each listing of tools
+
             self.foreign_core_tools[name] = Mark.of(MarkKind.OUTSIDE, f"the description of the tool {name}")
         self._names_by_group.setdefault(source_info.group_name, {})[name] = None
         self._changed()
