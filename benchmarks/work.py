@@ -69,6 +69,7 @@ OVER_STDIO = "standard input and output"
 OVER_HTTP = "HTTP"
 ABOVE_SDK = "above the bare SDK"
 ONE_CALL = "a call of a tool"
+CHANNEL_PLUGINS = ("notify", "serve", "telegram", "triggers")
 
 SERVICES = ("OpenAI Responses", "Anthropic Messages", "Gemini", "Chat Completions")
 UNCACHED = "all tools always sent, without a cache"
@@ -243,6 +244,19 @@ WORKS = (
             "number of input tokens that would cost as much at the plain rate. It includes what the services' "
             "prompt caches read and write, at their rates, and is computed from the real requests. [What tools "
             "cost in tokens](tokens.md#measured) shows all ways of loading, and fewer groups."
+        ),
+    ),
+    Work(
+        "channels",
+        "Starting with channels and services",
+        (0, len(CHANNEL_PLUGINS)),
+        "plugins of channels and services",
+        measures=(Measure(OPENING, is_best=True),),
+        own_repetitions=2,
+        note=(
+            "Telegram, mail and other ways to notify, the web page and triggers are configured and not used, or their "
+            "plugins are disabled. Opening is that of a home, with a first request, in a process that has done it "
+            "before."
         ),
     ),
 )

@@ -64,10 +64,10 @@ if TYPE_CHECKING:
     from oneclaw_core.plugins.contract.context import ChatCommandContext as ChatCommandContext
     from oneclaw_core.plugins.contract.context import PluginContext as PluginContext
     from oneclaw_core.plugins.contract.context import ServiceContext as ServiceContext
+    from oneclaw_core.plugins.contract.marking import hookimpl as hookimpl
     from oneclaw_core.plugins.contract.tool_source import SourceTool as SourceTool
     from oneclaw_core.plugins.contract.tool_source import SourceTools as SourceTools
     from oneclaw_core.plugins.contract.tool_source import ToolSource as ToolSource
-    from oneclaw_core.plugins.hookspecs import hookimpl as hookimpl
     from oneclaw_core.plugins.registration.named_registrars import ChatCommandRegistrar as ChatCommandRegistrar
     from oneclaw_core.plugins.registration.named_registrars import CheckRegistrar as CheckRegistrar
     from oneclaw_core.plugins.registration.named_registrars import CommandRegistrar as CommandRegistrar
@@ -147,7 +147,7 @@ _NAMES = {
     "plugins.contract.checks": "CheckResult Health",
     "plugins.contract.context": "ChatCommandContext PluginContext ServiceContext",
     "plugins.contract.tool_source": "SourceTool SourceTools ToolSource",
-    "plugins.hookspecs": "hookimpl",
+    "plugins.contract.marking": "hookimpl",
     "plugins.registration.named_registrars": (
         "ChatCommandRegistrar CheckRegistrar CommandRegistrar ServiceRegistrar SettingsRegistrar"
     ),

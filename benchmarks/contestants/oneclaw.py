@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from benchmarks.contestants.oneclaw_mcp import mcp_call, mcp_gateway, mcp_start
+from benchmarks.contestants.oneclaw_opening import channels
 from benchmarks.measuring import median_seconds, tokens_of, turns_per_second
 from benchmarks.model_service import MODEL_SECONDS, model_service
 from benchmarks.tool_set import (
@@ -50,7 +51,7 @@ if TYPE_CHECKING:
     from oneclaw_core.providers import ModelEvent, ModelInfo, ModelRequest
 
 
-__all__ = ["mcp_call", "mcp_gateway", "mcp_start"]
+__all__ = ["channels", "mcp_call", "mcp_gateway", "mcp_start"]
 
 
 class Model:

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from benchmarks.contestants.bare_mcp import CALLS, behind_gateway, configured, stdio_client_of, with_size
+from benchmarks.contestants.oneclaw_opening import opening_seconds
 from benchmarks.mcp_homes import HTTP_SERVER, HTTP_URL, server_name
 from benchmarks.mcp_server import FIRST_TOOL
 from benchmarks.measuring import STARTED, median_seconds, tree_megabytes
@@ -30,15 +31,14 @@ if TYPE_CHECKING:
     from oneclaw_core.providers import ModelEvent, ModelInfo, ModelRequest
 
 _PAIRS = 150
-_OPENINGS = 40
+_ALLOWED = (f"mcp.{server_name(0)}.*", f"mcp.{HTTP_SERVER}.*")
 
 
 @asynccontextmanager
 async def _opened() -> AsyncIterator[OneClaw]:
     from oneclaw_core import OneClaw
 
-    home = Path(os.environ["ONECLAW_HOME"])
-    async with OneClaw.open(home, allow=[f"mcp.{server_name(0)}.*", f"mcp.{HTTP_SERVER}.*"]) as claw:
+    async with OneClaw.open(Path(os.environ["ONECLAW_HOME"]), allow=_ALLOWED) as claw:
         yield claw
 
 
@@ -86,20 +86,9 @@ async def mcp_start(size: int) -> dict[str, float]:
         assert isinstance(events[-1], TurnFinishedEvent)
         # Before other things are done in this process.
         memory = tree_megabytes()
-    values[OPENING] = await _opening_seconds()
+    values[OPENING] = await opening_seconds(Path(os.environ["ONECLAW_HOME"]), allow=_ALLOWED)
     values = with_size(values, _sent_over_http())
     return values if memory is None else {**values, ALL_MEMORY: memory}
-
-
-async def _opening_seconds() -> float:
-    """Return the least time of a processor that opening the home and making a request took."""
-    seconds = []
-    for _ in range(_OPENINGS):
-        started = time.process_time()
-        async with _opened() as claw:
-            await claw.next_request()
-            seconds.append(time.process_time() - started)
-    return min(seconds)
 
 
 def _sent_over_http() -> list[object]:

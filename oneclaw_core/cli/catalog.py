@@ -20,7 +20,6 @@ from oneclaw_core.plugins.loading.stores import home_with_backend
 from oneclaw_core.plugins.registration.entry import SOURCE_HOOK
 from oneclaw_core.plugins.sources.published_tools import PublishedTools
 from oneclaw_core.sessions.settings import UserStates, read_states
-from oneclaw_core.tools.permission_rules import is_trusted
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -45,6 +44,8 @@ class HomeCatalog(Catalog):
 
     def is_trusted(self, project: Path) -> bool:
         """Return True if the user trusts a directory."""
+        from oneclaw_core.tools.permission_rules import is_trusted
+
         return is_trusted(project, self.states.grants)
 
     def may_follow(self, project: Path, name: str, content: bytes) -> bool:

@@ -12,7 +12,6 @@ import io
 import json
 import os
 import re
-import shutil
 import sys
 import textwrap
 from contextlib import contextmanager, redirect_stdout
@@ -128,6 +127,8 @@ def print_wrapped(text: str, indent: str = "    ") -> None:
         indent: of the rows that a line goes on in.
     """
     if is_terminal(sys.stdout):
+        import shutil  # takes long to import, and listings do not need it
+
         columns = shutil.get_terminal_size().columns - 1
         text = "\n".join(row for line in text.split("\n") for row in _rows(line, columns, indent))
     print_text(text)

@@ -12,14 +12,15 @@ works, and may be sync or async. The kind of a hook decides its order, time limi
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any, TypeVar, overload
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import pluggy
 
 from oneclaw_core.plugins.contract import CONTRACT_VERSION as CONTRACT_VERSION
+from oneclaw_core.plugins.contract.marking import hookimpl as hookimpl
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable
+    from collections.abc import Callable, Iterable
     from contextlib import AbstractContextManager
 
     from oneclaw_core.plugins.contract.arguments import (
@@ -60,7 +61,6 @@ if TYPE_CHECKING:
     from oneclaw_core.types.tools import ToolResult
 
 _Function = TypeVar("_Function", bound="Callable[..., Any]")
-_mark = pluggy.HookimplMarker("oneclaw")
 
 
 class HookKind(StrEnum):
@@ -73,54 +73,6 @@ class HookKind(StrEnum):
     GATE = "gate"
     AROUND = "around"
     OBSERVER = "observer"
-
-
-@overload
-def hookimpl(function: _Function, /) -> _Function: ...
-@overload
-def hookimpl(
-    *,
-    tools: Collection[str] | None = None,
-    in_turns: bool = False,
-    skips_read_only: bool = False,
-    timeout_seconds: float | None = None,
-    tryfirst: bool = False,
-    trylast: bool = False,
-) -> Callable[[_Function], _Function]: ...
-def hookimpl(
-    function: Any = None,
-    /,
-    *,
-    tools: Collection[str] | None = None,
-    in_turns: bool = False,
-    skips_read_only: bool = False,
-    timeout_seconds: float | None = None,
-    tryfirst: bool = False,
-    trylast: bool = False,
-) -> Any:
-    """Mark a function as the implementation of the hook of its name.
-
-    Args:
-        function: the function, for use without parentheses.
-        tools: the only tools, or tool groups, whose calls the hook is about; ``None`` for all.
-        in_turns: True if the hook is about calls of turns alone, not about those of programs and the command line.
-        skips_read_only: True if the hook is not about calls of tools that change nothing, see
-            :attr:`~oneclaw_core.plugins.contract.arguments.CallInfo.is_read_only`.
-        timeout_seconds: time limit of one call, instead of the limit of the hook's kind.
-        tryfirst: run before the plain implementations of other plugins.
-        trylast: run behind them.
-    """
-
-    def mark(marked: Any) -> Any:
-        marked.oneclaw_options = {
-            "tools": None if tools is None else tuple(tools),
-            "timeout_seconds": timeout_seconds,
-            "in_turns": in_turns,
-            "skips_read_only": skips_read_only,
-        }
-        return _mark(marked, tryfirst=tryfirst, trylast=trylast)
-
-    return mark if function is None else mark(function)
 
 
 def _spec(kind: HookKind) -> Callable[[_Function], _Function]:

@@ -10,7 +10,6 @@ from oneclaw_core.errors import DuplicateToolError, ToolDefinitionError
 from oneclaw_core.tools.definition import ToolDefinition, check_name
 from oneclaw_core.tools.permission_meanings import KNOWN_PERMISSIONS, PermissionMeaning
 from oneclaw_core.tools.toolset import FIND_TOOL_GROUPS, Toolset
-from oneclaw_core.types.provenance import Mark, MarkKind
 from oneclaw_core.types.tools import ALL_TOOLS, ToolSelection, ToolSourceInfo
 
 if TYPE_CHECKING:
@@ -19,6 +18,7 @@ if TYPE_CHECKING:
     from oneclaw_core.tools.definition import Tool
     from oneclaw_core.tools.tool_search import ToolSearch
     from oneclaw_core.tools.toolset import ToolGroupDefinition
+    from oneclaw_core.types.provenance import Mark
 
 _MAX_TOOLSETS = 256
 
@@ -92,7 +92,7 @@ class ToolRegistry:
     def __init__(self) -> None:
         self.absent_plugins: Mapping[str, str] = {}
         self._tools: dict[str, RegisteredTool] = {}
-        self._names_by_group: dict[str | None, dict[str, None]] = {}
+        self._names_by_group: dict[str | None, dict[str, Any]] = {}  # the keys are the names, in their order
         self._groups: dict[str, ToolGroupDefinition] = {}
         self._group_openers: dict[str, Callable[[], Awaitable[None]]] = {}
         self._unread: dict[str, UnreadGroup] = {}
@@ -136,6 +136,8 @@ class ToolRegistry:
             source_info = replace(source_info, group_name=group_name)
         self._tools[name] = RegisteredTool(tool, definition, source_info)
         if source_info.group_name is None and source_info.is_foreign:
+            from oneclaw_core.types.provenance import Mark, MarkKind  # not for each listing of tools
+
             self.foreign_core_tools[name] = Mark.of(MarkKind.OUTSIDE, f"the description of the tool {name}")
         self._names_by_group.setdefault(source_info.group_name, {})[name] = None
         self._changed()
@@ -158,7 +160,7 @@ class ToolRegistry:
                 for each in taken[name]:
                     added.pop(each, None)
             tools.update(added)
-            self._names_by_group.setdefault(name, {}).update(dict.fromkeys(added))
+            self._names_by_group[name] = {**self._names_by_group.get(name, {}), **added}
         self._unread.update(groups)
         self._changed()
         return taken
@@ -357,10 +359,15 @@ class ToolRegistry:
             self._available_groups = tuple(
                 group
                 for name, group in self._groups.items()
-                if any(map(self.is_enabled, self._names_by_group.get(name, ())))
-                or (name in self._group_openers and name not in self._disabled_groups)
+                if self._has_enabled_tool(name) or (name in self._group_openers and name not in self._disabled_groups)
             )
         return list(self._available_groups)
+
+    def _has_enabled_tool(self, group: str) -> bool:
+        names = self._names_by_group.get(group, {})
+        if not (self._disabled_tools or self._disabled_groups or self._disabled_plugins):
+            return bool(names)
+        return any(map(self.is_enabled, names))
 
     def get_permission_meaning(self, permission: str, plugin: str | None = None) -> PermissionMeaning | None:
         """Return the meaning of a permission for users; ``None`` if no permitted source states one.

@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
 from oneclaw_core.errors import ToolDefinitionError
 from oneclaw_core.tools.definition import ToolDefinition, check_name
@@ -66,6 +66,25 @@ class ToolGroupDefinition:
         for permission, meaning in self.permissions.items():
             if fault := meaning_fault(permission, meaning):
                 raise ToolDefinitionError(f"tool group {self.name!r}: {fault}", "/permissions")
+
+    @classmethod
+    def stored(
+        cls,
+        name: str,
+        display_name: str,
+        description: str,
+        permissions: Mapping[str, str] | None = None,
+        may_be_unlisted: bool = False,
+    ) -> Self:
+        """Make the metadata of a group from stored data that was checked before."""
+        made = object.__new__(cls)
+        put = object.__setattr__
+        put(made, "name", name)
+        put(made, "display_name", display_name)
+        put(made, "description", description)
+        put(made, "permissions", {} if permissions is None else permissions)
+        put(made, "may_be_unlisted", may_be_unlisted)
+        return made
 
     def _check_text(self, attribute: str, value: object) -> None:
         if not isinstance(value, str) or not value or value.isspace():

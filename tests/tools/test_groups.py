@@ -220,3 +220,14 @@ def test_group_names_are_checked(name):
 def test_generated_metadata_names_the_tools():
     group = generated_group_definition("my_tools", ["one", "two"])
     assert group == ToolGroupDefinition("my_tools", "My Tools", "Tools from my_tools group: one, two")
+
+
+def test_metadata_of_a_group_survive_being_stored():
+    for group in (
+        ToolGroupDefinition("pdf", "PDF", "Reads"),
+        ToolGroupDefinition("pdf", "PDF", "Reads", {"pdf.read": "read PDF files"}, may_be_unlisted=True),
+    ):
+        stored = ToolGroupDefinition.stored(**{name: getattr(group, name) for name in ToolGroupDefinition.__slots__})
+        assert stored == group
+        assert hash(stored) == hash(group)
+    assert ToolGroupDefinition.stored("pdf", "PDF", "Reads") == ToolGroupDefinition("pdf", "PDF", "Reads")

@@ -13,16 +13,15 @@ import httpx
 import httpx2
 
 from oneclaw_core import PermissionDeniedError, __version__
-from oneclaw_core.http import checked_addresses
+from oneclaw_mcp.http_network import GuardedBackend
 from oneclaw_mcp.servers import SSE
 
 if TYPE_CHECKING:
     import ssl
-    from collections.abc import AsyncIterable, AsyncIterator, Awaitable, Callable, Iterable, Mapping
+    from collections.abc import AsyncIterable, AsyncIterator, Mapping
 
+    from oneclaw_mcp.http_network import AddressGate
     from oneclaw_mcp.servers import Server
-
-    AddressGate = Callable[[str, str, int], Awaitable[None]]
 
 MAX_EVENT_BYTES = 16 * 1024 * 1024
 # A server may think for long before it answers; a call has another limit.
@@ -32,39 +31,6 @@ _CONNECT_SECONDS = 30.0
 _KEEP_SECONDS = 2.0
 _KEPT_STATUSES = 8
 _OWN_HEADERS = frozenset({"host", "accept-encoding"})
-
-
-class GuardedBackend(httpcore2.AsyncNetworkBackend):
-    """Connects to checked addresses of a host. A connection is kept for the name that it was made for.
-
-    Args:
-        allow_private: asked before an address that is not public is connected to.
-    """
-
-    def __init__(self, allow_private: AddressGate) -> None:
-        self._allow_private = allow_private
-        self._network = httpcore2.AnyIOBackend()
-
-    async def connect_tcp(
-        self,
-        host: str,
-        port: int,
-        timeout: float | None = None,  # noqa: ASYNC109  # as the library calls it
-        local_address: str | None = None,
-        socket_options: Iterable[Any] | None = None,
-    ) -> httpcore2.AsyncNetworkStream:
-        """Connect to the first address that answers."""
-        try:
-            addresses = await checked_addresses(host, port, self._allow_private, timeout_seconds=timeout)
-        except (OSError, UnicodeError):  # such as an unknown name, or a TimeoutError
-            addresses = []
-        fault: Exception = httpcore2.ConnectError(f"the address of {host} cannot be found")
-        for address in addresses:
-            try:
-                return await self._network.connect_tcp(address, port, timeout, local_address, socket_options)
-            except (httpcore2.ConnectError, httpcore2.ConnectTimeout) as error:
-                fault = error
-        raise fault
 
 
 class GuardedTransport(httpx2.AsyncBaseTransport):
@@ -109,7 +75,13 @@ class GuardedTransport(httpx2.AsyncBaseTransport):
         if headers.get("content-encoding", "identity").lower() != "identity":
             await answer.aclose()
             raise httpx2.ReadError("it compresses its answer, which it was asked not to do", request=request)
-        return httpx2.Response(answer.status, headers=headers, stream=_Body(answer, headers, request))
+        body = _Body(answer, request)
+        if headers.get("content-type", "").lower().startswith("text/event-stream"):
+            return httpx2.Response(answer.status, headers=headers, stream=body)
+        try:
+            return httpx2.Response(answer.status, headers=headers, content=await body.whole())
+        finally:
+            await answer.aclose()
 
     async def aclose(self) -> None:
         """Close the connections."""
@@ -117,28 +89,47 @@ class GuardedTransport(httpx2.AsyncBaseTransport):
 
 
 class _Body(httpx2.AsyncByteStream):
-    """The body of an answer; one that is no stream of events is read as a whole, and so has a limit."""
+    """The body of an answer: a stream of events, or one that is read as a whole, and so has a limit."""
 
-    def __init__(self, answer: httpcore2.Response, headers: httpx2.Headers, request: httpx2.Request) -> None:
+    def __init__(self, answer: httpcore2.Response, request: httpx2.Request) -> None:
         self._answer, self._request = answer, request
-        is_stream = headers.get("content-type", "").lower().startswith("text/event-stream")
-        self._left_bytes = None if is_stream else MAX_EVENT_BYTES
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
         pieces: AsyncIterable[bytes] = self._answer.aiter_stream()
         try:
             async for piece in pieces:
-                if self._left_bytes is not None:
-                    self._left_bytes -= len(piece)
-                    if self._left_bytes < 0:
-                        text = f"its answer is longer than {MAX_EVENT_BYTES // 1024**2} MiB"
-                        raise httpx2.ReadError(text, request=self._request)
                 yield piece
         except (httpcore2.NetworkError, httpcore2.ProtocolError, httpcore2.TimeoutException) as error:
             raise httpx2.ReadError(str(error), request=self._request) from None
 
+    async def whole(self) -> bytes:
+        pieces, left_bytes = [], MAX_EVENT_BYTES
+        async for piece in self:
+            left_bytes -= len(piece)
+            if left_bytes < 0:
+                text = f"its answer is longer than {MAX_EVENT_BYTES // 1024**2} MiB"
+                raise httpx2.ReadError(text, request=self._request)
+            pieces.append(piece)
+        return b"".join(pieces)
+
     async def aclose(self) -> None:
         await self._answer.aclose()
+
+
+class _Client(httpx2.AsyncClient):
+    """A client of one server, whose address is parsed once.
+
+    Args:
+        address: of the server.
+        **options: as for any client.
+    """
+
+    def __init__(self, address: str, **options: Any) -> None:
+        super().__init__(**options)
+        self._address, self._parsed_address = address, httpx2.URL(address)
+
+    def build_request(self, method: str, url: httpx2.URL | str, **options: Any) -> httpx2.Request:
+        return super().build_request(method, self._parsed_address if url == self._address else url, **options)
 
 
 @cache
@@ -192,7 +183,8 @@ async def http_streams(
         timeout: httpx2.Timeout | None = None,
         auth: httpx2.Auth | None = None,
     ) -> httpx2.AsyncClient:
-        return httpx2.AsyncClient(
+        return _Client(
+            url,
             transport=GuardedTransport(allow_private, statuses),
             headers={"User-Agent": f"oneclaw/{__version__}", **(headers or {}), "Accept-Encoding": "identity"},
             timeout=httpx2.Timeout(_CONNECT_SECONDS, read=_READ_SECONDS),

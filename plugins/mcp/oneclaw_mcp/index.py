@@ -6,26 +6,31 @@ import hashlib
 import json
 import logging
 import os
+import time
+import zlib
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from oneclaw_core import OneClawError, ToolGroupDefinition
 from oneclaw_core.plugins import PluginProblem
-from oneclaw_core.tools import ToolDefinitionError, read_private, write_private
+from oneclaw_core.tools import read_private, write_private
 from oneclaw_mcp.cleaning import cleaned
 from oneclaw_mcp.manifest import ManifestFolder, read_resource_tool
 from oneclaw_mcp.servers import ServerBook
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator
     from pathlib import Path
 
     from oneclaw_mcp.manifest import KnownTool, Manifest
     from oneclaw_mcp.servers import Server
 
-_FORMAT = 3
+_FORMAT = 4
 _MAX_BYTES = 64_000_000
 _DESCRIPTION_CHARACTERS = 200
+_COARSEST_TIME_NANOSECONDS = 2_000_000_000
 _UNKNOWN = "An MCP server whose tools are found when it is first loaded"
+
+_NOTHING: dict[str, Any] = {"configured": None, "folder": None, "manifests": {}, "servers": {}}
 
 _log = logging.getLogger("oneclaw.mcp")
 
@@ -55,12 +60,18 @@ class IndexedGroup(NamedTuple):
         definition = self.definition
         return [definition.name, definition.display_name, definition.description, " ".join(self.tools)]
 
+    @classmethod
+    def from_json(cls, stored: list[str]) -> IndexedGroup:
+        """Read what :meth:`to_json` returned."""
+        name, display_name, description, tools = stored
+        definition = ToolGroupDefinition.stored(name, display_name, description, may_be_unlisted=True)
+        return cls(definition, tuple(tools.split()))
+
 
 class IndexedServer(NamedTuple):
     """The facts of a server that are needed before its tools are.
 
     Attributes:
-        stamp: of its manifest; it changes with the file.
         digest: of its configuration.
         is_of_project: True if it can be used in one directory alone.
         is_known: False before its first contact.
@@ -69,7 +80,6 @@ class IndexedServer(NamedTuple):
         problems: for ``oneclaw doctor``: cause, remedy, and whether each is an error.
     """
 
-    stamp: tuple[int, ...]
     digest: str
     is_of_project: bool = False
     is_known: bool = False
@@ -78,36 +88,16 @@ class IndexedServer(NamedTuple):
     problems: tuple[tuple[str, str, bool], ...] = ()
 
     def to_json(self) -> list[Any]:
-        """Return all but the stamp as JSON data; a list is read faster than a mapping."""
+        """Return the server as JSON data; a list is read faster than a mapping."""
         groups = [each.to_json() for each in self.groups]
         return [self.digest, self.is_of_project, self.is_known, self.has_prompts, groups, self.problems]
 
     @classmethod
-    def from_json(cls, name: str, stamp: Iterable[int], stored: Iterable[Any]) -> IndexedServer:
-        """Read what :meth:`to_json` returned.
-
-        Raises:
-            ValueError, TypeError, ToolDefinitionError: it is something else, or names tools of others.
-        """
-        digest, is_of_project, is_known, has_prompts, stored_groups, problems = stored
-        group, groups = f"mcp_{name}", []
-        for of, display_name, description, tools in stored_groups:
-            names = tuple(tools.split())
-            is_own = of == group or of.startswith(f"{group}_")
-            if not is_own or f" {tools}".count(f" {name}__") != len(names):
-                raise ValueError(f"the group {of} is none of the server {name}")
-            definition = ToolGroupDefinition(of, display_name, description, may_be_unlisted=True)
-            groups.append(IndexedGroup(definition, names))
+    def from_json(cls, stored: list[Any]) -> IndexedServer:
+        """Read what :meth:`to_json` returned."""
+        digest, is_of_project, is_known, has_prompts, groups, problems = stored
         return cls(
-            tuple(stamp),
-            str(digest),
-            is_of_project is True,
-            is_known is True,
-            has_prompts is True,
-            tuple(groups),
-            tuple((str(cause), str(remedy), is_error is True) for cause, remedy, is_error in problems)
-            if problems
-            else (),
+            digest, is_of_project, is_known, has_prompts, tuple(map(IndexedGroup.from_json, groups)), tuple(problems)
         )
 
 
@@ -123,8 +113,8 @@ class ServerIndex:
         self._path = folder / "index.json"
         self._book = ServerBook(folder)
         self._manifests = ManifestFolder(folder)
-        self._servers: tuple[tuple[int, ...], dict[str, Server]] | None = None
-        self._last: tuple[tuple[int, ...], str, Manifest | None] | None = None
+        self._servers: tuple[list[int], dict[str, Server]] | None = None
+        self._last: tuple[list[int], str, Manifest | None] | None = None
 
     def servers(self) -> dict[str, Server]:
         """Return the configured servers; the file is read when it has changed.
@@ -154,64 +144,61 @@ class ServerIndex:
         Raises:
             OneClawError: the file of the servers is damaged.
         """
-        configured = _stamp(self._book.path)
-        stamps = {path.removesuffix(".json"): stamp for path, stamp in _stamps(self._manifests.folder)}
-        stored, known = self._stored()
-        if stored == configured and all(stamps.get(name, ()) == each.stamp for name, each in known.items()):
+        configured, folder = _stamp(self._book.path), _stamp(self._manifests.folder)
+        document = self._stored()
+        known = {name: IndexedServer.from_json(each) for name, each in document["servers"].items()}
+        # Each manifest is written anew as a whole, which changes the folder too.
+        if document["configured"] == configured and document["folder"] == folder:
             return known
-        servers = self.servers()
+        manifests, before = dict(_stamps(self._manifests.folder)), document["manifests"]
         current = {}
-        for name, server in servers.items():
-            stamp, digest = stamps.get(name, ()), _digest(server)
+        for name, server in self.servers().items():
+            file, digest = self._manifests.path(name).name, _digest(server)
             found = known.get(name)
-            if found is None or (found.stamp, found.digest) != (stamp, digest):
-                found = self._indexed(server, stamp, digest)
+            if found is None or found.digest != digest or before.get(file) != manifests.get(file):
+                found = self._indexed(server, digest)
             current[name] = found
-        self._write(configured, current)
+        self._write(
+            {
+                "configured": configured,
+                "folder": folder if _is_settled(folder) else None,
+                "manifests": manifests,
+                "servers": {name: each.to_json() for name, each in current.items()},
+            }
+        )
         return current
 
-    def _stored(self) -> tuple[tuple[int, ...], dict[str, IndexedServer]]:
-        """Return what the file says, with the stamp of the servers that it is about; nothing if it cannot be used."""
+    def _stored(self) -> dict[str, Any]:
+        """Return the stored servers, with the stamps of the files that they are made from."""
         try:
-            text = read_private(self._path, _MAX_BYTES)
-            document: Any = {"format": 0} if text is None else json.loads(text)
-            if document["format"] != _FORMAT:
-                return (), {}
-            stamps, servers = document["stamps"], document["servers"]
-            known = {name: IndexedServer.from_json(name, stamps[name], each) for name, each in servers.items()}
-            return tuple(document["configured"]), known
-        except (
-            OneClawError, ToolDefinitionError, ValueError, LookupError, TypeError, AttributeError, RecursionError
-        ) as error:  # fmt: skip
+            header, _, body = (read_private(self._path, _MAX_BYTES) or b"").partition(b"\n")
+        except OneClawError as error:
             _log.warning("%s cannot be used and is made anew: %s", self._path, error)
-            return (), {}
+            header = body = b""
+        # What has the right checksum was checked before it was written.
+        found: dict[str, Any] = json.loads(body) if header == _header(body) else _NOTHING
+        return found
 
-    def _write(self, configured: tuple[int, ...], servers: Mapping[str, IndexedServer]) -> None:
-        document = {
-            "format": _FORMAT,
-            "configured": configured,
-            "stamps": {name: each.stamp for name, each in servers.items()},
-            "servers": {name: each.to_json() for name, each in servers.items()},
-        }
+    def _write(self, document: dict[str, Any]) -> None:
+        body = json.dumps(document, ensure_ascii=False, separators=(",", ":")).encode()
         try:
-            write_private(self._path, json.dumps(document, ensure_ascii=False, separators=(",", ":")).encode())
+            write_private(self._path, _header(body) + b"\n" + body)
         except OSError as error:
             _log.warning("%s cannot be written, so that each start reads all manifests: %s", self._path, error)
 
-    def _indexed(self, server: Server, stamp: tuple[int, ...], digest: str) -> IndexedServer:
+    def _indexed(self, server: Server, digest: str) -> IndexedServer:
         is_of_project = server.project is not None
         if not server.is_enabled:
-            return IndexedServer(stamp, digest, is_of_project)
+            return IndexedServer(digest, is_of_project)
         try:
             manifest = self.manifest(server)
         except OneClawError as error:
             remedy = f"oneclaw mcp check {server.name} --accept"
-            return IndexedServer(stamp, digest, is_of_project, problems=((str(error), remedy, True),))
+            return IndexedServer(digest, is_of_project, problems=((str(error), remedy, True),))
         if manifest is None:
             unknown = IndexedGroup.of(server.group, f"MCP {server.name}", server.description or _UNKNOWN)
-            return IndexedServer(stamp, digest, is_of_project, groups=(unknown,))
+            return IndexedServer(digest, is_of_project, groups=(unknown,))
         return IndexedServer(
-            stamp,
             digest,
             is_of_project,
             is_known=True,
@@ -283,14 +270,12 @@ def _digest(server: Server) -> str:
     return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()
 
 
-def _stamp(path: Path) -> tuple[int, ...]:
-    try:
-        return _of(os.stat(path))  # noqa: PTH116  # at each start, for each server
-    except OSError:
-        return ()
+def _header(body: bytes) -> bytes:
+    """Return the first line of the file: its format, and the checksum of what follows."""
+    return f"{_FORMAT} {zlib.crc32(body)}".encode()
 
 
-def _stamps(folder: Path) -> Iterator[tuple[str, tuple[int, ...]]]:
+def _stamps(folder: Path) -> Iterator[tuple[str, list[int]]]:
     try:
         with os.scandir(folder) as entries:
             for each in entries:
@@ -299,5 +284,17 @@ def _stamps(folder: Path) -> Iterator[tuple[str, tuple[int, ...]]]:
         return
 
 
-def _of(state: os.stat_result) -> tuple[int, ...]:
-    return state.st_mtime_ns, state.st_ino, state.st_size, state.st_mode
+def _stamp(path: Path) -> list[int]:
+    try:
+        return _of(os.stat(path))  # noqa: PTH116  # at each start
+    except OSError:
+        return []
+
+
+def _is_settled(stamp: list[int]) -> bool:
+    """Return True if a folder was not changed just now, so that a further change gives it another time."""
+    return not stamp or abs(time.time_ns() - stamp[0]) > _COARSEST_TIME_NANOSECONDS
+
+
+def _of(state: os.stat_result) -> list[int]:
+    return [state.st_mtime_ns, state.st_ino, state.st_size, state.st_mode]

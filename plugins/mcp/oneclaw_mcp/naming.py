@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections import Counter
 from fnmatch import fnmatchcase
@@ -122,4 +121,6 @@ def _cut(name: str, whole: str, limit: int) -> str:
 
 
 def _hash(text: str) -> str:
+    import hashlib  # takes long to import, and listings do not need it
+
     return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()[:_HASH_CHARACTERS]

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import TYPE_CHECKING, Any
 
+import httpx2
 import pytest
 from mcp_homes import McpHome
 from oneclaw_mcp.connection import ServerError
+from oneclaw_mcp.http import GuardedTransport
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from asyncio import StreamReader, StreamWriter
+    from collections.abc import Awaitable, Callable, Iterator
 
     from oneclaw_core.testing import HomeFactory
 
@@ -128,3 +132,68 @@ def test_unknown_name_is_reported(oneclaw_factory: HomeFactory, monkeypatch: pyt
     monkeypatch.setattr("socket.getaddrinfo", unknown)
     with pytest.raises(ServerError, match=r"the address of nowhere\.test cannot be found"):
         home.add("web", transport="http", url="http://nowhere.test/mcp")
+
+
+async def posted(body: bytes, answered: Callable[[StreamReader, StreamWriter], Awaitable[None]]) -> httpx2.Response:
+    """Return the answer to a request with a body, of a server that is given."""
+
+    async def allow(host: str, address: str, port: int) -> None:
+        return
+
+    async with await asyncio.start_server(answered, "127.0.0.1", 0) as server:
+        url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/mcp"
+        transport = GuardedTransport(allow, [])
+        async with httpx2.AsyncClient(transport=transport, timeout=10) as client:
+            return await client.post(url, content=body)
+
+
+OK = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\nContent-Type: application/json\r\n\r\n{}"
+
+
+def test_head_and_body_of_a_request_come_in_one_piece() -> None:
+    pieces: list[bytes] = []
+
+    async def answered(reader: StreamReader, writer: StreamWriter) -> None:
+        pieces.append(await reader.read(65_536))
+        writer.write(OK)
+        writer.close()
+
+    answer = asyncio.run(posted(b'{"method": "ping"}', answered))
+    assert (answer.status_code, answer.content) == (200, b"{}")
+    assert pieces[0].startswith(b"POST /mcp HTTP/1.1\r\n")
+    assert pieces[0].endswith(b'\r\n\r\n{"method": "ping"}')
+
+
+def test_long_request_arrives_as_a_whole() -> None:
+    arrived: list[bytes] = []
+
+    async def answered(reader: StreamReader, writer: StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        arrived.append(await reader.readexactly(3_000_000))
+        writer.write(OK)
+        writer.close()
+
+    body = bytes(range(250)) * 12_000
+    assert asyncio.run(posted(body, answered)).content == b"{}"
+    assert arrived == [body]
+
+
+def test_answer_counts_that_comes_before_a_request_was_read() -> None:
+    async def answered(reader: StreamReader, writer: StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(b"HTTP/1.1 413 Too Large\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
+        await writer.drain()
+        await reader.read()
+        writer.close()
+
+    assert asyncio.run(posted(b"x" * 200_000, answered)).status_code == 413
+
+
+def test_broken_answer_is_an_error_of_reading() -> None:
+    async def answered(reader: StreamReader, writer: StreamWriter) -> None:
+        await reader.read(65_536)
+        writer.write(OK[:-1])
+        writer.close()
+
+    with pytest.raises(httpx2.ReadError):
+        asyncio.run(posted(b"{}", answered))

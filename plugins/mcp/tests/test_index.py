@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import json
-from typing import TYPE_CHECKING, Any
+import os
+import time
+from typing import TYPE_CHECKING
 
 import pytest
 from oneclaw_mcp.index import ServerIndex
@@ -11,6 +12,7 @@ from oneclaw_mcp.manifest import Manifest, ManifestFolder, known_tools
 from oneclaw_mcp.servers import Server, ServerBook
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
     from oneclaw_core import Home
@@ -61,6 +63,21 @@ def test_home_with_many_servers_is_opened_without_their_manifests(
     assert len(read) == 51 - 1  # each once
 
 
+def test_index_counts_only_a_folder_that_was_not_changed_just_now(folder: Path) -> None:
+    """A second change within a step of the file system's clock would not show in the folder's time."""
+    index = folder / "index.json"
+    assert b'"folder":null' in index.read_bytes()
+    an_hour_ago = time.time() - 3600
+    os.utime(folder / "manifests", (an_hour_ago, an_hour_ago))
+    assert len(names(ServerIndex(folder))) == 100
+    settled = index.read_bytes()
+    assert b'"folder":null' not in settled
+    learn(folder, "s3", "dive", "swim", "float")
+    os.utime(folder / "manifests", (an_hour_ago + 60, an_hour_ago + 60))
+    assert len(names(ServerIndex(folder))) == 101
+    assert index.read_bytes() != settled
+
+
 def test_index_follows_the_files_of_the_servers(folder: Path) -> None:
     index = ServerIndex(folder)
     before = (folder / "index.json").read_bytes()
@@ -77,30 +94,23 @@ def test_index_follows_the_files_of_the_servers(folder: Path) -> None:
 @pytest.mark.parametrize(
     "damage",
     [
-        lambda document: b"{",
-        lambda document: b"[]",
-        lambda document: {**document, "format": 1},
-        lambda document: {**document, "configured": "now"},
-        lambda document: {**document, "stamps": {}},
-        lambda document: {**document, "stamps": {**document["stamps"], "s7": 3}},
-        lambda document: with_group(document, ["mcp_s0", "MCP", "Text", "s0__sail read_file"]),
-        lambda document: with_group(document, ["pdf", "MCP", "Text", "s0__sail"]),
-        lambda document: with_group(document, ["mcp_s0", "", 3, "s0__sail"]),
-        lambda document: with_group(document, ["mcp_s0", "MCP", "Text", ["s0__sail"]]),
+        lambda good: b"",
+        lambda good: b"{",
+        lambda good: good[:-1],
+        lambda good: good.replace(b"s0__sail", b"s0__sink"),
+        lambda good: good.replace(b"s0__sail", b"read_file"),
+        lambda good: good.replace(b"4 ", b"3 ", 1),
+        lambda good: b'{"format": 3, "configured": [], "stamps": {}, "servers": {}}',
     ],
 )
-def test_damaged_index_is_made_anew(folder: Path, damage: Any) -> None:
+def test_damaged_index_is_made_anew(folder: Path, damage: Callable[[bytes], bytes]) -> None:
     path = folder / "index.json"
     good = path.read_bytes()
-    damaged = damage(json.loads(good))
-    path.write_bytes(damaged if isinstance(damaged, bytes) else json.dumps(damaged).encode())
+    damaged = damage(good)
+    assert damaged != good
+    path.write_bytes(damaged)
     assert len(names(ServerIndex(folder))) == 100
     assert path.read_bytes() == good
-
-
-def with_group(document: dict[str, Any], group: list[Any]) -> dict[str, Any]:
-    document["servers"]["s0"][4] = [group]
-    return document
 
 
 def test_index_that_others_can_read_or_no_one_can_write_does_no_harm(folder: Path) -> None:
