@@ -38,7 +38,7 @@ def pair() -> None:
     A paired person can have the agent do what you can. An earlier code is void.
     """
     code = _with_pairing(lambda pairing: pairing.new_code())
-    print_text(f"Send this to your bot in Telegram, within 10 minutes:\n\n    /start {code}\n")
+    print_text(f"Send this to your bot in Telegram within 10 minutes, while oneclaw serve runs:\n\n    /start {code}\n")
 
 
 @telegram.command()
