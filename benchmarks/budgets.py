@@ -168,7 +168,7 @@ def _channels(report: Report) -> tuple[str, bool] | None:
     count = len(CHANNEL_PLUGINS)
     if not {0, count} <= {*figures}:
         return None
-    more = figures[count] - figures[0]
+    more = max(0.0, figures[count] - figures[0])  # measurements differ by more than it costs
     return f"{_milliseconds(more)} of a processor more with {count} plugins", more <= 0.005
 
 

@@ -33,8 +33,11 @@ def looked_at(monkeypatch):
     return counts
 
 
+@pytest.mark.parametrize("is_any_disabled", [False, True])
 @pytest.mark.parametrize(("groups", "tools_per_group"), [(2, 50), (200, 50)])
-def test_a_turn_looks_once_at_one_tool_of_a_group_that_is_not_loaded(tmp_path, looked_at, groups, tools_per_group):
+def test_a_turn_looks_once_at_one_tool_of_a_group_that_is_not_loaded(
+    tmp_path, looked_at, groups, tools_per_group, is_any_disabled
+):
     stage = Stage(tmp_path)
     for number in range(groups):
         group = f"group_{number}"
@@ -42,13 +45,14 @@ def test_a_turn_looks_once_at_one_tool_of_a_group_that_is_not_loaded(tmp_path, l
         for tool in range(tools_per_group):
             source = ToolSourceInfo(ToolSourceType.TOOL_GROUP, group)
             stage.registry.register(PassiveTool(f"tool_{number}_{tool}"), source)
+    stage.registry.set_disabled(["another_tool"] if is_any_disabled else [], [])
     looked_at.clear()
     model = ScriptedModel(calls(("load_tool_group", {"group_name": "pdf"})), calls(("pdf_info", {})), says("6"))
     stage.play((model, "how many pages?"))
     assert len(model.requests) == 3
-    # To list the group it has to be known that it has an enabled tool.
+    # To list the group it has to be known that it has an enabled tool, as all have while nothing is disabled.
     of_others = {name: count for name, count in looked_at.items() if name.startswith("tool_")}
-    assert of_others == {f"tool_{number}_0": 1 for number in range(groups)}
+    assert of_others == ({f"tool_{number}_0": 1 for number in range(groups)} if is_any_disabled else {})
 
 
 def test_loading_a_group_looks_at_its_own_tools_only(tmp_path, looked_at):
@@ -58,6 +62,7 @@ def test_loading_a_group_looks_at_its_own_tools_only(tmp_path, looked_at):
         for tool in range(50):
             source = ToolSourceInfo(ToolSourceType.TOOL_GROUP, group)
             stage.registry.register(PassiveTool(f"{group}_{tool}"), source)
+    stage.registry.set_disabled(["another_tool"], [])
     looked_at.clear()
     model = ScriptedModel(calls(("load_tool_group", {"group_name": "wanted"})), says("ok"))
     stage.play((model, "load"))
