@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ipaddress
-from contextlib import asynccontextmanager
+from contextlib import aclosing, asynccontextmanager
 from functools import cache
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
@@ -18,7 +18,7 @@ from oneclaw_mcp.servers import SSE
 
 if TYPE_CHECKING:
     import ssl
-    from collections.abc import AsyncIterable, AsyncIterator, Mapping
+    from collections.abc import AsyncGenerator, AsyncIterable, AsyncIterator, Mapping
 
     from oneclaw_mcp.http_network import AddressGate
     from oneclaw_mcp.servers import Server
@@ -94,7 +94,7 @@ class _Body(httpx2.AsyncByteStream):
     def __init__(self, answer: httpcore2.Response, request: httpx2.Request) -> None:
         self._answer, self._request = answer, request
 
-    async def __aiter__(self) -> AsyncIterator[bytes]:
+    async def __aiter__(self) -> AsyncGenerator[bytes, None]:
         pieces: AsyncIterable[bytes] = self._answer.aiter_stream()
         try:
             async for piece in pieces:
@@ -103,14 +103,15 @@ class _Body(httpx2.AsyncByteStream):
             raise httpx2.ReadError(str(error), request=self._request) from None
 
     async def whole(self) -> bytes:
-        pieces, left_bytes = [], MAX_EVENT_BYTES
-        async for piece in self:
-            left_bytes -= len(piece)
-            if left_bytes < 0:
-                text = f"its answer is longer than {MAX_EVENT_BYTES // 1024**2} MiB"
-                raise httpx2.ReadError(text, request=self._request)
-            pieces.append(piece)
-        return b"".join(pieces)
+        read, left_bytes = [], MAX_EVENT_BYTES
+        async with aclosing(self.__aiter__()) as pieces:
+            async for piece in pieces:
+                left_bytes -= len(piece)
+                if left_bytes < 0:
+                    text = f"its answer is longer than {MAX_EVENT_BYTES // 1024**2} MiB"
+                    raise httpx2.ReadError(text, request=self._request)
+                read.append(piece)
+        return b"".join(read)
 
     async def aclose(self) -> None:
         await self._answer.aclose()

@@ -142,6 +142,8 @@ def test_a_link_that_was_used_logs_no_other_browser_in(serving, at_page):
 
         link = f"{rig.origin}/#code={rig.code}"
         await page.goto(link)
+        # Reloaded before it is logged in, the page would not know whether the link was used.
+        await expect(page.get_by_label("Message")).to_be_focused()
         await page.reload()
         await expect(page.get_by_label("Message")).to_be_focused()
         thief = await (await page.context.browser.new_context()).new_page()
