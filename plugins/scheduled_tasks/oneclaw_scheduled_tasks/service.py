@@ -84,6 +84,10 @@ class TaskService:
         """Return a task."""
         return await self.database.run(stored.get_task, task_id)
 
+    async def id_of(self, wanted: str) -> str:
+        """Return the id of a task by its id or name."""
+        return await self.database.run(stored.require_task_id, wanted)
+
     async def changed(self, task_id: str, given: Mapping[str, Any]) -> tuple[Task, Task]:
         """Find out what a task would be with changes, without storing it.
 

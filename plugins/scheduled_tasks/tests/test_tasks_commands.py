@@ -143,7 +143,24 @@ def test_an_unknown_task(oneclaw, command):
     status, _, err = oneclaw("tasks", command, "000000000000")
 
     assert status == 2
-    assert "there is no task '000000000000'" in err
+    assert "there is no task '000000000000'; list them with: oneclaw tasks list" in err
+
+
+def test_a_task_can_be_named_if_its_name_is_unique(oneclaw):
+    task_id = add(oneclaw, "--at", "09:00")["id"]
+
+    assert f"id: {task_id}" in oneclaw("tasks", "show", "water")[1]
+    assert "prompt: Drink -> Sip" in oneclaw("tasks", "edit", "Water", "--prompt", "Sip")[1]
+    assert "enabled: yes -> no" in oneclaw("tasks", "pause", "Water")[1]
+    assert "enabled: no -> yes" in oneclaw("tasks", "resume", "Water")[1]
+    assert oneclaw("tasks", "run", "Water")[1].startswith(f"run {task_id}-manual-")
+    assert len(json.loads(oneclaw("tasks", "log", "Water", "--json")[1])) == 1
+
+    add(oneclaw, "--at", "10:00")
+    status, _, err = oneclaw("tasks", "delete", "Water")
+    assert (status, "2 tasks have the name 'Water': give an id" in err) == (2, True)
+    oneclaw("tasks", "edit", task_id, "--name", "Tea")
+    assert oneclaw("tasks", "delete", "tea")[1] == f"task {task_id} is deleted\n"
 
 
 def test_a_database_that_cannot_be_opened(oneclaw, monkeypatch):
