@@ -15,7 +15,7 @@ import click
 
 from oneclaw_core import OneClawError, StoreError, UsageError, find_home
 from oneclaw_core.cli import is_terminal, json_option, print_json, print_table, print_text, run_async, warn
-from oneclaw_scheduled_tasks.command_options import read_options, task_options
+from oneclaw_scheduled_tasks.command_options import option_names, read_options, task_options
 from oneclaw_scheduled_tasks.documents import describe_changes, run_document, task_document, trigger_document
 from oneclaw_scheduled_tasks.inbox import result_text
 from oneclaw_scheduled_tasks.task import duration_text
@@ -411,10 +411,14 @@ def _write(work: Callable[[Connection], Value]) -> Value:
 def _with_service(work: Callable[[TaskService], Awaitable[Value]]) -> Value:
     """Open the user's home and the tasks' database, do something with the tasks, and close both."""
     from oneclaw_core import OneClaw
+    from oneclaw_scheduled_tasks.schedules import FieldError
     from oneclaw_scheduled_tasks.service import TaskService
 
     async def run() -> Value:
         async with OneClaw.open() as app, TaskService.open(app.services) as service:
             return await work(service)
 
-    return run_async(run())
+    try:
+        return run_async(run())
+    except FieldError as error:
+        raise UsageError(error.worded(option_names())) from None
