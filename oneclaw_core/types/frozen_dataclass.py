@@ -90,9 +90,6 @@ def _init(cls: Any, stored: Sequence[Field[Any]]) -> Callable[..., None]:
             continue  # __post_init__ sets it
         lines.append(f"_set_{name}(self, {value})")
         if each.init:
-            default = (
-                "=_made" if f"_make_{name}" in known else f"=_default_{name}" if f"_default_{name}" in known else ""
-            )
             (named if each.kw_only else positional).append(name + default)
     if hasattr(cls, "__post_init__"):
         lines.append("self.__post_init__()")
