@@ -98,18 +98,25 @@ class HomeLog(logging.Handler):
 class WarningLines(logging.Handler):
     """Shows warnings on stderr, a line each.
 
-    Errors are not shown: the code that logs one also raises it, or makes it a tool's result.
+    Errors are not shown: the code that logs one also raises it, or makes it a tool's result. A problem of a plugin is
+    shown once: the search for a plugin's command finds it, and so does the command when it opens the home.
     """
 
     def __init__(self) -> None:
         super().__init__(logging.WARNING)
+        self._shown: set[str] = set()
         self.addFilter(SecretFilter())
         self.addFilter(lambda record: record.levelno == logging.WARNING)
 
     def emit(self, record: logging.LogRecord) -> None:
         """Show a warning."""
+        message = record.getMessage()
+        if getattr(record, "is_shown_once", False):
+            if message in self._shown:
+                return
+            self._shown.add(message)
         try:
-            warn(record.getMessage())
+            warn(message)
         except OSError:
             # stderr is gone; the log in the home has the record.
             return

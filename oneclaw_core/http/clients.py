@@ -231,7 +231,7 @@ def import_httpx() -> None:
         try:
             import httpx  # noqa: F401
         finally:
-            del sys.modules[program]
+            sys.modules.pop(program, None)  # another thread may have done the same
 
 
 @cache

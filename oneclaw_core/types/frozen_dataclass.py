@@ -1,14 +1,16 @@
-"""Frozen dataclasses that are made in a quarter of the time.
+"""Frozen dataclasses that are quick to make.
 
-``dataclasses.dataclass(frozen=True, slots=True)`` compiles six methods for each class, which takes 0.6 ms. For the 200
-classes that a program imports to answer one message, that was a third of its time. These compile their ``__init__``
-alone and share the other methods. In everything else they are dataclasses: ``dataclasses.fields``, ``replace`` and
-``asdict`` work on them, and so do pickling and pattern matching.
+``dataclasses.dataclass(frozen=True, slots=True)`` compiles six methods for each class, and a program that answers one
+message imports hundreds of such classes. These compile only ``__init__`` and share the other methods; docs/decisions.md
+says what that saves. In everything else they are frozen dataclasses: ``dataclasses.fields``, ``replace`` and ``asdict``
+work on them, and so do pickling, pattern matching, and plain dataclasses that inherit from them.
 """
 
 from __future__ import annotations
 
+import sys
 from dataclasses import MISSING, Field, FrozenInstanceError, dataclass, field, fields
+from inspect import signature
 from operator import attrgetter
 from reprlib import recursive_repr
 from typing import TYPE_CHECKING, Any, TypeVar, dataclass_transform, overload
@@ -43,14 +45,22 @@ def frozen_dataclass(cls: Any = None, /, *, kw_only: bool = False) -> Any:
     """
 
     def made(given: type) -> Any:
-        new: Any = dataclass(init=False, repr=False, eq=False, slots=True, kw_only=kw_only)(given)
+        written = set(given.__dict__)  # the next step adds to it
+        has_docstring = given.__doc__ is not None
+        has_base = hasattr(given, "__dataclass_fields__")  # which is frozen, and its subclasses have to be
+        new: Any = dataclass(init=False, repr=False, eq=False, frozen=has_base, slots=True, kw_only=kw_only)(given)
+        # For plain dataclasses that inherit from it.
+        new.__dataclass_params__.frozen = True
         stored = fields(new)
-        new.__init__ = _init(new, stored)
+        if "__init__" not in written:
+            new.__init__ = _init(new, stored)
+        if not has_docstring:
+            new.__doc__ = f"{new.__name__}{signature(new)}".removesuffix(" -> None")
         new.__compared__ = _getter([each.name for each in stored if each.compare])
         new.__hashed__ = _getter([each.name for each in stored if (each.compare if each.hash is None else each.hash)])
         new.__shown__ = tuple(each.name for each in stored if each.repr)
         for name, method in _SHARED.items():
-            if name not in given.__dict__:
+            if name not in written:
                 setattr(new, name, method)
         return new
 
@@ -78,17 +88,18 @@ def _init(cls: Any, stored: Sequence[Field[Any]]) -> Callable[..., None]:
             value, default = name if each.init else f"_default_{name}", f"=_default_{name}"
         elif not each.init:
             continue  # __post_init__ sets it
-        lines.append(f" _set_{name}(self, {value})")
+        lines.append(f"_set_{name}(self, {value})")
         if each.init:
-            default = (
-                "=_made" if f"_make_{name}" in known else f"=_default_{name}" if f"_default_{name}" in known else ""
-            )
             (named if each.kw_only else positional).append(name + default)
     if hasattr(cls, "__post_init__"):
-        lines.append(" self.__post_init__()")
+        lines.append("self.__post_init__()")
     arguments = ", ".join(positional + (named if len(named) > 1 else []))
-    exec(f"def __init__({arguments}):\n" + "\n".join(lines or [" pass"]), known)  # noqa: S102  # of names in our code
-    init: Callable[..., None] = known["__init__"]
+    body = "\n  ".join([f" def __init__({arguments}):", *(lines or ["pass"])])
+    # A function of the module of the class, where the names in its annotations are looked up.
+    module = sys.modules[cls.__module__].__dict__ if cls.__module__ in sys.modules else {}
+    made: dict[str, Any] = {}
+    exec(f"def make({', '.join(known)}):\n{body}\n return __init__", module, made)  # noqa: S102  # of names in our code
+    init: Callable[..., None] = made["make"](**known)
     init.__qualname__, init.__module__ = f"{cls.__qualname__}.__init__", cls.__module__
     init.__annotations__ = {each.name: each.type for each in stored if each.init} | {"return": None}
     return init
@@ -111,12 +122,21 @@ def _hash(self: Any) -> int:
     return hash(self.__class__.__hashed__(self))
 
 
-def _refuse_set(self: Any, name: str, value: object) -> None:
-    raise FrozenInstanceError(f"cannot assign to field {name!r}")
+def _setattr(self: Any, name: str, value: object) -> None:
+    if _is_frozen(type(self), name):
+        raise FrozenInstanceError(f"cannot assign to field {name!r}")
+    object.__setattr__(self, name, value)
 
 
-def _refuse_delete(self: Any, name: str) -> None:
-    raise FrozenInstanceError(f"cannot delete field {name!r}")
+def _delattr(self: Any, name: str) -> None:
+    if _is_frozen(type(self), name):
+        raise FrozenInstanceError(f"cannot delete field {name!r}")
+    object.__delattr__(self, name)
+
+
+def _is_frozen(cls: Any, name: str) -> bool:
+    """Return True unless a plain class, which inherits from a frozen one, has an attribute besides the fields."""
+    return "__dataclass_params__" in cls.__dict__ or name in cls.__dataclass_fields__
 
 
 def _getstate(self: Any) -> list[Any]:
@@ -132,8 +152,8 @@ _SHARED: dict[str, Any] = {
     "__repr__": _repr,
     "__eq__": _eq,
     "__hash__": _hash,
-    "__setattr__": _refuse_set,
-    "__delattr__": _refuse_delete,
+    "__setattr__": _setattr,
+    "__delattr__": _delattr,
     "__getstate__": _getstate,
     "__setstate__": _setstate,
 }

@@ -37,6 +37,37 @@ class Shelf(ToolSource):
         tools.publish([SourceTool(borrow, "library")], [group])
 """
 
+COMMAND = """
+
+@hookimpl
+def register_commands(register):
+    register("count", "oneclaw_library.commands:count", help="Count the books.")
+"""
+
+COUNT = """
+import asyncio
+import click
+from oneclaw_core import OneClaw
+
+
+@click.command()
+def count():
+    async def open_home():
+        async with OneClaw.open() as claw:
+            await claw.services.tool_source("library", "shelf")
+
+    asyncio.run(open_home())
+    click.echo(1)
+"""
+
+LISTED = """
+
+def list_shelf(context, published):
+    from oneclaw_core.plugins import PluginProblem
+
+    published.publish([], [], [PluginProblem("shelf", "two books are missing", "look for them")])
+"""
+
 
 @pytest.fixture
 def library(install_plugin):
@@ -70,3 +101,13 @@ def test_a_source_that_fails_is_named_by_plugins_list_and_doctor(library, onecla
     assert oneclaw("call", "borrow", '{"title": "Emma"}').status == 0
     (record,) = [each for each in ok("plugins", "list", "--json") if each["name"] == "library"]
     assert record["problems"] == []
+
+
+def test_a_problem_that_the_listing_and_the_open_home_find_is_shown_once(install_plugin, oneclaw):
+    shelf = f"{SHELF.rpartition('tools.publish')[0]}list_shelf(None, tools)\n{LISTED}"
+    plugin = PLUGIN.replace('.shelf:Shelf"', '.shelf:Shelf", listing="oneclaw_library.shelf:list_shelf"')
+    install_plugin("library", plugin + COMMAND, files={"shelf.py": shelf, "commands.py": COUNT})
+
+    counted = oneclaw("count")
+    assert counted.stdout == "1\n"
+    assert counted.stderr.count("two books are missing") == 1

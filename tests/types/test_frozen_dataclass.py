@@ -2,7 +2,7 @@ import copy
 import inspect
 import pickle
 from dataclasses import FrozenInstanceError, asdict, dataclass, field, fields, replace
-from typing import Any, ClassVar, Generic, TypeVar
+from typing import Any, ClassVar, Generic, TypeVar, get_type_hints
 
 import pytest
 
@@ -136,6 +136,67 @@ def test_the_functions_for_dataclasses_and_copies_work():
     match Base("z"):
         case Base(name):
             assert name == "z"
+
+
+def test_a_plain_dataclass_can_inherit_from_it_if_it_is_frozen():
+    @dataclass(frozen=True)
+    class Sub(Base):
+        extra: int = 0
+
+    assert repr(Sub("a", 2)).endswith("Sub(name='a', extra=2)")
+    assert Sub("a", 2) == Sub("a", 2) != Sub("a", 3)
+    assert hash(Sub("a", 2)) == hash(Sub("a", 2))
+    with pytest.raises(FrozenInstanceError):
+        Sub("a").extra = 1  # type: ignore[misc]
+    with pytest.raises(TypeError, match="cannot inherit non-frozen dataclass from a frozen one"):
+        dataclass(type("Changing", (Base,), {"__annotations__": {}}))
+
+
+def test_it_can_inherit_from_a_plain_frozen_dataclass():
+    @frozen_dataclass
+    class Sub(Plain):
+        extra: int = 0
+
+    assert (Sub("a", extra=2).extra, Sub("a", 5).number, Sub("a").parts) == (2, 5, [])
+
+
+def test_a_plain_subclass_can_have_more_attributes():
+    class Sub(Base):
+        def __init__(self) -> None:
+            super().__init__("a")
+            self.extra = 1
+
+    sub = Sub()
+    sub.extra += 1
+    assert (sub.name, sub.extra) == ("a", 2)
+    del sub.extra
+    with pytest.raises(FrozenInstanceError):
+        sub.name = "b"  # type: ignore[misc]
+    with pytest.raises(FrozenInstanceError):
+        del sub.name
+
+
+def test_the_types_of_its_arguments_can_be_found():
+    assert get_type_hints(Base.__init__) == {"name": str, "return": type(None)}
+    assert get_type_hints(Full.__init__)["data"] is Any
+    written = frozen_dataclass(type("Written", (), {"__annotations__": {"of": "Base"}, "__module__": __name__}))
+    assert get_type_hints(written.__init__) == {"of": Base, "return": type(None)}
+
+
+def test_the_text_of_one_without_a_docstring_is_its_signature():
+    assert Empty.__doc__ == "Empty()"
+    assert (Base.__doc__ or "").startswith("Base(name")
+
+
+def test_it_keeps_an_init_that_is_written():
+    @frozen_dataclass
+    class Written:
+        size: int
+
+        def __init__(self, text: str) -> None:
+            object.__setattr__(self, "size", len(text))
+
+    assert Written("abc").size == 3  # type: ignore[arg-type]
 
 
 def test_one_that_holds_itself_can_be_shown():

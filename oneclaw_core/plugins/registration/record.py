@@ -177,7 +177,7 @@ class PluginRecord(ReportsProblems):
         if problem.is_error:
             command = f"oneclaw plugins disable {self.name}"
             hint = "" if command in problem.remedy else f"; or disable the plugin with: {command}"
-            _log.warning("%s%s", about, hint)
+            _log.warning("%s%s", about, hint, extra={"is_shown_once": True})
         else:
             _log.info("%s", about)
 

@@ -566,7 +566,7 @@ def _warn_of_relative_paths(arguments: Iterable[str]) -> None:
     for each in arguments:
         # Unlike Path.exists, it takes texts that are too long for a name, such as the code behind python -c.
         if each and not each.startswith(("-", "/")) and os.path.exists(each):  # noqa: PTH110
-            warn(f"the server starts in another directory, where {each} is not found: write {Path(each).resolve()}")
+            warn(f"the server starts in another directory: write {Path(each).resolve()} instead of {each}")
 
 
 def _parts(given: Iterable[str]) -> dict[str, tuple[str, ...]]:

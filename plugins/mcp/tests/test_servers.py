@@ -180,11 +180,13 @@ def test_relative_path_of_a_server_is_pointed_at(
 
     refused = CliRunner().invoke(mcp, ["add", "mine", "--", sys.executable, "server.py"])
 
-    assert f"where server.py is not found: write {(tmp_path / 'server.py').resolve()}" in refused.output
+    assert f"in another directory: write {(tmp_path / 'server.py').resolve()} instead of server.py" in refused.output
+    refused = CliRunner().invoke(mcp, ["add", "mine", "--", sys.executable, "-c", "raise SystemExit(3)", "."])
+    assert f"in another directory: write {tmp_path.resolve()} instead of .\n" in refused.output
     code = f"{'x' * 5000} = 0; raise SystemExit(3)"
     refused = CliRunner().invoke(mcp, ["add", "mine", "--", sys.executable, "-c", code, "", str(tmp_path)])
     assert isinstance(refused.exception, ServerError)
-    assert "is not found" not in refused.output
+    assert "in another directory" not in refused.output
 
 
 def test_names_that_are_taken_are_refused(mcp_home: McpHome) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
@@ -93,6 +94,19 @@ def read_options(options: dict[str, Any], *, is_new: bool = False) -> dict[str, 
     return {**({"schedule_type": "daily"} if is_new else {}), **given, **several, **when}
 
 
+def option_names() -> dict[str, str]:
+    """Return the options of a task's fields, for errors about these."""
+    named = ((name.partition("/")[0], field) for name, field, *_ in (*_SCHEDULE, *_RUN))
+    return {
+        **{field or name.removeprefix("--").replace("-", "_"): name for name, field in named},
+        "hour": "--at",
+        "minute": "--at",
+        "day_of_week": "--day",
+        "interval_minutes": "--every MINUTES",
+        "interval_seconds": "--every SECONDS",
+    }
+
+
 def _when(options: dict[str, Any]) -> dict[str, Any]:
     at, per_day = options["at"], options["per_day"]
     parameters = tuple(_parameter(each) for each in options["parameters"]) or None
@@ -136,6 +150,7 @@ def _interval(text: str) -> dict[str, int]:
 
 def _time_of_day(text: str) -> tuple[int, int]:
     hour, colon, minute = text.strip().partition(":")
-    if not (colon and hour.isascii() and hour.isdigit() and minute.isascii() and minute.isdigit() and len(minute) == 2):
+    is_written = colon and re.fullmatch(r"[0-9]{1,2}", hour) and re.fullmatch(r"[0-9]{2}", minute)
+    if not (is_written and int(hour) < 24 and int(minute) < 60):
         raise UsageError(f"--at must be a time of day as HH:MM, not {text[:50]!r}")
-    return int(hour[:9]), int(minute)
+    return int(hour), int(minute)

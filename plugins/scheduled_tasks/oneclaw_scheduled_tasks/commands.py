@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from oneclaw_core import NotFoundError, OneClawError, StoreError, UsageError, find_home
+from oneclaw_core import OneClawError, StoreError, UsageError, find_home
 from oneclaw_core.cli import is_terminal, json_option, print_json, print_table, print_text, run_async, warn
-from oneclaw_scheduled_tasks.command_options import read_options, task_options
+from oneclaw_scheduled_tasks.command_options import option_names, read_options, task_options
 from oneclaw_scheduled_tasks.documents import describe_changes, run_document, task_document, trigger_document
 from oneclaw_scheduled_tasks.inbox import result_text
 from oneclaw_scheduled_tasks.task import duration_text
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
     from oneclaw_scheduled_tasks.service import TaskService
+    from oneclaw_scheduled_tasks.task import Run
 
 Value = TypeVar("Value")
 
@@ -34,7 +35,8 @@ Value = TypeVar("Value")
 def tasks() -> None:
     """Schedule tasks for agents, and run a worker for them.
 
-    Tasks run as long as a worker does: 'oneclaw tasks worker', or 'oneclaw chat' in a terminal.
+    Tasks run as long as a worker does: 'oneclaw tasks worker', or 'oneclaw chat' in a terminal. TASK is the name or the
+    id of a task.
     """
 
 
@@ -121,13 +123,13 @@ def list_command(as_json: bool) -> None:
 
 
 @tasks.command("show")
-@click.argument("task_id")
+@click.argument("task")
 @json_option
-def show(task_id: str, as_json: bool) -> None:
-    """Show the task TASK_ID."""
-    from oneclaw_scheduled_tasks.stored import get_task
+def show(task: str, as_json: bool) -> None:
+    """Show the task TASK."""
+    from oneclaw_scheduled_tasks.stored import find_task
 
-    document = task_document(_read(lambda connection: get_task(connection, task_id)))
+    document = task_document(_read(lambda connection: find_task(connection, task)))
     if as_json:
         print_json(document)
         return
@@ -136,43 +138,47 @@ def show(task_id: str, as_json: bool) -> None:
 
 
 @tasks.command("edit")
-@click.argument("task_id")
+@click.argument("task")
 @click.option("--name", help="Another name.")
 @click.option("--prompt", help="Something else to do.")
 @task_options
-def edit(task_id: str, name: str | None, prompt: str | None, **options: Any) -> None:
-    """Change the task TASK_ID; only the given options change."""
-    _change(task_id, {"name": name, "prompt": prompt, **read_options(options)})
+def edit(task: str, name: str | None, prompt: str | None, **options: Any) -> None:
+    """Change the task TASK; only the given options change."""
+    _change(task, {"name": name, "prompt": prompt, **read_options(options)})
 
 
 @tasks.command("pause")
-@click.argument("task_id")
-def pause(task_id: str) -> None:
-    """Pause the task TASK_ID until it is resumed.
+@click.argument("task")
+def pause(task: str) -> None:
+    """Pause the task TASK until it is resumed.
 
     A running run is stopped.
     """
-    _change(task_id, {"is_enabled": False})
+    _change(task, {"is_enabled": False})
 
 
 @tasks.command("resume")
-@click.argument("task_id")
-def resume(task_id: str) -> None:
-    """Resume the schedule of the task TASK_ID.
+@click.argument("task")
+def resume(task: str) -> None:
+    """Resume the schedule of the task TASK.
 
     Runs that it missed meanwhile are not made up for.
     """
-    _change(task_id, {"is_enabled": True})
+    _change(task, {"is_enabled": True})
 
 
 @tasks.command("run")
-@click.argument("task_id")
-def run_command(task_id: str) -> None:
-    """Run the task TASK_ID now, by the next free worker.
+@click.argument("task")
+def run_command(task: str) -> None:
+    """Run the task TASK now, by the next free worker.
 
     Its schedule stays as it is.
     """
-    run = _with_service(lambda service: service.run(task_id))
+
+    async def start(service: TaskService) -> Run:
+        return await service.run(await service.id_of(task))
+
+    run = _with_service(start)
     print_text(f"run {run.id} waits for a worker; see: oneclaw tasks log {run.task_id}")
 
 
@@ -185,16 +191,13 @@ def backfill(task: str, first: str, last: str, is_confirmed: bool) -> None:
     """Make up for missed runs of TASK in a period.
 
     It runs TASK for each time when it was due, also before it was made, and that was missed, skipped or has no run.
-    TASK is a name or an id. The limit is 100 runs at once; each is told its time.
+    The limit is 100 runs at once; each is told its time.
     """
     from oneclaw_scheduled_tasks.backfill import make_up, missing_runs
-    from oneclaw_scheduled_tasks.stored import find_task_id, get_task
+    from oneclaw_scheduled_tasks.stored import find_task
 
     def find(connection: Connection) -> Any:
-        task_id = find_task_id(connection, task)
-        if task_id is None:
-            raise NotFoundError(f"there is no task {task[:100]!r}; list them with: oneclaw tasks list")
-        found = get_task(connection, task_id)
+        found = find_task(connection, task)
         return found, missing_runs(connection, found, first, last)
 
     found, moments = _read(find)
@@ -270,27 +273,36 @@ def inbox(keep: bool, as_json: bool) -> None:
 
 
 @tasks.command("delete")
-@click.argument("task_id")
-def delete(task_id: str) -> None:
-    """Delete the task TASK_ID with its log.
+@click.argument("task")
+def delete(task: str) -> None:
+    """Delete the task TASK with its log.
 
     A running run is stopped. The sessions of its runs stay.
     """
-    _with_service(lambda service: service.delete(task_id))
-    print_text(f"task {task_id} is deleted")
+
+    async def run(service: TaskService) -> str:
+        task_id = await service.id_of(task)
+        await service.delete(task_id)
+        return task_id
+
+    print_text(f"task {_with_service(run)} is deleted")
 
 
 @tasks.command("log")
-@click.argument("task_id")
+@click.argument("task")
 @json_option
-def log(task_id: str, as_json: bool) -> None:
-    """Show the last 50 runs of the task TASK_ID.
+def log(task: str, as_json: bool) -> None:
+    """Show the last 50 runs of the task TASK.
 
     The newest is first; runs are kept for 90 days.
     """
-    from oneclaw_scheduled_tasks.stored import get_task, runs_of
+    from oneclaw_scheduled_tasks.stored import find_task, runs_of
 
-    task, runs = _read(lambda connection: (get_task(connection, task_id), runs_of(connection, task_id)))
+    def find(connection: Connection) -> Any:
+        found = find_task(connection, task)
+        return found, runs_of(connection, found.id)
+
+    found, runs = _read(find)
     if as_json:
         print_json([run_document(run) for run in runs])
         return
@@ -299,7 +311,7 @@ def log(task_id: str, as_json: bool) -> None:
         took, tokens = duration_text(run.duration_seconds), run.input_tokens + run.output_tokens or ""
         cost = "" if run.cost is None else f"${run.cost:.4f}"
         what = "; ".join(each for each in (run.error or run.answer, run.notes) if each)
-        due, session = task.local_text(run.scheduled_at), (run.session or "")[:8]
+        due, session = found.local_text(run.scheduled_at), (run.session or "")[:8]
         rows.append((run.id, due, str(run.status), took, tokens, cost, session, what))
     print_table(("run", "due", "status", "took", "tokens", "cost", "session", "what"), rows)
 
@@ -362,12 +374,12 @@ def worker(
         context.exit(1)
 
 
-def _change(task_id: str, given: dict[str, Any]) -> None:
+def _change(task: str, given: dict[str, Any]) -> None:
     from oneclaw_scheduled_tasks.triggers import setup_text
 
     async def run(service: TaskService) -> list[str]:
         complete, setup = await service.set_up(given)
-        before, after = await service.changed(task_id, complete)
+        before, after = await service.changed(await service.id_of(task), complete)
         changes = describe_changes(before, after)
         next_run = after.local_text(after.next_at)
         texts = [f"task {after.id} is changed: {'; '.join(changes)}; next run: {next_run}"]
@@ -399,10 +411,14 @@ def _write(work: Callable[[Connection], Value]) -> Value:
 def _with_service(work: Callable[[TaskService], Awaitable[Value]]) -> Value:
     """Open the user's home and the tasks' database, do something with the tasks, and close both."""
     from oneclaw_core import OneClaw
+    from oneclaw_scheduled_tasks.schedules import FieldError
     from oneclaw_scheduled_tasks.service import TaskService
 
     async def run() -> Value:
         async with OneClaw.open() as app, TaskService.open(app.services) as service:
             return await work(service)
 
-    return run_async(run())
+    try:
+        return run_async(run())
+    except FieldError as error:
+        raise UsageError(error.worded(option_names())) from None

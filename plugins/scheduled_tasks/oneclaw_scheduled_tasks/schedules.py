@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from oneclaw_core import UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Set
+    from collections.abc import Callable, Iterable, Mapping, Set
 
 WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 MAX_INTERVAL_MINUTES = 366 * 24 * 60
@@ -48,6 +48,28 @@ _FIELDS: dict[str, Set[str]] = {
     "interval": {"interval_minutes", "interval_seconds"},
     "trigger": {"trigger", "parameters", "per_day"},
 }
+
+
+class FieldError(UsageError):
+    """A value of a task is not possible.
+
+    Args:
+        fields: the names of the fields that it is about.
+        problem: the rest of the sentence.
+        allowed: the fields that can be given instead.
+    """
+
+    def __init__(self, fields: Iterable[str], problem: str, allowed: Iterable[str] = ()) -> None:
+        self._fields, self._problem, self._allowed = tuple(fields), problem, tuple(allowed)
+        super().__init__(self.worded({}))
+
+    def worded(self, names: Mapping[str, str]) -> str:
+        """Return the message with other names for some fields, such as the options of the command line."""
+
+        def named(given: Iterable[str]) -> str:
+            return " and ".join(dict.fromkeys(names.get(each, each) for each in given))
+
+        return f"{named(self._fields)} {self._problem}{'; it takes ' if self._allowed else ''}{named(self._allowed)}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -148,10 +170,10 @@ def read_schedule(words: Mapping[str, Any]) -> Schedule:
     _refuse_foreign(kind, given)
     names = _FIELDS[kind]
     if "hour" in names and "hour" not in given:
-        raise UsageError(f"hour is needed for a {kind} schedule: a whole number from 0 to 23")
+        raise FieldError(["hour"], f"is needed for a {kind} schedule")
     if kind == "interval":
         if len(given) > 1:
-            raise UsageError("interval_minutes and interval_seconds do not go together: give one of them")
+            raise FieldError(sorted(given), "do not go together: give one of them")
         names = given.keys() or {"interval_minutes"}
     values = {name: _READERS[name](name, given.get(name, _DEFAULTS.get(name))) for name in names}
     if values.get("interval_seconds", 1) % 60 == 0:
@@ -170,9 +192,10 @@ def _cron(_: str, expression: str | None) -> str:
     except Exception:  # noqa: BLE001  # the library parses foreign text, and documents no error of this call
         is_valid = False
     if not is_valid:
-        raise UsageError(
-            f"cron must be an expression of five fields such as '0 9 * * mon-fri' (minute, hour, day of the month, "
-            f"month, day of the week; a sixth one before them is the second), not {(expression or '')[:100]!r}"
+        raise FieldError(
+            ["cron"],
+            f"must be an expression of five fields such as '0 9 * * mon-fri' (minute, hour, day of the month, "
+            f"month, day of the week; a sixth one before them is the second), not {(expression or '')[:100]!r}",
         )
     return text
 
@@ -191,7 +214,7 @@ def read_date(name: str, text: str | None) -> date:
             raise ValueError
         return date.fromisoformat(written)
     except ValueError:
-        raise UsageError(f"{name} must be a day of the calendar as YYYY-MM-DD, not {written[:100]!r}") from None
+        raise FieldError([name], f"must be a day of the calendar as YYYY-MM-DD, not {written[:100]!r}") from None
 
 
 def _weekday(name: str, text: str | None) -> str:
@@ -199,19 +222,19 @@ def _weekday(name: str, text: str | None) -> str:
     for day in WEEKDAYS:
         if wanted in (day.lower(), day[:3].lower()):
             return day
-    raise UsageError(f"{name} must be one of {', '.join(WEEKDAYS)}, not {(text or '')[:50]!r}")
+    raise FieldError([name], f"must be one of {', '.join(WEEKDAYS)}, not {(text or '')[:50]!r}")
 
 
 def _trigger(_: str, name: str | None) -> str:
     if not name:
-        raise UsageError("trigger must be the name of one; list them with: oneclaw tasks triggers")
+        raise FieldError(["trigger"], "must be the name of one; list them with: oneclaw tasks triggers")
     return name
 
 
 def whole_number(name: str, value: Any, least: int, most: int) -> int:
     """Check a whole number."""
     if type(value) is not int or not least <= value <= most:
-        raise UsageError(f"{name} must be a whole number from {least} to {most:,}, not {value!r}")
+        raise FieldError([name], f"must be a whole number from {least} to {most:,}, not {value!r}")
     return value
 
 
@@ -236,7 +259,6 @@ def _refuse_foreign(kind: str, given: Mapping[str, Any]) -> None:
     harmless = {"day_of_week", "date"} if "hour" in _FIELDS[kind] else set()
     foreign = sorted(given.keys() - _FIELDS[kind] - harmless)
     if foreign:
-        raise UsageError(
-            f"{' and '.join(foreign)} cannot be given for a {kind} schedule; it takes "
-            f"{' and '.join(sorted(_FIELDS[kind] - {'interval_seconds'}))}"
-        )
+        allowed = sorted(_FIELDS[kind] - {"interval_seconds"})
+        article = "an" if kind == "interval" else "a"
+        raise FieldError(foreign, f"cannot be given for {article} {kind} schedule", allowed)

@@ -14,7 +14,7 @@ from oneclaw_core import OneClawError, UsageError
 from oneclaw_scheduled_tasks import stored
 from oneclaw_scheduled_tasks.database import TaskDatabase, tasks_database_url
 from oneclaw_scheduled_tasks.occurrences import MissedPolicy
-from oneclaw_scheduled_tasks.schedules import SCHEDULE_FIELDS, SECRET, Schedule, read_date, read_schedule
+from oneclaw_scheduled_tasks.schedules import SCHEDULE_FIELDS, SECRET, FieldError, Schedule, read_date, read_schedule
 from oneclaw_scheduled_tasks.tables import add, runs
 from oneclaw_scheduled_tasks.task import CATCH_UP_SECONDS, OverlapPolicy, Run, Task
 from oneclaw_scheduled_tasks.zones import find_zone, user_zone_name
@@ -83,6 +83,10 @@ class TaskService:
     async def get(self, task_id: str) -> Task:
         """Return a task."""
         return await self.database.run(stored.get_task, task_id)
+
+    async def id_of(self, wanted: str) -> str:
+        """Return the id of a task by its id or name."""
+        return await self.database.run(stored.require_task_id, wanted)
 
     async def changed(self, task_id: str, given: Mapping[str, Any]) -> tuple[Task, Task]:
         """Find out what a task would be with changes, without storing it.
@@ -261,7 +265,7 @@ def _channels_of(values: dict[str, Any]) -> list[str]:
 def _choice(kind: type[Chosen], name: str, text: str) -> Chosen:
     wanted = text.strip().lower()
     if wanted not in set(kind):
-        raise UsageError(f"{name} must be one of {', '.join(kind)}, not {text[:50]!r}")
+        raise FieldError([name], f"must be one of {', '.join(kind)}, not {text[:50]!r}")
     return kind(wanted)
 
 

@@ -65,6 +65,19 @@ def find_task_id(connection: Connection, wanted: str) -> str | None:
     return found[0] if found else None
 
 
+def require_task_id(connection: Connection, wanted: str) -> str:
+    """Find the id of a task by its id or name; the task itself need not be readable."""
+    task_id = find_task_id(connection, wanted.strip())
+    if task_id is None:
+        raise NotFoundError(f"there is no task {wanted[:100]!r}; list them with: oneclaw tasks list")
+    return task_id
+
+
+def find_task(connection: Connection, wanted: str) -> Task:
+    """Read a task by its id or name."""
+    return get_task(connection, require_task_id(connection, wanted))
+
+
 def count_tasks(connection: Connection) -> int:
     """Return the number of tasks."""
     return int(connection.execute(select(func.count()).select_from(tasks)).scalar_one())

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from oneclaw_core import UsageError
 from oneclaw_scheduled_tasks.occurrences import MissedPolicy, Occurrences
-from oneclaw_scheduled_tasks.schedules import WEEKDAYS, Schedule, whole_number
+from oneclaw_scheduled_tasks.schedules import WEEKDAYS, FieldError, Schedule, whole_number
 from oneclaw_scheduled_tasks.zones import find_zone
 
 if TYPE_CHECKING:
@@ -118,9 +118,9 @@ class Task:
             whole_number(name, getattr(self, name), least, most)
         cost = self.max_cost
         if cost is not None and not (math.isfinite(cost) and 0 < cost <= _MOST_COST):
-            raise UsageError(f"max_cost must be an amount of US dollars above 0, not {cost!r}")
+            raise FieldError(["max_cost"], f"must be an amount of US dollars above 0, not {cost!r}")
         if self.webhook is not None and not _WEBHOOK.fullmatch(self.webhook):
-            raise UsageError("webhook must be a URL that begins with https:// or http://")
+            raise FieldError(["webhook"], "must be a URL that begins with https:// or http://")
 
     @property
     def zone(self) -> ZoneInfo:

@@ -113,21 +113,28 @@ def test_what_only_the_user_sets(oneclaw):
     ("options", "reason"),
     [
         ([], "say when: --at HH:MM"),
-        (["--at", "25:00"], "hour must be a whole number from 0 to 23, not 25"),
+        (["--at", "25:00"], "--at must be a time of day as HH:MM, not '25:00'"),
+        (["--at", "9:60"], "--at must be a time of day as HH:MM, not '9:60'"),
+        (["--day", "monday"], "--at is needed for a weekly schedule"),
+        (["--at", "9:00", "--day", "someday"], "--day must be one of Monday"),
+        (["--at", "9:00", "--date", "soon"], "--date must be a day of the calendar as YYYY-MM-DD, not 'soon'"),
+        (["--at", "9:00", "--until", "soon"], "--until must be a day of the calendar"),
+        (["--at", "9:00", "--jitter", "-1"], "--jitter must be a whole number from 0"),
         (["--at", "9"], "--at must be a time of day as HH:MM"),
         (["--at", "9:5"], "--at must be"),
         (["--date", "2020-01-01", "--at", "9:00"], "lies in the past"),
-        (["--cron", "bad"], "five fields"),
+        (["--cron", "bad"], "--cron must be an expression of five fields"),
         (["--cron", "0 9 * * *", "--at", "9:00"], "--at and --cron do not go together"),
         (["--day", "monday", "--every", "5"], "--day and --every do not go together"),
-        (["--every", "0"], "interval_minutes must be"),
+        (["--every", "0"], "--every MINUTES must be a whole number from 1 to"),
+        (["--every", "5s"], "--every SECONDS must be a whole number from 10 to"),
         (["--every", "soon"], "--every must be a number of minutes, or of seconds as in 90s"),
         (["--every", "0", "--at", "9:00"], "--at and --every do not go together"),
         (["--at", "9:00", "--time-zone", "Mars"], "there is no time zone 'Mars'"),
-        pytest.param(["--at", "9:00", "--webhook", "ftp://x"], "webhook must be a URL", marks=pytest.mark.one_python),
-        (["--at", "9:00", "--retries", "99"], "retries must be a whole number from 0 to 20"),
-        (["--at", "9:00", "--max-seconds", "0"], "max_seconds must be"),
-        (["--at", "9:00", "--max-cost", "-1"], "max_cost must be"),
+        pytest.param(["--at", "9:00", "--webhook", "ftp://x"], "--webhook must be a URL", marks=pytest.mark.one_python),
+        (["--at", "9:00", "--retries", "99"], "--retries must be a whole number from 0 to 20"),
+        (["--at", "9:00", "--max-seconds", "0"], "--max-seconds must be"),
+        (["--at", "9:00", "--max-cost", "-1"], "--max-cost must be"),
         (["--at", "9:00", "--group", "nonsense"], "there is no tool group 'nonsense'"),
     ],
 )
@@ -143,7 +150,38 @@ def test_an_unknown_task(oneclaw, command):
     status, _, err = oneclaw("tasks", command, "000000000000")
 
     assert status == 2
-    assert "there is no task '000000000000'" in err
+    assert "there is no task '000000000000'; list them with: oneclaw tasks list" in err
+
+
+@pytest.mark.parametrize(
+    ("options", "reason"),
+    [
+        (["--at", "9:00"], "--at cannot be given for an interval schedule; it takes --every MINUTES"),
+        (["--day", "monday"], "--at is needed for a weekly schedule"),
+    ],
+)
+def test_an_error_of_a_changed_schedule_names_options(oneclaw, options, reason):
+    task_id = add(oneclaw, "--every", "5")["id"]
+
+    status, _, err = oneclaw("tasks", "edit", task_id, *options)
+    assert (status, err) == (2, f"oneclaw: {reason}\n")
+
+
+def test_a_task_can_be_named_if_its_name_is_unique(oneclaw):
+    task_id = add(oneclaw, "--at", "09:00")["id"]
+
+    assert f"id: {task_id}" in oneclaw("tasks", "show", "water")[1]
+    assert "prompt: Drink -> Sip" in oneclaw("tasks", "edit", "Water", "--prompt", "Sip")[1]
+    assert "enabled: yes -> no" in oneclaw("tasks", "pause", "Water")[1]
+    assert "enabled: no -> yes" in oneclaw("tasks", "resume", "Water")[1]
+    assert oneclaw("tasks", "run", "Water")[1].startswith(f"run {task_id}-manual-")
+    assert len(json.loads(oneclaw("tasks", "log", "Water", "--json")[1])) == 1
+
+    add(oneclaw, "--at", "10:00")
+    status, _, err = oneclaw("tasks", "delete", "Water")
+    assert (status, "2 tasks have the name 'Water': give an id" in err) == (2, True)
+    oneclaw("tasks", "edit", task_id, "--name", "Tea")
+    assert oneclaw("tasks", "delete", "tea")[1] == f"task {task_id} is deleted\n"
 
 
 def test_a_database_that_cannot_be_opened(oneclaw, monkeypatch):

@@ -228,7 +228,7 @@ def test_the_command_line_makes_a_webhook_and_shows_its_token_once(home, capsys)
         (["--on", "bell"], "there is no trigger 'bell'"),
         (["--on", "task_ended"], "needs task"),
         (["--on", "task_ended", "--with", "task"], "--with must be NAME=VALUE"),
-        (["--on", "task_ended", "--with", "task=x", "--per-day", "0"], "per_day must be a whole number from 1"),
+        (["--on", "task_ended", "--with", "task=x", "--per-day", "0"], "--per-day must be a whole number from 1"),
         (["--on", "task_ended", "--with", "task=x", "--at", "09:00"], "--at and --on do not go together"),
         (["--on", "task_ended", "--every", "5"], "--every and --on do not go together"),
         (["--with", "task=x"], "say when"),

@@ -40,6 +40,8 @@ def choose_model(names: Sequence[str], default: str | None = None) -> str:
             print_text(f"     and {len(shown) - SHOWN_MODELS} more: type a part of the name")
         enter = default or (shown[0] if len(shown) == 1 else None)
         typed: str = click.prompt("Model, by number or name", default=enter, err=True).strip()
+        if not typed:
+            continue
         if typed.isdecimal() and 1 <= int(typed) <= min(len(shown), SHOWN_MODELS):
             return shown[int(typed) - 1]
         if typed in names or typed == default or not names:

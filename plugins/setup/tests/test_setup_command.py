@@ -5,7 +5,9 @@ import os
 import re
 
 import pytest
+from click.testing import CliRunner
 from model_server import ModelServer, raw, silence, status, text
+from oneclaw_setup.asking import choose_model
 from oneclaw_setup.local_servers import find_servers
 from pseudo_terminal import CTRL_C, PseudoTerminal
 
@@ -268,3 +270,9 @@ def test_model_is_found_by_a_part_of_its_name(home):
             terminal.expect("Model, by number or name [model-29]: ")
             terminal.type("\n")
             terminal.expect("Default model: own/model-29")
+
+
+@pytest.mark.parametrize("names", [[], ["mine", "yours"]])
+def test_a_blank_is_no_name_of_a_model(names):
+    with CliRunner().isolation(input=" \nmine\n"):
+        assert choose_model(names) == "mine"
