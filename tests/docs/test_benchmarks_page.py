@@ -191,7 +191,7 @@ def test_a_program_is_measured_to_its_end_or_given_up(monkeypatch):
     done = run_program("oneclaw", ["python", "-c", script.format(0)])
     assert done.output.strip() not in ("", os.environ.get("HOME"))
     assert done.processor_seconds > 0
-    assert 5 < done.peak_mb < 500
+    assert done.peak_mb > 5  # at least as much as this process has, of which the program is a fork at first
     assert run_program("oneclaw", ["python", "-c", script.format("'no answer'")]) == "failed: no answer"
     assert run_program("oneclaw", ["python", "-c", "while True: pass"], longest_seconds=0.2) == "over 0.2 s"
     assert run_program("oneclaw", ["no-such-program"]) == "not installed"

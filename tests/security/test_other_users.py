@@ -75,7 +75,7 @@ def test_nothing_in_a_home_is_open_to_others(program, few_plugins, home, umask, 
     program("no-such-command")
     program("call", "http_request", json.dumps({"url": "http://127.0.0.1:9"}))
     program("doctor")
-    program("tasks", "list")
+    ok("tasks", "add", "Greet", "Say hello.", "--at", "08:00")
 
     assert open_to_others(home) == []
     assert stat.S_IMODE(home.stat().st_mode) == (0o755 if is_made_before else 0o700)
@@ -95,7 +95,7 @@ def test_a_database_elsewhere_is_made_for_its_owner_alone(program, few_plugins, 
     place.mkdir(mode=0o755)
     monkeypatch.setenv("ONECLAW_DATABASE_URL", f"sqlite:///{place / 'shared.db'}")
     assert program("run", "--session", "one", "Hello").status == 0
-    assert program("tasks", "list").status == 0
+    assert program("tasks", "add", "Greet", "Say hello.", "--at", "08:00").status == 0
     assert {path.name: path.stat().st_mode & OTHERS for path in place.iterdir()} == {
         "shared.db": 0,
         "shared-tasks.db": 0,
