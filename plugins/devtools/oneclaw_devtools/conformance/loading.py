@@ -41,7 +41,7 @@ IMPORT_CHANGES = Check(
 LEAVES = Check(
     "import.leaves-processes",
     _W,
-    "importing, or a hook, starts a process that goes on",
+    "importing, or a hook, starts a process that keeps running",
     "start programs in a tool, and wait for their end",
 )
 NO_HOOKS = Check("hooks.none", _E, "no hook is implemented", "mark its functions with @oneclaw_core.hookimpl")
