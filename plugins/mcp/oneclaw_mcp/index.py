@@ -151,6 +151,11 @@ class ServerIndex:
         if document["configured"] == configured and document["folder"] == folder:
             return known
         manifests, before = dict(_stamps(self._manifests.folder)), document["manifests"]
+        settled = folder if _is_settled(folder) else None
+        if document["configured"] == configured and before == manifests:
+            if settled is not None:
+                self._write({**document, "folder": settled})
+            return known
         current = {}
         for name, server in self.servers().items():
             file, digest = self._manifests.path(name).name, _digest(server)
@@ -161,7 +166,7 @@ class ServerIndex:
         self._write(
             {
                 "configured": configured,
-                "folder": folder if _is_settled(folder) else None,
+                "folder": settled,
                 "manifests": manifests,
                 "servers": {name: each.to_json() for name, each in current.items()},
             }

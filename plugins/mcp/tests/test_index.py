@@ -78,6 +78,15 @@ def test_index_counts_only_a_folder_that_was_not_changed_just_now(folder: Path) 
     assert index.read_bytes() != settled
 
 
+def test_index_is_not_written_again_where_nothing_changed(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("oneclaw_mcp.index._COARSEST_TIME_NANOSECONDS", 10**18)  # the folder counts as just changed
+    index = folder / "index.json"
+    first = ServerIndex(folder).read()
+    written = index.stat()
+    assert ServerIndex(folder).read() == first
+    assert (index.stat().st_ino, index.stat().st_mtime_ns) == (written.st_ino, written.st_mtime_ns)
+
+
 def test_index_follows_the_files_of_the_servers(folder: Path) -> None:
     index = ServerIndex(folder)
     before = (folder / "index.json").read_bytes()
