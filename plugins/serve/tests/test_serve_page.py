@@ -55,6 +55,7 @@ def test_a_person_works_on_a_phone_in_the_dark(serving, at_page, photograph):
 
         await page.get_by_label("Message").fill("And Basle?")
         await page.keyboard.press("Enter")
+        await expect(page.get_by_role("heading", name="Allow forecast?")).to_be_visible()  # a call to stop
         await page.get_by_role("button", name="Stop").click()
         await expect(page.get_by_text("The turn was stopped.")).to_be_visible()
         await expect(page.locator("summary").last).to_have_text("forecast stopped")
