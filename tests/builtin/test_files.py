@@ -16,6 +16,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from ordinary_user import ordinary_user
 
 from oneclaw_core import PermissionDeniedError, ToolContext, ToolResult, builtin
 from oneclaw_core.builtin.files import read_file, write_file
@@ -498,19 +499,6 @@ def test_an_unknown_mode_is_a_validation_error(context, workspace, mode):
 def test_half_a_surrogate_pair_cannot_be_written(context, workspace):
     assert "character 3" in error_of(write_file("a.txt", "ab\ud800", context=context), "validation_error")
     assert not list(workspace.iterdir())
-
-
-@contextmanager
-def ordinary_user():
-    """As root nothing is read-only; such a test runs as the user no one."""
-    if os.geteuid() != 0:
-        yield
-        return
-    os.seteuid(65534)
-    try:
-        yield
-    finally:
-        os.seteuid(0)
 
 
 @pytest.fixture

@@ -3,38 +3,21 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import shutil
 import sqlite3
 import tempfile
-from contextlib import closing, contextmanager
+from contextlib import closing
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 from databases import backend_of
 from histories import database_path, opened, url_of, user
+from ordinary_user import ordinary_user
 
 from oneclaw_core.errors import StoreError, StoreVersionError
 from oneclaw_core.sessions.store import Store
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
 pytestmark = pytest.mark.only("sqlite")
-
-
-@contextmanager
-def ordinary_user() -> Iterator[None]:
-    """As root nothing is read-only; such a test runs as the user no one."""
-    if os.geteuid() != 0:
-        yield
-        return
-    os.seteuid(65534)
-    try:
-        yield
-    finally:
-        os.seteuid(0)
 
 
 def copied_read_only(home: Path, target: Path) -> Path:

@@ -3,34 +3,20 @@
 from __future__ import annotations
 
 import json
-import os
 import shutil
 import tempfile
-from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 from oneclaw_scheduled_tasks.commands import tasks as group
 from oneclaw_scheduled_tasks.tables import schema_version
 from oneclaw_scheduled_tasks.task import RunStatus
+from ordinary_user import ordinary_user
 from sqlalchemy import select, text, update
 
 from oneclaw_core.cli.main import main
 
 READING = (["list"], ["show", "{task}"], ["log", "{task}"], ["inbox"], ["worker", "--status"])
-
-
-@contextmanager
-def ordinary_user():
-    """As root nothing is read-only; such a test runs as the user no one."""
-    if os.geteuid() != 0:
-        yield
-        return
-    os.seteuid(65534)
-    try:
-        yield
-    finally:
-        os.seteuid(0)
 
 
 @pytest.fixture
