@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import json
+import socket
+import ssl
+import struct
 import threading
+from contextlib import suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import TYPE_CHECKING, Any
 
 import httpx2
 import pytest
+import trustme
 from mcp_homes import McpHome
 from oneclaw_mcp.connection import ServerError
 from oneclaw_mcp.http import GuardedTransport
@@ -134,34 +139,52 @@ def test_unknown_name_is_reported(oneclaw_factory: HomeFactory, monkeypatch: pyt
         home.add("web", transport="http", url="http://nowhere.test/mcp")
 
 
-async def posted(body: bytes, answered: Callable[[StreamReader, StreamWriter], Awaitable[None]]) -> httpx2.Response:
+async def posted(
+    body: bytes,
+    answered: Callable[[StreamReader, StreamWriter], Awaitable[None]],
+    *,
+    tls: ssl.SSLContext | None = None,
+    scheme: str | None = None,
+    timeout_seconds: float = 10,
+) -> httpx2.Response:
     """Return the answer to a request with a body, of a server that is given."""
 
     async def allow(host: str, address: str, port: int) -> None:
         return
 
-    async with await asyncio.start_server(answered, "127.0.0.1", 0) as server:
-        url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/mcp"
+    handlers: list[asyncio.Task[None]] = []
+
+    async def handled(reader: StreamReader, writer: StreamWriter) -> None:
+        task = asyncio.current_task()
+        assert task is not None
+        handlers.append(task)
+        with suppress(ConnectionError, asyncio.IncompleteReadError):
+            await answered(reader, writer)
+        writer.close()
+
+    async with await asyncio.start_server(handled, "127.0.0.1", 0, ssl=tls) as server:
+        place = f"127.0.0.1:{server.sockets[0].getsockname()[1]}"
+        url = f"{scheme or ('https' if tls else 'http')}://{place}/mcp"
         transport = GuardedTransport(allow, [])
-        async with httpx2.AsyncClient(transport=transport, timeout=10) as client:
-            return await client.post(url, content=body)
+        try:
+            async with httpx2.AsyncClient(transport=transport, timeout=timeout_seconds) as client:
+                return await client.post(url, content=body)
+        finally:
+            await asyncio.gather(*handlers)
+
+
+def server_context(names: list[str], monkeypatch: pytest.MonkeyPatch) -> ssl.SSLContext:
+    """Return the context of a server for names, whose authority the clients trust."""
+    authority = trustme.CA()
+    trusted = ssl.create_default_context()
+    authority.configure_trust(trusted)
+    monkeypatch.setattr("oneclaw_mcp.http._ssl_context", lambda: trusted)
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    authority.issue_cert(*names).configure_cert(context)
+    return context
 
 
 OK = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\nContent-Type: application/json\r\n\r\n{}"
-
-
-def test_head_and_body_of_a_request_come_in_one_piece() -> None:
-    pieces: list[bytes] = []
-
-    async def answered(reader: StreamReader, writer: StreamWriter) -> None:
-        pieces.append(await reader.read(65_536))
-        writer.write(OK)
-        writer.close()
-
-    answer = asyncio.run(posted(b'{"method": "ping"}', answered))
-    assert (answer.status_code, answer.content) == (200, b"{}")
-    assert pieces[0].startswith(b"POST /mcp HTTP/1.1\r\n")
-    assert pieces[0].endswith(b'\r\n\r\n{"method": "ping"}')
 
 
 def test_long_request_arrives_as_a_whole() -> None:
@@ -171,7 +194,6 @@ def test_long_request_arrives_as_a_whole() -> None:
         await reader.readuntil(b"\r\n\r\n")
         arrived.append(await reader.readexactly(3_000_000))
         writer.write(OK)
-        writer.close()
 
     body = bytes(range(250)) * 12_000
     assert asyncio.run(posted(body, answered)).content == b"{}"
@@ -184,7 +206,6 @@ def test_answer_counts_that_comes_before_a_request_was_read() -> None:
         writer.write(b"HTTP/1.1 413 Too Large\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
         await writer.drain()
         await reader.read()
-        writer.close()
 
     assert asyncio.run(posted(b"x" * 200_000, answered)).status_code == 413
 
@@ -193,7 +214,70 @@ def test_broken_answer_is_an_error_of_reading() -> None:
     async def answered(reader: StreamReader, writer: StreamWriter) -> None:
         await reader.read(65_536)
         writer.write(OK[:-1])
-        writer.close()
 
     with pytest.raises(httpx2.ReadError):
+        asyncio.run(posted(b"{}", answered))
+
+
+async def echoed(reader: StreamReader, writer: StreamWriter) -> None:
+    """Answer a request with its body, which has 20 bytes."""
+    body = (await reader.readuntil(b"\r\n\r\n"), await reader.readexactly(20))[1]
+    writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: 20\r\n\r\n" + body)
+
+
+def test_encrypted_connection(monkeypatch: pytest.MonkeyPatch) -> None:
+    context = server_context(["127.0.0.1"], monkeypatch)
+    assert asyncio.run(posted(b"a question and so on", echoed, tls=context)).content == b"a question and so on"
+
+
+def test_server_with_the_certificate_of_another_one_is_not_spoken_to(monkeypatch: pytest.MonkeyPatch) -> None:
+    context = server_context(["other.test"], monkeypatch)
+    with pytest.raises(httpx2.ConnectError, match="127"):
+        asyncio.run(posted(b"a question and so on", echoed, tls=context))
+
+
+@pytest.mark.parametrize("said", [b"", OK, b"\x16\x03\x03\x00\x02"])
+def test_what_is_said_before_encryption_is_no_answer(said: bytes) -> None:
+    async def answered(reader: StreamReader, writer: StreamWriter) -> None:
+        writer.write(said)
+
+    with pytest.raises(httpx2.ConnectError):
+        asyncio.run(posted(b"{}", answered, scheme="https"))
+
+
+def test_server_that_does_not_encrypt_is_given_up() -> None:
+    async def answered(reader: StreamReader, writer: StreamWriter) -> None:
+        await reader.read()
+
+    with pytest.raises(httpx2.ConnectError, match="does not encrypt"):
+        asyncio.run(posted(b"{}", answered, scheme="https", timeout_seconds=0.1))
+
+
+def test_server_that_does_not_answer_is_given_up() -> None:
+    async def answered(reader: StreamReader, writer: StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        await reader.read()
+
+    with pytest.raises(httpx2.ReadTimeout, match=r"nothing was received for 0\.1 s"):
+        asyncio.run(posted(b"{}", answered, timeout_seconds=0.1))
+
+
+def test_long_answer_is_taken_piece_by_piece() -> None:
+    async def answered(reader: StreamReader, writer: StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: 3000000\r\n\r\n" + b"0123456789" * 300_000)
+
+    assert asyncio.run(posted(b"{}", answered)).content == b"0123456789" * 300_000
+
+
+def test_broken_connection_is_an_error_of_reading() -> None:
+    async def answered(reader: StreamReader, writer: StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(OK[:-1])
+        await writer.drain()
+        await asyncio.sleep(0.05)
+        writer.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        writer.transport.abort()
+
+    with pytest.raises(httpx2.ReadError, match="reset"):
         asyncio.run(posted(b"{}", answered))
