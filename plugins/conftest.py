@@ -8,6 +8,7 @@ import pytest
 from folders_of_tests import tmp_path
 from how_long import register_profiles
 from no_waiting_for_disks import wait_for_no_disk
+from prepared_databases import prepare_databases_once
 from rare_garbage_collection import collect_garbage_rarely, pytest_collection_finish
 from shared_fork_servers import share_fork_servers
 
@@ -17,6 +18,7 @@ register_profiles()
 collect_garbage_rarely()
 share_fork_servers()
 wait_for_no_disk()
+prepare_databases_once()
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -7,6 +7,7 @@ from databases import database_environ, postgres, postgres_server
 from folders_of_tests import tmp_path
 from how_long import register_profiles
 from no_waiting_for_disks import wait_for_no_disk
+from prepared_databases import prepare_databases_once
 from rare_garbage_collection import collect_garbage_rarely, pytest_collection_finish
 from shared_fork_servers import share_fork_servers
 from unchanged_checkout import look_at_checkout_once
@@ -26,6 +27,7 @@ register_profiles()
 collect_garbage_rarely()
 share_fork_servers()
 wait_for_no_disk()
+prepare_databases_once()
 look_at_checkout_once()
 
 

@@ -21,7 +21,7 @@ from typing import Any
 from oneclaw_core._version import __version__
 from oneclaw_core.errors import OneClawError
 from oneclaw_core.plugins.contract import CONTRACT_VERSION
-from oneclaw_core.private_files import make_private_directory, read_private, write_private
+from oneclaw_core.private_files import KeptFiles, make_private_directory, read_private, write_private
 
 FORMAT = 2
 """The format of an entry."""
@@ -30,6 +30,8 @@ MAX_BYTES = 256 * 1024 * 1024
 _LAYOUT = 2
 
 _log = logging.getLogger("oneclaw.plugins")
+# A program may open many homes, and the file is the same for all of them.
+_contents: KeptFiles[dict[str, Any]] = KeptFiles()
 
 
 class CatalogueCache:
@@ -45,21 +47,12 @@ class CatalogueCache:
     def read(self) -> dict[str, Any]:
         """Return the content, ``{}`` if there is none that can be used.
 
-        The ``entry`` of each of its ``plugins`` is JSON text, or ``None``.
+        The ``entry`` of each of its ``plugins`` is JSON text, or ``None``. Others may have the same content: it is not
+        to be changed.
         """
         if self._path is None or self._path.is_symlink():
             return {}
-        try:
-            header, _, body = (read_private(self._path, MAX_BYTES) or b"").partition(b"\n")
-            if json.loads(header) != {**_identity(), "checksum": zlib.crc32(body)}:
-                return {}
-            first, *entries = body.decode().split("\n")
-            content: dict[str, Any] = json.loads(first)
-            for each, entry in zip(content["plugins"], entries, strict=True):
-                each["entry"] = entry or None
-        except (OneClawError, LookupError, TypeError, ValueError, RecursionError):
-            return {}
-        return content
+        return _contents.get(self._path, _read)
 
     def write(self, content: dict[str, Any]) -> None:
         """Replace the content, if that is possible; it is what :meth:`read` returns."""
@@ -89,6 +82,20 @@ def user_cache() -> CatalogueCache:
     directory = Path(os.path.expanduser(base)) / "oneclaw"  # noqa: PTH111  # which leaves it relative for no user
     name = f"plugins-{zlib.crc32(sys.prefix.encode('utf-8', 'replace')):08x}.json"
     return CatalogueCache(directory / name if directory.is_absolute() else None)
+
+
+def _read(path: Path) -> dict[str, Any]:
+    try:
+        header, _, body = (read_private(path, MAX_BYTES) or b"").partition(b"\n")
+        if json.loads(header) != {**_identity(), "checksum": zlib.crc32(body)}:
+            return {}
+        first, *entries = body.decode().split("\n")
+        content: dict[str, Any] = json.loads(first)
+        for each, entry in zip(content["plugins"], entries, strict=True):
+            each["entry"] = entry or None
+    except (OneClawError, LookupError, TypeError, ValueError, RecursionError):
+        return {}
+    return content
 
 
 def _identity() -> dict[str, Any]:

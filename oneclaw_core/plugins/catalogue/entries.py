@@ -80,11 +80,18 @@ class InstalledCatalogue:
 
         They stay in force while the plugin cannot be loaded, and fail closed.
         """
-        return next((each.guards for each in self._kept if each.plugin == plugin), {})
+        kept = self._kept_of(plugin)
+        return kept.guards if kept is not None else {}
 
     def known_causes(self, plugin: InstalledPlugin) -> frozenset[str]:
         """Return the causes of a plugin's problems that the user was told about before."""
-        return next((frozenset(each.told) for each in self._kept if each.plugin == plugin), frozenset())
+        kept = self._kept_of(plugin)
+        return frozenset(kept.told) if kept is not None else frozenset()
+
+    def _kept_of(self, plugin: InstalledPlugin) -> _Kept | None:
+        # Most plugins that are asked for are the objects that :meth:`plugins` returned.
+        found = next((each for each in self._kept if each.plugin is plugin), None)
+        return found or next((each for each in self._kept if each.plugin == plugin), None)
 
     def save(self, records: Iterable[tuple[InstalledPlugin, PluginRecord]]) -> None:
         """Keep what has changed for the next start.
