@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 _PASSING_CHECKS = frozenset({"import.fails"})
 
 _log = logging.getLogger("oneclaw.plugins")
+# The last entries, which no one changes, with their texts, by what the entry points name: all homes of a program share them.
+_parsed: dict[str, tuple[str, PluginEntry | None]] = {}
 
 
 class InstalledCatalogue:
@@ -152,10 +154,14 @@ class _Kept:
         """Return the entry, unless the code has changed since."""
         if self.text is None or self.stamp != self.plugin.stamp():
             return None
-        try:
-            return PluginEntry.from_dict(json.loads(self.text))
-        except Exception:  # noqa: BLE001  # an older or damaged entry may be wrong in any way
-            return None
+        text, entry = _parsed.get(self.plugin.value, ("", None))
+        if text != self.text:
+            try:
+                entry = PluginEntry.from_dict(json.loads(self.text))
+            except Exception:  # noqa: BLE001  # an older or damaged entry may be wrong in any way
+                return None
+            _parsed[self.plugin.value] = self.text, entry
+        return entry
 
     def keep(self, entry: PluginEntry) -> None:
         if any(each.is_error and each.where == "import" for each in entry.problems):
