@@ -87,16 +87,16 @@ class _Worker:
     def hear(self, link):
         """Take one message; return ``False`` after the last."""
         try:
-            report = link.recv()
+            done = link.recv()
         except (EOFError, OSError):  # also of one that ended in the middle of a message
             return False
         config = self.session.config
-        if report is not None:
-            report = config.hook.pytest_report_from_serializable(config=config, data=report)
-            if report.when == "teardown":
-                with suppress(ValueError):
-                    self.awaited.remove(report.nodeid)
-            config.hook.pytest_runtest_logreport(report=report)
+        if done is not None:
+            nodeid, reports = done
+            self.awaited.remove(nodeid)
+            for data in reports:
+                report = config.hook.pytest_report_from_serializable(config=config, data=data)
+                config.hook.pytest_runtest_logreport(report=report)
             return True
         goes_on = self.portions and not self.session.shouldfail and not self.session.shouldstop
         portion = self.portions.pop() if goes_on else []
@@ -158,12 +158,19 @@ def _become_independent(config, number):
 
 
 class _Sender:
-    """The plugin that hands on what came of the tests."""
+    """The plugin that hands on what came of each test, at its end."""
 
     def __init__(self, config, link):
         self._config = config
         self._link = link
+        self._reports = []
 
     def pytest_runtest_logreport(self, report):
-        data = self._config.hook.pytest_report_to_serializable(config=self._config, report=report)
-        self._link.send(data)
+        # Of a test whose preparation and cleaning up went well, only what is between them is shown.
+        if report.when == "call" or not report.passed or self._config.option.durations is not None:
+            data = self._config.hook.pytest_report_to_serializable(config=self._config, report=report)
+            self._reports.append(data)
+
+    def pytest_runtest_logfinish(self, nodeid):
+        self._link.send((nodeid, self._reports))
+        self._reports = []

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 _PASSING_CHECKS = frozenset({"import.fails"})
 
 _log = logging.getLogger("oneclaw.plugins")
-# The last entries, which no one changes, with their texts, by what the entry points name: all homes of a program share them.
+# The last entries with their texts, by what the entry points name. No one changes them: a program's homes share them.
 _parsed: dict[str, tuple[str, PluginEntry | None]] = {}
 
 
