@@ -3,14 +3,10 @@
 Usage: ``python release/build.py``, with ``uv`` installed. It builds what the newest commit holds, once
 in one folder and once in another, with the time of the commit as ``SOURCE_DATE_EPOCH``. If both are the same they are
 left in ``dist/``, and their hashes in ``build/SHA256SUMS``, which ``sha256sum --check`` reads.
-
-``--hatchling VERSION`` builds with that version of the build backend, to build an older release again: a wheel names
-the version in its file ``WHEEL``.
 """
 
 from __future__ import annotations
 
-import argparse
 import hashlib
 import os
 import shutil
@@ -34,13 +30,12 @@ def export(folder: Path) -> Path:
     return folder
 
 
-def build(source: Path, out: Path, backend: str | None, epoch: str, mask: int) -> dict[str, str]:
+def build(source: Path, out: Path, epoch: str, mask: int) -> dict[str, str]:
     """Build all distributions of a source tree.
 
     Args:
         source: the tree.
         out: where they go.
-        backend: the version of hatchling, ``None`` for the newest.
         epoch: the time that files get, in seconds.
         mask: of the permissions of new files. It must not change what is built.
 
@@ -48,10 +43,6 @@ def build(source: Path, out: Path, backend: str | None, epoch: str, mask: int) -
         The hashes of the files by their names.
     """
     command = ["uv", "build", "--quiet", "--all-packages", "--out-dir", str(out)]
-    if backend:
-        constraints = out.with_suffix(".constraints")
-        constraints.write_text(f"hatchling=={backend}\n", "utf-8")
-        command += ["--build-constraints", str(constraints)]
     subprocess.run(command, check=True, cwd=source, env=os.environ | {"SOURCE_DATE_EPOCH": epoch}, umask=mask)
     files = [*out.glob("*.whl"), *out.glob("*.tar.gz")]
     return {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in sorted(files)}
@@ -59,16 +50,13 @@ def build(source: Path, out: Path, backend: str | None, epoch: str, mask: int) -
 
 def main() -> str:
     """Build, compare, and return what was found wrong, ``""`` for nothing."""
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("--hatchling", metavar="VERSION", help="build with this version of the build backend")
-    backend = parser.parse_args().hatchling
     epoch = subprocess.check_output(["git", "log", "-1", "--pretty=%ct"], cwd=ROOT, text=True).strip()
     if subprocess.check_output(["git", "status", "--porcelain"], cwd=ROOT, text=True):
         print("build.py: warning: uncommitted changes are not built", file=sys.stderr)
     with tempfile.TemporaryDirectory() as scratch:
         folder = Path(scratch)
-        first = build(export(folder / "one"), folder / "dist", backend, epoch, 0o022)
-        second = build(export(folder / "another place"), folder / "again", backend, epoch, 0o077)
+        first = build(export(folder / "one"), folder / "dist", epoch, 0o022)
+        second = build(export(folder / "another place"), folder / "again", epoch, 0o077)
         if different := sorted(name for name in first | second if first.get(name) != second.get(name)):
             return "the two builds differ: " + ", ".join(different)
         shutil.rmtree(DIST, ignore_errors=True)

@@ -14,7 +14,7 @@ from packaging.requirements import Requirement
 from packaging.version import Version
 
 PYTHONS = ["3.11", "3.12", "3.13", "3.14"]
-OF_EVERY_SDIST = {".gitignore", "LICENSE", "README.md", "PKG-INFO", "pyproject.toml", "tests"}
+OF_EVERY_SDIST = {"LICENSE", "README.md", "PKG-INFO", "pyproject.toml", "pyproject.toml.orig", "tests"}
 OF_THE_CORE = {"CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md", "benchmarks", "docs", "examples", "release"}
 
 
@@ -26,9 +26,9 @@ def names_in(path):
     """Name the files of a wheel, or those of a source distribution within its folder."""
     if path.suffix == ".whl":
         with zipfile.ZipFile(path) as wheel:
-            return set(wheel.namelist())
+            return {name for name in wheel.namelist() if not name.endswith("/")}
     with tarfile.open(path) as sdist:
-        return {name.partition("/")[2] for name in sdist.getnames()}
+        return {each.name.partition("/")[2] for each in sdist if each.isfile()}
 
 
 def metadata_of(wheel):
