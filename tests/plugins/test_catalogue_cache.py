@@ -9,8 +9,11 @@ import pytest
 from plugin_entries import PARTS_FILE, entry_file, entry_text, own_plugins, parts_text
 from site_plugins import GOOD, install, ours
 
+from oneclaw_core import private_files
+from oneclaw_core.plugins.catalogue import cache, discovery
 from oneclaw_core.plugins.catalogue.entries import InstalledCatalogue, shipped_document
 from oneclaw_core.plugins.loading.load_plugins import load_plugins
+from oneclaw_core.plugins.registration.entry import PluginEntry
 
 pytestmark = pytest.mark.one_python
 
@@ -45,6 +48,18 @@ def test_a_described_plugin_is_not_described_again(site, children):
     assert load().tools == ["good_tool"]
 
     assert len(children) == 1
+
+
+def test_the_homes_of_a_program_share_what_was_read(site, children, tmp_path, monkeypatch):
+    install(site, "good", GOOD)
+    monkeypatch.setattr(private_files, "_UNSEEN_NANOSECONDS", 0)
+    monkeypatch.setattr(discovery, "_SETTLING_NS", 0)
+    for _ in range(3):  # it is written anew as long as Python caches the module
+        load()
+    monkeypatch.setattr(cache, "read_private", None)
+    monkeypatch.setattr(PluginEntry, "from_dict", None)
+
+    assert load().tools == ["good_tool"]
 
 
 def damaged(path):
