@@ -6,7 +6,7 @@ The library's own connections let other tasks run before each read and write, wh
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import httpcore2
 
@@ -72,8 +72,7 @@ class Stream(asyncio.Protocol, httpcore2.AsyncNetworkStream):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Take the transport."""
-        assert isinstance(transport, asyncio.Transport)
-        self._transport = transport
+        self._transport = cast("asyncio.Transport", transport)  # of any event loop
 
     def data_received(self, data: bytes) -> None:
         """Keep what was received."""
