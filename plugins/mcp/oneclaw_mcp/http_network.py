@@ -6,6 +6,7 @@ The library's own connections let other tasks run before each read and write, wh
 from __future__ import annotations
 
 import asyncio
+import os
 from typing import TYPE_CHECKING, Any, cast
 
 import httpcore2
@@ -53,7 +54,8 @@ class GuardedBackend(httpcore2.AsyncNetworkBackend):
             except TimeoutError:
                 fault = httpcore2.ConnectTimeout(f"{host} does not answer at {address}")
             except OSError as error:
-                fault = httpcore2.ConnectError(str(error))
+                reason = os.strerror(error.errno) if error.errno else str(error)
+                fault = httpcore2.ConnectError(f"{address}, port {port}: {reason}")
             else:
                 return stream
         raise fault

@@ -139,6 +139,15 @@ def test_unknown_name_is_reported(oneclaw_factory: HomeFactory, monkeypatch: pyt
         home.add("web", transport="http", url="http://nowhere.test/mcp")
 
 
+def test_refused_connection_is_reported(oneclaw_factory: HomeFactory) -> None:
+    home = McpHome(oneclaw_factory(["mcp"], allow=["mcp.web.*"]))
+    with socket.socket() as unused:
+        unused.bind(("127.0.0.1", 0))  # and does not listen
+        port = unused.getsockname()[1]
+        with pytest.raises(ServerError, match=rf"127\.0\.0\.1, port {port}: Connection refused"):
+            home.add("web", transport="http", url=f"http://127.0.0.1:{port}/mcp")
+
+
 async def posted(
     body: bytes,
     answered: Callable[[StreamReader, StreamWriter], Awaitable[None]],

@@ -237,9 +237,7 @@ def _configured_roots(document: Mapping[str, Any]) -> Iterator[str]:
     where = _table(_table(setuptools, "packages"), "find").get("where", [])
     directories = _table(setuptools, "package-dir")
     wheel = _table(_table(_table(_table(tool, "hatch"), "build"), "targets"), "wheel").get("packages", [])
-    uv = _table(_table(tool, "uv"), "build-backend").get("module-root")
     yield from (str(each) for each in (where if isinstance(where, list) else ()))
-    yield from (each for each in (uv,) if isinstance(each, str))
     yield from (str(each) for each in directories.values())
     yield from (str(Path(str(each)).parent) for each in (wheel if isinstance(wheel, list) else ()))
 
