@@ -4,6 +4,8 @@ Usage: ``python .ci/plugins_alone.py WHEELS [PYTEST_ARGUMENT ...]``. The environ
 what all plugins and their tests require, and none of the plugins. Each plugin's wheel is installed into a small
 environment that sees this one. Packages that neither the plugin nor its tests require cannot be imported there, so
 that a requirement that it does not declare fails.
+
+pytest and the core are imported once, in an environment of the core alone; the processes that test are forked from it.
 """
 
 from __future__ import annotations
@@ -15,6 +17,7 @@ import sysconfig
 import tomllib
 import venv
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from functools import cache
 from importlib import metadata
 from pathlib import Path
@@ -23,22 +26,68 @@ from tempfile import TemporaryDirectory
 from packaging.requirements import Requirement
 
 ROOT = Path(__file__).parents[1]
+sys.path.append(str(ROOT / "tests" / "support"))
+
+from preloaded_python import PreloadedPython  # noqa: E402  # it is found there
+
 AT_ONCE = 4
+IMPORTED_FIRST = (
+    "hypothesis.strategies",
+    "jsonschema",
+    "oneclaw_core.app",
+    "oneclaw_core.cli.run",
+    "oneclaw_core.testing.plugin",
+    "pytest",
+)
 BLOCKER = """\
 import sys
 
-_BLOCKED = frozenset({blocked!r})
+blocked = frozenset({blocked!r})
 
 
 class _Blocker:
     def find_spec(self, name, path=None, target=None):
-        if name.partition(".")[0] in _BLOCKED:
-            raise ModuleNotFoundError(f"{{name}} is not among the requirements of {plugin}", name=name)
+        if name.partition(".")[0] in blocked:
+            raise ModuleNotFoundError(f"{{name}} is not among the requirements of {needing}", name=name)
         return None
 
 
-sys.meta_path.insert(0, _Blocker())
+blocker = _Blocker()
+sys.meta_path.insert(0, blocker)
 """
+# Moves a process that was forked in one environment into another one, and runs pytest.
+MOVE = """\
+import importlib
+import runpy
+import sys
+import sysconfig
+
+import only_required
+
+folder, executable, packages_before, packages = sys.argv[1:5]
+del sys.argv[1:5]
+sys.prefix = sys.exec_prefix = folder
+sys.executable = executable
+importlib.reload(sysconfig)
+sys.path[sys.path.index(packages_before)] = packages
+sys.meta_path.remove(only_required.blocker)
+del sys.modules["only_required"]
+import only_required
+
+runpy.run_module("pytest", run_name="__main__", alter_sys=True)
+"""
+
+
+@dataclass(frozen=True)
+class Environment:
+    """A virtual environment that sees this one, as far as the requirements go."""
+
+    folder: Path
+    packages: Path
+
+    @property
+    def python(self) -> Path:
+        return self.folder / "bin" / "python"
 
 
 def main(wheels: Path, arguments: list[str]) -> int:
@@ -46,49 +95,53 @@ def main(wheels: Path, arguments: list[str]) -> int:
     plugins = sorted((each.parent for each in ROOT.glob("plugins/*/pyproject.toml")), key=count_tests, reverse=True)
     failed = []
     with TemporaryDirectory() as scratch, ThreadPoolExecutor(AT_ONCE) as pool:
-        runs = [(each.name, pool.submit(test_alone, each, wheels, Path(scratch), arguments)) for each in plugins]
-        for name, run in runs:
-            done = run.result()
-            print(f"-- oneclaw_{name} alone\n{done.stdout}", flush=True)
-            if done.returncode:
-                failed.append(name)
+        core = make_environment(Path(scratch, "core"), "oneclaw-core", ["oneclaw-core"])
+        preloaded = PreloadedPython(IMPORTED_FIRST, python=core.python)
+
+        def test_alone(plugin: Path) -> tuple[int, str]:
+            (wheel,) = wheels.glob(f"oneclaw_{plugin.name}-*.whl")
+            environment = plugin_environment(Path(scratch, plugin.name), plugin, wheel)
+            tests = arguments or ["-m", "not (one_python or long)"]
+            moves = [core.python, "-P", "-c", MOVE]
+            moves += [environment.folder, environment.python, core.packages, environment.packages]
+            confined = ["--override-ini=pythonpath=tests/support", "--confcutdir=plugins", plugin / "tests"]
+            command = [*moves, "--assert=plain", "-p", "no:cacheprovider", *tests, *confined]
+            with Path(scratch, f"{plugin.name}.txt").open("w+", encoding="utf-8") as output:
+                process = preloaded.start(
+                    list(map(str, command)), cwd=ROOT, stdin=subprocess.DEVNULL, stdout=output, stderr=output
+                )
+                status = process.wait()
+                output.seek(0)
+                return status, output.read()
+
+        for plugin, (status, output) in zip(plugins, pool.map(test_alone, plugins), strict=True):
+            print(f"-- oneclaw_{plugin.name} alone\n{output}", flush=True)
+            if status:
+                failed.append(plugin.name)
     if failed:
         print(f"failed alone: {', '.join(failed)}")
     return 1 if failed else 0
 
 
-def test_alone(plugin: Path, wheels: Path, scratch: Path, arguments: list[str]) -> subprocess.CompletedProcess[str]:
-    """Install a plugin's wheel into a new environment and run the plugin's tests there."""
-    (wheel,) = wheels.glob(f"oneclaw_{plugin.name}-*.whl")
-    python = make_environment(scratch / plugin.name, plugin, wheel)
-    tests = arguments or ["-m", "not (one_python or long)"]
-    confined = ["--override-ini=pythonpath=tests/support", "--confcutdir=plugins", f"plugins/{plugin.name}/tests"]
-    command = [str(python), "-m", "pytest", "--assert=plain", "-p", "no:cacheprovider", *tests, *confined]
-    return subprocess.run(  # noqa: S603  # the command is made above
-        command,
-        cwd=ROOT,
-        text=True,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        check=False,
-    )
-
-
-def make_environment(folder: Path, plugin: Path, wheel: Path) -> Path:
-    """Make an environment that sees this one and has the plugin's wheel; return its Python."""
-    venv.create(folder, symlinks=True)
-    python = folder / "bin" / "python"
-    paths = {"base": str(folder), "platbase": str(folder)}
-    packages = Path(sysconfig.get_path("purelib", vars=paths))
-    (packages / "shared.pth").write_text(sysconfig.get_path("purelib") + "\n", encoding="utf-8")
-    install = ["uv", "pip", "install", "--quiet", "--no-deps", "--python", str(python), str(wheel)]
-    subprocess.run(install, check=True)  # noqa: S603  # the command is made above
+def plugin_environment(folder: Path, plugin: Path, wheel: Path) -> Environment:
+    """Make an environment that has a plugin's wheel, and sees what the plugin and its tests require."""
     declared = tomllib.loads((plugin / "pyproject.toml").read_text(encoding="utf-8"))
     required = [*declared["project"]["dependencies"], *declared["dependency-groups"]["test"], "pytest-xdist"]
-    blocker = BLOCKER.format(blocked=sorted(blocked_packages(required)), plugin=plugin.name)
-    (packages / "sitecustomize.py").write_text(blocker, encoding="utf-8")
-    return python
+    environment = make_environment(folder, plugin.name, required)
+    install = ["uv", "pip", "install", "--quiet", "--no-deps", "--python", str(environment.python), str(wheel)]
+    subprocess.run(install, check=True)  # noqa: S603  # the command is made above
+    return environment
+
+
+def make_environment(folder: Path, name: str, required: list[str]) -> Environment:
+    """Make an environment that sees of this one what some requirements bring."""
+    venv.create(folder, symlinks=True)
+    packages = Path(sysconfig.get_path("purelib", vars={"base": str(folder), "platbase": str(folder)}))
+    blocker = BLOCKER.format(blocked=sorted(blocked_packages(required)), needing=name)
+    (packages / "only_required.py").write_text(blocker, encoding="utf-8")
+    (packages / "only_required.pth").write_text("import only_required\n", encoding="utf-8")
+    (packages / "shared.pth").write_text(sysconfig.get_path("purelib") + "\n", encoding="utf-8")
+    return Environment(folder, packages)
 
 
 def count_tests(plugin: Path) -> int:

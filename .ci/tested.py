@@ -16,8 +16,8 @@ from typing import Any
 CLOSING_LINE = re.compile(r"^=+ (.*\d+ \w+.* in [\d.]+s.*?) =+$", re.MULTILINE)
 COLOUR = re.compile(r"\x1b\[[\d;]*m")
 VERSION = re.compile(r"-- Python (3\.\d+)\.")
-RUNS_ON_VERSIONS = re.compile(r"py\d+|lowest")
-RUNS_TESTS = re.compile(r"py\d+|plugins|third-party|lowest|release")
+RUNS_ON_VERSIONS = re.compile(r"tests|py\d+|lowest")
+RUNS_TESTS = re.compile(r"tests|py\d+|plugins|third-party|lowest|release")
 
 
 def main(report_path: Path, required_versions: list[str]) -> int:

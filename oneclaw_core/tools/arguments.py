@@ -226,10 +226,6 @@ def _are_additional_properties_plain(value: Any, wanted: Any, schema: Mapping[st
     return all(_fits_plainly(each, wanted) for name, each in value.items() if name not in known)
 
 
-def _says_nothing(value: Any, wanted: Any, schema: Mapping[str, Any]) -> bool:
-    return True
-
-
 _JSON_TYPES: dict[type, frozenset[str]] = {
     str: frozenset({"string"}),
     int: frozenset({"integer", "number"}),
@@ -242,7 +238,8 @@ _JSON_TYPES: dict[type, frozenset[str]] = {
 _SCALARS = frozenset({str, int, bool, type(None)})
 _NUMBERS = frozenset({int, float})
 _PLAIN_CHECKS: dict[str, Callable[[Any, Any, Mapping[str, Any]], bool]] = {
-    **dict.fromkeys(("title", "description", "default", "examples", "format", "$defs"), _says_nothing),
+    # These say nothing about the value.
+    **dict.fromkeys(("title", "description", "default", "examples", "format", "$defs"), lambda *_: True),
     "type": _is_of_type,
     "enum": _is_among,
     "const": lambda value, wanted, schema: _is_among(value, (wanted,), schema),

@@ -51,10 +51,12 @@ class PreloadedPython:
     Args:
         modules: the names of what most of the programs import. Importing them may start no thread: none survives a
             fork.
+        python: the interpreter, by default this process's.
     """
 
-    def __init__(self, modules: Sequence[str]) -> None:
+    def __init__(self, modules: Sequence[str], python: str | Path = sys.executable) -> None:
         self._modules = modules
+        self._python = str(python)
         self._control: socket.socket | None = None
         self._starting = threading.Lock()
 
@@ -135,7 +137,7 @@ class PreloadedPython:
         near, far = socket.socketpair()
         with far:
             server = subprocess.Popen(  # Python itself, with a file of this folder
-                [sys.executable, "-P", fork_server.__file__, str(far.fileno()), *self._modules],
+                [self._python, "-P", fork_server.__file__, str(far.fileno()), *self._modules],
                 pass_fds=[far.fileno()],
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,

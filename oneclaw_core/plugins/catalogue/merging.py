@@ -71,7 +71,6 @@ class Catalog:
             self._add_group(group, record)
         for tool in entry.tools:
             self._add_tool(tool, record)
-        _report_ignored_meanings(self.registry, record)
         for each in entry.registrations:
             # The record has another name where two packages have a plugin of the same one.
             registration = each if each.plugin == record.name else replace(each, plugin=record.name)
@@ -109,8 +108,10 @@ class Catalog:
         )
 
     def complete(self) -> None:
-        """Order the core tools, describe groups that no plugin describes, report tools in another plugin's group."""
+        """Order the core tools, describe groups that no plugin describes, and report what reaches beyond a plugin."""
         self._describe_absent_plugins()
+        for record in self.plugins:
+            _report_ignored_meanings(self.registry, record)
         self.registry.move_to_front(CORE_TOOLS)
         self.provider_types = _in_listing_order(self.provider_types)
         self.known_providers.preconfigured = _in_listing_order(self.known_providers.preconfigured)
@@ -239,7 +240,7 @@ def set_hooks(hooks: Mapping[str, Mapping[str, Any]], record: PluginRecord) -> N
 
 
 def _report_ignored_meanings(registry: ToolRegistry, record: PluginRecord) -> None:
-    """Report which permissions a plugin explains that are not its own, once all its tools are there."""
+    """Report which permissions a plugin explains that are not its own, once all tools are there."""
     for permission in registry.get_ignored_meanings(record.name):
         record.report(
             "register_groups",
