@@ -30,7 +30,7 @@ sys.path.append(str(ROOT / "tests" / "support"))
 
 from preloaded_python import PreloadedPython  # noqa: E402  # it is found there
 
-AT_ONCE = 4
+AT_ONCE = 6
 IMPORTED_FIRST = (
     "hypothesis.strategies",
     "jsonschema",
