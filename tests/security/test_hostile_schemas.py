@@ -1,5 +1,6 @@
 """Schemas as the attacker: a few lines that would keep a program busy for ever, or make it fetch something."""
 
+import gc
 import json
 import time
 
@@ -230,10 +231,15 @@ def test_nothing_is_fetched_for_a_schema(reference, tmp_path, monkeypatch):
         assert server.requests == []
 
 
+NESTED = pytest.param("(" * 5000 + ")" * 5000, id="nested")
+
+
 @pytest.mark.parametrize(
-    "pattern", ["a{99999999999999999999}", "(" * 5000 + ")" * 5000, "(?P<a>x)(?P<a>y)", "(?<=a+)b", "[", "\\", 7, None]
+    "pattern", ["a{99999999999999999999}", NESTED, "(?P<a>x)(?P<a>y)", "(?<=a+)b", "[", "\\", 7, None]
 )
 def test_an_expression_that_cannot_be_compiled_costs_its_tool_and_no_more(pattern):
+    # What other tests have left cannot be collected where no call is possible any more.
+    gc.collect()
     for schema in (of({"type": "string", "pattern": pattern}), of({"type": "string", "pattern": pattern, "not": {}})):
         with pytest.raises(ToolDefinitionError):
             check_parameters_schema("bad", schema)
