@@ -135,9 +135,11 @@ class Stream(asyncio.Protocol, httpcore2.AsyncNetworkStream):
 
     async def aclose(self) -> None:
         """Close the connection."""
-        self._transport.close()
-        # What ends the encryption is sent before that, nothing else that the server would not read.
-        await asyncio.sleep(0)
+        # A transport that the server has closed cannot be aborted after another close (Python 3.11.2).
+        if not self._transport.is_closing():
+            self._transport.close()
+            # What ends the encryption is sent before that, nothing else that the server would not read.
+            await asyncio.sleep(0)
         self._transport.abort()
 
     def get_extra_info(self, info: str) -> Any:
