@@ -28,7 +28,7 @@ from packaging.requirements import Requirement
 ROOT = Path(__file__).parents[1]
 sys.path.append(str(ROOT / "tests" / "support"))
 
-from preloaded_python import PreloadedPython  # noqa: E402  # it is found there
+from preloaded_python import PreloadedPython  # noqa: E402  # it is in that folder
 
 AT_ONCE = 6
 IMPORTED_FIRST = (
@@ -55,7 +55,7 @@ class _Blocker:
 blocker = _Blocker()
 sys.meta_path.insert(0, blocker)
 """
-# Moves a process that was forked in one environment into another one, and runs pytest.
+# Run in a process that was forked in one environment: changes to another environment and starts pytest.
 MOVE = """\
 import importlib
 import runpy
@@ -80,7 +80,7 @@ runpy.run_module("pytest", run_name="__main__", alter_sys=True)
 
 @dataclass(frozen=True)
 class Environment:
-    """A virtual environment that sees this one, as far as the requirements go."""
+    """A small virtual environment: its folder, and where its packages are."""
 
     folder: Path
     packages: Path
@@ -134,7 +134,7 @@ def plugin_environment(folder: Path, plugin: Path, wheel: Path) -> Environment:
 
 
 def make_environment(folder: Path, name: str, required: list[str]) -> Environment:
-    """Make an environment that sees of this one what some requirements bring."""
+    """Make an environment that sees only those packages of this one that some requirements bring."""
     venv.create(folder, symlinks=True)
     packages = Path(sysconfig.get_path("purelib", vars={"base": str(folder), "platbase": str(folder)}))
     blocker = BLOCKER.format(blocked=sorted(blocked_packages(required)), needing=name)

@@ -238,7 +238,7 @@ NESTED = pytest.param("(" * 5000 + ")" * 5000, id="nested")
     "pattern", ["a{99999999999999999999}", NESTED, "(?P<a>x)(?P<a>y)", "(?<=a+)b", "[", "\\", 7, None]
 )
 def test_an_expression_that_cannot_be_compiled_costs_its_tool_and_no_more(pattern):
-    # What other tests have left cannot be collected where no call is possible any more.
+    # Objects of earlier tests would otherwise be finalized deep in the recursion, where every call fails.
     gc.collect()
     for schema in (of({"type": "string", "pattern": pattern}), of({"type": "string", "pattern": pattern, "not": {}})):
         with pytest.raises(ToolDefinitionError):
