@@ -6,13 +6,14 @@ from pathlib import Path
 import own_environment  # noqa: F401  # before keyring is imported
 import pytest
 from folders_of_tests import tmp_path
+from forgotten_secrets import forgotten_secrets
 from how_long import register_profiles
 from no_waiting_for_disks import wait_for_no_disk
 from prepared_databases import prepare_databases_once
-from rare_garbage_collection import collect_garbage_rarely, pytest_collection_finish
+from rare_garbage_collection import collect_garbage_rarely, pytest_collection_finish, pytest_unconfigure
 from shared_fork_servers import share_fork_servers
 
-__all__ = ["pytest_collection_finish", "tmp_path"]
+__all__ = ["forgotten_secrets", "pytest_collection_finish", "pytest_unconfigure", "tmp_path"]
 
 register_profiles()
 collect_garbage_rarely()

@@ -164,7 +164,8 @@ def _library() -> dict[str, tuple[object, dict[str, object]]]:
     for name, module in list(sys.modules.items()):
         if name.partition(".")[0] in sys.stdlib_module_names and not name.startswith("_") and module is not None:
             attributes = getattr(module, "__dict__", {})
-            found[name] = module, {each: value for each, value in list(attributes.items()) if callable(value)}
+            public = [(each, value) for each, value in list(attributes.items()) if not each.startswith("_")]
+            found[name] = module, {each: value for each, value in public if callable(value)}
     return found
 
 
@@ -180,16 +181,10 @@ def _replaced(
             found.add(name)
             continue
         found |= {
-            f"{name}.{each}"
-            for each, value in attributes.items()
-            if not each.startswith("_") and each in others and others[each] is not value
+            f"{name}.{each}" for each, value in attributes.items() if each in others and others[each] is not value
         }
         # Set to something that cannot be called at all.
-        found |= {
-            f"{name}.{each}"
-            for each in attributes.keys() - others.keys()
-            if not each.startswith("_") and each in vars(other_module)
-        }
+        found |= {f"{name}.{each}" for each in attributes.keys() - others.keys() if each in vars(other_module)}
     return found - _REPLACEABLE
 
 

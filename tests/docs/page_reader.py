@@ -104,8 +104,9 @@ class PageReader:
 
     def forget(self):
         """Take what the page brought out of the interpreter."""
+        folder = str(self._folder)
         for name, module in list(sys.modules.items()):
-            if str(getattr(module, "__file__", None) or "").startswith(str(self._folder)):
+            if (vars(module).get("__file__") or "").startswith(folder):
                 del sys.modules[name]
         importlib.invalidate_caches()
         importlib_metadata.MetadataPathFinder.invalidate_caches()

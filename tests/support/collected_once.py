@@ -4,7 +4,6 @@ Collecting, with the imports that it needs, takes ten seconds, and each process 
 ``--import-first`` large libraries that only tests import, each process for itself, are also there before the fork.
 """
 
-import gc
 import os
 import shutil
 import tempfile
@@ -130,8 +129,6 @@ def _work(session, number, link, links_of_others):
             item = session.items[numbers.pop(0)]
             numbers = numbers or _next_portion(link)
             config.hook.pytest_runtest_protocol(item=item, nextitem=session.items[numbers[0]] if numbers else None)
-        # Faults that show only when the rest is collected are reported by pytest as it ends.
-        gc.collect()
         config._ensure_unconfigure()
     except BaseException:
         config.pluginmanager.getplugin("capturemanager").stop_global_capturing()  # so that the reason is seen

@@ -5,6 +5,8 @@ Libraries and collected tests stay to the end: the collector need not look at th
 
 import gc
 
+import pytest
+
 
 def collect_garbage_rarely():
     """Raise the thresholds of the collector."""
@@ -14,4 +16,13 @@ def collect_garbage_rarely():
 def pytest_collection_finish():
     """Leave out what is there by now."""
     gc.collect()
+    gc.freeze()
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_unconfigure():
+    """Collect the rest, which can show faults, once: pytest itself does it ten times as it ends."""
+    for _ in range(5):
+        if not gc.collect():
+            break
     gc.freeze()
