@@ -4,6 +4,7 @@ import asyncio
 import itertools
 
 import pytest
+from how_long import some
 from model_server import ModelServer
 from wire_formats import FORMATS, PDF, THOUGHT, each_of
 
@@ -17,7 +18,7 @@ allowed-tools: pdf_info
 Count the pages of {{file}}.
 """
 
-every_format = pytest.mark.parametrize("wire", each_of(FORMATS))
+some_formats = pytest.mark.parametrize("wire", each_of(some(FORMATS, 2)))
 
 
 @pytest.fixture
@@ -43,7 +44,7 @@ def sent(home, server, wire, *messages):
     return server.bodies
 
 
-@every_format
+@some_formats
 def test_a_skill_that_the_model_loads_brings_its_group(home, wire):
     script = [
         wire.calls(("load_skill", {"name": "page-count", "arguments": "a.pdf"}), thought=THOUGHT),
@@ -60,7 +61,7 @@ def test_a_skill_that_the_model_loads_brings_its_group(home, wire):
             wire.assert_goes_on(earlier, later)
 
 
-@every_format
+@some_formats
 def test_a_skill_that_the_user_chooses_brings_its_group(home, wire):
     script = [
         wire.calls(("pdf_info", {"path": "a.pdf"}), thought=THOUGHT),

@@ -4,6 +4,7 @@ import asyncio
 import json
 
 import pytest
+from how_long import some
 from model_server import ModelServer
 from wire_formats import FORMATS, THOUGHT, each_of
 
@@ -17,7 +18,7 @@ NEW_TOOL = {
     "js_code": "async function execute({ url }) { return (await (await fetch(url)).json()).count }",
 }
 
-every_format = pytest.mark.parametrize("wire", each_of(FORMATS))
+some_formats = pytest.mark.parametrize("wire", each_of(some(FORMATS, 2)))
 
 
 def results_of(home, server, wire, *, during=None):
@@ -43,7 +44,7 @@ def results_of(home, server, wire, *, during=None):
     return asyncio.run(send()), asked
 
 
-@every_format
+@some_formats
 def test_a_tool_is_written_used_and_deleted_in_one_turn(tmp_path, wire):
     with WebServer(lambda request: response('{"count": 7}')) as web:
         script = [
@@ -68,7 +69,7 @@ def test_a_tool_is_written_used_and_deleted_in_one_turn(tmp_path, wire):
     assert "create the JavaScript tool 'stock'" in asked[0][1]
 
 
-@every_format
+@some_formats
 def test_a_file_written_by_hand_during_a_turn_counts_from_the_next_request_on(tmp_path, wire):
     folder = tmp_path / "home" / "tools"
     folder.mkdir(parents=True)

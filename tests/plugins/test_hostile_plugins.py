@@ -9,7 +9,7 @@ import threading
 from itertools import cycle, product
 
 import pytest
-from how_long import IS_LONG
+from how_long import IS_LONG, some
 from site_plugins import GOOD, install, ours, remove
 
 from oneclaw_core import OneClaw, hookimpl
@@ -79,7 +79,7 @@ def assert_contained(cause, children, caplog, status="failed"):
     assert not {"good_plugin", "hostile_plugin"} & sys.modules.keys()
 
 
-@pytest.mark.parametrize("kind", AT_IMPORT)
+@pytest.mark.parametrize("kind", some(list(AT_IMPORT), 2))
 def test_at_import(kind, site, children, caplog):
     source, cause = AT_IMPORT[kind]
     install(site, "good", GOOD)
@@ -89,7 +89,7 @@ def test_at_import(kind, site, children, caplog):
 
 
 @pytest.mark.parametrize(
-    ("kind", "hook"), list(product(IN_A_HOOK, REGISTRATION) if IS_LONG else zip(cycle(IN_A_HOOK), REGISTRATION))
+    ("kind", "hook"), list(product(IN_A_HOOK, REGISTRATION) if IS_LONG else zip(cycle(IN_A_HOOK), REGISTRATION[::3]))
 )
 def test_in_a_registration_hook(kind, hook, site, children, caplog):
     code, cause = IN_A_HOOK[kind]
@@ -185,7 +185,7 @@ LEFTOVERS = {
 }
 
 
-@pytest.mark.parametrize("leftover", LEFTOVERS)
+@pytest.mark.parametrize("leftover", some(list(LEFTOVERS), 2))
 def test_what_a_tool_leaves_behind_changes_neither_the_end_nor_the_status(leftover, site, tmp_path):
     imports = "import atexit, sys, threading\n"
     install(site, "good", imports + GOOD.replace('    return "good"', f"    {LEFTOVERS[leftover]}\n    return 'good'"))
@@ -223,8 +223,10 @@ async def called(tmp_path, disabled=""):
 
 @pytest.mark.parametrize(
     ("source", "metadata"),
-    [("raise ImportError('broken')", ""), (GATE, "Requires-Dist: oneclaw-core>=99\n")],
-    ids=["import", "incompatible"],
+    [
+        pytest.param("raise ImportError('broken')", "", id="import"),
+        pytest.param(GATE, "Requires-Dist: oneclaw-core>=99\n", id="incompatible", marks=pytest.mark.long),
+    ],
 )
 def test_gates_of_a_plugin_that_cannot_be_loaded_any_more_deny(source, metadata, site, tmp_path):
     install(site, "good", GATE)

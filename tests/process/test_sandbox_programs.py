@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 from escape_fixtures import USERS, done, names_in, surroundings
+from how_long import some
 
 from oneclaw_core.process import SandboxError, SandboxLimits, SandboxPolicy, run_program
 from oneclaw_core.process.sandbox.bubblewrap import Bubblewrap, limits_in_shell
@@ -125,7 +126,7 @@ WORK = {
 WITHOUT_LANDLOCK = {"pool", "server"}
 
 
-@pytest.mark.parametrize("program", WORK)
+@pytest.mark.parametrize("program", some(list(WORK), 2))
 def test_ordinary_work_goes_on(backend, of, program):
     if program == "gcc" and shutil.which("gcc") is None:
         pytest.skip("there is no gcc")

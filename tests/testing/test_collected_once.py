@@ -6,6 +6,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 SUPPORT = Path(__file__).parents[1] / "support"
 TESTS = """
     import os, time
@@ -66,6 +68,7 @@ def test_a_process_that_ends_leaves_no_test_unreported(tmp_path):
     assert "2 failed, 52 passed, 1 skipped" in output
 
 
+@pytest.mark.long
 def test_the_first_failure_can_be_the_last(tmp_path):
     write(tmp_path / "first", these=TESTS.replace("range(50)", "range(2)"), others=TESTS)
     status, output = run(tmp_path / "first", "-x", "-k", "bad or left_out")
@@ -73,6 +76,7 @@ def test_the_first_failure_can_be_the_last(tmp_path):
     assert "stopping after" in output
 
 
+@pytest.mark.long
 def test_a_module_can_be_imported_before_all_others(tmp_path):
     write(tmp_path / "first", these="import sys\n    assert 'xml.dom.minidom' in sys.modules\n    def test_it(): pass")
     assert run(tmp_path / "first", "--import-first=xml.dom.minidom")[0] == 0

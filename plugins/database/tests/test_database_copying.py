@@ -41,10 +41,10 @@ ODD = "Grüße, 世界 🦀 'quoted' \\ %s \u2028 \t"
 PICTURE = Attachment("a.png", "image/png", bytes(range(256)) * 9)
 
 
-@pytest.fixture(params=["to sqlite", "to postgresql"])
-def target(request: pytest.FixtureRequest, postgres: PostgresServer, tmp_path: Path) -> Backend:
+@pytest.fixture(params=["other kind", pytest.param("same kind", marks=pytest.mark.long)])
+def target(request: pytest.FixtureRequest, database_kind: str, postgres: PostgresServer, tmp_path: Path) -> Backend:
     """A database that does not exist, or is empty."""
-    if request.param == "to sqlite":
+    if (database_kind == "sqlite") == (request.param == "same kind"):
         return SqliteBackend(tmp_path / "target" / "copy.db")
     from postgres_server import database_on_server
 

@@ -11,8 +11,8 @@ from oneclaw_core import PluginError
 
 pytestmark = pytest.mark.one_python
 
-# Looked at in processes that Python starts itself: one that loads, and what is hard on a process.
-STARTED = ("kills_at_import", "short_description", "killing_tool")
+# Looked at in a process that Python starts itself: what is hard on it.
+STARTED = ("kills_at_import",)
 # Hanging ends at these limits, and nothing else may come near them on a busy machine.
 PATIENT = Patience(load_seconds=30, call_seconds=30)
 LIMITS = {

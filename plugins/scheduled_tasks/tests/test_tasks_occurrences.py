@@ -62,8 +62,8 @@ TIMES = [(0, 0), (1, 30), (2, 15), (2, 30), (9, 0), (23, 59)]
     ("zone", "times"),
     [
         (NEW_YORK, [(1, 30), (2, 30)]),
-        pytest.param(NEW_YORK, TIMES, marks=pytest.mark.one_python),
-        pytest.param(BERLIN, TIMES, marks=pytest.mark.one_python),
+        pytest.param(NEW_YORK, TIMES, marks=[pytest.mark.one_python, pytest.mark.long]),
+        pytest.param(BERLIN, TIMES, marks=[pytest.mark.one_python, pytest.mark.long]),
         pytest.param(LORD_HOWE, TIMES, marks=pytest.mark.one_python),
         ("Asia/Kolkata", [(2, 30)]),
         ("UTC", [(0, 0)]),

@@ -104,8 +104,17 @@ async def stopped_in_the_middle(under, plugin, in_the_middle, by):
     return seconds, found, [(str(each.type), each.error_type or "") for each in messages]
 
 
-@pytest.mark.parametrize("by", ["a command", "another machine"])
-@pytest.mark.parametrize("middle", ["call", "answer", "question"])
+@pytest.mark.parametrize(
+    ("middle", "by"),
+    [
+        ("call", "another machine"),
+        ("answer", "a command"),
+        ("question", "another machine"),
+        pytest.param("call", "a command", marks=pytest.mark.long),
+        pytest.param("answer", "another machine", marks=pytest.mark.long),
+        pytest.param("question", "a command", marks=pytest.mark.long),
+    ],
+)
 def test_a_stop_takes_effect_within_a_second_in_the_middle(oneclaw_factory, monkeypatch, tmp_path, middle, by):
     times = []
     for attempt in range(4):  # a machine that has much to do is slow sometimes

@@ -97,7 +97,8 @@ def test_scripts_in_texts_names_and_titles_stay_text(serving, at_page):
     assert at_page(work) == ([], set())
 
 
-@pytest.mark.parametrize("host", [pytest.param("127.0.0.1", marks=pytest.mark.long), "evil.example"])
+@pytest.mark.long
+@pytest.mark.parametrize("host", ["127.0.0.1", "evil.example"])
 def test_pages_of_other_ports_and_sites_reach_nothing(serving, at_page, host):
     async def work(rig, page, noted):
         async with site(SITE.format(origin=rig.origin)) as port:
@@ -119,6 +120,7 @@ def test_pages_of_other_ports_and_sites_reach_nothing(serving, at_page, host):
     assert at_page(work) == ("", [403, 403], 0, True)
 
 
+@pytest.mark.long
 def test_a_name_that_is_bound_to_this_machine_is_no_name_of_ours(serving, at_page):
     """DNS rebinding: a site whose name now leads here is the same origin as itself, and gets nothing."""
 

@@ -156,6 +156,7 @@ def test_a_page_is_read_as_its_scripts_have_made_it_and_no_browser_is_left(brows
     assert left_processes() == []
 
 
+@pytest.mark.long
 @needs_chromium
 def test_a_picture_goes_to_the_model_and_into_the_workspace(browse):
     def tall(request):
@@ -178,6 +179,7 @@ def test_a_picture_goes_to_the_model_and_into_the_workspace(browse):
         assert Path(result.result["image_path"]).is_relative_to(browse.home / "workspace" / "screenshots")
 
 
+@pytest.mark.long
 @needs_chromium
 def test_a_script_of_the_model_reads_the_page_or_its_failure_is_told(browse):
     scripts = {
@@ -222,6 +224,7 @@ def test_what_a_page_refers_to_at_private_addresses_is_not_asked_for(browse):
         assert other.requests == []
 
 
+@pytest.mark.long
 @needs_chromium
 def test_a_redirect_to_another_private_host_is_refused_and_a_server_that_is_not_there_told(browse):
     with WebServer(lambda _: response("secret")) as other:
@@ -234,6 +237,7 @@ def test_a_redirect_to_another_private_host_is_refused_and_a_server_that_is_not_
     assert missing.error_type == "network_error"
 
 
+@pytest.mark.long
 @needs_chromium
 def test_a_page_cannot_lead_elsewhere_than_to_the_web(browse):
     def page(request):
