@@ -192,17 +192,17 @@ def share(is_long):
     return of
 
 
-@formats(2)
+@formats(4)
 def test_answers_that_make_no_sense(trial, wire, share, is_long):
     trial(wire, [*misbehaviours.answers(wire)[:: 1 if is_long else 3], *share(wire, misbehaviours.strange_calls(wire))])
 
 
-@formats(2, 1)
+@formats(4, 1)
 def test_responses_that_are_wrong_around_the_answer(trial, wire, share):
     trial(wire, share(wire, misbehaviours.transport(wire)))
 
 
-@formats(2)
+@formats(4, 2)
 def test_every_status(trial, wire, share, is_long):
     cases = share(wire, misbehaviours.statuses(wire))
     trial(wire, cases if is_long else cases[::10], deadline_seconds=10)
@@ -225,7 +225,7 @@ def test_what_goes_on_after_its_end_is_ended(trial, wire):
     trial(wire, misbehaviours.outlasting(wire), max_tool_rounds=3)
 
 
-@formats(2, 1)
+@formats(4, 3)
 def test_a_connection_cut_or_split_at_any_byte(trial, wire, is_long):
     trial(wire, misbehaviours.cuts(wire, 1 if is_long else 1_201))
 

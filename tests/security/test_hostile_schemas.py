@@ -231,15 +231,17 @@ def test_nothing_is_fetched_for_a_schema(reference, tmp_path, monkeypatch):
         assert server.requests == []
 
 
-NESTED = pytest.param("(" * 5000 + ")" * 5000, id="nested")
+NESTED = "(" * 5000 + ")" * 5000
 
 
 @pytest.mark.parametrize(
-    "pattern", ["a{99999999999999999999}", NESTED, "(?P<a>x)(?P<a>y)", "(?<=a+)b", "[", "\\", 7, None]
+    "pattern",
+    ["a{99999999999999999999}", pytest.param(NESTED, id="nested"), "(?P<a>x)(?P<a>y)", "(?<=a+)b", "[", "\\", 7, None],
 )
 def test_an_expression_that_cannot_be_compiled_costs_its_tool_and_no_more(pattern):
-    # Objects of earlier tests would otherwise be finalized deep in the recursion, where every call fails.
-    gc.collect()
+    if pattern == NESTED:
+        # Objects of earlier tests would otherwise be finalized deep in the recursion, where every call fails.
+        gc.collect()
     for schema in (of({"type": "string", "pattern": pattern}), of({"type": "string", "pattern": pattern, "not": {}})):
         with pytest.raises(ToolDefinitionError):
             check_parameters_schema("bad", schema)

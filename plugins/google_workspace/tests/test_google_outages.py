@@ -209,7 +209,7 @@ PASSING = {
 }
 
 
-@named([*READING, *WRITING], 3)
+@named([*READING, *WRITING], 4)
 def test_a_refusal_that_passes_is_not_noticed(google, attempts, case):
     found = attempts(case, PASSING)
 
@@ -229,7 +229,7 @@ LASTING = {
 }
 
 
-@named([*READING, *WRITING], 3)
+@named([*READING, *WRITING], 4)
 def test_a_refusal_that_lasts_is_told_with_what_to_do(attempts, case):
     faults = {how: {"status": how[0], "reason": how[1], "times": 99} for how in LASTING}
     for_long = {"status": 429, "reason": "rateLimitExceeded", "retry_after": "3600", "times": 99}
@@ -277,7 +277,7 @@ def test_an_answer_that_is_none_is_told(attempts, case):
     assert found.message == "Google's answer cannot be read (status 200)."
 
 
-@named(WRITING)
+@named(WRITING, 2)
 def test_what_was_not_done_is_done_where_that_is_safe_and_otherwise_told(attempts, case):
     found = attempts(case, UNCLEAR)
 
