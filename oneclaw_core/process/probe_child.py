@@ -164,8 +164,14 @@ def _library() -> dict[str, tuple[object, dict[str, object]]]:
     for name, module in list(sys.modules.items()):
         if name.partition(".")[0] in sys.stdlib_module_names and not name.startswith("_") and module is not None:
             attributes = getattr(module, "__dict__", {})
-            public = [(each, value) for each, value in list(attributes.items()) if not each.startswith("_")]
-            found[name] = module, {each: value for each, value in public if callable(value)}
+            found[name] = (
+                module,
+                {
+                    each: value
+                    for each, value in list(attributes.items())
+                    if isinstance(each, str) and not each.startswith("_") and callable(value)
+                },
+            )
     return found
 
 

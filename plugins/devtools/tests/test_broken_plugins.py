@@ -64,7 +64,7 @@ def test_every_package_is_in_the_table():
     [
         pytest.param("import os\nos.closerange(0, 1000)\n", "import.kills", marks=pytest.mark.long),
         ("import ctypes\nctypes.string_at(0)\n", "import.kills"),
-        ("import json\njson.dumps = None\n", "import.changes-process"),
+        ("import json\nvars(json)[7] = print\njson.dumps = None\n", "import.changes-process"),
         pytest.param("while True:\n    print('x' * 1_000_000)\n", "import.fails", marks=pytest.mark.long),
         ("import os\nif os.fork() == 0:\n    while True:\n        pass\n", "import.leaves-processes"),
     ],

@@ -87,7 +87,6 @@ def test_a_person_works_on_a_phone_in_the_dark(serving, at_page, photograph):
     assert at_page(work, **phone) == ([], 390, "rgb(20, 22, 27)")
 
 
-@pytest.mark.long
 def test_commands_answer_and_a_file_for_the_user_can_be_downloaded_now_and_after_a_reload(serving, at_page):
     serving.model.calls("report").says("Here it is.")
 
@@ -116,7 +115,6 @@ def test_commands_answer_and_a_file_for_the_user_can_be_downloaded_now_and_after
     assert at_page(work) == ([b"day,sun", b"day,sun"], ["Write it?"], {0})
 
 
-@pytest.mark.long
 def test_what_was_said_long_ago_can_be_read(serving, at_page):
     async def work(rig, page, noted):
         from playwright.async_api import expect

@@ -156,7 +156,6 @@ def test_a_page_is_read_as_its_scripts_have_made_it_and_no_browser_is_left(brows
     assert left_processes() == []
 
 
-@pytest.mark.long
 @needs_chromium
 def test_a_picture_goes_to_the_model_and_into_the_workspace(browse):
     def tall(request):
@@ -179,7 +178,6 @@ def test_a_picture_goes_to_the_model_and_into_the_workspace(browse):
         assert Path(result.result["image_path"]).is_relative_to(browse.home / "workspace" / "screenshots")
 
 
-@pytest.mark.long
 @needs_chromium
 def test_a_script_of_the_model_reads_the_page_or_its_failure_is_told(browse):
     scripts = {
