@@ -163,15 +163,10 @@ def _library() -> dict[str, tuple[object, dict[str, object]]]:
     found: dict[str, tuple[object, dict[str, object]]] = {}
     for name, module in list(sys.modules.items()):
         if name.partition(".")[0] in sys.stdlib_module_names and not name.startswith("_") and module is not None:
-            attributes = getattr(module, "__dict__", {})
-            found[name] = (
-                module,
-                {
-                    each: value
-                    for each, value in list(attributes.items())
-                    if isinstance(each, str) and not each.startswith("_") and callable(value)
-                },
-            )
+            attributes = list(getattr(module, "__dict__", {}).items())
+            # A plugin can add a name that is no text.
+            public = {each: value for each, value in attributes if isinstance(each, str) and not each.startswith("_")}
+            found[name] = module, {each: value for each, value in public.items() if callable(value)}
     return found
 
 

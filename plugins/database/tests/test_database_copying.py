@@ -43,7 +43,7 @@ PICTURE = Attachment("a.png", "image/png", bytes(range(256)) * 9)
 
 @pytest.fixture(params=["other kind", pytest.param("same kind", marks=pytest.mark.long)])
 def target(request: pytest.FixtureRequest, database_kind: str, postgres: PostgresServer, tmp_path: Path) -> Backend:
-    """A database that does not exist, or is empty."""
+    """A database that does not exist, or is empty; in `long` also one of the same kind as the source."""
     if (database_kind == "sqlite") == (request.param == "same kind"):
         return SqliteBackend(tmp_path / "target" / "copy.db")
     from postgres_server import database_on_server

@@ -11,7 +11,7 @@ from oneclaw_core import PluginError
 
 pytestmark = pytest.mark.one_python
 
-# Looked at in a process that Python starts itself: what is hard on it.
+# Checked in a process that Python starts anew instead of a forked one, as the plugin kills it.
 STARTED = ("kills_at_import",)
 # Hanging ends at these limits, and nothing else may come near them on a busy machine.
 PATIENT = Patience(load_seconds=30, call_seconds=30)
