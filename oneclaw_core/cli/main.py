@@ -18,7 +18,7 @@ from oneclaw_core._version import __version__
 from oneclaw_core.cli.command_group import CommandGroup
 from oneclaw_core.cli.log import logging_to_home
 from oneclaw_core.cli.output import has_no_room, is_terminal, print_error
-from oneclaw_core.errors import OneClawError
+from oneclaw_core.errors import OneClawError, describe_error
 from oneclaw_core.home import PROFILE_VARIABLE, check_profile_name
 from oneclaw_core.types.frozen_dataclass import frozen_dataclass
 
@@ -198,7 +198,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _run(arguments: Sequence[str] | None) -> int:
     try:
-        status: Any = command_line().main(arguments, prog_name="oneclaw", standalone_mode=False)
+        status = _run_command(arguments)
     except OneClawError as error:
         print_error(str(error))
         return error.exit_status
@@ -210,10 +210,21 @@ def _run(arguments: Sequence[str] | None) -> int:
     return status if isinstance(status, int) else 0
 
 
+def _run_command(arguments: Sequence[str] | None) -> Any:
+    try:
+        return command_line().main(arguments, prog_name="oneclaw", standalone_mode=False)
+    except click.NoSuchOption as error:
+        from oneclaw_core.cli.minus_values import arguments_with_values, with_hint
+
+        again = arguments_with_values(error, sys.argv[1:] if arguments is None else arguments)
+        if again is None:
+            raise with_hint(error) from None
+    return command_line().main(again, prog_name="oneclaw", standalone_mode=False)
+
+
 def _report_unexpected(error: Exception, log: HomeLog) -> None:
     log.record_crash(error)
-    message = " ".join(str(error).split())
-    what = f"{type(error).__name__}: {message}" if message else type(error).__name__
+    what = describe_error(error)
     where = f"the traceback is in {log.path}" if log.works else "the log could not be written"
     print_error(f"unexpected {what}; {where}")
 
