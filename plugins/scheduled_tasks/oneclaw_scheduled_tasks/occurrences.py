@@ -145,14 +145,14 @@ class Occurrences:
             at = time(self._schedule.hour or 0, self._schedule.minute or 0)
             return iter([datetime.combine(day, at)] if FIRST_DAY <= day <= LAST_DAY else [])
         if self._schedule.expression is not None:
-            return _cron_walls(self._schedule.expression, wall, is_forward=is_forward)
+            return _cron_walls(self._schedule, wall, is_forward=is_forward)
         if self._schedule.trigger is None:
             raise UsageError(f"this version knows no schedule of the type {self._schedule.schedule_type!r}")
         return iter(())
 
 
-def _cron_walls(expression: str, wall: datetime, *, is_forward: bool) -> Iterator[datetime]:
-    """The wall-clock times of an expression from one on, or back from one, that one included.
+def _cron_walls(schedule: Schedule, wall: datetime, *, is_forward: bool) -> Iterator[datetime]:
+    """The wall-clock times of a cron expression from one on, or back from one, that one included.
 
     The wall clock is told to the library as UTC, where every time comes exactly once.
     """
@@ -160,7 +160,9 @@ def _cron_walls(expression: str, wall: datetime, *, is_forward: bool) -> Iterato
 
     second = wall.replace(microsecond=0, tzinfo=UTC)
     start = second - _SECOND if is_forward else second + _SECOND
-    times = croniter(expression, start, ret_type=datetime, second_at_beginning=True)
+    assert schedule.expression is not None
+    is_either_day = schedule.is_either_day
+    times = croniter(schedule.expression, start, ret_type=datetime, day_or=is_either_day, second_at_beginning=True)
     while True:
         try:
             found: datetime = times.get_next() if is_forward else times.get_prev()

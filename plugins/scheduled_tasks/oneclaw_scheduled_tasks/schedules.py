@@ -114,6 +114,12 @@ class Schedule:
         """True if it is due whenever the clock shows such a time, also twice; a fixed time of day is due once a day."""
         return any(field.startswith("*") for field in (self.cron or "").split()[-_CRON_FIELDS:][:2])
 
+    @property
+    def is_either_day(self) -> bool:
+        """True if the day of the month or that of the week is enough; where one begins with ``*``, both must fit."""
+        day, _, weekday = (self.expression or "* * * * *").split()[-_CRON_FIELDS:][2:]
+        return not (day.startswith("*") or weekday.startswith("*"))
+
     def given(self) -> dict[str, Any]:
         """Return what :func:`read_schedule` makes the schedule of."""
         return {each.name: value for each in fields(self) if (value := getattr(self, each.name)) is not None}
