@@ -273,10 +273,10 @@ def test_what_is_installed_is_found_in_order(tmp_path, monkeypatch, caplog):
         lambda: [
             Damaged(),
             distribution("b-tools", ("b", "b:x", "oneclaw"), ("other", "o", "console_scripts")),
-            distribution("a-tools", ("b", "a:x", "oneclaw"), ("a", "a:x", "oneclaw")),
+            distribution("a-tools", ("b", "a:x", "oneclaw"), ("a", "a : x [fancy,more]", "oneclaw")),
             distribution("twice", ("b", "b:x", "oneclaw")),
             distribution("oneclaw-web", ("web", "w", "oneclaw")),
-            distribution("stranger", ("openai", "s", "oneclaw")),
+            distribution("stranger", ("openai", "s [extra]", "oneclaw")),
             distribution("oneclaw-core", ("builtin", "oneclaw_core.builtin", "oneclaw")),
         ],
     )
@@ -312,7 +312,7 @@ def test_what_the_entry_of_a_plugin_depends_on(tmp_path, monkeypatch):
             requires=[],
             read_text=lambda name: direct_url if name == "direct_url.json" else None,
         )
-        found = discovery._installed(SimpleNamespace(name="acme", value=value), distribution)
+        found = discovery._installed("acme", value, distribution)
         return found.files, found.tree, found.shipped
 
     whole = str(package)
@@ -320,7 +320,7 @@ def test_what_the_entry_of_a_plugin_depends_on(tmp_path, monkeypatch):
     assert installed("acme_found") == ((init,), whole, "")
     (info / "RECORD").write_text("")
     assert installed("acme_found:plugin") == ((record, init), "", "")
-    assert installed("acme_found.inner : x") == ((record, str(package / "inner" / "__init__.py")), "", "")
+    assert installed("acme_found.inner:x") == ((record, str(package / "inner" / "__init__.py")), "", "")
     assert installed("acme_found.leaf") == ((record, str(package / "leaf.py")), "", "")
     assert installed("acme_no_such.module") == ((record,), "", "")
     shipped.write_text("{}")

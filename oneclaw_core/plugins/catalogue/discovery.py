@@ -154,8 +154,9 @@ def find_installed() -> list[InstalledPlugin]:
             continue
         for point in points:
             # A package that is found twice, as in two directories of sys.path, counts once.
-            if (point.name, point.value) not in unique:
-                unique[point.name, point.value] = _installed(point, distribution)
+            value = _object_reference(point.value)
+            if (point.name, value) not in unique:
+                unique[point.name, value] = _installed(point.name, value, distribution)
     return sorted(unique.values(), key=lambda each: (not each.is_builtin, not _is_early(each), each.name, each.value))
 
 
@@ -191,26 +192,35 @@ def package_metadata(distribution: Any) -> PackageMetadata:
     return PackageMetadata(name, version, tuple(requirements), python, is_compatible=is_compatible)
 
 
-def _installed(point: Any, distribution: Any) -> InstalledPlugin:
+def _object_reference(value: str) -> str:
+    """Return the part of an entry point's value that is imported.
+
+    Extras in brackets may follow it. They are discouraged, and the entry points specification still allows them.
+    """
+    module, colon, attribute = value.partition("[")[0].partition(":")
+    return f"{module.strip()}{colon}{attribute.strip()}"
+
+
+def _installed(name: str, value: str, distribution: Any) -> InstalledPlugin:
     from pathlib import Path
 
-    plugin = InstalledPlugin(point.name, point.value, package_metadata(distribution))
+    plugin = InstalledPlugin(name, value, package_metadata(distribution))
     files: list[str] = []
     where = getattr(distribution, "_path", None)
     record = Path(where) / "RECORD" if isinstance(where, Path) else None
     is_recorded = record is not None and record.is_file()
     if record is not None and is_recorded:
         files.append(str(record))
-    module, package = _code_of(point.value.partition(":")[0].strip(), is_whole=not plugin.is_builtin)
+    module, package = _code_of(value.partition(":")[0], is_whole=not plugin.is_builtin)
     if module:
         files.append(module)
     is_changeable = not is_recorded or _is_editable(distribution)
     if plugin.is_builtin:
         files.append(str(Path(__file__).parents[2] / "tools" / "load_tool_group.py"))
-    shipped = Path(package) / SHIPPED_ENTRY.format(name=point.name) if package else None
+    shipped = Path(package) / SHIPPED_ENTRY.format(name=name) if package else None
     return InstalledPlugin(
-        plugin.name,
-        plugin.value,
+        name,
+        value,
         plugin.dist,
         tuple(files),
         package if is_changeable else "",

@@ -79,7 +79,7 @@ def test_only_building_can_tell_some_things():
 
 @pytest.mark.parametrize("root", [".", "src", "lib", "code"])
 def test_the_package_is_found_where_it_lies(tmp_path, root):
-    pyproject = '[project]\nname = "a"\n[project.entry-points.oneclaw]\na = "acme.plugin:hooks"\n'
+    pyproject = '[project]\nname = "a"\n[project.entry-points.oneclaw]\na = "acme.plugin:hooks [extra]"\n'
     if root == "code":
         pyproject += '[tool.setuptools.packages.find]\nwhere = ["code"]\n'
     folder = make_project(tmp_path / "project", pyproject)

@@ -166,11 +166,17 @@ def read_wheel(path: Path, unpack_to: Path) -> Subject:
     package = _metadata(distribution)
     try:
         points = [
-            PluginPoint(each.name, each.value) for each in distribution.entry_points.select(group=ENTRY_POINT_GROUP)
+            PluginPoint(each.name, _without_extras(each.value))
+            for each in distribution.entry_points.select(group=ENTRY_POINT_GROUP)
         ]
     except Exception:  # noqa: BLE001  # a damaged entry_points.txt makes the library raise anything
         points = []
     return Subject(package, tuple(points), (str(unpack_to),), findings=tuple(_point_findings(package, points)))
+
+
+def _without_extras(value: str) -> str:
+    """Return what an entry point names; the specification still allows extras in brackets behind it."""
+    return value.partition("[")[0].strip()
 
 
 def read_project(directory: Path) -> Subject:
@@ -186,7 +192,7 @@ def read_project(directory: Path) -> Subject:
     declared = _table(_table(project, "entry-points"), ENTRY_POINT_GROUP) or _table(
         _table(poetry, "plugins"), ENTRY_POINT_GROUP
     )
-    points = [PluginPoint(str(name), str(value)) for name, value in declared.items()]
+    points = [PluginPoint(str(name), _without_extras(str(value))) for name, value in declared.items()]
     requirements = project.get("dependencies", [])
     is_told = "project" in document and "dependencies" not in (dynamic or ()) and isinstance(requirements, list)
     package = PackageFacts(
