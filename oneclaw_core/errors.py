@@ -274,13 +274,29 @@ class SpendingLimitError(TurnError):
     """A limit in tokens or money, of the turn or of the day, is reached."""
 
 
+def errors_within(error: BaseException) -> list[BaseException]:
+    """Return the errors inside a group of errors, of inner groups too; of any other error, itself.
+
+    Args:
+        error: raised by any code, such as the group that an ``asyncio.TaskGroup`` raises.
+    """
+    if not isinstance(error, BaseExceptionGroup):
+        return [error]
+    return [found for each in error.exceptions for found in errors_within(each)]
+
+
 def describe_error(error: BaseException, *, limit: int = 500) -> str:
     """Return an exception's type and message on one line; foreign ones may fail to say either.
+
+    Of a group of exceptions, it describes each one inside.
 
     Args:
         error: raised by any code.
         limit: the most characters.
     """
+    if isinstance(error, BaseExceptionGroup):
+        described = dict.fromkeys(describe_error(each, limit=limit) for each in errors_within(error))
+        return "; ".join(described)[:limit]
     name = type.__dict__["__name__"].__get__(type(error))
     try:
         text = str.__str__(str(error))

@@ -19,7 +19,7 @@ from oneclaw_core._version import __version__
 from oneclaw_core.cli.fixing import apply_fixes, check_can_ask, close_to_others, of_plugin, unset
 from oneclaw_core.cli.output import json_option, print_json, print_text, printable_line, reserved_stdout, styled
 from oneclaw_core.cli.running import with_home
-from oneclaw_core.errors import NotFoundError, OneClawError, StoreError, StoreVersionError, UsageError
+from oneclaw_core.errors import NotFoundError, OneClawError, StoreError, StoreVersionError, UsageError, describe_error
 from oneclaw_core.plugins.contract.checks import Health
 from oneclaw_core.plugins.registration.entry import CHECK_HOOK
 from oneclaw_core.secrets.redaction import redact
@@ -80,7 +80,7 @@ def examine(name: str, check: Callable[[], Iterable[CheckLine]]) -> list[CheckLi
         return [CheckLine(name, Health.PROBLEM, cause or remedy, remedy)]
     except Exception as error:  # noqa: BLE001  # the doctor has to go on whatever is broken
         _log.error("checking %s", name, exc_info=error)
-        text = " ".join(redact(f"{type(error).__name__}: {error}").split())
+        text = " ".join(redact(describe_error(error)).split())
         return [CheckLine(name, Health.PROBLEM, f"this could not be checked: {text}", "see the log for the traceback")]
 
 

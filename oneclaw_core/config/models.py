@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from oneclaw_core.config.providers import MODEL_SETTING, OFFLINE_TYPE, is_on_this_machine
-from oneclaw_core.errors import OneClawError, ProviderError, ProviderUnavailableError
+from oneclaw_core.errors import OneClawError, ProviderError, ProviderUnavailableError, describe_error
 from oneclaw_core.private_files import KeptFiles, write_private
 from oneclaw_core.providers.base import ModelInfo
 from oneclaw_core.types.frozen_dataclass import frozen_dataclass
@@ -115,7 +115,7 @@ class ModelLists:
             _log.error(
                 "listing the models of %s", config.name, exc_info=error
             )  # a plugin's provider may raise anything
-            raise ProviderError(f"{config.name} broke: {type(error).__name__}: {error}") from error
+            raise ProviderError(f"{config.name} broke: {describe_error(error)}") from error
         if not config.is_local:
             self.save(config, models)
         return ModelList(tuple(models), time.time())

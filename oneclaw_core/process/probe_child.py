@@ -17,6 +17,7 @@ from importlib import import_module
 from json import dumps  # as it is before a plugin changes it
 from typing import TYPE_CHECKING, Any, NoReturn
 
+from oneclaw_core.errors import describe_error
 from oneclaw_core.process.python_worker import write_all
 from oneclaw_core.types.frozen_dataclass import frozen_dataclass
 
@@ -248,7 +249,7 @@ def serve() -> NoReturn:
         _do(request, channel)
         channel.send({"done": True})
     except BaseException as error:  # noqa: BLE001  # the parent has to know why
-        channel.send({"failed": f"{type(error).__name__}: {error}"})
+        channel.send({"failed": describe_error(error)})
     os._exit(0)
 
 

@@ -13,7 +13,7 @@ from dataclasses import replace
 from types import CoroutineType, coroutine
 from typing import TYPE_CHECKING, Any, Protocol
 
-from oneclaw_core.errors import NobodyToAskError, OAuthError, OneClawError, PermissionDeniedError
+from oneclaw_core.errors import NobodyToAskError, OAuthError, OneClawError, PermissionDeniedError, errors_within
 from oneclaw_core.http.addresses import is_public_address
 from oneclaw_core.http.clients import FOLLOWED, GuardedClients
 from oneclaw_core.http.messages import shown_url
@@ -561,31 +561,44 @@ async def _finish(
     async with around or nullcontext():
         try:
             result = await work
-        except PermissionDeniedError as error:
-            result = ToolResult.error("permission_denied", str(error))
-        except OAuthError as error:
-            result = ToolResult.error(error.error_type, str(error))
-        except LoopBlockedError as error:
-            result = _lost(tool_name, error)
         except (asyncio.CancelledError, KeyboardInterrupt):
             raise
         except BaseException as error:  # noqa: BLE001  # whatever a tool raises becomes its result, SystemExit too
-            _log.exception("tool %s failed", tool_name)
-            result = execution_error(error)
+            result = _failure(tool_name, error)
         if around is not None:
             around.set_result(result)
     wake()  # a turn of the event loop sooner than the callbacks of the task
     return result
 
 
+def _failure(tool_name: str, error: BaseException) -> ToolResult:
+    """Return the result of a tool that raised; what a task group of it raised counts as its own."""
+    for each in errors_within(error):
+        if isinstance(each, PermissionDeniedError):
+            return ToolResult.error("permission_denied", str(each))
+        if isinstance(each, OAuthError):
+            return ToolResult.error(each.error_type, str(each))
+        if isinstance(each, LoopBlockedError):
+            return _lost(tool_name, each)
+    _log.error("tool %s failed", tool_name, exc_info=error)
+    return execution_error(error)
+
+
 def execution_error(error: BaseException) -> ToolResult:
-    """Tell the model about an exception: its type and message; the traceback stands in the log."""
+    """Tell the model about an exception: its type and message; the traceback stands in the log.
+
+    Of a group of exceptions, it names each one inside.
+    """
+    named = dict.fromkeys(_type_and_message(each) for each in errors_within(error))
+    return ToolResult.error("execution_error", "\n".join(named)[:MAX_ERROR_CHARACTERS])
+
+
+def _type_and_message(error: BaseException) -> str:
     try:
         text = str(error)
     except Exception:  # noqa: BLE001  # an exception's __str__ is foreign code
         text = "(its message cannot be shown)"
-    message = f"{type(error).__name__}: {text}" if text else type(error).__name__
-    return ToolResult.error("execution_error", message[:MAX_ERROR_CHARACTERS])
+    return f"{type(error).__name__}: {text}" if text else type(error).__name__
 
 
 def presentable(result: ToolResult) -> ToolResult:

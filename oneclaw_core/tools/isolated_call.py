@@ -12,7 +12,7 @@ import traceback
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from oneclaw_core.errors import PermissionDeniedError
+from oneclaw_core.errors import PermissionDeniedError, describe_error, errors_within
 from oneclaw_core.process.python_worker import read_exactly, take_pipes, write_all
 from oneclaw_core.tools.function import FunctionTool, ToolFunction
 from oneclaw_core.tools.paths import PathPermissionError
@@ -57,11 +57,12 @@ def _answer(data: bytes) -> dict[str, Any]:
         marks, used = request.context.marks, request.context.paths.used
         CALL_MARKS.set(marks)
         result = _run(request)
-    except BaseException as error:  # noqa: BLE001  # sys.exit() in a tool is its failure like any other
+    except BaseException as raised:  # noqa: BLE001  # sys.exit() in a tool is its failure like any other
+        error, *others = sorted(errors_within(raised), key=lambda each: not isinstance(each, PermissionDeniedError))
         return {
             **_provenance(marks, used),
             "raised": type(error).__name__,
-            "message": _message_of(error),
+            "message": "\n".join([_message_of(error), *map(describe_error, others)]),
             "permission": error.permission if isinstance(error, PermissionDeniedError) else None,
             "path": _path_of(error) if isinstance(error, PathPermissionError) else None,
             "traceback": traceback.format_exc(),

@@ -15,6 +15,7 @@ from pathlib import Path
 from tempfile import TemporaryFile
 from typing import TYPE_CHECKING
 
+from oneclaw_core.errors import PermissionDeniedError
 from oneclaw_core.tools.function import tool
 from oneclaw_core.types.messages import Attachment
 from oneclaw_core.types.tools import ToolResult
@@ -60,6 +61,13 @@ def fail(how: str, context: ToolContext) -> str:
         raise UnpicklableError("this", "that")
     if how == "forbidden":
         context.paths.readable("/etc/hostname")
+    if how == "group":
+        raise ExceptionGroup("unhandled errors", [ValueError("one"), ExceptionGroup("inner", [OSError("two")])])
+    if how == "forbidden group":
+        try:
+            context.paths.readable("/etc/hostname")
+        except PermissionDeniedError as error:
+            raise ExceptionGroup("unhandled errors", [OSError("two"), error]) from None
     if how == "progress":
         context.progress("half", 0.5)
     if how == "result":

@@ -281,6 +281,7 @@ def test_a_worker_that_dies_is_an_error_that_says_how(context, how, ending):
         ("unpicklable", "UnpicklableError", "this and that"),
         ("sys.exit", "SystemExit", "enough"),
         ("progress", "OneClawError", "not in a worker process"),
+        ("group", "ValueError", "one\nOSError: two"),
     ],
 )
 def test_an_exception_comes_back_with_its_type_and_message(context, how, type_name, message):
@@ -291,9 +292,10 @@ def test_an_exception_comes_back_with_its_type_and_message(context, how, type_na
     assert "isolated_functions.py" in caught.value.__notes__[0]
 
 
-def test_the_path_guard_works_in_the_worker(context):
+@pytest.mark.parametrize("how", ["forbidden", "forbidden group"])
+def test_the_path_guard_works_in_the_worker(context, how):
     with pytest.raises(PermissionDeniedError, match="/etc/hostname") as caught:
-        run(isolated_functions.fail, {"how": "forbidden"}, context)
+        run(isolated_functions.fail, {"how": how}, context)
     assert caught.value.permission == "files.read"
 
 

@@ -80,6 +80,17 @@ def test_whatever_a_tool_raises_is_its_result():
         (ValueError(), "execution_error", "ValueError"),
         (SystemExit(3), "execution_error", "SystemExit: 3"),
         (asyncio.CancelledError(), "execution_error", "Tool 'probe' cancelled itself."),
+        (ExceptionGroup("unhandled errors", [ValueError("bad")]), "execution_error", "ValueError: bad"),
+        (
+            ExceptionGroup("outer", [ValueError("bad"), ExceptionGroup("inner", [OSError("down"), ValueError("bad")])]),
+            "execution_error",
+            "ValueError: bad\nOSError: down",
+        ),
+        (
+            ExceptionGroup("x", [OSError(), PermissionDeniedError("not allowed", "a.b")]),
+            "permission_denied",
+            "not allowed",
+        ),
     ):
         assert result_of(raising(error)) == ToolResult.error(kind, message)
 
