@@ -109,20 +109,20 @@ class WorkerLoop:
         if answered.done():
             await job.wait_for_end()
             return
-        culprit = thread.running_job()
+        culprit = thread.running_caller()
         has_begun = not job.withdraw()
         if job.watch is not None:
             job.watch.block = self._lost(job, culprit, has_begun=has_begun)
         if thread is self._thread:
             self._abandon(thread, culprit)
-        if culprit is job:
+        if culprit is job.caller:
             # It had its time. The others may never be answered, and are not to wait for that.
             for other in list(thread.jobs):
                 if other is not job:
                     _call_soon(other.waiter, other.deliver, None, self._lost(other, culprit, has_begun=True))
             thread.stop()
 
-    def _abandon(self, thread: _LoopThread, culprit: _Job[Any] | None) -> None:
+    def _abandon(self, thread: _LoopThread, culprit: _Caller | None) -> None:
         """Give later calls another loop, and those that this one has not begun."""
         self._thread = None
         _log.warning(
@@ -138,12 +138,25 @@ class WorkerLoop:
                 self._submit(job)
         thread.stop_when_idle()
 
-    def _lost(self, job: _Job[Any], culprit: _Job[Any] | None, *, has_begun: bool) -> LoopBlockedError:
+    def _lost(self, job: _Job[Any], culprit: _Caller | None, *, has_begun: bool) -> LoopBlockedError:
         name = culprit.name if culprit is not None else ""
-        return LoopBlockedError(self._plugin, name, is_culprit=culprit is job, has_begun=has_begun)
+        return LoopBlockedError(self._plugin, name, is_culprit=culprit is job.caller, has_begun=has_begun)
 
 
-_running_job: contextvars.ContextVar[_Job[Any] | None] = contextvars.ContextVar("_running_job", default=None)
+class _Caller:
+    """The identity of a job, which tasks may keep for longer than the job: it holds no result.
+
+    Args:
+        name: of the call.
+    """
+
+    __slots__ = ("__weakref__", "name")
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+
+_running_caller: contextvars.ContextVar[_Caller | None] = contextvars.ContextVar("_running_caller", default=None)
 
 
 class _Job(Generic[_T]):
@@ -155,6 +168,7 @@ class _Job(Generic[_T]):
         waiter: the event loop that waits for it.
 
     Attributes:
+        caller: its identity.
         outcome: of the call, on the loop that waits.
         watch: of the task that waits.
         thread: runs it.
@@ -163,7 +177,7 @@ class _Job(Generic[_T]):
 
     def __init__(self, call: Callable[[], Awaitable[_T]], name: str, waiter: asyncio.AbstractEventLoop) -> None:
         self._call = call
-        self.name = name
+        self.caller = _Caller(name)
         self.waiter = waiter
         self.outcome: asyncio.Future[_T] = waiter.create_future()
         self.watch = current_watch()
@@ -171,7 +185,7 @@ class _Job(Generic[_T]):
         self.is_ended = False
         self._end: asyncio.Future[None] | None = None
         self._context = contextvars.copy_context()
-        self._context.run(_running_job.set, self)
+        self._context.run(_running_caller.set, self.caller)
         self._task: asyncio.Task[None] | None = None
         self._ticket: list[None] = []
 
@@ -232,7 +246,7 @@ class _Job(Generic[_T]):
         error: BaseException | None = None
         task = asyncio.current_task()
         assert task is not None
-        self.thread.owners[task] = self
+        self.thread.callers[task] = self.caller
         try:
             value = await self._call()
         except GeneratorExit:  # its loop was closed
@@ -241,6 +255,7 @@ class _Job(Generic[_T]):
             error = passable(raised)
         self._leave()
         _call_soon(self.waiter, self._finish, value, error)
+        del value, error  # the traceback of an error keeps this frame
 
     def _leave(self) -> None:
         self.thread.leave(self)
@@ -263,7 +278,7 @@ class _LoopThread(threading.Thread):
     Attributes:
         loop: runs in it.
         jobs: those that have not ended.
-        owners: the jobs that tasks belong to.
+        callers: those that tasks belong to.
         ended: done when the loop is closed.
     """
 
@@ -273,7 +288,7 @@ class _LoopThread(threading.Thread):
         self.loop.set_default_executor(DaemonExecutor())
         self.loop.set_task_factory(self._make_task)
         self.jobs: set[_Job[Any]] = set()
-        self.owners: weakref.WeakKeyDictionary[asyncio.Future[Any], _Job[Any]] = weakref.WeakKeyDictionary()
+        self.callers: weakref.WeakKeyDictionary[asyncio.Future[Any], _Caller] = weakref.WeakKeyDictionary()
         self.ended: Future[None] = Future()
         self._is_retired = False
         self._is_stopping = False
@@ -316,10 +331,10 @@ class _LoopThread(threading.Thread):
             self._is_stopping = True
             self.loop.stop()
 
-    def running_job(self) -> _Job[Any] | None:
-        """Return the job whose code runs now, ``None`` if that is unknown."""
+    def running_caller(self) -> _Caller | None:
+        """Return the caller whose code runs now, ``None`` if that is unknown."""
         task = asyncio.current_task(self.loop)
-        return self.owners.get(task) if task is not None else None
+        return self.callers.get(task) if task is not None else None
 
     def place(self) -> str:
         """Return where the plugin's code is now: the function that the loop runs, and the innermost one."""
@@ -331,9 +346,9 @@ class _LoopThread(threading.Thread):
 
     def _make_task(self, loop: asyncio.AbstractEventLoop, work: Any, **options: Any) -> asyncio.Future[Any]:
         task: asyncio.Task[Any] = asyncio.Task(work, loop=loop, **options)
-        job = _running_job.get()
-        if job is not None:
-            self.owners[task] = job
+        caller = _running_caller.get()
+        if caller is not None:
+            self.callers[task] = caller
         return task
 
     async def _cancel_all(self) -> None:

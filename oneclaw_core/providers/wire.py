@@ -8,6 +8,7 @@ import uuid
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from oneclaw_core.tools.arguments import ArgumentsError, parse_arguments
+from oneclaw_core.types.identity_cache import IdentityCache
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -22,7 +23,6 @@ _MAX_COUNT = 2**60
 _WORD = re.compile(r"[A-Z][A-Z0-9_]{0,60}|[a-z][a-zA-Z_]{0,60}")
 
 # Beyond, definitions have come and gone: all that there are may be fewer.
-_MOST_KEPT = 20_000
 # json.dumps makes one for each call.
 _ENCODER = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
 
@@ -91,22 +91,15 @@ class ToolTexts(Generic[Written]):
     """Writes tools, and keeps what it wrote of each for the next request.
 
     Args:
-        write: writes one, always the same for the same definition.
+        write: writes one, always the same for the same definition, to which the result does not refer.
     """
 
     def __init__(self, write: Callable[[ToolDefinition], Written]) -> None:
-        self._write = write
-        # By identity; the definition is in the value, so that no other can take over its identity.
-        self._kept: dict[int, tuple[ToolDefinition, Written]] = {}
+        self._kept = IdentityCache(write)
 
     def of(self, definition: ToolDefinition) -> Written:
         """Return the stored description of a tool."""
-        kept = self._kept.get(id(definition))
-        if kept is None:
-            if len(self._kept) >= _MOST_KEPT:
-                self._kept.clear()
-            kept = self._kept[id(definition)] = definition, self._write(definition)
-        return kept[1]
+        return self._kept.of(definition)
 
 
 class ToolLists(ToolTexts[str]):

@@ -22,7 +22,7 @@ MAX_TIMEOUT_SECONDS = 24 * 3600
 class _StoredParameters:
     """Parameters as JSON text, which are parsed when they are first used."""
 
-    __slots__ = ("_text",)
+    __slots__ = ("__weakref__", "_text")
 
     def __getattr__(self, name: str) -> Any:
         # Called for an attribute that is not set: of a definition, only parameters that are still text.

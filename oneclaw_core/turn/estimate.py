@@ -11,6 +11,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from oneclaw_core.providers.wire import compact_json
+from oneclaw_core.types.identity_cache import IdentityCache
 from oneclaw_core.types.messages import MessageType
 
 if TYPE_CHECKING:
@@ -25,7 +26,6 @@ TOKENS_PER_IMAGE = 1_600
 TOKENS_PER_PAGE = 2_000
 _TOKENS_AROUND_TEXT = 4
 _TOKENS_AROUND_CALL = 16  # two ids, and the envelope of a result
-_MOST_TOOLS = 20_000
 _LEAST_RATIO, _GREATEST_RATIO = 0.5, 2.0
 _PDF_PAGE = re.compile(rb"/Type\s*/Page(?![A-Za-z])")
 _BYTES_PER_PDF_PAGE = 50_000  # where the pages lie compressed in the file and cannot be counted
@@ -79,20 +79,11 @@ class ToolSizes:
     """Estimates tools, each once; one for many turns."""
 
     def __init__(self) -> None:
-        # By identity, with the definition itself so that no other can take over its identity.
-        self._known: dict[int, tuple[ToolDefinition, int]] = {}
+        self._known = IdentityCache(definition_tokens)
 
     def of(self, definitions: Iterable[ToolDefinition]) -> int:
         """Estimate some tools as they are declared to a model."""
-        if len(self._known) > _MOST_TOOLS:
-            self._known.clear()
-        return sum(map(self._of_one, definitions))
-
-    def _of_one(self, definition: ToolDefinition) -> int:
-        known = self._known.get(id(definition))
-        if known is None:
-            known = self._known[id(definition)] = definition, definition_tokens(definition)
-        return known[1]
+        return sum(map(self._known.of, definitions))
 
 
 class Estimator:
@@ -107,7 +98,7 @@ class Estimator:
 
     def __init__(self, tool_sizes: ToolSizes | None = None) -> None:
         self._tool_sizes = tool_sizes or ToolSizes()
-        # By identity, as for tools.
+        # By identity, with the message itself so that no other can take over its identity.
         self._known: dict[int, tuple[Message, int]] = {}
         self.ratio = 1.0
 

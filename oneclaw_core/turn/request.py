@@ -24,6 +24,7 @@ from oneclaw_core.tools.toolset import (
     build_system_prompt_with_tool_groups,
     one_line,
 )
+from oneclaw_core.types.identity_cache import IdentityCache
 from oneclaw_core.types.messages import Message, MessageType, ToolCall
 from oneclaw_core.types.text import shown_part
 
@@ -344,15 +345,14 @@ def _listing(group: LoadedGroup) -> str:
 
 _NAME_FIRST = re.compile(r'\s*\{\s*"name"\s*:\s*"([^"\\]{1,200})"')
 _HASH_BYTES = 8
-_MOST_TOOLS = 20_000
-_MOST_LISTS = 1_000
+_MOST_LISTS = 8
 
 
 class CachePrefixes:
     """Makes fingerprints of requests; one for many turns, since it remembers those of tools."""
 
     def __init__(self) -> None:
-        self._tools: dict[int, tuple[ToolDefinition, bytes]] = {}
+        self._tools = IdentityCache(_of_tool)
         self._lists: dict[tuple[int, ...], tuple[object, str]] = {}
 
     def of(self, request: ModelRequest, *, are_groups_at_front: bool) -> PrefixFingerprint:
@@ -371,22 +371,19 @@ class CachePrefixes:
         )
 
     def _of_tools(self, parts: tuple[Sequence[ToolDefinition], ...]) -> str:
-        if len(self._tools) > _MOST_TOOLS or len(self._lists) > _MOST_LISTS:
-            self._tools.clear()
+        if len(self._lists) >= _MOST_LISTS:
             self._lists.clear()
         # By identity; the thing itself is in the value, so that no other can take over its identity.
         key = tuple(map(id, parts))
         known = self._lists.get(key)
         if known is None:
-            known = self._lists[key] = (parts, _hash(map(self._of_tool, chain.from_iterable(parts))))
+            known = self._lists[key] = (parts, _hash(map(self._tools.of, chain.from_iterable(parts))))
         return known[1]
 
-    def _of_tool(self, tool: ToolDefinition) -> bytes:
-        known = self._tools.get(id(tool))
-        if known is None:
-            text = json.dumps([tool.name, tool.description, tool.parameters], default=str)
-            known = self._tools[id(tool)] = (tool, blake2b(text.encode(), digest_size=_HASH_BYTES).digest())
-        return known[1]
+
+def _of_tool(tool: ToolDefinition) -> bytes:
+    text = json.dumps([tool.name, tool.description, tool.parameters], default=str)
+    return blake2b(text.encode(), digest_size=_HASH_BYTES).digest()
 
 
 def _of_history(messages: Sequence[Message]) -> str:

@@ -1,10 +1,10 @@
 """Values, texts and tools as all wire formats read and write them."""
 
 import gc
+import weakref
 
 import pytest
 
-from oneclaw_core.providers import wire
 from oneclaw_core.providers.wire import (
     ToolLists,
     ToolTexts,
@@ -107,11 +107,17 @@ def test_a_definition_that_is_gone_leaves_its_text_to_no_other(texts):
         gc.collect(0)
 
 
-def test_what_is_kept_does_not_grow_for_ever(texts, written, monkeypatch):
-    monkeypatch.setattr(wire, "_MOST_KEPT", 2)
-    for each in (FIND, READ, ToolDefinition("third", "T."), FIND):
-        assert texts.of(each) == f"<{each.name}>"
-    assert written == ["find", "read", "third", "find"]
+def test_what_is_written_of_a_tool_goes_with_the_tool():
+    class Text:
+        def __init__(self, definition):
+            alive.add(self)
+
+    alive = weakref.WeakSet()
+    texts = ToolTexts(Text)
+    for number in range(50):
+        texts.of(ToolDefinition(f"tool_{number}", "T."))
+    texts.of(FIND)
+    assert len(alive) == 1
 
 
 def test_a_list_is_compact_json():

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
+import weakref
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from oneclaw_core.providers.base import ModelRequest
 from oneclaw_core.tools.definition import ToolDefinition
 from oneclaw_core.tools.toolset import ActiveTools, LoadedGroup
-from oneclaw_core.turn import request as request_module
 from oneclaw_core.turn.request import CachePrefixes
 from oneclaw_core.types.messages import Message, MessageType
-
-if TYPE_CHECKING:
-    import pytest
 
 
 def definition(name: str, description: str = "does it", **parameters: Any) -> ToolDefinition:
@@ -94,12 +91,13 @@ def test_fingerprints_stay_the_same_over_versions() -> None:
     assert (found[0].tools, found[0].system_prompt) == ("01dc926aeb7d0df6", "1a8b8c47a591faec")
 
 
-def test_what_is_remembered_of_tools_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(request_module, "_MOST_TOOLS", 3)
-    monkeypatch.setattr(request_module, "_MOST_LISTS", 2)
+def test_tools_that_are_gone_are_forgotten() -> None:
     fingerprints = CachePrefixes()
-    requests = [replace(REQUEST, tools=ActiveTools(core=(definition(f"tool{number}"),))) for number in range(9)]
-    for each in requests * 2:
-        assert fingerprints.of(each, are_groups_at_front=True) == CachePrefixes().of(each, are_groups_at_front=True)
-        assert len(fingerprints._tools) <= 4
-        assert len(fingerprints._lists) <= 3
+    seen: list[weakref.ref[ToolDefinition]] = []
+    for number in range(99):
+        request = replace(REQUEST, tools=ActiveTools(core=(definition(f"tool{number}"),)))
+        seen += map(weakref.ref, request.tools.core)
+        assert fingerprints.of(request, are_groups_at_front=True) == CachePrefixes().of(
+            request, are_groups_at_front=True
+        )
+    assert sum(each() is not None for each in seen) < 20

@@ -83,14 +83,14 @@ class WrittenTool:
     """A tool as it is sent.
 
     Attributes:
-        definition: what it was written from.
+        name: of the tool.
         param: what the API takes as its definition.
         text: the JSON of that.
         deferred_text: its JSON as a tool that is not told from the start.
         renamed: the parameters that are sent under another name, by their real one.
     """
 
-    definition: ToolDefinition
+    name: str
     param: Mapping[str, Any]
     text: str
     deferred_text: str
@@ -102,7 +102,7 @@ def write_tool(definition: ToolDefinition) -> WrittenTool:
     param = tool_param(definition)
     text = compact_json(param)
     renamed = renamed_parameters(definition.parameters)
-    return WrittenTool(definition, param, text, _with_key(text, "defer_loading", True), renamed)
+    return WrittenTool(definition.name, param, text, _with_key(text, "defer_loading", True), renamed)
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +128,7 @@ class DeclaredTools:
     def renamed(self) -> dict[str, Mapping[str, str]]:
         """The parameters that are sent under another name, by the tool's name."""
         tools = (*self.eager, *self.deferred, *self.restored, *chain.from_iterable(self.additions.values()))
-        return {tool.definition.name: tool.renamed for tool in tools if tool.renamed}
+        return {tool.name: tool.renamed for tool in tools if tool.renamed}
 
     def text(self, cache_control: Mapping[str, Any]) -> str:
         """The JSON of the list of tools.

@@ -207,7 +207,7 @@ class _History:
         tools = self._tools.additions.get(call.id)
         if not tools:
             return call
-        return replace(call, result=without_listed_tools(call.result, (tool.definition.name for tool in tools)))
+        return replace(call, result=without_listed_tools(call.result, (tool.name for tool in tools)))
 
     def _answer(self, entry: Exchange) -> list[Block]:
         echoed = self._echoed(entry)
