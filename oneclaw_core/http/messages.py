@@ -18,7 +18,7 @@ from urllib.parse import urlsplit
 from oneclaw_core.types.frozen_dataclass import frozen_dataclass
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Iterable, Iterator
+    from collections.abc import AsyncGenerator, AsyncIterator, Iterable, Iterator
 
     import httpx
 
@@ -245,14 +245,53 @@ async def body_pieces(response: httpx.Response) -> AsyncIterator[bytes]:
             yield piece
         return
     unpacker = _Unpacker(is_gzip=encoding in ("gzip", "x-gzip"))
+    is_packed: bool | None = None if encoding != "deflate" else True
     try:
         async for packed in response.aiter_raw():
+            if is_packed is None and packed:  # some gateways unpack a body and leave the header
+                is_packed = packed.startswith(_GZIP_BEGINNING[: len(packed)])
+            if is_packed is False:
+                yield packed
+                continue
             for piece in unpacker.unpack(packed):
                 yield piece
                 await asyncio.sleep(0)  # one packed piece may make a thousand of these
-        yield unpacker.rest()
+        if is_packed:
+            yield unpacker.rest()
     except zlib.error as error:
         raise httpx.DecodingError(str(error), request=response.request) from error
+
+
+async def unpacked(pieces: AsyncIterator[bytes]) -> AsyncGenerator[bytes, None]:
+    """Unpack a body that is compressed by gzip though its headers do not say so; pass on every other one.
+
+    Raises:
+        httpx.HTTPError: it is damaged.
+    """
+    import httpx
+
+    unpacker: _Unpacker | None = None
+    beginning: bytes | None = b""
+    async for piece in pieces:
+        if beginning is not None:
+            beginning += piece
+            if len(beginning) < len(_GZIP_BEGINNING) and _GZIP_BEGINNING.startswith(beginning):
+                continue
+            unpacker = _Unpacker(is_gzip=True) if beginning.startswith(_GZIP_BEGINNING) else None
+            piece, beginning = beginning, None
+        if unpacker is None:
+            yield piece
+            continue
+        try:
+            for each in unpacker.unpack(piece):
+                yield each
+                await asyncio.sleep(0)  # one packed piece may make a thousand of these
+        except zlib.error as error:
+            raise httpx.DecodingError(str(error)) from error
+    if unpacker is not None:
+        yield unpacker.rest()
+    elif beginning:
+        yield beginning
 
 
 class _Unpacker:

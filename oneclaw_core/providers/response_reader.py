@@ -8,9 +8,10 @@ from contextlib import AsyncExitStack, aclosing, asynccontextmanager, suppress
 from typing import TYPE_CHECKING, Any, cast
 
 from oneclaw_core.http.clients import expands_boundedly
-from oneclaw_core.http.messages import body_pieces
+from oneclaw_core.http.messages import body_pieces, unpacked
 from oneclaw_core.providers.answer import END_OF_STREAM, END_SECONDS
-from oneclaw_core.providers.event_stream import StreamTooLargeError, event_data
+from oneclaw_core.providers.body_documents import BodyDocuments, BodyTooLargeError, BrokenDocumentError
+from oneclaw_core.providers.error_objects import error_in
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
 
     import httpx
 
+    from oneclaw_core.providers.body_documents import Document
+    from oneclaw_core.providers.retry import AttemptFailed
     from oneclaw_core.providers.service_errors import ServiceErrors
 
 _MAX_BODY_BYTES = 64 * 1024 * 1024
@@ -70,32 +73,45 @@ class ResponseReader:
     async def chunks(
         self, response: httpx.Response, pieces: AsyncGenerator[bytes, None], model: str
     ) -> AsyncGenerator[dict[str, Any], None]:
-        """Yield the chunks of a stream; of a server that does not stream, its one body, or what that lists."""
+        """Yield the chunks of an answer, be it a stream or one body; its bytes say which, and not its label."""
         import httpx
 
         await self.check(response, model)
-        content_type = response.headers.get("content-type", "").partition(";")[0].strip().lower()
-        if content_type == "application/json" or content_type.endswith("+json"):
-            body = await self.whole_json(response)
-            for chunk in body if isinstance(body, list) and body else [body]:
-                yield self._checked(chunk, model)
-            return
-        async with (
-            aclosing(pieces) as content,
-            aclosing(event_data(content)) as events,
-        ):
+        documents = BodyDocuments()
+        async with aclosing(pieces) as content, aclosing(_documents_of(content, documents)) as found:
+            has_begun = False
             try:
-                async for data in events:
-                    if data.strip() == "[DONE]":
+                async for document in found:
+                    if document.is_end:
                         yield END_OF_STREAM
                         break
-                    yield self._checked(self._parsed(data), model)
-                with suppress(TimeoutError, httpx.HTTPError):
+                    if (error := error_in(document)) is not None:
+                        raise self._errors.of_error_object(error, model)
+                    has_begun = True
+                    yield document.value
+                else:
+                    if not has_begun:
+                        raise self._without_answer(documents.other_text)
+                with suppress(TimeoutError, httpx.HTTPError, BrokenDocumentError):
                     async with asyncio.timeout(END_SECONDS):
-                        async for _ in events:
+                        async for _ in found:
                             pass
-            except StreamTooLargeError:
+            except BodyTooLargeError:
                 raise self._errors.no_answer("it sent more than any answer takes") from None
+            except BrokenDocumentError:
+                raise (
+                    self._errors.garbled()
+                    if has_begun
+                    else self._errors.no_answer("it sent something that is not JSON")
+                ) from None
+
+    def _without_answer(self, text: str) -> AttemptFailed:
+        text = text.strip()
+        if not text:
+            return self._errors.closed_silently()
+        if text.startswith("<"):
+            return self._errors.no_answer("it sent a web page")
+        return self._errors.no_answer(f"it sent something that is not part of an answer ({self._errors.clean(text)})")
 
     async def check(self, response: httpx.Response, model: str | None) -> None:
         """Raise what an answer that is none calls for."""
@@ -104,8 +120,6 @@ class ResponseReader:
         if not response.is_success:
             body = await self._body(response, _MAX_ERROR_BYTES)
             raise self._errors.of_status(response.status_code, response.headers, body, model)
-        if response.headers.get("content-type", "").lower().startswith("text/html"):
-            raise self._errors.no_answer("it sent a web page")
 
     async def whole_json(self, response: httpx.Response) -> object:
         """Read a document to its end.
@@ -114,33 +128,34 @@ class ResponseReader:
             AttemptFailed: it is not JSON.
         """
         body = await self._body(response, _MAX_BODY_BYTES)
-        return self._parsed(body.decode("utf-8", "replace"))
+        text = body.decode("utf-8", "replace").removeprefix("\ufeff").lstrip()
+        if text.startswith("<"):
+            raise self._errors.no_answer("it sent a web page")
+        try:
+            return json.loads(text)
+        except (ValueError, RecursionError):
+            raise self._errors.no_answer("it sent something that is not JSON") from None
 
     async def _body(self, response: httpx.Response, limit: int) -> bytes:
         body = bytearray()
-        async with aclosing(cast("AsyncGenerator[bytes, None]", body_pieces(response))) as content:
-            async for piece in content:
+        async with (
+            aclosing(cast("AsyncGenerator[bytes, None]", body_pieces(response))) as content,
+            aclosing(unpacked(content)) as plain,
+        ):
+            async for piece in plain:
                 body += piece
                 if len(body) > limit:
                     break
         return bytes(body[:limit])
 
-    def _parsed(self, text: str) -> object:
-        try:
-            # Bytes that were no UTF-8 have become this character; in a key they would hide a part of the answer.
-            return json.loads(text, object_pairs_hook=_with_whole_keys if "\ufffd" in text else None)
-        except (ValueError, RecursionError):
-            raise self._errors.no_answer("it sent something that is not JSON") from None
 
-    def _checked(self, chunk: object, model: str) -> dict[str, Any]:
-        if not isinstance(chunk, dict):
-            raise self._errors.no_answer("it sent something that is not part of an answer")
-        if chunk.get("error"):
-            raise self._errors.of_error_object(chunk["error"], model)
-        return chunk
-
-
-def _with_whole_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    if any("\ufffd" in key for key, _ in pairs):
-        raise ValueError("a key is garbled")
-    return dict(pairs)
+async def _documents_of(
+    pieces: AsyncGenerator[bytes, None], documents: BodyDocuments
+) -> AsyncGenerator[Document, None]:
+    """Yield the documents of a body as they come."""
+    async with aclosing(unpacked(pieces)) as plain:
+        async for piece in plain:
+            for document in documents.feed(piece):
+                yield document
+    for document in documents.end():
+        yield document

@@ -19,6 +19,7 @@ from oneclaw_core.errors import (
     UnknownModelError,
 )
 from oneclaw_core.http.messages import FaultKind, connection_fault
+from oneclaw_core.providers.error_objects import error_in_body
 from oneclaw_core.providers.retry import AttemptFailed, retry_after_seconds
 from oneclaw_core.types.frozen_dataclass import frozen_dataclass
 
@@ -113,7 +114,7 @@ class ServiceErrors:
             body: of the answer, or its beginning.
             model: the model asked for, ``None`` if none was.
         """
-        message = self._message(_error_in(body))
+        message = self._message(error_in_body(body))
         return self._refusal(status, f" (HTTP {status})", message, retry_after_seconds(headers), model)
 
     def of_error_object(self, error: object, model: str) -> AttemptFailed:
@@ -292,18 +293,3 @@ class ServiceErrors:
         if self.config.name == "ollama":
             return "is Ollama running? Start it with: ollama serve"
         return "check that the server is running and the base URL is right"
-
-
-def _error_in(body: bytes) -> object:
-    """Find the error in the body of a refused request, in the forms that servers use."""
-    try:
-        value = json.loads(body)
-    except (ValueError, RecursionError):
-        text = body.decode("utf-8", "replace").strip()
-        # A web page comes from some gateway, not from the service, and says nothing in a line.
-        return "" if text.startswith("<") else text
-    if isinstance(value, list) and value:
-        value = value[0]
-    if isinstance(value, dict) and value.get("error"):
-        return value["error"]
-    return value

@@ -5,7 +5,6 @@ Each property is tried with the number of examples that is named beside it, a hu
 a failure is repeated.
 """
 
-import asyncio
 import json
 from contextlib import suppress
 from datetime import UTC, datetime
@@ -46,7 +45,7 @@ from terminals import what_steers
 
 from oneclaw_core.errors import OneClawError
 from oneclaw_core.providers.answer import AnswerCutError, AnswerFailedError, AnswerGarbledError
-from oneclaw_core.providers.event_stream import StreamTooLargeError, event_data
+from oneclaw_core.providers.body_documents import BodyDocuments, BodyTooLargeError, BrokenDocumentError
 from oneclaw_core.providers.retry import AttemptFailed
 from oneclaw_core.tools import permission_rules
 from oneclaw_core.tools.arguments import ArgumentsError, parse_arguments
@@ -59,7 +58,7 @@ def tried(few):
 
 
 # Nothing else may come of a stream, however broken.
-OWN_ERRORS = (AttemptFailed, AnswerCutError, AnswerFailedError, AnswerGarbledError, StreamTooLargeError, OneClawError)
+OWN_ERRORS = (AttemptFailed, AnswerCutError, AnswerFailedError, AnswerGarbledError, BodyTooLargeError, OneClawError)
 
 CALL = {"index": 0, "id": "c1", "type": "function", "function": {"name": "find", "arguments": '{"q": "\u00e4"}'}}
 GEMINI = [
@@ -131,25 +130,17 @@ def wounded(content, wounds):
     return content
 
 
-async def pieces(content, size):
-    for start in range(0, len(content), size):
-        yield content[start : start + size]
-
-
 def read(answer, content, size):
     """Read a stream as a provider does, and give the calls that come of it."""
-
-    async def main():
-        async for data in event_data(pieces(content, size)):
-            if data.strip() == "[DONE]":
-                break
-            with suppress(ValueError, RecursionError):
-                found = json.loads(data)
-                if isinstance(found, dict) and not found.get("error"):
-                    answer.add(found)
-        return answer.response()
-
-    return asyncio.run(main())
+    documents = BodyDocuments()
+    with suppress(BrokenDocumentError):
+        for start in range(0, len(content), size):
+            for document in documents.feed(content[start : start + size]):
+                if document.is_end:
+                    return answer.response()
+                if isinstance(document.value, dict) and not document.value.get("error"):
+                    answer.add(document.value)
+    return answer.response()
 
 
 @tried(120)

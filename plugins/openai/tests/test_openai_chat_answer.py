@@ -1,17 +1,14 @@
-import asyncio
-import itertools
 import json
 
 import pytest
 from how_long import examples
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from model_server import chunk, sse
+from model_server import chunk
 from oneclaw_openai.chat_answer import ChatAnswer
 
 from oneclaw_core.providers.answer import END_OF_STREAM, AnswerCutError
 from oneclaw_core.providers.base import ReasoningDelta, TextDelta
-from oneclaw_core.providers.event_stream import StreamTooLargeError, event_data
 from oneclaw_core.types.messages import TokenUsage, ToolCall
 
 
@@ -338,81 +335,3 @@ def test_no_chunk_breaks_the_answer(chunks):
         return
     assert response.text.startswith(shown)
     assert len({call.id for call in response.tool_calls}) == len(response.tool_calls)
-
-
-STREAM = (
-    b"\xef\xbb\xbf: OPENROUTER PROCESSING\r\n\r\n"
-    + sse([chunk({"role": "assistant", "content": "Grüße 🙂"})], done=False).replace(b"\\u00fc", "ü".encode())
-    + b"event: ping\nid: 7\n\n"
-    + b'data: {"choices": [{"delta":\r\ndata: {"content": "two lines \xff"}}]}\r\n\r\n'
-    + sse(
-        [
-            chunk({"tool_calls": [fragment("", name="a", index=0, id="x")]}),
-            chunk({"tool_calls": [fragment('{"n":', index=0)]}),
-            chunk({"tool_calls": [fragment("1}", index=0)]}, "tool_calls"),
-            chunk(usage={"prompt_tokens": 1}),
-        ]
-    )
-)
-
-
-def read(pieces):
-    async def main():
-        async def chunks():
-            for piece in pieces:
-                yield piece
-
-        return [data async for data in event_data(chunks())]
-
-    return asyncio.run(main())
-
-
-def respond(pieces):
-    answer = ChatAnswer("http://a")
-    for data in read(pieces):
-        answer.add(END_OF_STREAM if data == "[DONE]" else json.loads(data))
-    return answer.response()
-
-
-def test_a_stream_with_comments_foreign_fields_and_invalid_bytes_is_read():
-    response = respond([STREAM])
-    assert response.text == "Grüße 🙂two lines \ufffd"
-    assert response.tool_calls == (ToolCall("x", "a", '{"n":1}'),)
-    assert response.usage == TokenUsage(input_tokens=1)
-
-
-@patient
-@given(st.lists(st.integers(0, len(STREAM)), max_size=40))
-def test_it_does_not_matter_where_the_stream_is_split(cuts):
-    places = [0, *sorted(cuts), len(STREAM)]
-    pieces = [STREAM[start:end] for start, end in itertools.pairwise(places)]
-    assert b"".join(pieces) == STREAM
-    assert respond(pieces) == respond([STREAM])
-
-
-def test_byte_by_byte_is_the_same_too():
-    assert read([STREAM[place : place + 1] for place in range(len(STREAM))]) == read([STREAM])
-
-
-def test_an_event_that_is_not_finished_is_not_given_out():
-    assert read([b'data: {"a": 1}\n\ndata: {"b": 2}\n']) == ['{"a": 1}']
-
-
-def test_an_event_or_a_stream_without_end_is_stopped():
-    def run(piece, **limits):
-        async def main():
-            async def endless():
-                while True:
-                    yield piece
-
-            async for _ in event_data(endless(), **limits):
-                pass
-
-        asyncio.run(main())
-
-    with pytest.raises(StreamTooLargeError):
-        run(b"data: " + b"x" * 1000, max_event_bytes=100_000)
-    with pytest.raises(StreamTooLargeError):
-        run(b"data: x\n", max_event_bytes=100_000)
-    with pytest.raises(StreamTooLargeError):
-        run(b"data: x\n\n", max_stream_bytes=100_000)
