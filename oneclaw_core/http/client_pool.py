@@ -38,11 +38,7 @@ class ClientPool:
 
     @asynccontextmanager
     async def acquired(self) -> AsyncIterator[httpx.AsyncClient]:
-        """Give a client for one request, until that is done.
-
-        Raises:
-            SettingsError: as for ``create_client``.
-        """
+        """Give a client for one request, until that is done."""
         async with self._turns or nullcontext():
             if self._idle:
                 client, _ = self._idle.pop()

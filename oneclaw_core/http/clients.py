@@ -11,7 +11,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from oneclaw_core._version import __version__
-from oneclaw_core.errors import SettingsError, UsageError
+from oneclaw_core.errors import UsageError
 from oneclaw_core.worker_loop import is_worker_thread
 
 if TYPE_CHECKING:
@@ -33,7 +33,6 @@ FOLLOWED = "oneclaw.followed"
 """The extension of a request whose URL a server has redirected to."""
 _KEEP_SECONDS = 5.0
 _USER_AGENT = f"oneclaw/{__version__}"
-_LOOPBACK = ("all://localhost", "all://127.0.0.1", "all://[::1]")
 
 
 def create_client(
@@ -47,7 +46,8 @@ def create_client(
 
     No request waits for the connection of another; a ``ClientPool`` shares out many at once. The client goes through
     the proxies that the environment names, except to this machine itself, where a local model server is and no proxy
-    finds it. It follows no redirects and retries nothing.
+    finds it. It follows no redirects and retries nothing. A request that needs a proxy which cannot be used raises
+    ``SettingsError``.
 
     Args:
         connect_timeout_seconds: how long connecting may take.
@@ -55,30 +55,25 @@ def create_client(
         write_timeout_seconds: how long the server may leave a piece of the request unread.
         is_for_https: whether the trusted certificates are needed; without them no ``https`` server is trusted.
 
-    Raises:
-        SettingsError: the environment names a proxy that cannot be used.
     """
     import httpx
 
-    try:
-        return httpx.AsyncClient(
-            verify=_ssl_context() if is_for_https else _no_certificates(),
-            headers={"User-Agent": _USER_AGENT},
-            timeout=httpx.Timeout(
-                connect=connect_timeout_seconds,
-                read=read_timeout_seconds,
-                write=write_timeout_seconds,
-                pool=None,
-            ),
-            limits=httpx.Limits(max_connections=None, max_keepalive_connections=None, keepalive_expiry=_KEEP_SECONDS),
-            mounts=dict.fromkeys(_LOOPBACK),
-        )
-    except (ImportError, ValueError, httpx.InvalidURL) as fault:
-        # The fault's own text may quote the proxy's password.
-        raise SettingsError(
-            "the proxy named by the environment (HTTP_PROXY, HTTPS_PROXY or ALL_PROXY) cannot be used: "
-            "give an http:// URL, or install httpx[socks] for a socks5:// one"
-        ) from fault
+    from oneclaw_core.http.environment_proxies import EnvironmentTransport
+
+    return httpx.AsyncClient(
+        transport=EnvironmentTransport(
+            _ssl_context() if is_for_https else _no_certificates(),
+            httpx.Limits(max_connections=None, max_keepalive_connections=None, keepalive_expiry=_KEEP_SECONDS),
+        ),
+        headers={"User-Agent": _USER_AGENT},
+        timeout=httpx.Timeout(
+            connect=connect_timeout_seconds,
+            read=read_timeout_seconds,
+            write=write_timeout_seconds,
+            pool=None,
+        ),
+        trust_env=False,
+    )
 
 
 def create_guarded_client(

@@ -219,6 +219,7 @@ def test_no_secret_is_found_where_it_does_not_belong(
         with monkeypatch.context() as patch:
             patch.setenv("HTTPS_PROXY", f"htp://user:{secrets['proxy']}@127.0.0.1:9")
             patch.setenv("ALL_PROXY", f"htp://user:{secrets['proxy']}@127.0.0.1:9")
+            patch.setenv("OPENAI_BASE_URL", "http://model.test/v1")  # proxies are not used for this machine
             run("run", "--model", "openai/test", "Hello", status=2)
             run("doctor")
         urls = (
