@@ -14,6 +14,7 @@ from oneclaw_core.types.frozen_dataclass import frozen_dataclass
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+NO_USER_DIRECTORY = "this user has no home directory: set HOME, or set ONECLAW_HOME to a directory for OneClaw"
 PROFILE_VARIABLE = "ONECLAW_PROFILE"
 _PROFILE = re.compile(r"[a-z0-9][a-z0-9_-]{0,62}")
 
@@ -157,6 +158,11 @@ def check_profile_name(name: str) -> None:
         )
 
 
+def has_user_directory() -> bool:
+    """Return True if the user of the process has a directory; a bare number in a container has none."""
+    return os.path.isabs(os.path.expanduser("~"))  # noqa: PTH111, PTH117  # pathlib raises
+
+
 def _profiles_folder(home: Path) -> Path:
     return home.with_name(f"{home.name}-profiles")
 
@@ -166,7 +172,10 @@ def _directory(environ: Mapping[str, str], path: str | Path | None = None) -> Pa
     if not chosen:
         from platformdirs import user_data_path
 
-        chosen = user_data_path("oneclaw", appauthor=False)
+        try:
+            chosen = user_data_path("oneclaw", appauthor=False)
+        except (RuntimeError, OSError):  # such as in a container that runs as a bare number
+            raise OneClawError(NO_USER_DIRECTORY) from None
     try:
         return Path(chosen).expanduser().absolute()
     except (RuntimeError, OSError) as error:

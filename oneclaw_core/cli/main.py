@@ -19,7 +19,7 @@ from oneclaw_core.cli.command_group import CommandGroup
 from oneclaw_core.cli.log import logging_to_home
 from oneclaw_core.cli.output import has_no_room, is_terminal, print_error
 from oneclaw_core.errors import OneClawError, describe_error
-from oneclaw_core.home import PROFILE_VARIABLE, check_profile_name
+from oneclaw_core.home import NO_USER_DIRECTORY, PROFILE_VARIABLE, check_profile_name, has_user_directory
 from oneclaw_core.types.frozen_dataclass import frozen_dataclass
 
 if TYPE_CHECKING:
@@ -190,6 +190,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             if has_no_room(error):
                 print_error(f"not all could be written: {error}; make room on the disk, and try again")
                 _leave_stdout()
+            elif isinstance(error, RuntimeError) and not has_user_directory():
+                print_error(NO_USER_DIRECTORY)  # pathlib's error
             else:
                 _report_unexpected(error, log)
             return 1

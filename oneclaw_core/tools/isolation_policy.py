@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from oneclaw_core.errors import PermissionDeniedError
 from oneclaw_core.process.sandbox.policy import Network, SandboxPolicy
+from oneclaw_core.tools.hidden_paths import user_directory
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -69,7 +70,7 @@ def isolated_policy(
     has_network = any(permission.startswith("network.") for permission in required)
     is_writing = "files.write" in required and "files.write" not in context.paths.denied
     read = (*_SYSTEM, *(_NETWORK if has_network else ()), *_python_paths())
-    roots = _readable_roots(read, (context.home, Path.home()))
+    roots = _readable_roots(read, tuple(filter(None, (context.home, user_directory()))))
     return SandboxPolicy(
         write_roots=(*map(Path, _WRITABLE_DEVICES), *(_written(context) if is_writing else ())),
         read_roots=_outermost((*roots, *_named_files(arguments, context))),
