@@ -71,7 +71,7 @@ def read_file(
                 text = _with_place(read_lines(stream, encoding, start_line or 1, line_count), str(resolved))
         return ToolResult.success(_presented(text, resolved, context))
     except FileNotFoundError:
-        return ToolResult.error("execution_error", f"File not found: {shown}")
+        return ToolResult.error("execution_error", f"File not found: {shown}{context.paths.similar_to(resolved)}")
     except NoSuchLineError as error:
         return ToolResult.error("validation_error", f"{shown} {error}; start_line was {start_line}.")
     except NotReadableError as error:
@@ -127,7 +127,7 @@ def _presented(text: str, path: Path, context: ToolContext) -> str:
 def _with_place(lines: Lines, shown: str) -> str:
     if lines.last < lines.first:
         return f"[{shown} is empty]"
-    text = lines.text if lines.text.endswith("\n") else lines.text + "\n"
+    text = lines.text if lines.text.endswith(("\n", "\r")) else lines.text + "\n"
     of_all = f" of {lines.total}" if lines.total is not None else ""
     rest = "end of the file" if lines.is_end else f"more follow: start_line {lines.last + 1}"
     return f"{text}[lines {lines.first}-{lines.last}{of_all} in {shown}; {rest}]"

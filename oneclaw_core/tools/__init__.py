@@ -48,7 +48,9 @@ if TYPE_CHECKING:
     from oneclaw_core.tools.text_content import FileStamp as FileStamp
     from oneclaw_core.tools.text_content import NotReadableError as NotReadableError
     from oneclaw_core.tools.text_content import is_text_encoding as is_text_encoding
+    from oneclaw_core.tools.text_content import line_ending as line_ending
     from oneclaw_core.tools.text_content import read_all as read_all
+    from oneclaw_core.tools.text_content import split_lines as split_lines
     from oneclaw_core.tools.toolset import LISTED_DESCRIPTION_CHARACTERS as LISTED_DESCRIPTION_CHARACTERS
     from oneclaw_core.tools.toolset import LOAD_TOOL_GROUP as LOAD_TOOL_GROUP
     from oneclaw_core.tools.toolset import ActiveTools as ActiveTools
@@ -81,7 +83,7 @@ _NAMES = {
     "permission_meanings": "KNOWN_PERMISSIONS",
     "permissions": "grant_in_words",
     "sandbox_rules": "SandboxScope sandbox_policy",
-    "text_content": "FileStamp NotReadableError is_text_encoding read_all",
+    "text_content": "FileStamp NotReadableError is_text_encoding line_ending read_all split_lines",
     "toolset": (
         "ActiveTools LISTED_DESCRIPTION_CHARACTERS LOAD_TOOL_GROUP LoadedGroup generated_group_definition one_line"
     ),

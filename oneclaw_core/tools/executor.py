@@ -27,6 +27,7 @@ from oneclaw_core.tools.arguments import (
 )
 from oneclaw_core.tools.call import LoopBlocks, RunningCall, execution_error, presentable
 from oneclaw_core.tools.context import ToolContext
+from oneclaw_core.tools.file_views import FileViews
 from oneclaw_core.tools.permission_rules import directory_of, subject_of
 from oneclaw_core.tools.permissions import (
     SANDBOX,
@@ -43,7 +44,7 @@ from oneclaw_core.types.provenance import CALL_MARKS, Mark, MarkKind, Provenance
 from oneclaw_core.types.tools import ALL_TOOLS, ToolResult, ToolSelection
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
+    from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
     from pathlib import Path
 
     from oneclaw_core.plugins.contract.home_services import HomeServices
@@ -74,12 +75,14 @@ class ToolOutcome:
         result: what it is answered.
         duration_ms: how long the tool ran, in milliseconds; 0 if it did not run.
         marks: where the result comes from.
+        views: the state of the files that it read or wrote, see :mod:`oneclaw_core.tools.file_views`.
     """
 
     call: ToolCall
     result: ToolResult
     duration_ms: float
     marks: tuple[Mark, ...] = ()
+    views: Mapping[str, str] = field(default_factory=dict)
 
 
 @frozen_dataclass
@@ -104,6 +107,7 @@ class CallScope:
         shown_characters: how much of a result the model is shown, ``None`` for all of it.
         caller: what makes the calls: ``model``, ``command line`` or ``program``.
         conversation: where the text of the conversation comes from; the calls add to it.
+        views: what the conversation has seen of files; the calls add to it.
         asked_in: stands for a session in questions outside one; ``None`` if there is nothing to stand for it.
     """
 
@@ -115,6 +119,7 @@ class CallScope:
     shown_characters: int | None = None
     caller: Literal["model", "command line", "program"] = "model"
     conversation: Provenance = field(default_factory=Provenance)
+    views: FileViews = field(default_factory=FileViews)
     asked_in: str | None = None
 
     @property
@@ -269,7 +274,7 @@ class ToolExecutor:
         provenance = CallProvenance(
             scope,
             [],
-            replace(self._paths, used=[]),
+            replace(self._paths, used=[], views=scope.views.of_call()),
             "" if scope.caller == "model" else call.arguments,
             self._records,
             self._links,
@@ -297,7 +302,8 @@ class ToolExecutor:
             result = presentable(execution_error(error))
         if hooks is not None:
             hooks.finished(result)
-        return ToolOutcome(call, result, (time.perf_counter() - started) * 1000, marks)
+        views = provenance.paths.views.noted
+        return ToolOutcome(call, result, (time.perf_counter() - started) * 1000, marks, views)
 
     def _hooks_on(
         self, call: ToolCall, scope: CallScope, caller: Literal["javascript"] | None = None

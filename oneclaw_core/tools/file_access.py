@@ -11,7 +11,9 @@ import os
 import stat
 from contextlib import contextmanager, suppress
 from itertools import islice
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
+
+from oneclaw_core.tools.file_views import FileChangedError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -44,14 +46,19 @@ class DirectoryInsteadError(NotARegularFileError):
 
 
 @contextmanager
-def open_for_reading(path: Path, guard: PathGuard) -> Iterator[BufferedReader]:
+def open_for_reading(
+    path: Path, guard: PathGuard, purpose: Literal["show", "look", "change"] = "show"
+) -> Iterator[BufferedReader]:
     """Open a regular file.
 
     Args:
         path: from ``guard.readable``.
         guard: which directories may be read.
+        purpose: ``show`` for a tool that shows the model the file: it may be written as long as it stays like this.
+            ``look`` for one that only looks into it, such as a search. ``change`` for one that is about to change it.
 
     Raises:
+        FileChangedError: it is to be changed, and is not as the session saw it last.
         NotARegularFileError: it is something else; opening that would hang or act on a device.
         OSError: it cannot be opened.
     """
@@ -60,6 +67,10 @@ def open_for_reading(path: Path, guard: PathGuard) -> Iterator[BufferedReader]:
         descriptor = os.open(path.name, os.O_RDONLY | _FILE, dir_fd=parent)
         with os.fdopen(descriptor, "rb") as stream:
             _require_regular(os.fstat(descriptor))
+            if purpose == "show":
+                guard.views.note(path, descriptor)
+            elif purpose == "change":
+                guard.views.check(path, descriptor)
             yield stream
 
 
@@ -74,10 +85,12 @@ def replace_content(path: Path, data: bytes, guard: PathGuard) -> None:
         guard: where may be written.
 
     Raises:
+        FileChangedError: the file that is there is not as the session saw it last.
         OSError: it cannot be written.
     """
-    with _parent(path, _base(path, guard), create=True) as parent:
+    with guard.views.writing, _parent(path, _base(path, guard), create=True) as parent:
         mode = _mode_of_writable_file(path.name, parent)
+        _check_view(path, parent, guard)
         with _temporary_file(parent, 0o666 if mode is None else 0o600) as (stream, temporary):
             stream.write(data)
             stream.flush()
@@ -85,6 +98,7 @@ def replace_content(path: Path, data: bytes, guard: PathGuard) -> None:
                 os.fchmod(stream.fileno(), mode)
             os.fsync(stream.fileno())
             os.replace(temporary, path.name, src_dir_fd=parent, dst_dir_fd=parent)
+        _note_view(path, parent, guard)
 
 
 class NewFile:
@@ -186,6 +200,7 @@ def remove_file(path: Path, guard: PathGuard) -> None:
     """
     with _parent(path, _base(path, guard)) as parent:
         _require_regular(os.stat(path.name, dir_fd=parent, follow_symlinks=False))
+        _check_view(path, parent, guard)
         os.unlink(path.name, dir_fd=parent)
 
 
@@ -203,12 +218,13 @@ def append_content(path: Path, data: bytes, guard: PathGuard) -> int:
     Raises:
         OSError: it cannot be written.
     """
-    with _parent(path, _base(path, guard), create=True) as parent:
+    with guard.views.writing, _parent(path, _base(path, guard), create=True) as parent:
         _mode_of_writable_file(path.name, parent)
         descriptor = os.open(path.name, os.O_WRONLY | os.O_APPEND | os.O_CREAT | _FILE, 0o666, dir_fd=parent)
         try:
             before = os.fstat(descriptor)
             _require_regular(before)
+            is_as_seen = _is_as_seen(path, parent, guard)
             written = 0
             try:
                 while written < len(data):
@@ -219,6 +235,8 @@ def append_content(path: Path, data: bytes, guard: PathGuard) -> int:
                     os.ftruncate(descriptor, before.st_size)
                 raise
             os.fsync(descriptor)
+            if is_as_seen:
+                _note_view(path, parent, guard)
             return os.fstat(descriptor).st_size
         finally:
             os.close(descriptor)
@@ -290,6 +308,35 @@ def _mode_of_writable_file(name: str, directory: int) -> int | None:
         found = os.fstat(descriptor)
         _require_regular(found)
         return found.st_mode & 0o777
+    finally:
+        os.close(descriptor)
+
+
+def _check_view(path: Path, directory: int, guard: PathGuard) -> None:
+    """Raise ``FileChangedError`` if a file is not as the session saw it last."""
+    if str(path) in guard.views.known:
+        with suppress(FileNotFoundError, PermissionError), _opened(path, directory) as descriptor:
+            guard.views.check(path, descriptor)
+
+
+def _is_as_seen(path: Path, directory: int, guard: PathGuard) -> bool:
+    try:
+        _check_view(path, directory, guard)
+    except FileChangedError:
+        return False
+    return str(path) in guard.views.known
+
+
+def _note_view(path: Path, directory: int, guard: PathGuard) -> None:
+    with suppress(OSError), _opened(path, directory) as descriptor:
+        guard.views.note(path, descriptor)
+
+
+@contextmanager
+def _opened(path: Path, directory: int) -> Iterator[int]:
+    descriptor = os.open(path.name, os.O_RDONLY | _FILE, dir_fd=directory)
+    try:
+        yield descriptor
     finally:
         os.close(descriptor)
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from oneclaw_core.errors import PermissionDeniedError, describe_error, errors_within
 from oneclaw_core.process.python_worker import read_exactly, take_pipes, write_all
+from oneclaw_core.tools.file_views import FileViews
 from oneclaw_core.tools.function import FunctionTool, ToolFunction
 from oneclaw_core.tools.paths import PathPermissionError
 from oneclaw_core.types.frozen_dataclass import frozen_dataclass
@@ -52,15 +53,17 @@ def serve() -> None:
 def _answer(data: bytes) -> dict[str, Any]:
     marks: list[Mark] = []
     used: list[UsedFile] = []
+    views = FileViews()
     try:
         request: Request = pickle.loads(data)  # noqa: S301  # comes from the process that started this one
         marks, used = request.context.marks, request.context.paths.used
+        views = request.context.paths.views
         CALL_MARKS.set(marks)
         result = _run(request)
     except BaseException as raised:  # noqa: BLE001  # sys.exit() in a tool is its failure like any other
         error, *others = sorted(errors_within(raised), key=lambda each: not isinstance(each, PermissionDeniedError))
         return {
-            **_provenance(marks, used),
+            **_provenance(marks, used, views),
             "raised": type(error).__name__,
             "message": "\n".join([_message_of(error), *map(describe_error, others)]),
             "permission": error.permission if isinstance(error, PermissionDeniedError) else None,
@@ -68,7 +71,7 @@ def _answer(data: bytes) -> dict[str, Any]:
             "traceback": traceback.format_exc(),
         }
     return {
-        **_provenance(marks, used),
+        **_provenance(marks, used, views),
         "status": str(result.status),
         "result": result.result,
         "error_type": result.error_type,
@@ -81,10 +84,11 @@ def _answer(data: bytes) -> dict[str, Any]:
     }
 
 
-def _provenance(marks: Iterable[Mark], used: Iterable[UsedFile]) -> dict[str, Any]:
+def _provenance(marks: Iterable[Mark], used: Iterable[UsedFile], views: FileViews) -> dict[str, Any]:
     return {
         "marks": [[str(each.kind), each.origin] for each in marks],
         "used": [[str(each.path), each.use, each.since_ns] for each in used],
+        "views": views.noted,
     }
 
 

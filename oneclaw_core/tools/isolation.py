@@ -154,6 +154,7 @@ def _result_of(answer: bytes, returncode: int | None, target: FunctionTarget, co
         )
     context.marks += (Mark(MarkKind(kind), origin) for kind, origin in fields["marks"])
     context.paths.used.extend(UsedFile(Path(path), use, since_ns) for path, use, since_ns in fields["used"])
+    context.paths.views.add(fields["views"])
     if "raised" not in fields:
         return ToolResult(
             ToolResultStatus(fields["status"]),

@@ -11,7 +11,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from oneclaw_core.errors import PermissionDeniedError, UsageError
+from oneclaw_core.tools.file_views import FileViews
 from oneclaw_core.tools.hidden_paths import hidden_root, is_private_directory, protected_root
+from oneclaw_core.tools.similar_names import existing_alike, similar_in
 from oneclaw_core.types.frozen_dataclass import frozen_dataclass
 from oneclaw_core.types.provenance import UsedFile
 
@@ -86,6 +88,7 @@ class PathGuard:
         granted: what was granted to this call, as ``PERMISSION:PATH``, where no one can be asked.
         questions: asks the user; ``None`` where that is not possible, such as in a worker process.
         used: the paths that a call has asked for, see :mod:`oneclaw_core.tools.provenance`.
+        views: what the session has seen of files.
     """
 
     workspace: Path
@@ -96,6 +99,7 @@ class PathGuard:
     granted: frozenset[str] = frozenset()
     questions: PathQuestions | None = field(default=None, repr=False, compare=False)
     used: list[UsedFile] = field(default_factory=list, compare=False, repr=False)
+    views: FileViews = field(default_factory=FileViews, compare=False, repr=False)
 
     @property
     def is_trusted(self) -> bool:
@@ -149,7 +153,7 @@ class PathGuard:
         candidates = [wanted] if wanted.is_absolute() else [base / wanted for base in self._bases()]
         found = [(_resolve(each), each) for each in candidates]
         inside = [each for each in found if self._is_readable(each[0])]
-        there = next((each for each in inside if _exists(each[0])), None)
+        there = next((each for each in inside if _exists(each[0])), None) or self._located_alike(candidates)
         if there is not None:
             self._require("files.read", there[0])
             return there
@@ -168,6 +172,26 @@ class PathGuard:
             )
         self._require("files.read", inside[0][0])
         return inside[0]
+
+    def _located_alike(self, candidates: Iterable[Path]) -> tuple[Path, Path] | None:
+        """Find the file whose path is written with other spaces or another Unicode form than that asked for."""
+        for each in candidates:
+            for base in (self.start_directory, self.workspace):
+                alike = existing_alike(base, each.relative_to(base)) if each.is_relative_to(base) else None
+                if alike is not None and self._is_readable(found := _resolve(alike)) and _exists(found):
+                    return found, alike
+        return None
+
+    def similar_to(self, path: Path) -> str:
+        """Name the files beside a missing one that have similar names, to end a sentence; empty if there are none.
+
+        Args:
+            path: from :meth:`readable`.
+        """
+        if not self._is_readable(path.parent) or self._is_private(path.parent, path.parent):
+            return ""
+        names = similar_in(path.parent, path.name)
+        return f"; similar names in its directory: {', '.join(names)}" if names else ""
 
     def _bases(self) -> tuple[Path, ...]:
         """Return the directories that a relative path to read is looked up in."""
@@ -254,6 +278,8 @@ class PathGuard:
         wanted = _expand(path)
         base = self.workspace if wanted.is_absolute() else self._base_to_write(wanted)
         resolved = _resolve(base / wanted)
+        if not _exists(resolved):
+            resolved = self._alike_to_write(resolved) or resolved
         in_workspace = _is_inside(resolved, self.workspace) and resolved != _resolve(self.workspace)
         if not in_workspace and not self._is_in_start(resolved):
             raise PermissionDeniedError(
@@ -262,6 +288,13 @@ class PathGuard:
                 "files.write",
             )
         return resolved
+
+    def _alike_to_write(self, path: Path) -> Path | None:
+        for base in (_resolve(self.start_directory), _resolve(self.workspace)):
+            if path.is_relative_to(base):
+                alike = existing_alike(base, path.relative_to(base), is_to_write=True)
+                return None if alike is None else _resolve(alike)
+        return None
 
     def _base_to_write(self, wanted: Path) -> Path:
         """Find the directory that a relative path to write lies in."""
@@ -314,7 +347,14 @@ class PathGuard:
         Args:
             granted: what the user has granted to the call, as ``PERMISSION:PATH``.
         """
-        return replace(self, trusts_start=self.is_trusted, granted=self.granted.union(granted), questions=None, used=[])
+        return replace(
+            self,
+            trusts_start=self.is_trusted,
+            granted=self.granted.union(granted),
+            questions=None,
+            used=[],
+            views=self.views.of_call(),
+        )
 
     def asks_trust(self, detail: str) -> bool:
         """Return True if the user trusts the start directory; ask for it, once, where a person can be asked.

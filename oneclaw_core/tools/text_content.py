@@ -81,6 +81,19 @@ class Lines:
     total: int | None
 
 
+def line_ending(text: str) -> str:
+    """Return the character that ends the lines of a text: a line feed; a carriage return if it has no line feed.
+
+    Form feeds, U+0085, U+2028 and the like stand within lines, as for editors and compilers.
+    """
+    return "\r" if "\r" in text and "\n" not in text else "\n"
+
+
+def split_lines(text: str) -> list[str]:
+    """Split a text into its lines, each with the characters that end it."""
+    return _split(text, line_ending(text), is_cut=False)
+
+
 def is_text_encoding(name: str) -> bool:
     """Return True if Python can decode text by this name."""
     try:
@@ -117,7 +130,8 @@ def read_all(stream: BufferedReader, encoding: str) -> str:
 def _too_long(stream: BufferedReader, codec: str) -> NotReadableError:
     reader = io.TextIOWrapper(stream, codec, newline="\n")
     try:
-        count = _count_lines(reader, _without_nul(reader.read(MAX_BYTES)))
+        text = _without_nul(reader.read(MAX_BYTES))
+        count = _count_lines(reader, text, line_ending(text))
     finally:
         reader.detach()
     size = stream.seek(0, io.SEEK_END)
@@ -129,7 +143,7 @@ def _too_long(stream: BufferedReader, codec: str) -> NotReadableError:
 
 
 def read_lines(stream: BufferedReader, encoding: str, start_line: int, line_count: int | None) -> Lines:
-    """Read some lines of a text; a line ends with a line feed.
+    """Read some lines of a text, see :func:`line_ending`.
 
     Args:
         stream: at its beginning.
@@ -145,16 +159,18 @@ def read_lines(stream: BufferedReader, encoding: str, start_line: int, line_coun
     _refuse_binary(beginning)
     reader = io.TextIOWrapper(stream, _codec(encoding, beginning), newline="\n")
     try:
-        text = _skip_lines(reader, start_line - 1)
+        ending = line_ending(reader.read(_CHUNK_CHARACTERS))
+        reader.seek(0)
+        text = _skip_lines(reader, start_line - 1, ending)
         text += _without_nul(reader.read(max(MAX_BYTES + 1 - len(text), 0)))
-        count = _count_lines(reader, text)
+        count = _count_lines(reader, text, ending)
     except UnicodeError as error:
         raise _not_decodable(encoding, error) from None
     finally:
         reader.detach()
     is_cut = len(text) > MAX_BYTES
     text = text[:MAX_BYTES]
-    lines = _split(text.removeprefix(_MARK) if start_line == 1 else text, is_cut=is_cut)
+    lines = _split(text.removeprefix(_MARK) if start_line == 1 else text, ending, is_cut=is_cut)
     if not lines and is_cut:
         raise NotReadableError(f"has a line {start_line} of more than {MAX_BYTES} characters, too long to be read")
     if not lines and start_line > 1:
@@ -165,19 +181,19 @@ def read_lines(stream: BufferedReader, encoding: str, start_line: int, line_coun
     return Lines("".join(taken), start_line, last, len(taken) == len(lines) and not is_cut, total)
 
 
-def _skip_lines(reader: io.TextIOWrapper, count: int) -> str:
-    """Read behind ``count`` line feeds; returns what was read too much."""
+def _skip_lines(reader: io.TextIOWrapper, count: int, ending: str) -> str:
+    """Read behind ``count`` lines; returns what was read too much."""
     missing, skipped = count, 0
     ends_within_line = False
     while missing:
         chunk = _without_nul(reader.read(_CHUNK_CHARACTERS))
         if not chunk:
             raise NoSuchLineError(f"has only {count - missing + ends_within_line} lines")
-        found = chunk.count("\n")
+        found = chunk.count(ending)
         if found >= missing:
-            return chunk.split("\n", missing)[missing]
+            return chunk.split(ending, missing)[missing]
         missing -= found
-        ends_within_line = not chunk.endswith("\n")
+        ends_within_line = not chunk.endswith(ending)
         skipped += len(chunk)
         if skipped >= MAX_SKIPPED_CHARACTERS:
             raise NotReadableError(
@@ -187,15 +203,15 @@ def _skip_lines(reader: io.TextIOWrapper, count: int) -> str:
     return ""
 
 
-def _count_lines(reader: io.TextIOWrapper, chunk: str) -> int | None:
+def _count_lines(reader: io.TextIOWrapper, chunk: str, ending: str) -> int | None:
     """Count the lines of ``chunk`` and of all that follows it."""
     count, left = 0, MAX_COUNTED_CHARACTERS
     ends_within_line = False
     while chunk:
         if left <= 0 or "\x00" in chunk:
             return None
-        count += chunk.count("\n")
-        ends_within_line = not chunk.endswith("\n")
+        count += chunk.count(ending)
+        ends_within_line = not chunk.endswith(ending)
         left -= len(chunk)
         try:
             chunk = reader.read(_CHUNK_CHARACTERS)
@@ -204,9 +220,9 @@ def _count_lines(reader: io.TextIOWrapper, chunk: str) -> int | None:
     return count + ends_within_line
 
 
-def _split(text: str, *, is_cut: bool) -> list[str]:
-    *lines, rest = text.split("\n")
-    whole = [line + "\n" for line in lines]
+def _split(text: str, ending: str, *, is_cut: bool) -> list[str]:
+    *lines, rest = text.split(ending)
+    whole = [line + ending for line in lines]
     if rest and not is_cut:
         whole.append(rest)
     return whole

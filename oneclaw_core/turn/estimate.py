@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from oneclaw_core.providers.wire import compact_json
 from oneclaw_core.types.identity_cache import IdentityCache
-from oneclaw_core.types.messages import MessageType
+from oneclaw_core.types.messages import OWN_DATA, MessageType
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -53,9 +53,10 @@ def message_tokens(message: Message) -> int:
     if message.shown_characters is not None:
         content = content[: message.shown_characters]
     size = text_bytes(content) + text_bytes(message.tool_input or "")
-    if message.provider_data:
+    sent_back = {name: data for name, data in (message.provider_data or {}).items() if name != OWN_DATA}
+    if sent_back:
         # It is sent instead of the text, which it repeats.
-        size = max(size, text_bytes(compact_json(message.provider_data)))
+        size = max(size, text_bytes(compact_json(sent_back)))
     around = _TOKENS_AROUND_TEXT
     if message.type in (MessageType.TOOL_CALL, MessageType.TOOL_RESULT):
         size += len(message.tool_name or "")

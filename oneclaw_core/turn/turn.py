@@ -30,6 +30,7 @@ from oneclaw_core.providers.base import ModelResponse, ReasoningDelta, RetryNoti
 from oneclaw_core.tools.arguments import ArgumentsError, parse_arguments
 from oneclaw_core.tools.context import TurnScope
 from oneclaw_core.tools.executor import CallScope, ToolOutcome, ToolProgress
+from oneclaw_core.tools.file_views import FileViews
 from oneclaw_core.tools.toolset import LOAD_TOOL_GROUP, requested_group, restore_loaded_groups
 from oneclaw_core.turn.compaction import CompactionReason, Compactor
 from oneclaw_core.turn.context import context_limits
@@ -52,7 +53,7 @@ from oneclaw_core.types.events import (
     TurnFinishedEvent,
 )
 from oneclaw_core.types.frozen_dataclass import frozen_dataclass
-from oneclaw_core.types.messages import Message, MessageType, StopReason, ToolCall, ToolCallStatus
+from oneclaw_core.types.messages import OWN_DATA, Message, MessageType, StopReason, ToolCall, ToolCallStatus
 from oneclaw_core.types.provenance import Provenance
 from oneclaw_core.types.tools import ToolResult
 
@@ -155,6 +156,7 @@ class Turn:
         self._progress = ProgressGuard()
         self._storing = asyncio.Lock()
         self.provenance = Provenance()
+        self._file_views = FileViews()
         self._history: list[Message] = []
         self._groups: list[str] = []
         self._kept_sections = ""
@@ -214,6 +216,9 @@ class Turn:
         self._groups = restore_loaded_groups(start.group_loads)
         if start.marks:
             self.provenance.add(start.marks)
+        for each in start.history:
+            if each.type is MessageType.TOOL_RESULT and each.provider_data:
+                self._file_views.add(each.file_views)
         self._compactor = Compactor(
             self._store,
             self._session_id,
@@ -327,6 +332,7 @@ class Turn:
             self._scope,
             context.result_max_characters,
             conversation=self.provenance,
+            views=self._file_views,
         )
         loaded: set[str] = set()
         needed: dict[str, tuple[str, ...]] = {}
@@ -656,6 +662,7 @@ def _result_message(outcome: ToolOutcome, shown_characters: int) -> Message:
         duration_ms=outcome.duration_ms,
         attachments=result.attachments,
         marks=outcome.marks,
+        provider_data={OWN_DATA: {"files": dict(outcome.views)}} if outcome.views else None,
     )
 
 

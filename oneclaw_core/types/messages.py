@@ -15,6 +15,10 @@ if TYPE_CHECKING:
     from oneclaw_core.types.provenance import Mark
 
 
+OWN_DATA = "oneclaw"
+"""The key in ``provider_data`` of what OneClaw keeps with an entry: ``not_sent`` and ``files``."""
+
+
 class MessageType(StrEnum):
     """Kind of an entry of the history."""
 
@@ -104,7 +108,8 @@ class Message:
         is_json: True if ``content`` is the JSON of a structured value (results only).
         is_incomplete: True if ``content`` is the beginning of an answer that broke off (of the model only).
         duration_ms: how long the tool ran, in milliseconds (results only).
-        provider_data: what a wire format needs to get back verbatim later, by provider type.
+        provider_data: what a wire format needs to get back verbatim later, by provider type; and what OneClaw keeps
+            with the entry, see :data:`OWN_DATA`.
         attachments: files for the model to look at (of the user, and of results), and for the user (of results).
         marks: where the content comes from; a model is not sent them.
         model: the model that wrote it, as ``PROVIDER/MODEL`` (of the model only); ``None`` if that was not stored.
@@ -129,6 +134,22 @@ class Message:
     model: str | None = None
     sequence: int | None = None
     created_at: datetime | None = None
+
+    @property
+    def not_sent(self) -> str | None:
+        """The reason of a service for which the entry goes to no model any more; ``None`` for one that does."""
+        reason = self._own_data("not_sent")
+        return reason if isinstance(reason, str) else None
+
+    @property
+    def file_views(self) -> Mapping[str, str]:
+        """The state of the files that a tool read or wrote, by path (results only)."""
+        views = self._own_data("files")
+        return {str(path): str(state) for path, state in views.items()} if isinstance(views, dict) else {}
+
+    def _own_data(self, name: str) -> Any:
+        own = self.provider_data.get(OWN_DATA) if self.provider_data else None
+        return own.get(name) if isinstance(own, dict) else None
 
     @property
     def files_for_model(self) -> tuple[Attachment, ...]:

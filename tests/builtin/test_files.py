@@ -361,6 +361,7 @@ class SwappingGuard:
 
     def __init__(self, guard: PathGuard, victim: Path, target: Path) -> None:
         self.workspace, self.start_directory, self.display = guard.workspace, guard.start_directory, guard.display
+        self.views = guard.views
         self._guard, self._victim, self._target = guard, victim, target
 
     def _swap(self, judged: Path) -> Path:

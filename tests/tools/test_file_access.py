@@ -240,5 +240,5 @@ def test_a_pipe_that_slips_in_does_not_wait(guard, monkeypatch):
     os.mkfifo(guard.workspace / "pipe")
     calls = []
     monkeypatch.setattr(file_access, "_require_regular", lambda found: calls.append(found))
-    with open_for_reading(guard.workspace / "pipe", guard):
+    with open_for_reading(guard.workspace / "pipe", guard, "look"):
         assert len(calls) == 2

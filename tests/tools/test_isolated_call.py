@@ -12,6 +12,7 @@ import pytest
 
 from oneclaw_core.errors import PermissionDeniedError, ToolDefinitionError
 from oneclaw_core.tools import isolated_call, isolation
+from oneclaw_core.tools.file_views import FileViews
 from oneclaw_core.tools.isolated_call import Request
 from oneclaw_core.tools.isolation import MAX_ANSWER_BYTES, WorkerError
 from oneclaw_core.tools.manifest_tool import FunctionTarget
@@ -28,7 +29,7 @@ class Context:
 
     def __init__(self):
         self.marks = []
-        self.paths = SimpleNamespace(used=[])
+        self.paths = SimpleNamespace(used=[], views=FileViews())
 
 
 class Loaded:

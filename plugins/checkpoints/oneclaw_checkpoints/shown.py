@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from oneclaw_checkpoints.states import Kind
 from oneclaw_core import OneClawError
+from oneclaw_core.tools import split_lines
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -108,7 +109,7 @@ def _text(file: FileChange, recorder: Recorder, *, is_target: bool) -> str | Non
 
 
 def _lines(text: str) -> list[str]:
-    return text.splitlines(keepends=True)
+    return split_lines(text)
 
 
 def message_line(message: TakenBack) -> str:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from difflib import unified_diff
 from typing import TYPE_CHECKING
 
-from oneclaw_core.tools import open_for_reading, remove_file, replace_content
+from oneclaw_core.tools import open_for_reading, remove_file, replace_content, split_lines
 from oneclaw_files.errors import FilesError
 from oneclaw_files.patch import apply_hunks
 
@@ -47,7 +47,9 @@ class Change:
         name = str(self.path)
         old, new = (("/dev/null" if text is None else name) for text in (self.before, self.after))
         lines = unified_diff(_lines(self.before), _lines(self.after), old, new)
-        return "".join(line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in lines)
+        return "".join(
+            line if line.endswith(("\n", "\r")) else f"{line}\n\\ No newline at end of file\n" for line in lines
+        )
 
 
 def read_text(path: Path, paths: PathGuard) -> str:
@@ -57,14 +59,17 @@ def read_text(path: Path, paths: PathGuard) -> str:
         FilesError: it is not UTF-8 text, or too large.
         OSError: it cannot be read.
     """
-    with open_for_reading(path, paths) as stream:
+    with open_for_reading(path, paths, "change") as stream:
         data = stream.read(MAX_FILE_BYTES + 1)
     if len(data) > MAX_FILE_BYTES:
         raise FilesError(f"{str(path)!r} is larger than {MAX_FILE_BYTES // 1_000_000} MB.")
     try:
         text = data.decode()
     except UnicodeDecodeError:
-        raise FilesError(f"{str(path)!r} is not UTF-8 text; write_file can replace it as a whole.") from None
+        raise FilesError(
+            f"{str(path)!r} is not UTF-8 text, and a change would destroy its other characters: "
+            "use a program that keeps the encoding of the file, or ask the user."
+        ) from None
     if "\0" in text:
         raise FilesError(f"{str(path)!r} is not a text.")
     return text
@@ -161,4 +166,4 @@ def _write(path: Path, text: str | None, paths: PathGuard) -> None:
 
 
 def _lines(text: str | None) -> list[str]:
-    return (text or "").splitlines(keepends=True)
+    return split_lines(text or "")

@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import re
+from collections import Counter
 from dataclasses import dataclass
 from difflib import get_close_matches
+from functools import partial
 
+from oneclaw_core.tools import line_ending, split_lines
 from oneclaw_files.errors import FilesError
+
+_ENDING = re.compile(r"\r\n|\n|\r")
 
 _SHOWN_LINES = 8
 # Comparing lines by similarity takes long in long files.
@@ -31,7 +37,7 @@ class Edit:
 def apply_edits(text: str, edits: list[Edit]) -> tuple[str, int]:
     """Apply edits in their order, each to the text that the one before left.
 
-    Line endings of ``old_text`` and ``new_text`` follow those of a text that has CRLF throughout.
+    A line ending in ``old_text`` stands for any; those in ``new_text`` become those of the place.
 
     Returns:
         The new text, and the number of places changed.
@@ -40,45 +46,49 @@ def apply_edits(text: str, edits: list[Edit]) -> tuple[str, int]:
         FilesError: an edit does not match, or matches more than one place; no edit is applied then.
     """
     count = 0
-    is_crlf = "\r\n" in text and text.count("\n") == text.count("\r\n")
+    endings = Counter(_ENDING.findall(text))
+    usual = endings.most_common(1)[0][0] if endings else "\n"
     for number, edit in enumerate(edits, 1):
         which = f"edits[{number - 1}]" if len(edits) > 1 else "The edit"
         old, new = edit.old_text, edit.new_text
-        if is_crlf:
-            old, new = (each.replace("\r\n", "\n").replace("\n", "\r\n") for each in (old, new))
         if not old:
             raise FilesError(
                 f"{which} has no old_text. Give the text to replace; write_file makes new files.", "validation_error"
             )
         if old == new:
             raise FilesError(f"{which} changes nothing: old_text and new_text are the same.", "validation_error")
-        found = text.count(old)
-        if not found:
+        is_about_endings = _ENDING.split(old) == _ENDING.split(new)
+        parts = [old] if is_about_endings else _ENDING.split(old)
+        wanted = re.compile(f"(?:{_ENDING.pattern})".join(map(re.escape, parts)))
+        places = [found.start() for found in wanted.finditer(text)]
+        if not places:
             raise FilesError(f"{which} does not match: old_text does not stand in the file.{_hint(text, old)}")
-        if found > 1 and not edit.replace_all:
+        if len(places) > 1 and not edit.replace_all:
             raise FilesError(
-                f"{which} is ambiguous: old_text stands in the file {found} times, at {_places(text, old)}. "
+                f"{which} is ambiguous: old_text stands in the file {len(places)} times, at {_places(text, places)}. "
                 "Add lines around it, or set replace_all."
             )
-        text = text.replace(old, new)
-        count += found
+        text = wanted.sub((lambda _, new=new: new) if is_about_endings else partial(_replacement, new, usual), text)
+        count += len(places)
     return text, count
 
 
-def _places(text: str, part: str) -> str:
-    lines: list[str] = []
-    start = text.find(part)
-    while start >= 0 and len(lines) <= _SHOWN_LINES:
-        lines.append(str(text.count("\n", 0, start) + 1))
-        start = text.find(part, start + len(part))
+def _replacement(new: str, usual: str, found: re.Match[str]) -> str:
+    ending = _ENDING.search(found[0])
+    return _ENDING.sub(ending[0] if ending else usual, new)
+
+
+def _places(text: str, places: list[int]) -> str:
+    ending = line_ending(text)
+    lines = [str(text.count(ending, 0, start) + 1) for start in places[: _SHOWN_LINES + 1]]
     shown = ", ".join(lines[:_SHOWN_LINES])
     return f"lines {shown}{' and more' if len(lines) > _SHOWN_LINES else ''}"
 
 
 def _hint(text: str, old: str) -> str:
     """Say where something similar stands, as further sentences."""
-    lines = text.splitlines()
-    wanted = [line.strip() for line in old.splitlines()]
+    lines = split_lines(text)
+    wanted = [line.strip() for line in split_lines(old)]
     stripped = [line.strip() for line in lines]
     for start in range(len(lines) - len(wanted) + 1):
         if stripped[start : start + len(wanted)] == wanted:

@@ -5,8 +5,11 @@ The format has no line numbers: a hunk is found by its context and removed lines
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
+from oneclaw_core.tools import split_lines
 from oneclaw_files.errors import FilesError
 
 _BEGIN, _END = "*** Begin Patch", "*** End Patch"
@@ -17,6 +20,13 @@ _FORMAT = (
     "have lines beginning with a space, - or +, or '*** Add File: PATH' with + lines, or '*** Delete File: PATH'; "
     "then '*** End Patch'."
 )
+
+
+class Line(NamedTuple):
+    """A line of a file: its text, and the characters that end it; none at the end of some files."""
+
+    text: str
+    ending: str
 
 
 @dataclass(slots=True)
@@ -40,17 +50,22 @@ class Hunk:
         """The lines that stand in the file: context and removed ones."""
         return [content for sign, content in self.lines if sign != "+"]
 
-    def after(self, found: list[str]) -> list[str]:
+    def after(self, found: list[Line], ending: str) -> list[Line]:
         """The lines that are to stand there; context stays as the file has it.
 
         Args:
             found: the lines of the file that match ``before``.
+            ending: of added lines, unless the line before in the file ends otherwise.
         """
         rest = iter(found)
         new = []
         for sign, content in self.lines:
-            old = content if sign == "+" else next(rest)
-            if sign != "-":
+            if sign == "+":
+                new.append(Line(content, ending))
+                continue
+            old = next(rest)
+            ending = old.ending or ending
+            if sign == " ":
                 new.append(old)
         return new
 
@@ -80,7 +95,7 @@ def parse_patch(text: str) -> list[FilePatch]:
     Raises:
         FilesError: it has another format; the message names the line.
     """
-    lines = _without_fence(text.strip("\n").splitlines())
+    lines = _without_fence([line.removesuffix("\r") for line in text.strip("\r\n").split("\n")])
     if not lines or lines[0].strip() != _BEGIN:
         raise FilesError(f"The patch does not begin with '{_BEGIN}'. {_FORMAT}", "validation_error")
     if lines[-1].strip() != _END:
@@ -106,18 +121,25 @@ def apply_hunks(text: str, patch: FilePatch) -> str:
     Raises:
         FilesError: a hunk matches no place, or more than one and has no anchor.
     """
-    newline = "\r\n" if "\r\n" in text else "\n"
-    ends_with_newline = text.endswith("\n") or not text
-    lines = text.replace("\r\n", "\n").split("\n")
-    if lines[-1] == "":
-        lines.pop()
+    lines = [_parted(line) for line in split_lines(text)]
+    counted = Counter(line.ending for line in lines if line.ending)
+    usual = counted.most_common(1)[0][0] if counted else "\n"
+    has_open_end = bool(lines) and not lines[-1].ending
     position = 0
     for hunk in patch.hunks:
-        start = _place(lines, hunk, position, patch.path)
+        start = _place([line.text for line in lines], hunk, position, patch.path)
         end = start + len(hunk.before)
-        lines[start:end] = after = hunk.after(lines[start:end])
+        lines[start:end] = after = hunk.after(lines[start:end], usual)
         position = start + len(after)
-    return newline.join(lines) + (newline if lines and ends_with_newline else "")
+    closed = [line.text + (line.ending or usual) for line in lines]
+    if closed and has_open_end:
+        closed[-1] = lines[-1].text
+    return "".join(closed)
+
+
+def _parted(line: str) -> Line:
+    text = line.removesuffix("\n").removesuffix("\r")
+    return Line(text, line[len(text) :])
 
 
 def _without_fence(lines: list[str]) -> list[str]:

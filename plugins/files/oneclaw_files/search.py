@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import regex
 
-from oneclaw_core.tools import open_for_reading
+from oneclaw_core.tools import open_for_reading, split_lines
 from oneclaw_files.errors import FilesError
 
 if TYPE_CHECKING:
@@ -88,7 +88,7 @@ def search(walk: Walk, pattern: regex.Pattern[str], context_lines: int, max_matc
 
 
 def _read(path: Path, walk: Walk, found: Found) -> str | None:
-    with open_for_reading(path, walk.paths) as stream:
+    with open_for_reading(path, walk.paths, "look") as stream:
         if b"\0" in stream.peek(_PROBED_BYTES)[:_PROBED_BYTES]:
             return None
         data = stream.read(MAX_FILE_BYTES + 1)
@@ -107,7 +107,7 @@ def _search_text(
     found: Found,
     walk: Walk,
 ) -> None:
-    lines = text.splitlines()
+    lines = [line.rstrip("\r\n") for line in split_lines(text)]
     matching: list[int] = []
     for number, line in enumerate(lines):
         if pattern.search(line, timeout=_remaining(walk), concurrent=True):

@@ -30,7 +30,7 @@ def read_for_user(path: Path, paths: PathGuard, name: str | None = None) -> Atta
         FilesError: it is empty or too large.
         OSError: it cannot be read.
     """
-    with open_for_reading(path, paths) as stream:
+    with open_for_reading(path, paths, "look") as stream:
         data = stream.read(MAX_SENT_BYTES + 1)
     if len(data) > MAX_SENT_BYTES:
         raise FilesError(f"{str(path)!r} is larger than {MAX_SENT_BYTES // 1_000_000} MB.")

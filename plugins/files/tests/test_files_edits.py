@@ -58,3 +58,25 @@ def test_a_unique_text_is_replaced_and_nothing_else(before, old, new, after):
         return
 
     assert apply_edits(text, [Edit(old, new)]) == (before + new + after, 1)
+
+
+def test_mixed_line_endings_stay():
+    text = "a\r\nb\nc\r\n"
+    assert apply_edits(text, [Edit("b", "x\ny")]) == ("a\r\nx\r\ny\nc\r\n", 1)
+    assert apply_edits(text, [Edit("a\nb\nc", "A\nB\nC")]) == ("A\r\nB\r\nC\r\n", 1)
+
+
+def test_line_endings_can_be_changed():
+    assert apply_edits("a\r\nb\n", [Edit("a\r\n", "a\n")]) == ("a\nb\n", 1)
+
+
+def test_lines_that_end_with_carriage_returns_are_edited():
+    assert apply_edits("a\rb\rc\r", [Edit("a\nb", "x\ny\nz")]) == ("x\ry\rz\rc\r", 1)
+    with pytest.raises(FilesError, match="at lines 1, 3"):
+        apply_edits("a\rb\ra\r", [Edit("a", "x")])
+
+
+@pytest.mark.parametrize("separator", ["\x0b", "\x0c", "\x1c", "\x85", "\u2028", "\u2029"])
+def test_separators_within_lines_end_no_line(separator):
+    with pytest.raises(FilesError, match="at lines 1, 2"):
+        apply_edits(f"x = 'a{separator}b'\nx = 'a{separator}b'\n", [Edit(f"a{separator}b", "c")])

@@ -102,3 +102,27 @@ def test_any_line_can_be_replaced(lines, data):
     expected = [*lines[:at], "new", *lines[at + 1 :]]
 
     assert updated("\n".join(lines) + "\n", "@@", f"-{lines[at]}", "+new") == "\n".join(expected) + "\n"
+
+
+@pytest.mark.parametrize("separator", ["\x0b", "\x0c", "\x1c", "\x85", "\u2028", "\u2029"])
+def test_separators_within_lines_end_no_line(separator):
+    line = f"x = 'a{separator}b'"
+    assert updated(f"one\n{line}\nthree\n", "@@", " one", f" {line}", "-three", "+drei") == f"one\n{line}\ndrei\n"
+
+
+def test_mixed_line_endings_stay():
+    text = "one\r\ntwo\nthree\r\nfour\n"
+    assert updated(text, "@@", " two", "-three", "+3", "+3a", " four") == "one\r\ntwo\n3\r\n3a\r\nfour\n"
+
+
+def test_lines_that_end_with_carriage_returns_are_changed():
+    assert updated("one\rtwo\rthree\r", "@@", " one", "-two", "+2", "+2a") == "one\r2\r2a\rthree\r"
+
+
+def test_a_patch_may_come_with_line_endings_of_windows():
+    patch = patch_of("*** Update File: f", "@@", "-one", "+1").replace("\n", "\r\n")
+    assert apply_hunks("one\n", parse_patch(patch)[0]) == "1\n"
+
+
+def test_lines_added_behind_an_open_end_close_it():
+    assert updated("one\r\ntwo", "@@", " two", "+three") == "one\r\ntwo\r\nthree"

@@ -159,3 +159,13 @@ def test_a_file_is_sent_to_the_user_and_not_to_the_model(project, call_tool):
 
 def test_what_it_registers(definitions_snapshot):
     definitions_snapshot()
+
+
+def test_all_tools_count_lines_in_the_same_way(call_tool, project):
+    (project / "feeds.txt").write_bytes(b"one\x0c\ntwo\xe2\x80\xa8still two\nthree\n")
+    (project / "mac.txt").write_bytes(b"one\rtwo\rthree\r")
+    for name in ("feeds.txt", "mac.txt"):
+        assert f"{name}:3: three" in assert_tool_succeeded(call_tool("search_files", pattern="three", path=name))
+        lines = assert_tool_succeeded(call_tool("read_file", path=name, start_line=3, line_count=1))
+        assert lines.startswith("three")
+        assert "[lines 3-3 of 3 in" in lines

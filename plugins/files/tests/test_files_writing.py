@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import pytest
+from oneclaw_files.tools import apply_patch, edit_file, search_files
 
-from oneclaw_core import PermissionAnswer
+from oneclaw_core import PermissionAnswer, ToolContext
 from oneclaw_core.testing import assert_tool_error, assert_tool_succeeded
+from oneclaw_core.tools import PathGuard, open_for_reading
 
 PATCH = """*** Begin Patch
 *** Update File: app.py
@@ -182,3 +184,21 @@ def test_files_of_the_workspace_need_no_trust(call_tool, oneclaw):
     assert_tool_succeeded(call_tool("edit_file", path="notes.md", edits=edits))
 
     assert (workspace / "notes.md").read_text() == "two\n"
+
+
+def test_a_file_that_the_user_changed_since_it_was_read_is_not_edited(tmp_path):
+    (tmp_path / "workspace").mkdir()
+    file = tmp_path / "workspace" / "notes.txt"
+    file.write_text("one\ntwo\n")
+    paths = PathGuard(tmp_path / "workspace", tmp_path)
+    context = ToolContext(tmp_path, None, "test", "edit_file", "call_1", paths)
+    edits = [{"old_text": "one", "new_text": "1"}]
+    patch = f"*** Begin Patch\n*** Update File: {file}\n@@\n-two\n+2\n*** End Patch"
+    assert edit_file(str(file), edits, context=context).is_success
+    file.write_text("one\ntwo\nof the user\n")
+    search_files("user", str(file), context=context)  # shows a part of it only
+    for result in (edit_file(str(file), edits, context=context), apply_patch(patch, context=context)):
+        assert "changed since you read it last" in result.text()
+    assert file.read_text() == "one\ntwo\nof the user\n"
+    with open_for_reading(file, paths):
+        assert apply_patch(patch, context=context).is_success
