@@ -25,7 +25,7 @@ _LIMITS = ("max_tool_rounds", "turn_max_tokens", "turn_max_cost")
 
 
 class AgentFields(TypedDict, total=False):
-    """Fields of an agent beside its name and system prompt; see :class:`Agent` and :class:`AgentLimits`.
+    """Fields of an agent beside its name and system prompt; see :class:`Agent` and :class:`~oneclaw_core.AgentLimits`.
 
     Attributes:
         description: one line for people.

@@ -111,7 +111,8 @@ class ChatQuestion:
         id: random, for buttons: 16 characters of letters and digits.
         person: who may answer.
         text: the question, in lines of a fixed width.
-        choices: what can be chosen: the value to pass to :meth:`ChatRouter.answer`, and its label.
+        choices: what can be chosen: the value to pass to
+            :meth:`~oneclaw_core.channels.router.ChatRouter.answer`, and its label.
         approval: the question as data, if it is for a permission.
         user_question: the question as data, if a tool asks it.
     """

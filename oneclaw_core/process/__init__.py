@@ -1,8 +1,9 @@
 """Programs, Python functions in separate processes, and threads: the one way to run what may hang.
 
 - :func:`run_program` runs a program to its end with a time limit, and streams its output.
-- :func:`python_process` starts a Python function and gives the pipes to talk with it; :func:`take_pipes`,
-  :func:`read_exactly` and :func:`write_all` are for the function's side.
+- :func:`python_process` starts a Python function and gives the pipes to talk with it;
+  :func:`~oneclaw_core.process.python_worker.take_pipes`, :func:`read_exactly` and :func:`write_all` are for the
+  function's side.
 - :func:`run_probe` runs a task on foreign code that sends messages to its :class:`Channel`, and reports how it ended.
 - :func:`choose_sandbox` finds the sandbox of this machine, in which :func:`run_program` can run a program.
 - :class:`SandboxPolicy` says what programs may do in a sandbox; :func:`restrict_this_process` has one hold for the

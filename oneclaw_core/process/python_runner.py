@@ -155,8 +155,8 @@ async def python_process(
     """Run a Python function in a separate process, which is not used again, in a new session and process group.
 
     The function reads standard input and writes standard output, or takes both with
-    :func:`oneclaw_core.process.take_pipes`. When the block is left, also by cancellation, the process is killed with
-    everything that it has started. The same happens when this process ends, even by SIGKILL.
+    :func:`~oneclaw_core.process.python_worker.take_pipes`. When the block is left, also by cancellation, the
+    process is killed with everything that it has started. The same happens when this process ends, even by SIGKILL.
 
     The standard library's and anyio's process pools are not used: they run the caller's main script again in each
     worker, import from the working directory, and mix what a function prints with its answers.
@@ -173,7 +173,7 @@ async def python_process(
         arguments: ``sys.argv[1:]`` of the function.
         is_bare: Start fast: without site packages, unaffected by environment variables of Python, and without
             adopting orphans. Such a function imports the standard library, ``search_path``, and what this package
-            exports without dependencies, such as :func:`take_pipes`.
+            exports without dependencies, such as :func:`~oneclaw_core.process.python_worker.take_pipes`.
         search_path: Directories to import from; by default ``sys.path`` of this process.
         options: Options of the interpreter.
         directory: The working directory; nothing is imported from it.

@@ -204,7 +204,7 @@ class PluginDatabases:
         self._databases: dict[str, Database] = {}
 
     async def tables(self, plugin: str, migrations: Sequence[Migration]) -> PluginTables:
-        """Bring a plugin's tables up to date, see :meth:`PluginStorage.tables`."""
+        """Bring a plugin's tables up to date, see :meth:`~oneclaw_core.sessions.PluginStorage.tables`."""
         prefix = prefix_of(plugin)
         database = self._databases.get(prefix)
         if database is None:

@@ -110,9 +110,10 @@ class ToolContext:
         paths: which files the tool may read and write.
         selection: the tools that the agent may have.
         turn: the turn that the call belongs to, ``None`` outside one.
-        shown_characters: how many characters of :meth:`ToolResult.text` the model is shown, ``None`` for all of them,
-            outside a conversation. What gives a long text in parts makes them no longer than that, the rest of the
-            result included: what is past it the model does not see, nor where the next part would begin.
+        shown_characters: how many characters of :attr:`~oneclaw_core.ToolResult.text` the model is shown, ``None``
+            for all of them, outside a conversation. What gives a long text in parts makes them no longer than that,
+            the rest of the result included: what is past it the model does not see, nor where the next part would
+            begin.
         deps: what the embedding program passed to ``OneClaw.open(deps=...)``; ``None`` in a worker process.
         run_async: runs async code of the tool, given a function that makes a coroutine, on the event loop of the tool.
         marks: where the result comes from, as far as is known.

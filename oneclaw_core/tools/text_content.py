@@ -260,7 +260,7 @@ def untrusted(text: str, source: str) -> str:
     """Mark a text from outside: a web page, a mail, a document.
 
     The text stands between two lines with a random word, which it cannot contain and so cannot end by itself. In a call
-    of a tool, the result is marked as well, as by :meth:`ToolContext.mark_outside`.
+    of a tool, the result is marked as well, as by :meth:`~oneclaw_core.ToolContext.mark_outside`.
 
     Args:
         text: what came from outside.

@@ -49,7 +49,7 @@ class HomeServices:
         skills: the folders that plugins registered as skills.
         holds_secret: return True if a text holds a secret that OneClaw knows, such as a stored key.
         send_message: run a turn, with the parameters of :meth:`oneclaw_core.OneClaw.send_message`. Tools use
-            :meth:`ToolContext.send_message`.
+            :meth:`~oneclaw_core.ToolContext.send_message`.
         task_permissions: what a scheduled task lacked, and the decisions that hold for it alone. The plugin that runs
             tasks has them forgotten when one is deleted.
         channel: make a channel that a plugin has registered, given its name, to send messages through.

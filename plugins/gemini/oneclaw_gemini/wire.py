@@ -37,7 +37,8 @@ class GeminiEncoder:
     that as much as possible of the service's prompt cache holds.
 
     Args:
-        server: the origin of the server asked, as :class:`GeminiAnswer` notes it beside what it is to be sent back.
+        server: the origin of the server asked, as :class:`~oneclaw_gemini.answer.GeminiAnswer` notes it beside what
+            it is to be sent back.
     """
 
     def __init__(self, server: str) -> None:

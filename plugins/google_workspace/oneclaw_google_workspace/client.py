@@ -46,7 +46,7 @@ Harm = Literal["organize", "write", "send", "share", "forward", "delete"]
 
 
 class GoogleClient:
-    """Calls methods of Google's APIs for one account; made by :func:`oneclaw_google_workspace.connecting.connect`.
+    """Calls methods of Google's APIs for one account; made by :func:`connect`.
 
     Attributes:
         context: of the tool call.
@@ -109,7 +109,7 @@ class GoogleClient:
 
         Args:
             detail: what is about to be done and to whom, such as ``delete the tasks "Milk", "Bread"``; what others or
-                the model wrote stands in it by the functions of :mod:`~oneclaw_google_workspace.wording`.
+                the model wrote stands in it by the functions of :mod:`~oneclaw_google_workspace.answers`.
             harm: what kind of change it is, the last part of the permission.
             subject: to whom it goes, such as ``bo@example.com, cy@example.com``: a lasting answer is for them alone.
             files: ids of the files that it is about, for which a lasting answer is where it goes to no one; by default
@@ -148,7 +148,7 @@ class GoogleClient:
             method_id: such as ``tasks.tasks.list``.
             body: of the request, as JSON data.
             fields: the parts of the answer that are wanted, such as ``items(id,title),nextPageToken``.
-            is_repeatable: see :func:`~oneclaw_google_workspace.api_request.api_request`.
+            is_repeatable: see :func:`~oneclaw_google_workspace.methods.api_request`.
             unclear_hint: the same.
             parameters: of path and query, by the names that Google gives them; ``None`` is left out.
 
@@ -226,7 +226,7 @@ class GoogleClient:
         """Send many requests at once, all to one API; each has a separate outcome.
 
         Args:
-            requests: made by :func:`~oneclaw_google_workspace.api_request.api_request`, any number.
+            requests: made by :func:`~oneclaw_google_workspace.methods.api_request`, any number.
 
         Returns:
             For each, in order, the answer or the error.
@@ -242,7 +242,7 @@ class GoogleClient:
         """Call a method that takes a file, which is sent piece by piece and taken up again where it broke off.
 
         Args:
-            request: made by :func:`~oneclaw_google_workspace.api_request.api_request`; its body is the file's metadata.
+            request: made by :func:`~oneclaw_google_workspace.methods.api_request`; its body is the file's metadata.
             source: the file, or its content.
             media_type: of the content, such as ``text/csv``.
 
@@ -264,7 +264,7 @@ class GoogleClient:
         """Save what a method answers, such as ``drive.files.get`` with ``alt="media"``, piece by piece.
 
         Args:
-            request: made by :func:`~oneclaw_google_workspace.api_request.api_request`.
+            request: made by :func:`~oneclaw_google_workspace.methods.api_request`.
             target: the file, from ``context.paths.writable``; nothing is there until all of it is.
             max_bytes: refuse more.
             check: is given what has arrived before it takes its place; if it raises, ``target`` stays as it was.

@@ -76,7 +76,10 @@ class DirectTools:
         return _input_schema(definition, self._of_server(definition)) if definition is not None else None
 
     async def call(self, name: str, arguments: dict[str, Any], call_tool: CallTool) -> ToolResult | Answer:
-        """Call a tool, as :meth:`Gateway.call` does; the answer also holds a structured result as such."""
+        """Call a tool, as :meth:`~oneclaw_mcp.gateway.Gateway.call` does.
+
+        The answer also holds a structured result as such.
+        """
         definition = self._tools().get(short_name(name))
         if definition is None:  # it has gone a moment ago
             return ToolResult.error("not_found", f"There is no tool {one_line(name, 100)!r}.")

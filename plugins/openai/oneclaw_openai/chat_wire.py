@@ -31,7 +31,8 @@ class RequestEncoder:
     """Writes requests as bytes, the same bytes for the same request.
 
     Args:
-        server: the origin of the server asked, as :class:`ChatAnswer` notes it beside what it is to be sent back.
+        server: the origin of the server asked, as :class:`~oneclaw_openai.chat_answer.ChatAnswer` notes it beside what
+            it is to be sent back.
     """
 
     def __init__(self, server: str) -> None:

@@ -38,7 +38,8 @@ class ResponsesEncoder:
     """Writes requests as bytes, the same bytes for the same request.
 
     Args:
-        server: the origin of the server asked, as :class:`ResponsesAnswer` notes it beside what it is to be sent back.
+        server: the origin of the server asked, as :class:`~oneclaw_openai.responses_answer.ResponsesAnswer` notes it
+            beside what it is to be sent back.
     """
 
     def __init__(self, server: str) -> None:

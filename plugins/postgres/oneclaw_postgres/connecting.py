@@ -33,7 +33,7 @@ def connect(address: PostgresAddress, busy_seconds: float) -> psycopg.Connection
     """Connect to a server, in autocommit mode.
 
     Args:
-        address: from :func:`parse`.
+        address: from :func:`~oneclaw_postgres.address.parse`.
         busy_seconds: how long a statement waits for the locks of others.
 
     Raises:

@@ -80,7 +80,7 @@ class LiveTurn:
         self.is_finished |= isinstance(event, TurnFinishedEvent)
 
     def finish(self) -> None:
-        """See ``TurnListener``; :class:`Turns` publishes how the turn ended."""
+        """See ``TurnListener``; :class:`~oneclaw_serve.turns.Turns` publishes how the turn ended."""
 
     def requeue(self, steering: Iterable[str], waiting: Iterable[str]) -> list[str]:
         """Take over what a command made of the messages that wait; return those that are new.

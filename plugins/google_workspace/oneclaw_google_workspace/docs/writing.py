@@ -51,7 +51,7 @@ if TYPE_CHECKING:
 
 DOCUMENT_TYPE = "application/vnd.google-apps.document"
 _MEDIA_TYPES = {"text": "text/plain", "markdown": "text/markdown", "html": "text/html"}
-_UNCLEAR = "TextLook for it by its title with drive_search_files"
+_UNCLEAR = "Look for it by its title with drive_search_files"
 MAX_ROWS, MAX_COLUMNS = 200, 20
 _PRESETS = {
     "bullets": "BULLET_DISC_CIRCLE_SQUARE",

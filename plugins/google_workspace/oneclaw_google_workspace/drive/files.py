@@ -249,7 +249,7 @@ def moment(name: str, text: str, *, days_later: int = 0) -> str:
 
     Args:
         name: of the argument, for messages.
-        text: see :func:`~oneclaw_google_workspace.moments.read_moment`.
+        text: see :func:`~oneclaw_google_workspace.answers.read_moment`.
         days_later: the same.
 
     Raises:
