@@ -5,7 +5,6 @@ import sys
 
 import pytest
 from broken_plugins.kinds import KINDS, install
-from forked_python import fork_probes
 from how_long import IS_LONG
 
 from oneclaw_core import OneClaw
@@ -26,7 +25,6 @@ def installed(tmp_path, monkeypatch):
     monkeypatch.setattr(isolation, "LOAD_SECONDS", 4.0)
     monkeypatch.setenv("LC_THINGS", "")  # one of them sets it
     monkeypatch.chdir(tmp_path)
-    fork_probes(monkeypatch)
     yield lambda name: install(name, site)
     for module in [each for each in sys.modules if each.partition(".")[0].startswith("broken_")]:
         if module.partition(".")[0] != "broken_plugins":

@@ -5,6 +5,7 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
+from needed_programs import is_here
 
 from oneclaw_core.sessions.backend import SCHEMA_VERSION
 
@@ -32,10 +33,12 @@ def test_a_new_home_is_well_and_stays_untouched(examined, oneclaw, home):
 
     assert status == 0
     assert findings.keys() >= ALL_CHECKS
-    assert {finding["status"] for finding in findings.values()} == {"ok"}
+    # A machine may lack bubblewrap, which it rightly warns of.
+    warnings = {name for name, finding in findings.items() if finding["status"] != "ok"}
+    assert warnings == (set() if is_here("bubblewrap") else {"sandbox"})
     assert "imported in" in findings["plugin builtin"]["message"]
     assert not home.exists()
-    assert "0 problems, 0 warnings" in oneclaw("doctor").stdout
+    assert f"0 problems, {len(warnings)} warning" in oneclaw("doctor").stdout
 
 
 def test_a_home_in_use_is_well(examined, ok):

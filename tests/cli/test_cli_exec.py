@@ -6,7 +6,7 @@ import pytest
 
 from oneclaw_core.process import choose_sandbox
 
-needs_bubblewrap = pytest.mark.skipif(choose_sandbox("auto").name != "bubblewrap", reason="bubblewrap cannot run here")
+needs_bubblewrap = pytest.mark.needs("bubblewrap")
 pytestmark = pytest.mark.every_python
 
 

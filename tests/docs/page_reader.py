@@ -16,7 +16,6 @@ from pathlib import Path
 
 import importlib_metadata
 from documentation_pages import ROOT
-from forked_python import FORKED_PYTHON, RUN_PYTEST
 
 from oneclaw_core.cli.main import main
 from oneclaw_core.tools.manifest import load_manifest
@@ -218,14 +217,16 @@ class PageReader:
     def _run_pytest(self, parts):
         options = [] if parts["is_module"] else ["-P"]
         with tempfile.TemporaryFile("w+", encoding="utf-8") as printed:
-            done = FORKED_PYTHON.start(
-                [sys.executable, *options, "-c", RUN_PYTEST, *parts["arguments"].split()],
+            command = [sys.executable, *options, "-m", "pytest", *parts["arguments"].split()]
+            self._status = subprocess.run(
+                command,
                 stdin=subprocess.DEVNULL,
                 stdout=printed,
                 stderr=printed,
                 env=self._environ(),
-            )
-            self._status = done.wait(300)
+                timeout=300,
+                check=False,
+            ).returncode
             printed.seek(0)
             self._printed = printed.read()
 

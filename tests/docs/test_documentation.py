@@ -14,7 +14,6 @@ from typing import get_args
 import pluggy
 import pytest
 from documentation_pages import EXAMPLE_PAGES, PAGES, ROOT, anchors_of, blocks_of, links_of
-from forked_python import fork_probes
 from how_long import IS_LONG
 from oneclaw_devtools.conformance import imports
 from page_reader import PageReader, assert_shown
@@ -86,8 +85,6 @@ def reader(request, tmp_path, monkeypatch, page):
         # Its server starts eight times in a sandbox, where Python would compile the SDK each time.
         subprocess.run([sys.executable, "-c", "import mcp.server"], check=True)
     is_by_the_letter = page_id(page) in BY_THE_LETTER
-    if not is_by_the_letter:
-        fork_probes(monkeypatch)
     # A file that is written twice within a second may otherwise be read in its first form.
     monkeypatch.setattr("sys.dont_write_bytecode", True)
     monkeypatch.setenv("PYTHONDONTWRITEBYTECODE", "1")

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from forked_python import FORKED_PYTHON
 from model_server import ModelServer, calls, chunk, hang_up_after, silence, sse, status, text
 from wire_formats import CORE, OTHERS
 
@@ -235,7 +234,7 @@ def test_two_processes_send_to_one_session_and_nothing_interleaves(oneclaw, tmp_
     with ModelServer(lambda body: text("Answer to " + body["messages"][-1]["content"])) as server:
         oneclaw(server.url, *message("begin", "--session", "s"))
         processes = [
-            FORKED_PYTHON.start(
+            subprocess.Popen(
                 [sys.executable, "-c", PROGRAM, *message(word, "--session", "s")],
                 env=os.environ | environment(tmp_path, server.url),
                 stdin=subprocess.DEVNULL,

@@ -1,7 +1,6 @@
 """Commands in the sandbox reach the hosts that the user has granted: pip, git and curl, with servers on loopback."""
 
 import asyncio
-import os
 import shutil
 import subprocess
 import sys
@@ -22,6 +21,8 @@ from oneclaw_core.testing.chosen_plugins import chosen_plugins
 from oneclaw_core.testing.web_server import WebServer, response
 from oneclaw_core.types.permissions import Decision, Grant
 
+pytestmark = pytest.mark.needs("bubblewrap", "curl")
+
 SYSTEM_PYTHON = shutil.which("python3", path="/usr/bin:/usr/local/bin:/bin") or sys.executable
 ASK_DIRECTLY = """
 import socket, urllib.request
@@ -36,13 +37,6 @@ for attempt in (
     except OSError as error:
         print("nothing")
 """
-
-
-@pytest.fixture(autouse=True)
-def _needs_bubblewrap():
-    strength = Bubblewrap().probe()
-    if not strength.is_available:
-        (pytest.fail if os.environ.get("ONECLAW_TESTS_NEED_BUBBLEWRAP") else pytest.skip)(strength.reason)
 
 
 @pytest.fixture
@@ -272,6 +266,7 @@ def test_pip_installs_from_a_granted_index(shell, names, tmp_path):
     assert (workspace / "site" / "acme_tools.py").is_file()
 
 
+@pytest.mark.needs("git")
 def test_git_clones_from_a_granted_host(shell, names, tmp_path):
     source = tmp_path / "source"
     git = partial(subprocess.run, check=True, capture_output=True)

@@ -12,7 +12,6 @@ import click
 import importlib_metadata
 import oneclaw_skills
 import pytest
-from forked_python import FORKED_PYTHON, RUN_PYTEST
 from oneclaw_skills import ABOUT_ONECLAW
 from oneclaw_skills.catalog import SkillCatalog, SkillStatus, read_entry
 from oneclaw_skills.folder import SkillFolder
@@ -146,18 +145,15 @@ def test_the_plugin_it_shows_works_and_so_do_its_tests(project, tmp_path):
     record, count = asyncio.run(run())
     assert (record.problems, record.tools, record.groups) == ([], ["count_words", "count_words_in_file"], ["words"])
     assert count == 2
-    printed = tmp_path / "printed.txt"
-    with printed.open("wb") as output:
-        tests = FORKED_PYTHON.start(
-            [sys.executable, "-c", RUN_PYTEST, "-q", "-p", "no:cacheprovider"],
-            cwd=project,
-            env={"PATH": "/usr/bin:/bin", "PYTHONPATH": f"{project}:{tmp_path / 'site'}", "HOME": str(tmp_path)},
-            stdin=subprocess.DEVNULL,
-            stdout=output,
-            stderr=output,
-        )
-        status = tests.wait(300)
-    assert status == 0, printed.read_text()
+    tests = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"],
+        cwd=project,
+        env={"PATH": "/usr/bin:/bin", "PYTHONPATH": f"{project}:{tmp_path / 'site'}", "HOME": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert tests.returncode == 0, tests.stdout + tests.stderr
 
 
 def test_the_manifest_and_the_hooks_in_the_details_are_right(project, tmp_path):

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import os
 import stat
 import subprocess
 
 import pytest
 
 from oneclaw_core.cli.main import main
-from oneclaw_core.process import choose_sandbox
+
+pytestmark = pytest.mark.needs("bubblewrap", "git")
 
 PROGRAM = """#!/bin/sh
 # Count the words of a text.
@@ -55,8 +55,6 @@ def repository(oneclaw_project, monkeypatch):
 
 @pytest.fixture
 def home(oneclaw_factory, repository):
-    if choose_sandbox("auto").name != "bubblewrap":
-        (pytest.fail if os.environ.get("ONECLAW_TESTS_NEED_BUBBLEWRAP") else pytest.skip)("bubblewrap cannot run here")
     return oneclaw_factory(plugins=["checkpoints", "files", "shell"], allow=["directory.trust", "files.write"])
 
 

@@ -3,7 +3,6 @@
 import sys
 
 import pytest
-from forked_python import fork_probes
 
 from oneclaw_core.plugins import isolation
 from oneclaw_core.plugins.catalogue import child_description
@@ -25,7 +24,6 @@ def site(tmp_path, monkeypatch):
 @pytest.fixture
 def children(site, monkeypatch):
     """Count the processes that describe plugins."""
-    fork_probes(monkeypatch)
     started = []
     run_probe = child_description.run_probe
 

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 from escape_fixtures import USERS, done, names_in, surroundings
 from how_long import some
+from needed_programs import PROGRAMS, require
 
 from oneclaw_core.process import SandboxError, SandboxLimits, SandboxPolicy, run_program
 from oneclaw_core.process.sandbox.bubblewrap import Bubblewrap, limits_in_shell
@@ -20,7 +21,6 @@ from oneclaw_core.process.sandbox.landlocked import Landlocked
 
 ATTEMPTS = Path(__file__).with_name("escape_attempts.py")
 PYTHON = shutil.which("python3", path="/usr/bin:/usr/local/bin:/bin") or sys.executable
-IS_BUBBLEWRAP_NEEDED = bool(os.environ.get("ONECLAW_TESTS_NEED_BUBBLEWRAP"))
 ALLOWED = {
     "read a system file",
     "write in the workspace",
@@ -44,10 +44,10 @@ KNOWN_GAPS = {
 
 @pytest.fixture(params=[Bubblewrap(), Landlocked()], ids=lambda each: each.name)
 def backend(request):
-    strength = request.param.probe()
-    if not strength.is_available:
-        must = IS_BUBBLEWRAP_NEEDED and request.param.name == "bubblewrap"
-        (pytest.fail if must else pytest.skip)(strength.reason)
+    if request.param.name == "bubblewrap":
+        require("bubblewrap")
+    elif not (strength := request.param.probe()).is_available:
+        pytest.skip(strength.reason)
     return request.param
 
 
@@ -128,8 +128,8 @@ WITHOUT_LANDLOCK = {"pool", "server"}
 
 @pytest.mark.parametrize("program", some(list(WORK), 2))
 def test_ordinary_work_goes_on(backend, of, program):
-    if program == "gcc" and shutil.which("gcc") is None:
-        pytest.skip("there is no gcc")
+    if program in PROGRAMS:
+        require(program)
     if backend.name == "landlock" and program in WITHOUT_LANDLOCK:
         pytest.skip("not with Landlock")
     ended = in_shell(backend, of, WORK[program])
@@ -178,11 +178,8 @@ def test_processes_are_limited_in_the_sandbox_alone(bubblewrap, of):
 
 @pytest.fixture
 def bubblewrap(of):
-    backend = Bubblewrap()
-    strength = backend.probe()
-    if not strength.is_available:
-        (pytest.fail if IS_BUBBLEWRAP_NEEDED else pytest.skip)(strength.reason)
-    return backend
+    require("bubblewrap")
+    return Bubblewrap()
 
 
 def test_what_is_left_is_named_and_ends_with_the_sandbox(bubblewrap, of):

@@ -9,7 +9,6 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 
 import pytest
-from forked_python import fork_probes
 from model_server import ModelServer
 
 from oneclaw_core.cli.main import main
@@ -73,7 +72,6 @@ def ok(oneclaw):
 @pytest.fixture
 def install_plugin(tmp_path, monkeypatch):
     """Put a distribution with one plugin where Python finds it: ``install_plugin("weather", SOURCE)``."""
-    fork_probes(monkeypatch)
     site = tmp_path / "site"
     site.mkdir()
     monkeypatch.syspath_prepend(site)

@@ -1,4 +1,4 @@
-"""The program as a separate process, with a pseudo-terminal for a user; most are forked, which is a lot faster."""
+"""The program as a separate process, with a pseudo-terminal for a user."""
 
 import contextlib
 import os
@@ -10,8 +10,6 @@ import subprocess
 import sys
 import time
 from pathlib import Path
-
-from forked_python import FORKED_PYTHON
 
 # The terminal becomes the process's controlling one, so that Ctrl-C in it is a signal.
 _START = (
@@ -30,16 +28,14 @@ class PseudoTerminal:
     Args:
         arguments: of the program.
         environ: its environment.
-        is_forked: whether its imports are done already; nothing else is different.
 
     Attributes:
         raw: all that was shown so far, escape sequences included.
     """
 
-    def __init__(self, *arguments, environ, is_forked=True):
+    def __init__(self, *arguments, environ):
         self._master, terminal = pty.openpty()
-        start = FORKED_PYTHON.start if is_forked else subprocess.Popen
-        self._process = start(
+        self._process = subprocess.Popen(
             [sys.executable, "-c", _START, *arguments],
             stdin=terminal,
             stdout=terminal,

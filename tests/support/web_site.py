@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import re
-import shutil
 from contextlib import asynccontextmanager
 
 import httpx
 
 from oneclaw_core import ServiceContext
 from oneclaw_core.http import ServerTokens
-
-CHROMIUM = shutil.which("chromium")
 
 
 class Host:

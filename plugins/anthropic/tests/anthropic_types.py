@@ -1,8 +1,4 @@
-"""Anthropic's own types of what it is sent and what it streams. Imported by the first test that asks for it.
-
-The vendor's library takes a second to import. What it finds does not depend on the version of Python, so the tests
-on all but one of them, which run with ``--hypothesis-profile few``, do without.
-"""
+"""Anthropic's own types of what it is sent and what it streams. Imported by the first test that asks for it."""
 
 from functools import cache
 

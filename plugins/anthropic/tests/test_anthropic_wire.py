@@ -9,7 +9,6 @@ import history_entries as entries
 import pytest
 from anthropic_types import messages_request
 from history_entries import PDF, PNG, assistant, forced, load, result, user
-from how_long import is_few
 from messages_session import MODEL, SERVER, played_session
 from oneclaw_anthropic import tools as anthropic_tools
 from oneclaw_anthropic.wire import Concessions, RequestEncoder, wire_id
@@ -215,8 +214,7 @@ def test_the_life_of_the_cache_is_a_parameter():
     assert "cache_control" not in sent
     assert sent["system"][0]["cache_control"] == hour
     assert json.dumps(sent).count(json.dumps(hour)) == 4
-    if not is_few():
-        check(sent)
+    check(sent)
 
 
 def test_a_request_without_tools_and_system_prompt_has_neither():

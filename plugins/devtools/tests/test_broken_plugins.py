@@ -2,8 +2,7 @@
 
 import pytest
 from broken_plugins.kinds import FOLDER, KINDS, make_wheel
-from forked_python import fork_probes
-from how_long import IS_LONG, some
+from how_long import some
 from oneclaw_devtools.conformance.check import Options, Patience, check_plugin
 from oneclaw_devtools.conformance.finding import Severity
 
@@ -11,18 +10,14 @@ from oneclaw_core import PluginError
 
 pytestmark = pytest.mark.one_python
 
-# Checked in a process that Python starts anew instead of a forked one, as the plugin kills it.
-STARTED = ("kills_at_import",)
 # Hanging ends at these limits, and nothing else may come near them on a busy machine.
 PATIENT = Patience(load_seconds=30, call_seconds=30)
 LIMITS = {
-    "hangs_at_import": Patience(load_seconds=2),
-    "hangs_in_hook": Patience(load_seconds=2),
+    "hangs_at_import": Patience(load_seconds=6),
+    "hangs_in_hook": Patience(load_seconds=6),
     "hanging_tool": Patience(load_seconds=30, call_seconds=1),
     "blocking_tool": Patience(load_seconds=30, call_seconds=1),
 }
-# With what Python takes to start.
-LIMITS_OF_STARTED = {"hangs_at_import": Patience(load_seconds=6), "hangs_in_hook": Patience(load_seconds=6)}
 
 
 def check(name, folder, patience):
@@ -30,19 +25,7 @@ def check(name, folder, patience):
     return check_plugin(str(make_wheel(name, folder)), options)
 
 
-@pytest.fixture
-def forked(monkeypatch):
-    fork_probes(monkeypatch)
-
-
-@pytest.mark.parametrize("name", STARTED if not IS_LONG else KINDS)
-def test_a_broken_plugin_is_told_apart_by_a_process_of_its_own(name, tmp_path):
-    patience = {**LIMITS, **LIMITS_OF_STARTED}.get(name, PATIENT)
-    assert set(KINDS[name].finds) <= {each.check for each in check(name, tmp_path, patience).findings}
-
-
 @pytest.mark.parametrize("name", some(list(KINDS), 2))
-@pytest.mark.usefixtures("forked")
 def test_a_broken_plugin_is_told_apart(name, tmp_path):
     report = check(name, tmp_path, LIMITS.get(name, PATIENT))
 

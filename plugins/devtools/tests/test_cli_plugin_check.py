@@ -4,7 +4,6 @@ import json
 
 import pytest
 from broken_plugins.kinds import make_wheel
-from forked_python import fork_probes
 from oneclaw_devtools.conformance import imports
 from oneclaw_devtools.conformance.finding import Severity
 from oneclaw_devtools.conformance.package import CORE
@@ -51,11 +50,6 @@ def slow_machine(monkeypatch):
 
 
 @pytest.fixture
-def forked(monkeypatch):
-    fork_probes(monkeypatch)
-
-
-@pytest.fixture
 def project(tmp_path):
     folder = tmp_path / "project"
     (folder / "src" / "acme_shelf").mkdir(parents=True)
@@ -76,7 +70,6 @@ def test_a_good_project_passes(ok, project, monkeypatch):
     assert not list(project.rglob("__pycache__"))
 
 
-@pytest.mark.usefixtures("forked")
 @pytest.mark.one_python
 def test_the_report_is_one_document(ok, project):
     report = ok("plugins", "check", str(project), "--json")
@@ -99,7 +92,6 @@ def test_the_report_is_one_document(ok, project):
         ("short_description", ["--strict"], 1),
     ],
 )
-@pytest.mark.usefixtures("forked")
 def test_the_exit_status_is_for_ci(oneclaw, tmp_path, kind, strict, status):
     wheel = make_wheel(kind, tmp_path)
 
@@ -129,7 +121,6 @@ def test_without_a_project_here_the_installed_plugins_are_named(oneclaw, tmp_pat
     assert "builtin" in outcome.stderr
 
 
-@pytest.mark.usefixtures("forked")
 def test_an_installed_plugin_is_found_by_its_name_and_its_packages(oneclaw, install_plugin):
     install_plugin("shelf", GOOD)
 
@@ -146,7 +137,6 @@ def test_an_installed_plugin_is_found_by_its_name_and_its_packages(oneclaw, inst
     }
 
 
-@pytest.mark.usefixtures("forked")
 def test_the_names_of_other_installed_plugins_are_taken(oneclaw, install_plugin, project):
     install_plugin("library", GOOD.replace("Find books on the shelf", "Find books anywhere"))
 
@@ -158,7 +148,6 @@ def test_the_names_of_other_installed_plugins_are_taken(oneclaw, install_plugin,
     }
 
 
-@pytest.mark.usefixtures("forked")
 def test_a_neighbour_that_kills_the_process_is_a_note(oneclaw, install_plugin, project, tmp_path):
     install_plugin("zz_killer", "import os\nos._exit(3)\n")
 
@@ -168,7 +157,6 @@ def test_a_neighbour_that_kills_the_process_is_a_note(oneclaw, install_plugin, p
     assert "zz_killer" in finding["where"]
 
 
-@pytest.mark.usefixtures("forked")
 @pytest.mark.one_python
 def test_permissions_can_be_given(oneclaw, project):
     source = project / "src" / "acme_shelf" / "__init__.py"
@@ -185,7 +173,6 @@ def test_permissions_can_be_given(oneclaw, project):
     assert allowed["findings"] == []
 
 
-@pytest.mark.usefixtures("forked")
 def test_escape_sequences_of_a_plugin_do_not_reach_a_terminal(oneclaw, project):
     source = project / "src" / "acme_shelf" / "__init__.py"
     source.write_text("raise RuntimeError('\\x1b]0;gotcha\\x07')\n")
@@ -197,7 +184,6 @@ def test_escape_sequences_of_a_plugin_do_not_reach_a_terminal(oneclaw, project):
     assert "\x1b" not in outcome.stdout + json.dumps(outcome.stderr)
 
 
-@pytest.mark.usefixtures("forked")
 def test_the_core_keeps_its_own_rules(ok):
     report = ok("plugins", "check", CORE, "--no-calls", "--json")
 

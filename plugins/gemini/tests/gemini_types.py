@@ -1,13 +1,7 @@
-"""Google's own types of what Gemini is sent and what it answers. Imported by the first test that asks for it.
-
-The vendor's library takes a second to import. What it finds does not depend on the version of Python, so the tests
-on all but one of them, which run with ``--hypothesis-profile few``, do without.
-"""
+"""Google's own types of what Gemini is sent and what it answers. Imported by the first test that asks for it."""
 
 import json
 from functools import cache
-
-from how_long import is_few
 
 
 @cache
@@ -31,11 +25,10 @@ def gemini_request():
 
 def checked_gemini_chunk(chunk):
     """A chunk of an answer that Google's types find nothing wrong with."""
-    if not is_few():
-        from google.genai import types
+    from google.genai import types
 
-        made = types.GenerateContentResponse.model_validate(chunk)
-        assert json.loads(made.model_dump_json(by_alias=True, exclude_none=True)) == chunk
+    made = types.GenerateContentResponse.model_validate(chunk)
+    assert json.loads(made.model_dump_json(by_alias=True, exclude_none=True)) == chunk
     return chunk
 
 

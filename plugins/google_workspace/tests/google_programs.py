@@ -1,4 +1,4 @@
-"""Running ``oneclaw`` in its own processes, as often as a story needs them, with everything imported already."""
+"""Running ``oneclaw`` in its own processes, as often as a story needs them."""
 
 from __future__ import annotations
 
@@ -10,41 +10,16 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from preloaded_python import PreloadedPython, installed
-
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from preloaded_python import ForkedProcess
-
 SECONDS = 120
-IMPORTED = (
-    "anyio.to_thread",
-    "genai_prices.data",
-    "httpcore",
-    "httpx",
-    "jsonschema",
-    "oneclaw_core.app",
-    "oneclaw_core.builtin",
-    "oneclaw_core.cli.main",
-    "oneclaw_core.cli.run",
-    "oneclaw_openai.chat",
-    "oneclaw_core.sessions.migrations",
-    "oneclaw_core.sessions.sqlite_backend",
-    "oneclaw_core.tools.function",
-    "oneclaw_google_workspace.client",
-    "oneclaw_core.http.oauth.client",
-    "yaml",
-)
 _PROGRAM = "import sys; from oneclaw_core.cli.main import main; sys.exit(main())"
 _STREAMS = ("stdin", "stdout", "stderr")
 
 
 class Programs:
     """Runs ``oneclaw``."""
-
-    def __init__(self) -> None:
-        self._python = PreloadedPython(installed(IMPORTED))
 
     def run(
         self, *arguments: str, environ: dict[str, str] | None = None, directory: Path | None = None, typed: str = ""
@@ -81,7 +56,7 @@ class Programs:
                     }
                     command = [sys.executable, "-P", "-c", _PROGRAM, *arguments]
                     environment = os.environ | (environ or {})
-                    running.append(self._python.start(command, cwd=directory, env=environment, **streams))
+                    running.append(subprocess.Popen(command, cwd=directory, env=environment, **streams))
             return [
                 subprocess.CompletedProcess(
                     list(arguments),
@@ -92,7 +67,7 @@ class Programs:
             ]
 
 
-def _code_of(process: ForkedProcess | subprocess.Popen[bytes]) -> int:
+def _code_of(process: subprocess.Popen[bytes]) -> int:
     try:
         return process.wait(SECONDS)
     except subprocess.TimeoutExpired:

@@ -1,13 +1,8 @@
-"""OpenAI's own types of what it is sent and what it streams. Imported by the first test that asks for it.
-
-The vendor's library takes a second to import. What it finds does not depend on the version of Python, so the tests
-on all but one of them, which run with ``--hypothesis-profile few``, do without.
-"""
+"""OpenAI's own types of what it is sent and what it streams. Imported by the first test that asks for it."""
 
 from functools import cache
 
 from history_entries import forced
-from how_long import is_few
 
 
 @cache
@@ -39,6 +34,5 @@ def responses_event():
 
 def checked_responses_request(body):
     """A request that OpenAI's types find nothing wrong with; a key that they do not know would be missing."""
-    if not is_few():
-        assert forced(responses_request().validate_python(body)) == body
+    assert forced(responses_request().validate_python(body)) == body
     return body

@@ -7,8 +7,7 @@ import time
 import warnings
 
 import pytest
-from preloaded_python import PreloadedPython
-from tasks_rig import IMPORTED, CountingServer, Talk, Tasks, Workers
+from tasks_rig import CountingServer, Talk, Tasks, Workers
 
 from oneclaw_core import PermissionAnswer
 from oneclaw_core.cli.main import main
@@ -55,15 +54,9 @@ def counting_server():
     server.close()
 
 
-@pytest.fixture(scope="session")
-def preloaded_python():
-    """Starts processes with what workers import."""
-    return PreloadedPython(IMPORTED)
-
-
 @pytest.fixture
-def workers(tmp_path, preloaded_python):
-    started = Workers(tmp_path, preloaded_python)
+def workers(tmp_path):
+    started = Workers(tmp_path)
     yield started
     started.close()
 

@@ -14,29 +14,9 @@ from oneclaw_scheduled_tasks.service import TaskService
 from oneclaw_core import OneClaw, find_home
 
 DEADLINE_SECONDS = 100
-PROGRAM = "import sys; from oneclaw_core.cli.main import main; sys.exit(main())"
+
+
 # What workers import.
-IMPORTED = (
-    "anyio._backends._asyncio",
-    "dbos._sys_db_sqlite",
-    "httpcore",
-    "httpx",
-    "jsonschema",
-    "oneclaw_core.app",
-    "oneclaw_core.builtin.web",
-    "oneclaw_core.cli.main",
-    "oneclaw_offline.provider",
-    "oneclaw_core.sessions.sqlite_backend",
-    "oneclaw_scheduled_tasks.commands",
-    "oneclaw_scheduled_tasks.service",
-    "oneclaw_scheduled_tasks.tools",
-    "oneclaw_scheduled_tasks.worker_command",
-    "pydantic",
-    "sqlalchemy.dialects.postgresql.psycopg",
-    "sqlalchemy.dialects.sqlite",
-)
-
-
 class Talk:
     """Calls tools one after the other in one open home, and notes what the user is asked."""
 
@@ -183,26 +163,17 @@ class Workers:
 
     Args:
         directory: where what they print is kept.
-        python: starts them with everything imported.
     """
 
-    def __init__(self, directory, python):
+    def __init__(self, directory):
         self.directory = directory
-        self.python = python
         self.processes = []
 
     def start(self, *options):
-        """Start one that has everything imported."""
-        return self._start(self.python.start, ["-P", "-c", PROGRAM], options)
-
-    def start_program(self, *options):
         """Start one as a user does."""
-        return self._start(subprocess.Popen, ["-m", "oneclaw_core"], options)
-
-    def _start(self, start, program, options):
-        command = [sys.executable, *program, "tasks", "worker", "--dead-after=5", *options]
+        command = [sys.executable, "-m", "oneclaw_core", "tasks", "worker", "--dead-after=5", *options]
         with (self.directory / f"worker-{len(self.processes)}.txt").open("wb") as log:
-            process = start(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
+            process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
         self.processes.append(process)
         return process
 
@@ -217,6 +188,11 @@ class Workers:
             if process.poll() is None:
                 process.kill()
             process.wait()
+
+
+def not_successful(runs):
+    """Return what tells why runs did not succeed."""
+    return [(run.status, run.error, run.notes) for run in runs if run.status != "success"]
 
 
 def until(condition, what, seconds=DEADLINE_SECONDS):

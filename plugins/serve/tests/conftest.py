@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import shutil
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from web_site import CHROMIUM, web_site
+from needed_programs import PROGRAMS
+from web_site import web_site
 
 from oneclaw_core import Attachment, ToolResult, hookimpl, tool
 from oneclaw_core.plugins import WebForm, WebLink, WebPage, WebResponse, WebText
@@ -101,10 +103,11 @@ def chromium():
 
     with asyncio.Runner() as runner:
         playwright = runner.run(async_playwright().start())
+        program = next(filter(None, map(shutil.which, PROGRAMS["chromium"])))
         arguments = ["--host-resolver-rules=MAP evil.example 127.0.0.1"]
         # The server is to refuse attacks, whatever newer browsers do.
         arguments += ["--disable-features=LocalNetworkAccessChecks"]
-        browser = runner.run(playwright.chromium.launch(executable_path=CHROMIUM, args=arguments))
+        browser = runner.run(playwright.chromium.launch(executable_path=program, args=arguments))
         yield lambda work: runner.run(work(browser))
         runner.run(browser.close())
         runner.run(playwright.stop())

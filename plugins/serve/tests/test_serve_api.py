@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 import re
-import shutil
 
 import openai
 import pytest
@@ -241,7 +240,7 @@ def test_commands_work_on_what_waits_for_a_turn(serving):
     assert (stopped["text"], left) == ("", "nothing waits")
 
 
-@pytest.mark.skipif(shutil.which("curl") is None, reason="needs curl")
+@pytest.mark.needs("curl")
 def test_curl_sends_a_message_and_goes_on_with_the_events(serving):
     serving.model.calls("report").says("Sent it.")
 

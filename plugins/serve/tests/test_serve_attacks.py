@@ -8,9 +8,8 @@ from contextlib import asynccontextmanager
 from functools import partial
 
 import pytest
-from web_site import CHROMIUM
 
-pytestmark = [pytest.mark.one_python, pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium")]
+pytestmark = [pytest.mark.one_python, pytest.mark.needs("chromium")]
 
 SCRIPT = "<img src=x onerror=alert(1)><script>alert(2)</script>"
 DOT = b64decode("iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAIAAACQd1PeAAAADElEQVR4nGP4//8/AAX+Av4N70a4AAAAAElFTkSuQmCC")

@@ -6,7 +6,6 @@ import asyncio
 import json
 import os
 import plistlib
-import shutil
 import socket
 import subprocess
 import sys
@@ -148,7 +147,7 @@ def odd(tmp_path):
     return Autostart("oneclaw", tmp_path / f"home{ODD}", (str(program), "serve", "--x", ODD), {"ONECLAW_HOME": ODD})
 
 
-@pytest.mark.skipif(not shutil.which("systemd-analyze"), reason="needs systemd-analyze")
+@pytest.mark.needs("systemd-analyze")
 def test_systemd_accepts_a_unit_with_any_characters(odd, tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
     unit = SystemdUnit(odd)

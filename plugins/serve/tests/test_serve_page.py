@@ -6,12 +6,11 @@ from pathlib import Path
 
 import pytest
 from oneclaw_serve.pages import site_pages
-from web_site import CHROMIUM
 
 from oneclaw_core import Message, MessageType, ToolCallStatus
 from oneclaw_core.plugins import ChatNotice
 
-pytestmark = [pytest.mark.one_python, pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium")]
+pytestmark = [pytest.mark.one_python, pytest.mark.needs("chromium")]
 
 PAGES = [each.path for each in site_pages() if each.title]
 TEXT = (

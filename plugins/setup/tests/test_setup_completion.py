@@ -1,7 +1,6 @@
 """Completion in the shell: installed once, removed without a trace, and quick."""
 
 import os
-import shutil
 import subprocess
 import sys
 
@@ -49,7 +48,7 @@ def test_names_are_completed_without_importing_a_plugin(home):
     assert not {"oneclaw_setup", "oneclaw_search", "oneclaw_openai", "pydantic", "httpx"} & set(modules.split())
 
 
-@pytest.mark.skipif(shutil.which("bash") is None, reason="there is no bash")
+@pytest.mark.needs("bash")
 def test_bash_reads_the_script(ok, users_folder):
     ok("completion", "install", "bash", "--yes")
 

@@ -9,12 +9,11 @@ import pytest
 from oneclaw_shell.output_file import OutputFile, read_output
 
 from oneclaw_core import MessageType, tool
-from oneclaw_core.process import choose_sandbox
 from oneclaw_core.testing import assert_tool_error
 from oneclaw_core.types.provenance import FileState
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="looks at /proc")
-needs_bubblewrap = pytest.mark.skipif(choose_sandbox("auto").name != "bubblewrap", reason="bubblewrap cannot run here")
+needs_bubblewrap = pytest.mark.needs("bubblewrap")
 LOAD = ("load_tool_group", {"group_name": "background"})
 
 

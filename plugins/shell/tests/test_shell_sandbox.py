@@ -11,7 +11,7 @@ from oneclaw_core.process import Access, ChosenSandbox, Strength, choose_sandbox
 from oneclaw_core.tools import PathGuard, SandboxScope, sandbox_policy
 
 CHOSEN = choose_sandbox("auto")
-pytestmark = pytest.mark.skipif(CHOSEN.name != "bubblewrap", reason="bubblewrap cannot run here")
+pytestmark = pytest.mark.needs("bubblewrap")
 
 
 @pytest.fixture
@@ -145,6 +145,7 @@ def guard_for(tmp_path, **options):
     return PathGuard(tmp_path / "home" / "workspace", tmp_path / "project", tmp_path / "home", **options)
 
 
+@pytest.mark.needs("git")
 def test_settings_of_git_are_protected_and_hooks_are_made(tmp_path):
     guard = guard_for(tmp_path, trusts_start=True)
     for repository in (guard.start_directory, guard.start_directory / "below"):
@@ -154,6 +155,7 @@ def test_settings_of_git_are_protected_and_hooks_are_made(tmp_path):
         assert {git / "config", git / "hooks"} <= {*protected}
 
 
+@pytest.mark.needs("git")
 def test_no_command_has_git_take_its_settings_from_elsewhere(run, oneclaw_home, tmp_path):
     repository, planted = oneclaw_home.workspace / "a", tmp_path / "planted"
     subprocess.run(["git", "init", "-q", repository], check=True)
@@ -225,6 +227,7 @@ def test_what_was_asked_for_is_not_followed_to_another_place(tmp_path):
         sandbox_policy(guard, SandboxScope(writable=(guard.workspace / "asked",)))
 
 
+@pytest.mark.needs("git")
 def test_no_command_plants_settings_that_git_may_read_later(run, oneclaw_home, tmp_path):
     planted, git = tmp_path / "planted", ["git", "-C", oneclaw_home.workspace / "a"]
     subprocess.run(["git", "init", "-q", oneclaw_home.workspace / "a"], check=True)
@@ -265,6 +268,7 @@ def test_a_search_that_takes_too_long_gives_no_policy(tmp_path, monkeypatch):
         sandbox_policy(guard)
 
 
+@pytest.mark.needs("git")
 def test_a_repository_whose_files_lie_elsewhere_is_left_as_it_is(tmp_path):
     guard = guard_for(tmp_path)
     subprocess.run(["git", "init", "-q", guard.workspace], check=True)
@@ -319,6 +323,7 @@ def test_the_temporary_directory_belongs_to_this_user_alone(tmp_path):
     assert (temporary.stat().st_uid, temporary.stat().st_mode & 0o777) == (os.getuid(), 0o700)
 
 
+@pytest.mark.needs("git")
 def test_a_hidden_file_of_a_repository_in_the_workspace_stays_hidden(run, oneclaw_home):
     for name in ("a", "a/b"):
         subprocess.run(["git", "init", "-q", oneclaw_home.workspace / name], check=True)

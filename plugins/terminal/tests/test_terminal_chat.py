@@ -55,7 +55,7 @@ def test_a_conversation_in_a_terminal(serve, home):
     slowly = sse([chunk({"role": "assistant", "content": "Slowly"})], done=False)
     late = calls(("get_current_time", {"timezone": "UTC"}))
     server = serve(text("Hello there."), silence(slowly), late, text("It is late."), text("New here?"))
-    with start_chat(*MODEL, is_forked=False) as terminal:
+    with start_chat(*MODEL) as terminal:
         say(terminal, "hi", "Hello there.")
 
         terminal.type("slow\r")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-import shutil
 import struct
 import sys
 import time
@@ -21,11 +20,7 @@ from oneclaw_core.testing.web_server import WebServer, response
 
 pytestmark = pytest.mark.one_python
 
-HAS_CHROMIUM = any(shutil.which(name) for name in chromium.NAMES)
-needs_chromium = pytest.mark.skipif(
-    not HAS_CHROMIUM and not os.environ.get("ONECLAW_TESTS_NEED_CHROMIUM"),
-    reason="there is no Chromium here (Debian: apt install chromium)",
-)
+needs_chromium = pytest.mark.needs("chromium")
 
 PAGE = """<html><head><title>Weather</title></head><body>
 <nav>Home | About</nav>

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import os
+import shutil
 import sqlite3
 import subprocess
 from contextlib import ExitStack, closing
@@ -169,7 +170,8 @@ class Machine:
             path.write_text(f"TOKEN={SECRETS[name]}\n")
         (self.user_home / ".bashrc").write_text("# mine\n")
         (self.project / "README.md").write_text("# A project\n")
-        subprocess.run(["git", "init", "-q"], cwd=self.project, check=True)
+        if git := shutil.which("git"):
+            subprocess.run([git, "init", "-q"], cwd=self.project, check=True)
 
     def _environ(self, patch: pytest.MonkeyPatch) -> None:
         for name in [each for each in os.environ if each.startswith(("ONECLAW_", "OPENAI_"))]:

@@ -3,17 +3,12 @@
 In the long form this is shown for every exit, otherwise for those that differ most.
 """
 
-import os
-import shutil
-
 import pytest
 from carriers import CARRIERS, clear_planted
 from exits import EXITS, TRIED_WITH_EVERY_CARRIER
 from how_long import IS_LONG, some
 from machine import Harm, Questions
-from oneclaw_web import chromium
-
-HAS_CHROMIUM = any(shutil.which(name) for name in chromium.NAMES)
+from needed_programs import require
 
 # No answer of a user's opens these.
 REFUSED = {
@@ -46,8 +41,8 @@ def agreed(machines):
 
 @pytest.mark.parametrize("way_out", EXITS if IS_LONG else TRIED_WITH_EVERY_CARRIER[::2])
 def test_an_exit_works_if_the_user_agrees(agreed, way_out):
-    if "browser" in way_out and not (HAS_CHROMIUM or os.environ.get("ONECLAW_TESTS_NEED_CHROMIUM")):
-        pytest.skip("no Chromium is installed")
+    if "browser" in way_out:
+        require("chromium")
     harm = agreed(CARRIERS["page"], EXITS[way_out])
     assert (harm == Harm()) == (way_out in REFUSED), harm
 

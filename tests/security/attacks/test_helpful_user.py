@@ -21,7 +21,7 @@ def willing_user():
 def test_a_task_asks_no_more_than_before(machines, willing_user, task):
     machine = machines.current()
     if "exec" in HELPFUL_TASKS[task].calls and not machine.sandbox_is_whole():
-        pytest.skip("no sandbox holds commands here, so each is asked for")
+        pytest.skip("needs bubblewrap")
     make_pdf(machine.project / "report.pdf", ["Hello"])
     expected = HELPFUL_TASKS[task]
 

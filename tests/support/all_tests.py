@@ -1,0 +1,36 @@
+"""What holds for all tests, those of the core and those of plugins; conftest modules import it."""
+
+import gc
+
+import needed_programs
+import own_environment  # noqa: F401  # before keyring is imported
+from folders_of_tests import tmp_path
+from forgotten_secrets import forgotten_secrets
+from how_long import register_profiles
+from no_waiting_for_disks import wait_for_no_disk
+from prepared_databases import prepare_databases_once
+from shared_fork_servers import share_fork_servers
+
+__all__ = ["forgotten_secrets", "pytest_configure", "tmp_path"]
+
+needed_programs.hide_programs()
+register_profiles()
+share_fork_servers()
+wait_for_no_disk()
+prepare_databases_once()
+
+
+class _RareGarbageCollection:
+    """Collect garbage more rarely: libraries and collected tests stay to the end, and looking at them takes long."""
+
+    def pytest_collection_finish(self):
+        gc.collect()
+        gc.freeze()
+        gc.set_threshold(20_000, 20, 50)
+
+
+def pytest_configure(config):
+    """Register the parts that work for the whole run, once."""
+    for name, part in (("needed_programs", needed_programs), ("rare_garbage_collection", _RareGarbageCollection())):
+        if not config.pluginmanager.has_plugin(name):
+            config.pluginmanager.register(part, name)

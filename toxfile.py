@@ -1,0 +1,31 @@
+"""Share the tests out among the environments, as tox itself cannot: a setting ``marks`` for the tests to run.
+
+``tox -e py312`` runs all tests on Python 3.12. Where tox runs its whole list, no test runs twice: the default Python
+runs the tests that the environment ``plugins`` does not run, and other Pythons run those that depend on the version.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+from tox.plugin import impl
+
+if TYPE_CHECKING:
+    from tox.config.sets import EnvConfigSet
+    from tox.session.state import State
+
+DEFAULT = f"py{sys.version_info.major}{sys.version_info.minor}"
+
+
+@impl
+def tox_add_env_config(env_conf: EnvConfigSet, state: State) -> None:
+    """Choose the tests of an environment as a mark expression of pytest."""
+    chosen = getattr(state.conf.options, "env", None)
+    if chosen is not None and not chosen.is_default_list:
+        marks = "not long"
+    elif env_conf.name == DEFAULT:
+        marks = "not long and (one_python or not of_plugin)"
+    else:
+        marks = "not long and every_python and not one_python"
+    env_conf.add_config("marks", of_type=str, default=marks, desc="the tests to run, as a mark expression of pytest")
