@@ -47,8 +47,8 @@ class EnvironmentVariables:
             OneClawError: the file is open to others or damaged.
         """
         values = self._read()
-        for value in values.values():
-            remember_secret(value)
+        for name, value in values.items():
+            remember_secret(value, f"{self._path} {name}")
         return values
 
     def set(self, name: str, value: str) -> bool:
@@ -62,7 +62,7 @@ class EnvironmentVariables:
             OneClawError: the file cannot be written.
         """
         self.check(name, value)
-        remember_secret(value)
+        remember_secret(value, f"{self._path} {name}")
         with self._changing() as values:
             was_set = name in values
             values[name] = value

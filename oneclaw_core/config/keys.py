@@ -110,7 +110,7 @@ class KeyStore:
         self._secrets = secret_store(home)
         self._environ = environ
         self._known = known or KnownProviders()
-        remember_secrets_of(environ)
+        remember_secrets_of(environ, str(home.path))
 
     def get(self, provider: str) -> str | None:
         """Find a provider's key; the keyring may make this wait until its owner has unlocked it."""
@@ -189,8 +189,7 @@ class KeyStore:
             headers, stored_for = read_headers(text or "")
         except ValueError:
             raise SettingsError(f"the headers of {provider} are not in the secret store: {hint}") from None
-        for secret in secrets_in(headers):
-            remember_secret(secret)
+        self._remember_headers(name, headers)
         if not is_same_place(stored_for, place):
             raise SettingsError(
                 f"the headers of {provider} were set for {stored_for}, and it is at {place} now: {hint}"
@@ -213,8 +212,11 @@ class KeyStore:
             if name.endswith(_HEADERS) and place is SecretPlace.FILE:
                 with suppress(ValueError):
                     headers, _ = read_headers(self._secrets.get(name) or "")
-                    for secret in secrets_in(headers):
-                        remember_secret(secret)
+                    self._remember_headers(name, headers)
+
+    def _remember_headers(self, name: str, headers: Mapping[str, str]) -> None:
+        for number, secret in enumerate(secrets_in(headers)):
+            remember_secret(secret, f"{self._home.path} {name} {number}")
 
     def source(self, provider: str) -> KeySource | None:
         """Say where a provider's key comes from, ``None`` if it has none; no keyring is asked."""

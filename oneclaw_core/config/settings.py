@@ -265,7 +265,7 @@ class CurrentSettings:
         for field in fields:
             if field.is_secret:
                 if self._environ.get(field.variable):
-                    remember_secret(self._environ[field.variable])
+                    remember_secret(self._environ[field.variable], f"{field.variable} of {id(self._environ)}")
                 elif (value := await self._read_secret(field.name)) is not None:
                     secrets[field.key] = value
         return given_values(fields, stored, self._environ, secrets)

@@ -5,11 +5,12 @@ from __future__ import annotations
 import logging
 import os
 import re
+import threading
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
 # What the names of environment variables that hold secrets end in, by the convention that vendors follow.
 SECRET_SUFFIXES = ("_API_KEY", "_ACCESS_KEY", "_SECRET_KEY", "_TOKEN", "_SECRET", "PASSWORD")
@@ -38,19 +39,73 @@ SHORTEST_KEY_CHARACTERS = 20
 _SHORTEST_EMBEDDED_CHARACTERS = 16
 REDACTED = "[redacted]"
 
+KEPT_SECRETS = 4
+"""The current secret of an account and those before it, which a log or an error may still show."""
+KEPT_UNNAMED_SECRETS = 200
+_MOST_ACCOUNTS = 1_000
+
+
+class _Remembered:
+    """Secrets that are not in the environment, bounded, so that a program can run for months.
+
+    Attributes:
+        secrets: all of them.
+    """
+
+    def __init__(self) -> None:
+        self.secrets: frozenset[str] = frozenset()
+        # Accounts and the secrets of each, the latest last. Those without an account are kept under "".
+        self._accounts: dict[str, list[str]] = {"": []}
+        self._changing = threading.Lock()
+
+    def add(self, secret: str, account: str) -> None:
+        """Add the current secret of an account, and forget the oldest where there are too many."""
+        if len(secret) < SHORTEST_SECRET_CHARACTERS:
+            return  # nothing looks for it
+        with self._changing:
+            kept, unnamed = self._accounts.pop(account, []), self._accounts.get("", [])
+            self._accounts[account] = kept
+            if not account and secret in self.secrets and secret not in kept:
+                return  # an account has it
+            if account and secret in unnamed:
+                unnamed.remove(secret)
+            if kept[-1:] == [secret]:
+                return
+            if secret in kept:
+                kept.remove(secret)
+            kept.append(secret)
+            del kept[: -(KEPT_SECRETS if account else KEPT_UNNAMED_SECRETS)]
+            if len(self._accounts) > _MOST_ACCOUNTS:
+                del self._accounts[next(each for each in self._accounts if each)]
+            self.secrets = frozenset(each for secrets in self._accounts.values() for each in secrets)
+
+
 # Code that prints or logs does not know which home is open, and the environment belongs to the process as well.
-_remembered: set[str] = set()
+_remembered = _Remembered()
 
 
-def remember_secret(secret: str) -> None:
-    """Have a secret that is not in the environment redacted too, from now on and everywhere in the process."""
-    _remembered.add(secret)
+def remember_secret(secret: str, account: str = "") -> None:
+    """Have a secret that is not in the environment redacted too, from now on and everywhere in the process.
+
+    Of each account, the latest secret and the three before it are kept, and of all others the latest 200.
+
+    Args:
+        secret: at least 8 characters; a shorter one is ignored.
+        account: what the secret is for, such as ``acme token of ada@example.org``. Name it where secrets are renewed.
+    """
+    _remembered.add(secret, account)
 
 
-def remember_secrets_of(environ: Mapping[str, str]) -> None:
-    """Have the secrets of another environment than the program's own redacted too."""
+def remember_secrets_of(environ: Mapping[str, str], owner: str) -> None:
+    """Have the secrets of another environment than the program's own redacted too.
+
+    Args:
+        environ: the environment.
+        owner: of the environment, such as the path of a home.
+    """
     if environ is not os.environ:
-        _remembered.update(_secrets_in(environ))
+        for number, secret in enumerate(sorted(_secrets_in(environ))):
+            remember_secret(secret, f"environment of {owner} {number}")
 
 
 def redact(text: str, environ: Mapping[str, str] | None = None, *, shortest: int = SHORTEST_SECRET_CHARACTERS) -> str:
@@ -71,13 +126,29 @@ def redact_all(
     found = list(texts)
     if not any(found):
         return found
-    secrets = _secrets_in(os.environ if environ is None else environ) | _remembered
-    # Of two secrets of which one contains the other, the longer goes first, so that no rest of it stays.
-    for secret in sorted(secrets, key=len, reverse=True):
-        if len(secret) < shortest:
-            break
-        found = [each.replace(secret, REDACTED) for each in found]
-    return found
+    secrets = _secrets_in(os.environ if environ is None else environ) | _remembered.secrets
+    wanted = [each for each in secrets if len(each) >= max(shortest, 1)]
+    return [_without(wanted, text) for text in found]
+
+
+def _without(secrets: Iterable[str], text: str) -> str:
+    """Replace secrets in a text; those that overlap are replaced together, so that no rest of one stays."""
+    places = sorted(place for secret in secrets if secret in text for place in _places(secret, text))
+    if not places:
+        return text
+    parts, done = [], -1
+    for start, end in places:
+        if start >= done:
+            parts += [text[max(done, 0) : start], REDACTED]
+        done = max(done, end)
+    return "".join([*parts, text[done:]])
+
+
+def _places(secret: str, text: str) -> Iterator[tuple[int, int]]:
+    start = text.find(secret)
+    while start >= 0:
+        yield start, start + len(secret)
+        start = text.find(secret, start + 1)
 
 
 def without_secrets(environ: Mapping[str, str] | None = None) -> dict[str, str]:
@@ -93,7 +164,7 @@ def without_secrets(environ: Mapping[str, str] | None = None) -> dict[str, str]:
     """
     environ = os.environ if environ is None else environ
     hidden = {name for name, value in environ.items() if _is_own(name) or _is_secret(name, value)}
-    secrets = {environ[name].strip() for name in hidden if not _is_own(name)} | _remembered
+    secrets = {environ[name].strip() for name in hidden if not _is_own(name)} | _remembered.secrets
     return {
         name: value
         for name, value in environ.items()

@@ -97,7 +97,7 @@ class SecretStore:
         if entry is None:
             return None
         secret = entry.get("key") or self._read_from_keyring(name, entry["account"])
-        remember_secret(secret)
+        self._remember(name, secret)
         return secret
 
     def stored(self) -> dict[str, SecretPlace]:
@@ -114,9 +114,12 @@ class SecretStore:
         Raises:
             OneClawError: the file is open to others or damaged.
         """
-        for entry in self._read().values():
+        for name, entry in self._read().items():
             if "key" in entry:
-                remember_secret(entry["key"])
+                self._remember(name, entry["key"])
+
+    def _remember(self, name: str, secret: str) -> None:
+        remember_secret(secret, f"{self._path} {name}")
 
     def addresses(self) -> dict[str, str]:
         """Return the addresses that secrets are for, by name; no keyring is asked.
@@ -153,7 +156,7 @@ class SecretStore:
         Raises:
             OneClawError: the keyring refuses, or the file cannot be written.
         """
-        remember_secret(secret)
+        self._remember(name, secret)
         entry = {"key": secret} if in_file else self._keyring_entry(name, secret)
         if address is not None:
             entry[_ADDRESS] = address

@@ -83,6 +83,41 @@ def test_a_remembered_secret_is_redacted_though_it_is_in_no_environment():
     assert formatted(record) == f"sent {REDACTED}"
 
 
+def test_renewed_secrets_of_an_account_are_redacted_for_a_while():
+    tokens = [f"token-of-ada-{number:08}" for number in range(9)]
+    for token in tokens:
+        remember_secret(token, "ada")
+        remember_secret("token-of-bob-unchanged", "bob")
+    assert redact(" ".join([*tokens, "token-of-bob-unchanged"]), {}) == " ".join([*tokens[:5], *[REDACTED] * 5])
+
+
+def test_an_earlier_secret_that_counts_again_is_the_current_one():
+    for name in ("first", "second", "first", "third", "fourth", "fifth"):
+        remember_secret(f"{name}-token", "ada")
+    assert redact("first-token second-token", {}) == f"{REDACTED} second-token"
+
+
+def test_secrets_without_an_account_are_bounded_and_forget_none_of_an_account():
+    remember_secret("token-of-ada", "ada")
+    for number in range(300):
+        remember_secret("token-of-ada")
+        remember_secret(f"unnamed-{number:04}")
+    assert redact("token-of-ada unnamed-0299 unnamed-0000", {}) == f"{REDACTED} {REDACTED} unnamed-0000"
+
+
+def test_the_same_secret_of_two_accounts_stays_as_long_as_one_has_it():
+    remember_secret("token-of-both", "bob")
+    for secret in ("token-of-both", *(f"token-{number:04}" for number in range(9))):
+        remember_secret(secret, "ada")
+    assert redact("token-of-both", {}) == REDACTED
+
+
+def test_secrets_that_overlap_leave_no_rest():
+    for secret in ("abcdefgh12", "gh12345678", "12345678", "cdcdcdcd"):
+        remember_secret(secret, secret)
+    assert redact("-abcdefgh12345678-12345678gh12345678-cdcdcdcdcd-", {}) == f"-{REDACTED}-{REDACTED * 2}-{REDACTED}-"
+
+
 def test_programs_that_a_model_starts_get_no_secrets():
     environ = {
         "PATH": "/usr/bin:/bin",

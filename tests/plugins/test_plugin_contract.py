@@ -179,7 +179,9 @@ class Store:
 
 def test_secrets_are_of_their_plugin_alone(monkeypatch):
     remembered = []
-    monkeypatch.setattr("oneclaw_core.plugins.contract.secrets.remember_secret", remembered.append)
+    monkeypatch.setattr(
+        "oneclaw_core.plugins.contract.secrets.remember_secret", lambda secret, account: remembered.append(secret)
+    )
 
     async def work():
         store = Store()

@@ -53,7 +53,7 @@ def program(home, capfd, monkeypatch):
     """Run the program: ``program("keys", "set", "openai", typed="sk-1234")``. It knows no secrets of earlier runs."""
 
     def run(*arguments, typed=""):
-        monkeypatch.setattr(secrets, "_remembered", set())
+        monkeypatch.setattr(secrets, "_remembered", secrets._Remembered())
         reading, writing = os.pipe()
         os.write(writing, typed.encode())
         os.close(writing)

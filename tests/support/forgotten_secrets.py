@@ -1,7 +1,4 @@
-"""The fixture ``forgotten_secrets``: what one test has redacted in its process is not redacted in the next.
-
-Each secret is looked for in every text, so that thousands of them make all later tests slow.
-"""
+"""The fixture ``forgotten_secrets``: what one test has redacted in its process is not redacted in the next."""
 
 import pytest
 
@@ -10,6 +7,6 @@ from oneclaw_core.secrets import redaction
 
 @pytest.fixture(autouse=True)
 def forgotten_secrets():
-    before = set(redaction._remembered)
+    before, redaction._remembered = redaction._remembered, redaction._Remembered()
     yield
-    redaction._remembered.intersection_update(before)
+    redaction._remembered = before

@@ -215,7 +215,7 @@ class OAuthAccounts:
             if isinstance(secret, dict):
                 for key in _SECRET_KEYS:
                     if secret.get(key):
-                        remember_secret(str(secret[key]))
+                        remember_secret(str(secret[key]), f"{self._path} {name} {key}")
                 return secret
         raise self.damaged(name)
 
@@ -243,7 +243,7 @@ class OAuthAccounts:
                 values = json.loads(content)
                 expires_at = values["expires_at"]
                 found = AccessToken(str(values["token"]), None if expires_at is None else float(expires_at))
-                remember_secret(found.token)
+                remember_secret(found.token, str(self._token_path(name)))
                 return found
         return None
 
@@ -253,7 +253,7 @@ class OAuthAccounts:
         Raises:
             OneClawError: it cannot be stored.
         """
-        remember_secret(token.token)
+        remember_secret(token.token, str(self._token_path(name)))
         try:
             document = {"token": token.token, "expires_at": token.expires_at}
             write_private(self._token_path(name), json.dumps(document).encode())

@@ -132,7 +132,7 @@ class TokenEndpoint:
             return headers, dict(form)
         pair = f"{quote_plus(form['client_id'])}:{quote_plus(form['client_secret'])}"
         encoded = base64.b64encode(pair.encode()).decode()
-        remember_secret(encoded)
+        remember_secret(encoded, f"{self._service.name} client {form['client_id']}")
         headers["Authorization"] = f"Basic {encoded}"
         return headers, {name: value for name, value in form.items() if not name.startswith("client_")}
 

@@ -47,7 +47,7 @@ class PluginSecrets:
         key = self._key(name)
         given = self._environ.get(variable_of(f"{self._plugin}.{name}"))
         if given:
-            remember_secret(given)
+            remember_secret(given, f"{key} of {id(self._environ)}")
             return given
         stored = self._store.stored()
         earlier = EARLIER_KEYS.get(key)

@@ -103,7 +103,7 @@ class ClientStore:
             raise UsageError(f"{ID_VARIABLE} and {SECRET_VARIABLE} must both be set, or neither")
         with suppress(ValueError, TypeError, KeyError):
             values = json.loads(self._secrets.get(_CLIENT_NAME) or "")
-            remember_secret(values["client_secret"])
+            remember_secret(values["client_secret"], f"Google client {values['client_id']}")
             return ClientIdentity(values["client_id"], values["client_secret"])
         raise UsageError(f"there is no OAuth client to sign in with: {HOW_TO_GET}")
 
@@ -115,7 +115,7 @@ class ClientStore:
         """
         self._home.create()
         values = {"client_id": client.client_id, "client_secret": client.client_secret}
-        remember_secret(client.client_secret)
+        remember_secret(client.client_secret, f"Google client {client.client_id}")
         return self._secrets.set(_CLIENT_NAME, json.dumps(values), in_file=in_file)
 
 
@@ -364,7 +364,7 @@ def read_key(text: str, file_name: str) -> dict[str, Any]:
         raise UsageError(
             f"{file_name} is not a key of a service account: make one in the Google Cloud console, as JSON"
         )
-    remember_secret(key["private_key"])
+    remember_secret(key["private_key"], f"Google service account {key['client_email']}")
     return key
 
 

@@ -75,7 +75,7 @@ def company_provider(
         machine: what was stored at the sign-in.
     """
     identity = CompanyIdentity.from_dict(machine["identity"])
-    remember_secret(machine["client_secret"])
+    remember_secret(machine["client_secret"], f"MCP client {machine['client_id']} of {server.url}")
 
     async def grant(audience: str, resource: str) -> str:
         return await _exchanged(source, server, identity, audience, resource)
@@ -101,7 +101,7 @@ async def _exchanged(
             raise PermissionDeniedError(f"{host} is at the private address {address}", "network.private")
 
     token = await resolved(source, identity.id_token)
-    remember_secret(token)
+    remember_secret(token, f"MCP identity for {server.url} of {id(source)}")
     form = {
         "grant_type": f"{_URN}:grant-type:token-exchange",
         "requested_token_type": f"{_URN}:token-type:id-jag",
@@ -123,5 +123,5 @@ async def _exchanged(
             f"{server.name} (status {answer.status_code}): is the ID token still valid?",
             "permission_denied",
         )
-    remember_secret(found)
+    remember_secret(found, f"MCP grant for {server.url} of {id(source)}")
     return found

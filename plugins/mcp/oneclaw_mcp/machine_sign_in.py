@@ -57,7 +57,7 @@ def machine_provider(source: ServerSource, server: Server, sign_in: SignIn, mach
         made: OAuthClientProvider = PrivateKeyJWTOAuthProvider(url, sign_in, client_id, assertion, issuer=issuer)
     else:
         secret = machine["client_secret"]
-        remember_secret(secret)
+        remember_secret(secret, f"MCP client {client_id} of {url}")
         made = _SecretProvider(url, sign_in, client_id, secret, issuer=issuer)
     sign_in.provider = made
     return made

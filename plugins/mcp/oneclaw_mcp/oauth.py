@@ -81,11 +81,11 @@ class SignIn:
     async def get_tokens(self) -> OAuthToken | None:
         """Return the tokens."""
         tokens = (await self.read()).get("tokens")
-        return _hidden(OAuthToken.model_validate(tokens)) if tokens else None
+        return self._hidden(OAuthToken.model_validate(tokens)) if tokens else None
 
     async def set_tokens(self, tokens: OAuthToken) -> None:
         """Store new tokens, when they end, and where they are renewed."""
-        found: dict[str, Any] = {"tokens": _hidden(tokens).model_dump(mode="json", exclude_none=True)}
+        found: dict[str, Any] = {"tokens": self._hidden(tokens).model_dump(mode="json", exclude_none=True)}
         found["ends_at"] = time.time() + tokens.expires_in if tokens.expires_in is not None else None
         context = self.provider.context if self.provider is not None else None
         if context is not None and context.oauth_metadata is not None:
@@ -106,13 +106,12 @@ class SignIn:
         """Store that client."""
         await self.change(client=client_info.model_dump(mode="json", exclude_none=True))
 
-
-def _hidden(tokens: OAuthToken) -> OAuthToken:
-    """Keep tokens out of messages and logs, where a server may quote them."""
-    for each in (tokens.access_token, tokens.refresh_token):
-        if each:
-            remember_secret(each)
-    return tokens
+    def _hidden(self, tokens: OAuthToken) -> OAuthToken:
+        """Keep tokens out of messages and logs, where a server may quote them."""
+        for kind, token in (("access", tokens.access_token), ("refresh", tokens.refresh_token)):
+            if token:
+                remember_secret(token, f"MCP {kind} token for {self._server.url} of {id(self._secrets)}")
+        return tokens
 
 
 class Provider(OAuthClientProvider):

@@ -115,7 +115,7 @@ async def resolved(source: ServerSource, text: str) -> str:
             )
             raise ServerError(f"{match[0]} has no value: {how}")
         if kind == "secret":
-            remember_secret(value)
+            remember_secret(value, f"MCP {name} of {id(source)}")
         parts += [text[end : match.start()], value]
         end = match.end()
     return "".join([*parts, text[end:]])

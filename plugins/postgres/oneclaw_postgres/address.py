@@ -71,7 +71,8 @@ def parse(url: str) -> PostgresAddress:
             "with special characters in the user and the password percent-encoded, and only parameters that libpq knows"
         ) from None
     if values.get("password"):
-        remember_secret(str(values["password"]))
+        whose = " ".join(str(values.get(each)) for each in ("user", "host", "port", "dbname"))
+        remember_secret(str(values["password"]), f"PostgreSQL {whose}")
     values.setdefault("connect_timeout", _CONNECT_SECONDS)
     values.setdefault("application_name", "oneclaw")
     for name, value in KEEPALIVE.items():

@@ -84,8 +84,8 @@ class BotApi:
     def __init__(self, token: str, root: str) -> None:
         if not _TOKEN.fullmatch(token):
             raise UsageError("the bot's token is missing or no token: oneclaw keys set telegram.token")
-        remember_secret(token)
         self.bot_id = token.partition(":")[0]
+        remember_secret(token, f"Telegram bot {self.bot_id}")
         self._root = root.rstrip("/")
         # Two, so that waiting for messages never keeps one from being sent.
         self._polling = httpx.AsyncClient(transport=_WithToken(token, httpx.AsyncHTTPTransport()), timeout=30)
