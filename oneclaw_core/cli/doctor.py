@@ -443,6 +443,11 @@ def check_sandbox(catalog: HomeCatalog) -> Iterator[CheckLine]:
     setting = SettingsReader(os.environ).validated(catalog.states.settings).sandbox
     chosen = choose_sandbox(setting)
     strength = chosen.strength
+    error = _policy_error(catalog) if strength.is_available else None
+    if error is not None:
+        message = f"{chosen.name} cannot be used here, so each command is asked for: {error}"
+        yield CheckLine("sandbox", Health.WARNING, message, "start OneClaw in another directory, or move what is named")
+        return
     if strength.is_whole:
         yield CheckLine("sandbox", Health.OK, f"{chosen.name}: commands run in it without a question")
         return
@@ -453,6 +458,22 @@ def check_sandbox(catalog: HomeCatalog) -> Iterator[CheckLine]:
         yield CheckLine("sandbox", Health.OK, message)
     else:
         yield CheckLine("sandbox", Health.WARNING, message, remedies[0] or "oneclaw config set sandbox auto")
+
+
+def _policy_error(catalog: HomeCatalog) -> Exception | None:
+    """Make the policy of a command that is started here; return the error if that fails."""
+    from oneclaw_core.errors import SandboxError
+    from oneclaw_core.tools.paths import PathGuard
+    from oneclaw_core.tools.sandbox_rules import sandbox_policy
+
+    home, here = catalog.home, Path.cwd()
+    if not home.workspace.is_dir():  # a new home stays untouched
+        return None
+    try:
+        sandbox_policy(PathGuard(home.workspace, here, home.path, trusts_start=catalog.is_trusted(here)))
+    except (SandboxError, OSError) as error:
+        return error
+    return None
 
 
 def check_log(home: Home) -> Iterator[CheckLine]:

@@ -206,19 +206,27 @@ class RunningCall:
         self._loop.call_soon_threadsafe(self._pass_on, clean_text(str(message)[:MAX_PROGRESS_CHARACTERS]), fraction)
 
     async def ask_permission(
-        self, permission: str, detail: str, subject: str | None = None, directory: str | None = None
+        self,
+        permission: str,
+        detail: str,
+        subject: str | None = None,
+        directory: str | None = None,
+        *,
+        as_a_whole: bool = False,
     ) -> None:
         """Go on if the user grants the permission.
 
         Raises:
             PermissionDeniedError: the user does not.
         """
-        await run_on(self._loop, self._ask(permission, detail, subject, directory))
+        await run_on(self._loop, self._ask(permission, detail, subject, directory, as_a_whole=as_a_whole))
 
-    async def _ask(self, permission: str, detail: str, subject: str | None, directory: str | None) -> None:
+    async def _ask(
+        self, permission: str, detail: str, subject: str | None, directory: str | None, *, as_a_whole: bool
+    ) -> None:
         self._check_open()
         with self.paused():
-            await self._require_permission(permission, detail, subject, directory)
+            await self._require_permission(permission, detail, subject, directory, as_a_whole=as_a_whole)
 
     async def ask_user(self, question: UserQuestion, timeout_seconds: float | None) -> str | None:
         """Ask the user a question; an answer in the user's own words marks the result.

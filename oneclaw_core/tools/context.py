@@ -50,7 +50,13 @@ class _CallServices(Protocol):
     def progress(self, message: str, fraction: float | None) -> None: ...
 
     async def ask_permission(
-        self, permission: str, detail: str, subject: str | None = None, directory: str | None = None
+        self,
+        permission: str,
+        detail: str,
+        subject: str | None = None,
+        directory: str | None = None,
+        *,
+        as_a_whole: bool = False,
     ) -> None: ...
 
     def ask_permission_sync(
@@ -249,7 +255,13 @@ class ToolContext:
         self._running_services().progress(message, fraction)
 
     async def ask_permission(
-        self, permission: str, detail: str = "", subject: str | None = None, directory: str | None = None
+        self,
+        permission: str,
+        detail: str = "",
+        subject: str | None = None,
+        directory: str | None = None,
+        *,
+        as_a_whole: bool = False,
     ) -> None:
         """Go on only if the user grants a permission that the arguments alone do not call for.
 
@@ -260,11 +272,12 @@ class ToolContext:
                 holds for this alone.
             directory: the absolute path where it will be done, for what depends on that: a lasting answer holds there
                 alone.
+            as_a_whole: True if only a grant for all subjects is enough, not one for a pattern.
 
         Raises:
             PermissionDeniedError: it was not granted; let it pass, the executor answers the model.
         """
-        await self._running_services().ask_permission(permission, detail, subject, directory)
+        await self._running_services().ask_permission(permission, detail, subject, directory, as_a_whole=as_a_whole)
 
     async def is_granted(
         self, permission: str, subject: str, directory: str | None, sandbox: str, *, as_a_whole: bool = False

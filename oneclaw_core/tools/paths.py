@@ -106,6 +106,12 @@ class PathGuard:
         """True if the user trusts the start directory, which relative paths lie in then."""
         return self.trusts_start if self.questions is None else self.questions.is_trusted
 
+    def written_directories(self) -> tuple[Path, ...]:
+        """Return the directories where tools can write, without symbolic links; none if the user denied that."""
+        if "files.write" in self.denied:
+            return ()
+        return tuple(_resolve(each) for each in (self.workspace, *([self.start_directory] if self.is_trusted else [])))
+
     def readable(self, path: str | Path) -> Path:
         """Resolve a path that a tool wants to read, and ask the user if it is hidden.
 

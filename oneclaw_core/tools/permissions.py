@@ -109,7 +109,7 @@ class PermissionRequest:
     def grant_for_good(self) -> Grant | None:
         """The grant that ``PermissionAnswer.ALWAYS`` stores; ``None`` where no pattern can stand for the subject."""
         pattern, kind = None, subject_kind(self.permission)
-        if kind.is_for_once:
+        if kind.is_for_once or (self.as_a_whole and not kind.is_whole_for_good):
             return None
         if kind.directory_argument is not None and self.directory is None:
             return None

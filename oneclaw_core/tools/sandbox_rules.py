@@ -22,6 +22,11 @@ if TYPE_CHECKING:
 
     from oneclaw_core.tools.paths import PathGuard
 
+# Programs, their settings and the kernel: no command gets to write there.
+_CLOSED = (
+    "/bin", "/boot", "/dev", "/etc", "/gnu", "/lib", "/lib32", "/lib64", "/libx32", "/nix", "/proc", "/sbin", "/snap",
+    "/sys", "/usr",
+)  # fmt: skip
 # What belongs to the system; other directories of the root can hold anything.
 _SYSTEM = frozenset(
     {
@@ -128,18 +133,25 @@ def sandbox_policy(
     )
 
 
+def is_system_place(path: Path) -> bool:
+    """Return True for the root, and for places of the system that no command gets to write.
+
+    Args:
+        path: absolute and without symbolic links.
+    """
+    return path.parent == path or any(path.is_relative_to(each) for each in _CLOSED)
+
+
 def temporary_directory(home: Path) -> Path:
     """Return the directory for temporary files of all commands of a home; it is made, for this user alone.
+
+    It lies in the home, where no other user can take its name.
 
     Raises:
         OSError: it cannot be made, or belongs to another user.
     """
-    import hashlib
-    import tempfile
-
-    name = hashlib.sha256(os.fsencode(home)).hexdigest()[:12]
-    directory = Path(tempfile.gettempdir(), f"oneclaw-{os.getuid()}-{name}").absolute()
-    directory.mkdir(mode=0o700, exist_ok=True)
+    directory = home.absolute() / "tmp"
+    directory.mkdir(mode=0o700, parents=True, exist_ok=True)
     found = directory.lstat()
     if found.st_uid != os.getuid() or not directory.is_dir() or directory.is_symlink():
         raise PermissionError(f"{directory} belongs to another user")

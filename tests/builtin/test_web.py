@@ -39,7 +39,7 @@ class Services:
         if not self.permits:
             raise PermissionDeniedError(f"{host} is at {address}", "network.private")
 
-    async def ask_permission(self, permission, detail, subject=None, directory=None):
+    async def ask_permission(self, permission, detail, subject=None, directory=None, *, as_a_whole=False):
         if permission in self.denied:
             raise PermissionDeniedError("denied", permission)
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from oneclaw_core.process import Access, Network
+from oneclaw_core.tools import is_system_place
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -43,7 +44,7 @@ class Denial:
     Attributes:
         kind: ``read``, ``write`` or ``network``.
         target: the path or host, ``""`` if it is not known.
-        permission: what ``needs`` takes for it.
+        permission: what ``needs`` takes for it; ``""`` for a place of the system, which is not asked for.
     """
 
     kind: str
@@ -81,13 +82,15 @@ def find_denials(
 def report(backend: str, denials: list[Denial], *, is_certain: bool = False) -> str:
     """Write a note for the model: what was blocked, and what to do."""
     facts = {"backend": backend, "denied": [asdict(each) for each in denials], "is_certain": is_certain}
-    needs = json.dumps(list(dict.fromkeys(each.permission for each in denials)))
+    needs = list(dict.fromkeys(each.permission for each in denials if each.permission))
     seems = "has" if is_certain else "seems to have"
-    return (
-        f"[sandbox: {json.dumps(facts)}]\n"
-        f"[the sandbox {seems} blocked this. If the user's task needs it, call exec again with needs {needs} and "
-        "a reason; the user is asked. Hidden files look as if they were not there.]"
+    advice = (
+        f"If the user's task needs it, call exec again with needs {json.dumps(needs)} and a reason; the user is asked. "
+        "Hidden files look as if they were not there."
+        if needs
+        else "It belongs to the system and stays closed: find a way without it, or tell the user what is missing."
     )
+    return f"[sandbox: {json.dumps(facts)}]\n[the sandbox {seems} blocked this. {advice}]"
 
 
 def _in_line(line: str, policy: SandboxPolicy, directory: Path) -> Iterator[Denial]:
@@ -129,5 +132,5 @@ def _of_path(path: Path, line: str, policy: SandboxPolicy) -> Denial | None:
         # Whether it is there is hidden too.
         return Denial("read", str(path), f"read:{path}")
     if _REFUSED.search(line):
-        return Denial("write", str(path), f"write:{there}" if there.parent != there else "unsandboxed")
+        return Denial("write", str(path), "" if is_system_place(there) else f"write:{there}")
     return None

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import re
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -9,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from oneclaw_core import OneClawError, UsageError
 from oneclaw_core.process import Access, Network, SandboxError, run_in_thread
-from oneclaw_core.tools import SandboxScope, sandbox_policy
+from oneclaw_core.tools import SandboxScope, is_system_place, sandbox_policy
 from oneclaw_shell.network import CommandNetwork, checked_host
 
 if TYPE_CHECKING:
@@ -17,11 +19,17 @@ if TYPE_CHECKING:
 
     from oneclaw_core import ToolContext
     from oneclaw_core.process import ChosenSandbox, SandboxBackend, SandboxPolicy
+    from oneclaw_core.tools import PathGuard
 
 PERMISSION = "shell.execute"
 UNSANDBOXED_PERMISSION = "shell.execute.unsandboxed"
 UNSANDBOXED = "unsandboxed"
 _FILES = {"read": "files.read", "write": "files.write"}
+_EXPANDED = re.compile(r"[$`]")
+_GLOB = re.compile(r"[*?\[{]")
+_BETWEEN_WORDS = re.compile(r"[\s'\"=:,;|&()<>]+")
+# Options with a value that follows at once, such as -C/PATH.
+_WITH_OPTIONS = re.compile(r"[\s'\"=:,;|&()<>]+(?:-[A-Za-z])?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +59,12 @@ class Needs:
         for each in needs:
             kind, _, value = each.partition(":")
             if kind in _FILES and value.startswith("/"):
-                paths.append((kind, _existing(Path(value))))
+                path = _existing(Path(value))
+                if kind == "write" and is_system_place(path):
+                    raise UsageError(
+                        f"needs names {str(path)!r}, which belongs to the system: no command may write there"
+                    )
+                paths.append((kind, path))
             elif kind == "network" and value:
                 hosts.append(checked_host(value))
             elif each != UNSANDBOXED:
@@ -92,9 +105,10 @@ OUTSIDE = Place()
 async def find_place(command: str, directory: Path, needs: Needs, context: ToolContext) -> Place:
     """Decide where a command runs, and ask the user where that is needed.
 
-    A command that the user has granted runs outside; where tools can write, only if all commands are granted. Others
-    run in the sandbox without a question if it enforces the whole policy; what they need beyond it is asked for.
-    Without such a sandbox each command is asked for.
+    A command that the user has granted runs outside. Where tools can have written what it runs, such as a Makefile,
+    that takes a grant for all commands; a pattern is not enough, with or without a sandbox. Others run in the sandbox
+    without a question if it enforces the whole policy; what they need beyond it is asked for. Without such a sandbox
+    each command is asked for.
 
     Raises:
         PermissionDeniedError: the user does not let it run.
@@ -113,10 +127,8 @@ async def find_place(command: str, directory: Path, needs: Needs, context: ToolC
         except (SandboxError, OSError) as error:
             chosen, gap = _without(chosen), f"the sandbox cannot be used here: {error}"
     is_asked = bool(gap) or needs.is_unsandboxed
-    is_ours = not gap and policy is not None and policy.access(directory) is Access.WRITE
-    # There a tool can have written what the command runs, such as a Makefile, since it was granted: a pattern is not
-    # enough.
-    if await context.is_granted(PERMISSION, subject, place, "" if is_asked else chosen.name, as_a_whole=is_ours):
+    as_a_whole = await run_in_thread(partial(runs_what_tools_write, command, directory, context.paths))
+    if await context.is_granted(PERMISSION, subject, place, "" if is_asked else chosen.name, as_a_whole=as_a_whole):
         return OUTSIDE
     if needs.is_unsandboxed and chosen.backend is not None:
         detail = _detail(f"run it outside the sandbox {chosen.name}", needs)
@@ -131,8 +143,10 @@ async def find_place(command: str, directory: Path, needs: Needs, context: ToolC
                 f"run it in the sandbox {chosen.name}, which is incomplete: {gap}; if you answer session or always, "
                 "run it outside of it, now and later"
             )
-        await context.ask_permission(PERMISSION, _detail(what, needs), subject, place)
-        if chosen.backend is None or await context.is_granted(PERMISSION, subject, place, chosen.name):
+        await context.ask_permission(PERMISSION, _detail(what, needs), subject, place, as_a_whole=as_a_whole)
+        if chosen.backend is None or await context.is_granted(
+            PERMISSION, subject, place, chosen.name, as_a_whole=as_a_whole
+        ):
             return OUTSIDE
     assert chosen.backend is not None
     if needs.paths:
@@ -149,6 +163,29 @@ async def find_place(command: str, directory: Path, needs: Needs, context: ToolC
     network = CommandNetwork(context, directory)
     await network.ask(needs.hosts, partial(_detail, needs=needs))
     return Place(chosen.backend, replace(policy, network=Network.DOMAINS), network)
+
+
+def runs_what_tools_write(command: str, directory: Path, paths: PathGuard) -> bool:
+    """Return True if a command runs in, or names, a place where tools can write without the user.
+
+    The paths decide, not the state of the sandbox, which a model can cause to fail. A variable could name any place.
+
+    Args:
+        command: as the shell reads it.
+        directory: where it runs, without symbolic links.
+        paths: the directories of tools.
+    """
+    roots = paths.written_directories()
+    if not roots:
+        return False
+    if _EXPANDED.search(command):
+        return True
+    for word in {"", *_BETWEEN_WORDS.split(command), *_WITH_OPTIONS.split(command)}:
+        start, *rest = _GLOB.split(word, maxsplit=1)
+        place = os.path.realpath(directory / os.path.expanduser(os.path.dirname(start) if rest else start))  # noqa: PTH111, PTH120
+        if any(Path(place).is_relative_to(root) or (rest and root.is_relative_to(place)) for root in roots):
+            return True
+    return False
 
 
 def _gap(chosen: ChosenSandbox) -> str:

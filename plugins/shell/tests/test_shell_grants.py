@@ -1,0 +1,117 @@
+"""Granted commands where the sandbox cannot be used: what tools can have written is asked for all the same."""
+
+from pathlib import Path
+
+import pytest
+
+from oneclaw_core.errors import SandboxError
+from oneclaw_core.process import ChosenSandbox, Strength, choose_sandbox
+from oneclaw_core.types.permissions import Grant
+
+CHOSEN = choose_sandbox("auto")
+NO_SANDBOX = ChosenSandbox(None, Strength(is_available=False, reason="bubblewrap (bwrap) is not installed"))
+
+
+@pytest.fixture
+def oneclaw(oneclaw_factory):
+    return oneclaw_factory(("shell",))
+
+
+@pytest.fixture
+def grant(oneclaw):
+    def grant(pattern, **options):
+        oneclaw.run(oneclaw.app.store.set_grant(Grant("shell.execute", pattern, **options)))
+
+    return grant
+
+
+def no_backend(monkeypatch):
+    monkeypatch.setattr("oneclaw_core.process.choose_sandbox", lambda setting: NO_SANDBOX)
+
+
+def incomplete(monkeypatch):
+    gaps = Strength(is_available=True, gaps=("it hides nothing",))
+    monkeypatch.setattr("oneclaw_core.process.choose_sandbox", lambda setting: ChosenSandbox(CHOSEN.backend, gaps))
+
+
+def slow_search(monkeypatch):
+    monkeypatch.setattr("oneclaw_core.tools.special_files._SEARCH_SECONDS", -1.0)
+
+
+def unusable_temporary_directory(monkeypatch):
+    def fail(home):
+        raise PermissionError(f"{home} belongs to another user")
+
+    monkeypatch.setattr("oneclaw_core.tools.sandbox_rules.temporary_directory", fail)
+
+
+def workspace_with_the_users_directory(monkeypatch):
+    def fail(*_):
+        raise SandboxError("the workspace holds your own directory")
+
+    monkeypatch.setattr("oneclaw_shell.place.sandbox_policy", fail)
+
+
+STATES = [no_backend, incomplete, slow_search, unusable_temporary_directory, workspace_with_the_users_directory]
+
+
+@pytest.mark.parametrize("state", STATES)
+@pytest.mark.parametrize("pattern", ["make *", "make test"])
+def test_a_granted_pattern_is_asked_for_where_tools_can_write(
+    oneclaw, grant, oneclaw_home, monkeypatch, state, pattern
+):
+    grant(pattern)
+    if CHOSEN.backend is None and state is not no_backend:
+        pytest.skip("no sandbox is here")
+    (oneclaw_home.workspace / "Makefile").write_text("test:\n\ttouch made\n")
+    state(monkeypatch)
+    oneclaw.user.says("no")
+
+    result = oneclaw.call_tool("exec", command="make test")
+
+    assert result.error_type == "permission_denied"
+    assert [(each.permission, each.subject) for each in oneclaw.user.asked] == [("shell.execute", "make test")]
+    assert oneclaw.user.asked[0].grant_for_good is None  # such an answer would not hold the next time
+    assert not (oneclaw_home.workspace / "made").exists()
+
+
+@pytest.mark.parametrize(
+    "command",
+    ["make -C {ws}", "make -C{ws} test", "make --directory={ws}", "make -f {ws}/Makefile", "make -C {ws}/../workspace",
+     "make -C $PLACE", "make -f {ws}/M*", "make '-f' \"{ws}/Makefile\""],
+)  # fmt: skip
+def test_a_command_that_names_a_place_that_tools_write_is_asked_for(
+    oneclaw, grant, oneclaw_home, monkeypatch, tmp_path, command
+):
+    grant("make *")
+    no_backend(monkeypatch)
+    oneclaw.user.says("no")
+
+    result = oneclaw.call_tool("exec", command=command.format(ws=oneclaw_home.workspace), working_directory="/usr")
+
+    assert result.error_type == "permission_denied"
+    assert len(oneclaw.user.asked) == 1
+
+
+def test_a_granted_pattern_holds_where_tools_cannot_write(oneclaw, grant, monkeypatch):
+    grant("echo *")
+    no_backend(monkeypatch)
+    assert "hello" in oneclaw.call_tool("exec", command="echo hello /etc/*.conf", working_directory="/usr").result
+    assert oneclaw.user.asked == []
+
+
+def test_all_commands_can_be_granted_without_a_sandbox(oneclaw, grant, oneclaw_home, monkeypatch):
+    grant(None, directory=str(oneclaw_home.workspace))
+    no_backend(monkeypatch)
+    assert "hello" in oneclaw.call_tool("exec", command="echo hello").result
+    assert oneclaw.user.asked == []
+
+
+def test_no_command_gets_to_write_in_the_system(oneclaw):
+    if CHOSEN.backend is None:
+        pytest.skip("no sandbox is here")
+    place = str(Path("/usr/bin/env").resolve())
+    for each in ("/etc", "/usr/bin", place):
+        result = oneclaw.call_tool("exec", command="true", needs=[f"write:{each}"], reason="r")
+        assert result.error_type == "validation_error"
+        assert "belongs to the system" in result.error_message
