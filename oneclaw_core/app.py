@@ -175,6 +175,8 @@ class OneClaw:
         ask: Callable[[PermissionRequest], Awaitable[PermissionAnswer]] | None = None,
         ask_user: UserAsker | None = None,
         reasoning: ReasoningLevel | None = None,
+        parameters: Mapping[str, Any] | None = None,
+        max_output_tokens: int | None = None,
         task: str | None = None,
         steering: list[str] | None = None,
     ) -> AsyncGenerator[TurnEvent, None]:
@@ -202,6 +204,8 @@ class OneClaw:
             ask_user: asks questions of tools; with either of the two, the home's are not used in this turn.
             reasoning: how much the model is to think: ``off``, ``low``, ``medium`` or ``high``; by default what is set
                 for the agent or the model, else the service's own.
+            parameters: sampling parameters of this turn, such as ``temperature``, in place of the agent's.
+            max_output_tokens: the longest answer wanted of the model in this turn.
             task: the id of the scheduled task that the turn is run for, whose grants then hold too.
             steering: a list that the user's messages are put into while the turn runs. After the next results of tools
                 the turn stores them, removes them from the list, and has the model read them. What is left when the
@@ -232,6 +236,8 @@ class OneClaw:
                 ask=ask,
                 ask_user=ask_user,
                 reasoning=reasoning,
+                parameters=parameters or {},
+                max_output_tokens=max_output_tokens,
                 task=task,
                 steering=steering,
             )

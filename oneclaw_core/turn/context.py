@@ -69,6 +69,8 @@ class NewMessage:
     ask: Callable[[PermissionRequest], Awaitable[PermissionAnswer]] | None = None
     ask_user: UserAsker | None = None
     reasoning: ReasoningLevel | None = None
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    max_output_tokens: int | None = None
     resumes: bool = False
     task: str | None = None
     steering: list[str] | None = None
@@ -83,6 +85,9 @@ class NewMessage:
         check_texts(session=self.session, agent=self.agent, model=self.model, command=self.command, task=self.task)
         if self.reasoning is not None and self.reasoning not in REASONING_LEVELS:
             raise UsageError(f"reasoning is one of {', '.join(REASONING_LEVELS)}, not {str(self.reasoning)[:100]!a}")
+        longest = self.max_output_tokens
+        if longest is not None and (type(longest) is not int or longest < 1):
+            raise UsageError(f"max_output_tokens must be a whole number above 0, not {str(longest)[:100]!a}")
         if self.within is not None and depth_within(self.within) > MAX_TURN_DEPTH:
             raise TurnLimitError(f"agents run one another at most {MAX_TURN_DEPTH} deep: do this in the turn itself")
         has_content = isinstance(self.text, str) and (self.text.strip() or self.command is not None)

@@ -171,6 +171,8 @@ class ModelChooser:
         model: str | None,
         within: ToolContext | None = None,
         reasoning: ReasoningLevel | None = None,
+        parameters: Mapping[str, Any] | None = None,
+        longest: int | None = None,
     ) -> tuple[Agent, ChosenModel]:
         """Choose the agent and the model of a turn.
 
@@ -181,8 +183,11 @@ class ModelChooser:
             within: the tool call that the turn is run for.
             reasoning: how much the model is to think; ``None`` for what is set for the agent, the outer turn or the
                 model.
+            parameters: sampling parameters in place of the agent's.
+            longest: the longest answer wanted, in tokens.
 
         Raises:
+            AgentError: a parameter is not acceptable.
             NotFoundError: there is no such agent, provider or model.
         """
         session, stored = setup.session, setup.settings
@@ -198,6 +203,8 @@ class ModelChooser:
             name = within.turn.model
         if name is None:
             name = self._settings.read(stored).model or OFFLINE_MODEL
+        if parameters:
+            persona = replace(persona, parameters={**persona.parameters, **parameters})
         level = persona.parameters.get("reasoning")
         if level in REASONING_LEVELS:  # else an object of the service's own
             reasoning = reasoning or level
@@ -206,16 +213,16 @@ class ModelChooser:
         if reasoning is None and within is not None and within.turn is not None:
             reasoning = within.turn.reasoning
         try:
-            chosen = await self._open(name, stored, reasoning)
+            chosen = await self._open(name, stored, reasoning, longest)
         except NotFoundError as error:
             if name != persona.model:
                 raise
             raise NotFoundError(f"the model of agent {persona.name!r} cannot be used: {error}") from None
         if hasattr(chosen.provider, "route"):
-            chosen = await self._first_behind(chosen, stored)
+            chosen = await self._first_behind(chosen, stored, longest)
         return persona, chosen
 
-    async def _first_behind(self, asked: ChosenModel, stored: Mapping[str, Any]) -> ChosenModel:
+    async def _first_behind(self, asked: ChosenModel, stored: Mapping[str, Any], longest: int | None) -> ChosenModel:
         """Return the first of the models that stand behind another one."""
         from oneclaw_core.providers.base import route_of
         from oneclaw_core.turn.fallback import Fallback
@@ -224,7 +231,7 @@ class ModelChooser:
         assert route is not None
 
         async def open_model(name: str) -> ChosenModel:
-            found = await self._open(name, stored, asked.reasoning)
+            found = await self._open(name, stored, asked.reasoning, longest)
             if hasattr(found.provider, "route"):
                 raise SettingsError(
                     f"{name} has models of others behind it too, and only models of services can be here"
@@ -233,7 +240,9 @@ class ModelChooser:
 
         return await Fallback(asked.full_name, route, open_model, self._providers, stored).first()
 
-    async def _open(self, name: str, stored: Mapping[str, Any], reasoning: ReasoningLevel | None) -> ChosenModel:
+    async def _open(
+        self, name: str, stored: Mapping[str, Any], reasoning: ReasoningLevel | None, longest: int | None
+    ) -> ChosenModel:
         """Make a model ready to be asked.
 
         Raises:
@@ -256,7 +265,7 @@ class ModelChooser:
             config,
             model_facts(config, model_name, self._lists, stored),
             loading,
-            said.max_output_tokens if said else None,
+            min(filter(None, (longest, said.max_output_tokens if said else None)), default=None),
             said.prices if said else None,
             left_out_by(learned),
             reasoning or (said.reasoning if said else None) or config.reasoning,

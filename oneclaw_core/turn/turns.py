@@ -155,7 +155,13 @@ class Turns:
         settings = self._parts.settings.read(setup.settings)
         await self._plugins.refresh_settings(setup.settings)
         agent, model = await self._parts.models.choose(
-            setup, message.agent, message.model, message.within, message.reasoning
+            setup,
+            message.agent,
+            message.model,
+            message.within,
+            message.reasoning,
+            message.parameters,
+            message.max_output_tokens,
         )
         if message.within is not None:
             agent = replace(agent, selection=agent.selection.narrowed_to(message.within.selection))

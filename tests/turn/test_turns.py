@@ -366,6 +366,22 @@ def test_the_model_is_asked_to_think_as_much_as_the_nearest_says(oneclaw_factory
     assert [each.reasoning for each in home.model.requests[6:]] == ["low", "low", "low", "low", "high", "low"]
 
 
+def test_parameters_of_a_message_go_before_those_of_its_agent(home):
+    home.run(home.app.agents.create("Precise", system_prompt="T.", parameters={"temperature": 0, "seed": 1}))
+    home.run(home.app.configuration.models.say("scripted/model", "max_output_tokens", 300))
+    home.model.says("1").says("2").says("3")
+    home.send("Hi", session="one", agent="Precise", parameters={"temperature": 1, "top_p": 0.5}, max_output_tokens=200)
+    home.send("Hi", session="one", max_output_tokens=400)
+    home.send("Hi", session="one")
+
+    asked = [(dict(each.parameters), each.max_output_tokens) for each in home.model.requests]
+    own = {"temperature": 0, "seed": 1}
+    assert asked == [({**own, "temperature": 1, "top_p": 0.5}, 200), (own, 300), (own, 300)]
+    for wrong in ({"parameters": {"temperature": 3}}, {"max_output_tokens": 0}, {"max_output_tokens": True}):
+        with pytest.raises(UsageError):
+            home.send("Hi", session="one", **wrong)
+
+
 def test_the_nearest_choice_of_a_model_counts(home):
     home.run(home.app.agents.create("Author", system_prompt="Write.", model="scripted/agents"))
     home.run(home.app.store.set_setting("model", "scripted/settings"))

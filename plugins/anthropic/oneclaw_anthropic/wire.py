@@ -130,6 +130,9 @@ def _parameters(request: ModelRequest, given: Mapping[str, Any], most_tokens: in
     if most_tokens is not None and isinstance(max_tokens, int):
         max_tokens = min(max_tokens, most_tokens)
     merged = {name: value for name, value in given.items() if value is not None and name not in _NOT_MERGED}
+    if "stop" in merged:  # its name everywhere else
+        stop = merged.pop("stop")
+        merged.setdefault("stop_sequences", [stop] if isinstance(stop, str) else stop)
     if request.reasoning is not None and "thinking" in merged and isinstance(max_tokens, int):
         thinking = within_answer(merged.pop("thinking"), max_tokens)
         merged |= {"thinking": thinking} if thinking is not None else {}

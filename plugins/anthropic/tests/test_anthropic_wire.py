@@ -252,6 +252,13 @@ def test_parameters_are_merged_but_replace_nothing_of_the_request():
     assert not {"top_k", "tools", "betas"} & sent.keys()
 
 
+def test_stop_is_written_as_the_service_knows_it():
+    assert body(user("hi"), parameters={"stop": "END"})["stop_sequences"] == ["END"]
+    assert body(user("hi"), parameters={"stop": ["A", "B"]})["stop_sequences"] == ["A", "B"]
+    given = {"stop": "END", "stop_sequences": ["X"]}
+    assert body(user("hi"), parameters=given)["stop_sequences"] == ["X"]
+
+
 def test_a_message_of_the_user_never_joins_an_earlier_one():
     messages = messages_of(user("go"), assistant(), tool_call("a"), result("a"), user("wait"), user("and?"))
     assert [message["role"] for message in messages] == ["user", "assistant", "user", "user", "user"]
