@@ -12,6 +12,7 @@ from urllib.parse import parse_qsl
 
 from oneclaw_core.http import ServerTokens, bearer_token
 from oneclaw_serve.errors import Refusal
+from oneclaw_serve.placeholders import is_unfilled
 
 if TYPE_CHECKING:
     from starlette.requests import Request
@@ -61,6 +62,22 @@ class Caller:
         return frozenset(each.partition(":")[2] for each in self.scopes if each.startswith("chat:"))
 
 
+def check_is_filled_in(request: Request, token: str | None) -> None:
+    """Refuse a placeholder in the place of a token; it is no attempt to guess one.
+
+    Raises:
+        Refusal: the client's template or settings lack the token.
+    """
+    given = request.headers.get("authorization", "").strip()
+    if given and is_unfilled(token or given.partition(" ")[2]):
+        raise Refusal(
+            401,
+            "unauthorized",
+            f"the client did not fill in its key: it sent {given[:80]!r}; set its key to a token of: "
+            "oneclaw serve token create NAME",
+        )
+
+
 class RateLimit:
     """Counts events by key, and refuses those that are too many.
 
@@ -91,7 +108,7 @@ class RateLimit:
             Refusal: there were too many.
         """
         if self.is_reached(key):
-            raise Refusal(429, "too_many_requests", "too many requests: wait a minute", {"Retry-After": "60"})
+            raise Refusal(429, "too_many_requests", "too many requests: wait a minute", headers={"Retry-After": "60"})
         self.note(key)
 
     def _recent(self, key: str) -> list[float]:
@@ -128,6 +145,7 @@ class Access:
             Refusal: it has no valid credentials, or sends too many requests.
         """
         token = bearer_token(request.scope)
+        check_is_filled_in(request, token)
         found = await self._of_token(token) if token is not None else await self._of_cookie(request, takes_forms)
         if found is None:
             raise Refusal(401, "unauthorized", "log in with the link of: oneclaw serve link; or send a valid token")
@@ -175,7 +193,9 @@ class Access:
             Refusal: the code is unknown, used or too old, or there were too many wrong ones.
         """
         if self._failures.is_reached("link"):
-            raise Refusal(429, "too_many_requests", "too many wrong links: wait a minute", {"Retry-After": "60"})
+            raise Refusal(
+                429, "too_many_requests", "too many wrong links: wait a minute", headers={"Retry-After": "60"}
+            )
         key = f"{_LINK}{_digest(code)}"
         # A deletion tells one of several processes alone that there was something.
         if not await self._storage.delete(key):

@@ -35,6 +35,8 @@ if TYPE_CHECKING:
     from oneclaw_serve.endpoint import Endpoint
 
 MAX_BODY_BYTES = 32 * 1024 * 1024
+# Where clients end up whose base URL lacks ``/v1``, or that use another API of OpenAI.
+_COMPLETIONS_PATHS = ("/completions", "/responses", "/models", "/embeddings", "/api/chat", "/api/tags", "/v1", "/v1/")
 STATIC = Path(__file__).parent / "static"
 
 
@@ -109,9 +111,10 @@ class Site:
 
 def endpoints() -> list[Endpoint]:
     """Return all routes of the API."""
-    from oneclaw_serve import catalogue_api, chat_completions, commands_api, sessions_api
+    from oneclaw_serve import catalogue_api, commands_api, sessions_api
+    from oneclaw_serve.completions import endpoints as completions
 
-    return [*sessions_api.ENDPOINTS, *commands_api.ENDPOINTS, *catalogue_api.ENDPOINTS, *chat_completions.ENDPOINTS]
+    return [*sessions_api.ENDPOINTS, *commands_api.ENDPOINTS, *catalogue_api.ENDPOINTS, *completions.ENDPOINTS]
 
 
 def make_application(site: Site) -> ASGIApp:
@@ -137,7 +140,8 @@ def make_application(site: Site) -> ASGIApp:
         *(Route(each.path, _served(each), methods=[each.method]) for each in listed),
         *plugin_routes(site),
     ]
-    handlers: dict[Any, Any] = {Refusal: answer_refusal, OneClawError: answer_refusal, 404: _not_found, 405: _not_found}
+    handlers: dict[Any, Any] = dict.fromkeys((Refusal, OneClawError, Exception), answer_refusal)
+    handlers |= dict.fromkeys((404, 405), _not_found)
     application = Starlette(routes=routes, exception_handlers=handlers)
     application.state.site = site
     guard = ServerGuard(application, site.origins, max_body_bytes=MAX_BODY_BYTES, is_behind_proxy=bool(site.proxies))
@@ -207,4 +211,7 @@ async def _logout(request: Request) -> JSONResponse:
 async def _not_found(request: Request, error: Exception) -> Response:
     status = getattr(error, "status_code", 404)
     what = "there is nothing at this address" if status == 404 else "this address takes another method"
+    if request.url.path.endswith(_COMPLETIONS_PATHS):
+        origin = str(request.base_url).rstrip("/")
+        what = f"{what}: the base URL of clients is {origin}/v1, and they use Chat Completions (/v1/chat/completions)"
     return await answer_refusal(request, Refusal(status, "not_found" if status == 404 else "method_not_allowed", what))
