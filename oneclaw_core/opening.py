@@ -162,6 +162,10 @@ def _wired(
         )
 
     settings = SettingsReader(environ)
+
+    async def free_requests() -> int:
+        return settings.validated(await store.settings()).free_requests
+
     configuration = catalog.configuration(home, store, environ)
     project = Project(start_directory, permissions, home.path / "projects", store.change_setting)
     background = Background(store, home.locks)
@@ -210,6 +214,7 @@ def _wired(
             deps,
             PatientRecords(store),
             project,
+            free_requests,
         ),
         plugins=plugins,
         permissions=permissions,

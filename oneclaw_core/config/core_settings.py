@@ -44,6 +44,12 @@ class Settings(BaseModel):
     session_wait_seconds: float = Field(
         60, ge=0, description="how long to wait for another process to end its turn in the same session"
     )
+    free_requests: int = Field(
+        200,
+        ge=0,
+        description="how many links a session with private data and outside text may follow without a question",
+        json_schema_extra={"user_only": True},
+    )
     sandbox: Literal["auto", "bubblewrap", "landlock", "off"] = Field(
         "auto", description="the sandbox for shell commands", json_schema_extra={"user_only": True}
     )

@@ -35,6 +35,7 @@ CORE_DEFAULTS: Mapping[str, Any] = MappingProxyType(
         "tool_result_max_characters": 30_000,
         "history_max_characters": 400_000,
         "session_wait_seconds": 60.0,
+        "free_requests": 200,
         "sandbox": "auto",
     }
 )

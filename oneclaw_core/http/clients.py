@@ -10,7 +10,7 @@ from contextlib import suppress
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from oneclaw_core._version import __version__
+from oneclaw_core._version import USER_AGENT
 from oneclaw_core.errors import UsageError
 from oneclaw_core.worker_loop import is_worker_thread
 
@@ -32,7 +32,6 @@ MAX_REDIRECTS = 10
 FOLLOWED = "oneclaw.followed"
 """The extension of a request whose URL a server has redirected to."""
 _KEEP_SECONDS = 5.0
-_USER_AGENT = f"oneclaw/{__version__}"
 
 
 def create_client(
@@ -65,7 +64,7 @@ def create_client(
             _ssl_context() if is_for_https else _no_certificates(),
             httpx.Limits(max_connections=None, max_keepalive_connections=None, keepalive_expiry=_KEEP_SECONDS),
         ),
-        headers={"User-Agent": _USER_AGENT},
+        headers={"User-Agent": USER_AGENT},
         timeout=httpx.Timeout(
             connect=connect_timeout_seconds,
             read=read_timeout_seconds,
@@ -98,7 +97,7 @@ def create_guarded_client(
 
     return httpx.AsyncClient(
         transport=GuardedTransport(_ssl_context(), allow_private, allow_public, allow_request),
-        headers={"User-Agent": _USER_AGENT},
+        headers={"User-Agent": USER_AGENT},
         timeout=httpx.Timeout(30, connect=10, pool=None),
         follow_redirects=True,
         max_redirects=MAX_REDIRECTS,
@@ -118,7 +117,7 @@ def create_guarded_sync_client(
 
     return httpx.Client(
         transport=GuardedSyncTransport(_ssl_context(), allow_private, allow_public, allow_request),
-        headers={"User-Agent": _USER_AGENT},
+        headers={"User-Agent": USER_AGENT},
         timeout=httpx.Timeout(30, connect=10, pool=None),
         follow_redirects=True,
         max_redirects=MAX_REDIRECTS,

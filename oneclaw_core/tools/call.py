@@ -21,7 +21,7 @@ from oneclaw_core.secrets.redaction import redact_all
 from oneclaw_core.threads import LoopBlockedError, ThreadWatch, started_task
 from oneclaw_core.tools.function import invoke
 from oneclaw_core.tools.host_patterns import private_place
-from oneclaw_core.tools.provenance import SEND_PERMISSION, request_in_words
+from oneclaw_core.tools.provenance import SEND_PERMISSION, plain_headers, request_in_words
 from oneclaw_core.types.messages import Attachment
 from oneclaw_core.types.provenance import Mark, MarkKind
 from oneclaw_core.types.text import clean_text
@@ -419,11 +419,12 @@ class RunningCall:
     async def _allow_sending(self, request: httpx.Request, url: str, body: bytes) -> None:
         if self._provenance is None:
             return
-        headers = {name.lower(): value for name, value in request.headers.items()}
-        has_body = bool(body) or headers.get("content-length", "0") != "0" or "transfer-encoding" in headers
+        has_body = (
+            bool(body) or request.headers.get("content-length", "0") != "0" or "transfer-encoding" in request.headers
+        )
         is_followed = FOLLOWED in request.extensions
         question = self._provenance.needs_question(
-            request.method, url, headers, has_body=has_body, is_followed=is_followed
+            request.method, url, plain_headers(request.headers), has_body=has_body, is_followed=is_followed
         )
         if await run_on(self._loop, question):
             detail = request_in_words(request.method, url, body)

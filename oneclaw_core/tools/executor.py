@@ -36,7 +36,14 @@ from oneclaw_core.tools.permissions import (
     RequirePermission,
     denied_for_good,
 )
-from oneclaw_core.tools.provenance import SEND_PERMISSION, CallProvenance, KnownLinks, asks_again, marks_of_files
+from oneclaw_core.tools.provenance import (
+    SEND_PERMISSION,
+    CallProvenance,
+    FreeRequests,
+    KnownLinks,
+    asks_again,
+    marks_of_files,
+)
 from oneclaw_core.tools.toolset import LOAD_TOOL_GROUP, ActiveTools, requested_group
 from oneclaw_core.types.frozen_dataclass import frozen_dataclass
 from oneclaw_core.types.messages import ToolCall
@@ -143,6 +150,8 @@ class ToolExecutor:
         deps: what the embedding program gives to its tools.
         records: of where text comes from; ``None`` for none.
         project: the start directory, and whether the user trusts it; ``None`` for one that is never trusted.
+        free_requests: reads how many requests a session that could leak private data may send without a question;
+            ``None`` for no limit.
     """
 
     def __init__(
@@ -156,12 +165,14 @@ class ToolExecutor:
         deps: object = None,
         records: ProvenanceRecords | None = None,
         project: TrustedDirectory | None = None,
+        free_requests: Callable[[], Awaitable[int]] | None = None,
     ) -> None:
         self._project = project
         self._plugins = plugins
         self._has_hooks = plugins is not None and plugins.governs_calls
         self._records = records
         self._links = KnownLinks(records) if records is not None else None
+        self._free_requests = FreeRequests(free_requests) if free_requests is not None else None
         self._blocks = LoopBlocks()
         self._deps = deps
         self._registry = registry
@@ -278,6 +289,7 @@ class ToolExecutor:
             "" if scope.caller == "model" else call.arguments,
             self._records,
             self._links,
+            self._free_requests,
             self._services.project if self._services is not None else None,
         )
         if self._registry.foreign_core_tools:  # the model has read what they say of themselves

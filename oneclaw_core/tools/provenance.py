@@ -7,18 +7,20 @@ text of the user, or in a page that was read.
 
 from __future__ import annotations
 
-import re
 import time
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
+from oneclaw_core._version import USER_AGENT
 from oneclaw_core.threads import run_in_thread
 from oneclaw_core.types.provenance import MAX_ORIGINS, FileState, Mark, MarkKind, Provenance
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+
+    import httpx
 
     from oneclaw_core.project.trust import Project
     from oneclaw_core.tools.executor import CallScope
@@ -36,23 +38,29 @@ _MAX_SESSIONS = 64
 # Of one result and each kind; the conversation keeps fewer.
 _MAX_MARKS = 4 * MAX_ORIGINS
 
-# Headers that carry no data; a few bits are no way out.
-_WEIGHT = r"(?:;q=[01]\.?\d?)?"
+# Values of headers that a model may choose without a question. They are exact: a pattern would let text through.
 _TYPES = (
-    r"(?:\*/\*|(?:text|image)/\*|text/(?:html|plain|markdown|xml|csv|css)|"
-    r"application/(?:(?:ld|xhtml|rss|atom)\+)?(?:json|xml|pdf))"
-)
-_PLAIN_HEADERS = {
-    "accept": re.compile(rf"{_TYPES}{_WEIGHT}(?:, ?{_TYPES}{_WEIGHT}){{0,9}}"),
-    "accept-encoding": re.compile(r"(?:gzip|deflate|br|zstd|identity)(?:, ?(?:gzip|deflate|br|zstd|identity)){0,4}"),
-    "accept-language": re.compile(
-        rf"[a-z]{{2}}(?:-[A-Z]{{2}})?(?:, ?(?:[a-z]{{2}}(?:-[A-Z]{{2}})?|\*){_WEIGHT}){{0,3}}"
-    ),
-    "connection": re.compile(r"keep-alive|close"),
-    "content-length": re.compile("0"),
-    "host": re.compile(r".*"),  # follows from the URL: tools refuse another one
-    "user-agent": re.compile(r"oneclaw/[\w.+-]{1,40}"),
+    "*/*", "application/json", "application/ld+json", "application/pdf", "application/rss+xml", "application/xml",
+    "image/*", "text/*", "text/csv", "text/html", "text/markdown", "text/plain", "text/xml",
+    "application/json, text/plain, */*",
+    "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8",
+    "text/html,application/xhtml+xml,text/*;q=0.9,application/json;q=0.9,*/*;q=0.5",
+)  # fmt: skip
+_ENCODINGS = (
+    "gzip", "deflate", "br", "zstd", "identity", "gzip, deflate", "gzip, deflate, br", "gzip, deflate, zstd",
+    "gzip, deflate, br, zstd",
+)  # fmt: skip
+_LANGUAGES = ("*", "de", "en", "en,*;q=0.5", "en-US", "en-US,en;q=0.5", "en-US,en;q=0.9", "es", "fr", "ja", "zh")
+_FREE_VALUES = {
+    "accept": frozenset(_TYPES),
+    "accept-encoding": frozenset(_ENCODINGS),
+    "accept-language": frozenset(_LANGUAGES),
+    "connection": frozenset({"close", "keep-alive"}),
+    "content-length": frozenset({"0"}),
+    "user-agent": frozenset({USER_AGENT}),
 }
+# It follows from the URL: tools refuse another one.
+_FREE_HEADERS = frozenset({"host"})
 
 
 class ProvenanceRecords(Protocol):
@@ -96,6 +104,26 @@ class KnownLinks:
         return links
 
 
+class FreeRequests:
+    """The requests of each session that were sent without a question while it could leak private data.
+
+    Args:
+        limit: reads how many a session may send.
+    """
+
+    def __init__(self, limit: Callable[[], Awaitable[int]]) -> None:
+        self._limit = limit
+        self._sent: dict[str | None, int] = {}
+
+    async def take(self, session_id: str | None) -> bool:
+        """Count one request of a session; return False if the limit is reached."""
+        sent = self._sent.get(session_id, 0)
+        if sent >= await self._limit():
+            return False
+        self._sent[session_id] = sent + 1
+        return True
+
+
 @dataclass(slots=True)
 class CallProvenance:
     """The marks of one call, and the exits that it may take.
@@ -107,6 +135,7 @@ class CallProvenance:
         typed: a text of the user that the call was made with; empty for a call of a model.
         records: ``None`` without a store.
         links: of sessions, ``None`` without a store.
+        free: counts the requests without a question, ``None`` for no limit.
         project: the start directory, ``None`` for none; in a trusted one, files are the user's own.
     """
 
@@ -116,6 +145,7 @@ class CallProvenance:
     typed: str = ""
     records: ProvenanceRecords | None = None
     links: KnownLinks | None = None
+    free: FreeRequests | None = None
     project: Project | None = None
     _settled: int = field(default=0, repr=False)
 
@@ -148,7 +178,7 @@ class CallProvenance:
         Args:
             method: in upper case.
             url: whole.
-            headers: in lower case.
+            headers: in lower case; a name in unusual case counts as unknown.
             has_body: True if it has one.
             is_followed: True if a server has redirected to it.
         """
@@ -159,9 +189,11 @@ class CallProvenance:
             return True
         if is_followed:
             return False
-        if any(name not in _PLAIN_HEADERS or not _PLAIN_HEADERS[name].fullmatch(it) for name, it in headers.items()):
+        if any(name not in _FREE_HEADERS and it not in _FREE_VALUES.get(name, ()) for name, it in headers.items()):
             return True
-        return not await self._is_link(url)
+        if not await self._is_link(url):
+            return True
+        return self.free is not None and not await self.free.take(self.scope.session_of_user)
 
     async def _is_link(self, url: str) -> bool:
         from oneclaw_core.tools.links import links_of_user, one_form
@@ -234,6 +266,16 @@ def asks_again(permission: str, conversation: Provenance) -> bool:
     is_harmless = permission.rpartition(".")[2] in _HARMLESS_PARTS and not permission.startswith("mcp.")
     is_harmless = is_harmless or permission in _LOCAL
     return bool(conversation.private) and not is_harmless
+
+
+def plain_headers(headers: httpx.Headers) -> dict[str, str]:
+    """Return the values of headers by their names, in lower case unless the name has unusual case."""
+    found: dict[str, str] = {}
+    for raw, value in headers.raw:
+        name, text = raw.decode("ascii", "replace"), value.decode("latin-1")
+        name = name.lower() if name in (name.lower(), name.title()) else name
+        found[name] = f"{found[name]}, {text}" if name in found else text
+    return found
 
 
 def request_in_words(method: str, url: str, body: bytes | None) -> str:
