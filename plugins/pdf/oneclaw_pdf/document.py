@@ -87,6 +87,8 @@ def open_document(path: str, password: str | None, context: ToolContext) -> Iter
     with stream:
         pdf = _load(stream, shown, password)
         try:
+            if pdf.get_formtype() != raw.FORMTYPE_NONE:
+                pdf.init_forms()  # before any page is loaded: else nothing gives or draws the values of fields
             yield Document(resolved, shown, os.fstat(stream.fileno()).st_size, pdf)
         except pypdfium2.PdfiumError as error:
             raise PdfProblem("pdf_error", f"{shown} is damaged: {error}") from error

@@ -6,17 +6,24 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from oneclaw_pdf.beside_text import BesideText, beside_text
 from oneclaw_pdf.errors import PdfProblem
+from oneclaw_pdf.legibility import is_meaningless, is_mostly_image
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-
-    import pypdfium2  # type: ignore[import-untyped]  # ships no types
 
     from oneclaw_pdf.document import Document
 
 # Less than the tool's timeout of 30 s: what has been read by then is worth more than a timeout.
 TIME_LIMIT_SECONDS = 20.0
+
+NO_TEXT = "(no text: render this page with pdf_render_page to see it)"
+_MEANINGLESS = (
+    "(the fonts of this page do not say which characters they show, so this text may mean nothing: render this page "
+    "with pdf_render_page to see it)"
+)
+_MOSTLY_IMAGE = "(most of this page is an image, as in a scan: render it with pdf_render_page to see all of it)"
 
 # PDFium marks a hyphen at the end of a line with one of two characters and leaves the line break out.
 _CLEANED = {code: None for code in range(32) if chr(code) not in "\t\n\r"} | {0x02: "-\n", 0xFFFE: "-\n"}
@@ -60,9 +67,9 @@ def extract(document: Document, pages: Sequence[int], max_characters: int, offse
     deadline = time.monotonic() + TIME_LIMIT_SECONDS
     for number in pages:
         try:
-            content = page_text(document.load_page(number))
-            has_text = has_text or bool(content)
-            body = content or "(no text: render this page with pdf_render_page to see it)"
+            content = page_content(document, number)
+            has_text = has_text or not content.is_empty
+            body = content.shown
         except PdfProblem:
             damaged += 1
             body = "(this page is damaged and cannot be read)"
@@ -82,12 +89,53 @@ def extract(document: Document, pages: Sequence[int], max_characters: int, offse
     return Extraction("".join(kept), full_length, is_without_text, cut_page, pages[done:])
 
 
-def page_text(page: pypdfium2.PdfPage) -> str:
-    """The text of a page, within its visible area, with plain line feeds; empty if it has none."""
-    text_page = page.get_textpage()
+@dataclass(frozen=True, slots=True)
+class PageContent:
+    """Readable content of a page.
+
+    Attributes:
+        text: of the text layer, within the visible area, with plain line feeds; empty if there is none.
+        beside: what is not in the text layer.
+        hint: what to say before the text; empty for nothing.
+    """
+
+    text: str
+    beside: BesideText
+    hint: str = ""
+
+    @property
+    def is_legible(self) -> bool:
+        """True if the text layer says what the page shows."""
+        return bool(self.text) and not self.hint
+
+    @property
+    def is_empty(self) -> bool:
+        """True if nothing can be read, as in a scan."""
+        return not self.text and not self.beside.lines()
+
+    @property
+    def shown(self) -> str:
+        """The content for the model."""
+        return "\n".join([*filter(None, (self.hint, self.text or NO_TEXT)), *self.beside.lines()])
+
+
+def page_content(document: Document, number: int) -> PageContent:
+    """Read a page by its number from 1.
+
+    Raises:
+        PdfProblem: ``pdf_error``; the page is damaged.
+    """
+    page = document.load_page(number)
     try:
-        text: str = text_page.get_text_bounded()
+        beside = beside_text(document.pdf, page)
+        text_page = page.get_textpage()
+        try:
+            raw_text: str = text_page.get_text_bounded()
+            is_odd = is_meaningless(text_page, raw_text)
+        finally:
+            text_page.close()
+        text = raw_text.translate(_CLEANED).replace("\r\n", "\n").replace("\r", "\n").strip()
+        is_image = bool(text) and not is_odd and is_mostly_image(page, text)
+        return PageContent(text, beside, _MEANINGLESS if is_odd else _MOSTLY_IMAGE if is_image else "")
     finally:
-        text_page.close()
         page.close()
-    return text.translate(_CLEANED).replace("\r\n", "\n").replace("\r", "\n").strip()

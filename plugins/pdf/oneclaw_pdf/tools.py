@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from oneclaw_core import ToolContext, ToolResult, untrusted
+from oneclaw_pdf.beside_text import unreadable_parts
 from oneclaw_pdf.document import open_document
 from oneclaw_pdf.errors import PdfProblem
 from oneclaw_pdf.extraction import Extraction, extract
@@ -69,13 +70,14 @@ def pdf_extract_text(
                 beside = len(header) + len(untrusted("", _source(document.name))) + len(asked) + _NOTES_CHARACTERS
                 max_chars = min(max_chars, max(context.shown_characters - beside, _LEAST_CHARACTERS))
             extraction = extract(document, numbers, max_chars, offset)
+            unread_parts = list(unreadable_parts(document.pdf))
     except PdfProblem as problem:
         return ToolResult.error(problem.error_type, str(problem))
     if offset and not extraction.text:
         wrong = f"offset must be below {extraction.full_length}, the number of characters of the text"
         late = f" that there was time for: ask for the pages {format_page_list(extraction.unread)} without offset"
         return ToolResult.error("validation_error", f"{wrong}{late if extraction.unread else ''}.")
-    return ToolResult.success(f"{header}\n\n{_body(extraction, offset, document.name)}")
+    return ToolResult.success(f"{header}\n\n{_body(extraction, offset, document.name, unread_parts)}")
 
 
 def pdf_render_page(
@@ -115,13 +117,14 @@ def pdf_render_page(
     )
 
 
-def _body(extraction: Extraction, offset: int, name: str) -> str:
+def _body(extraction: Extraction, offset: int, name: str, unread_parts: list[str]) -> str:
+    notes = [f"[not in this text: {each}]" for each in unread_parts]
     if extraction.is_without_text:
-        return (
+        scanned = (
             "These pages have no text layer; they are probably scanned. "
             "Render them with pdf_render_page and look at the images."
         )
-    notes = []
+        return "\n\n".join([scanned, *notes])
     if extraction.cut_page is not None:
         end = offset + len(extraction.text)
         notes.append(
