@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from oneclaw_core import ToolResult
 from oneclaw_mcp.cleaning import cleaned
 from oneclaw_mcp.connection import ServerError, answer_adapter, describe, first_error
+from oneclaw_mcp.messages import RAW, is_answer, is_lost_session
 from oneclaw_mcp.results import content_parts, shown_text, tool_result
 
 if TYPE_CHECKING:
@@ -25,8 +26,7 @@ if TYPE_CHECKING:
 # However much progress a server reports.
 MAX_CALL_SECONDS = 600.0
 MAX_INPUT_ROUNDS = 10
-_CONNECTION_CLOSED, _TIMEOUT, _SESSION_LOST = -32000, -32001, -32600
-_ERROR_TYPES = {-32602: "validation_error", -32601: "not_available", _TIMEOUT: "timeout"}
+_ERROR_TYPES = {-32602: "validation_error", -32601: "not_available"}
 
 
 async def call_tool(
@@ -71,7 +71,7 @@ async def call_tool(
             )
         except Exception as error:  # noqa: BLE001  # a library and a foreign server
             found = first_error(error)
-            if getattr(found, "code", None) == _SESSION_LOST and "ession" in str(found) and not is_last:
+            if is_lost_session(found) and not is_last:
                 connection.disconnect()  # the server was restarted; it has refused the call before doing anything
                 continue
             return _error(connection, found)
@@ -98,7 +98,8 @@ async def read_resource(connection: Connection, uri: str | None, context: ToolCo
         contents = [each.model_dump(by_alias=True, exclude_none=True, mode="json") for each in found.contents]
         blocks = [{"type": "resource", "resource": each} for each in contents]
         parts, pictures = await content_parts(server, blocks, context)
-        return ToolResult.success(await shown_text(server, "\n\n".join(parts), context), pictures)
+        text = "\n\n".join(part.text for part in parts)
+        return ToolResult.success(await shown_text(server, text, context), pictures)
     except TimeoutError:
         return ToolResult.error(
             "timeout", f"The MCP server {server.name} has not answered in {server.call_seconds:g} s."
@@ -109,17 +110,32 @@ async def read_resource(connection: Connection, uri: str | None, context: ToolCo
 
 async def _listed_resources(client: Client) -> str:
     """List the resources and the templates of URIs, of each the first page."""
-    resources, templates = await client.list_resources(), await client.list_resource_templates()
-    named = [(str(each.uri), each.title or each.name, each.description) for each in resources.resources]
-    named += [(each.uri_template, each.title or each.name, each.description) for each in templates.resource_templates]
+    from mcp import MCPError
+
+    named, is_more, refused = [], False, 0
+    try:
+        resources = await client.list_resources()
+        named += [(str(each.uri), each.title or each.name, each.description) for each in resources.resources]
+        is_more = bool(resources.next_cursor)
+    except MCPError:
+        refused += 1
+    try:
+        templates = await client.list_resource_templates()
+        named += [
+            (str(each.uri_template), each.title or each.name, each.description) for each in templates.resource_templates
+        ]
+    except MCPError:  # a server can have one kind without the other
+        if refused:
+            raise
     lines = [f"- {cleaned(uri, 500)}: {cleaned(name, 100)} {cleaned(text, 200)}".rstrip() for uri, name, text in named]
-    more = "\n[there are more]" if resources.next_cursor else ""
+    more = "\n[there are more]" if is_more else ""
     return "\n".join(lines) + more if lines else "It lists no resources."
 
 
 async def _asked(
     connection: Connection, client: Client, tool: KnownTool, arguments: dict[str, Any], context: ToolContext
-) -> dict[str, Any]:
+) -> Any:
+    """Send a call, with the answers to what the server asks; return its result as the server has sent it."""
     from mcp_types import CallToolRequest, CallToolRequestParams, InputRequiredResult
 
     loop = asyncio.get_running_loop()
@@ -147,8 +163,8 @@ async def _asked(
                 progress_callback=report,
             )
         connection.limits.pop(id(context), None)
-        if answer.get("resultType") != "input_required":
-            return answer
+        if RAW in answer:
+            return answer[RAW]
         wanted = InputRequiredResult.model_validate(answer, by_name=False)
         responses, state = await connection.answers(wanted.input_requests or {}), wanted.request_state
     raise ServerError(f"The MCP server {connection.server.name} asked for more than {MAX_INPUT_ROUNDS} times.")
@@ -164,31 +180,29 @@ def _prolonged(limit: asyncio.Timeout, seconds: float) -> Callable[[bool], None]
 
 
 def _error(connection: Connection, error: BaseException) -> ToolResult:
-    name, code = connection.server.name, getattr(error, "code", None)
+    """Return the result of a call that failed; an error that the server has answered is told as it is."""
+    name = connection.server.name
     if isinstance(error, ServerError):
         return ToolResult.error(error.error_type, str(error))
-    if type(error).__name__ == "ValidationError":  # of pydantic; the connection is whole
-        return ToolResult.error(
-            "execution_error",
-            f"The MCP server {name}: {describe(error)}. The call may have had its effect. Do not repeat it without "
-            "asking the user.",
-        )
-    if connection.is_refused and code in (_CONNECTION_CLOSED, None):
-        connection.disconnect()
-    elif code == _CONNECTION_CLOSED or code is None:
-        said = connection.last_words()
-        connection.note_death()
-        return ToolResult.error(
-            "interrupted",
-            f"The MCP server {name} ended during the call, or its connection broke: {describe(error)}. The call may "
-            "have had its effect; the next one starts the server again. Do not repeat this one without asking the "
-            f"user.{' It ' + said if said else ''}",
-        )
     if connection.is_refused:
+        if connection.has_ended:
+            connection.disconnect()
         return ToolResult.error(
             "permission_denied",
             f"The MCP server {name} wants its user to sign in. The user can do that with: oneclaw mcp login {name}",
         )
+    if is_answer(error) or is_lost_session(error):
+        kind = _ERROR_TYPES.get(getattr(error, "code", 0), "execution_error")
+        return ToolResult.error(kind, f"The MCP server {name} answered: {describe(error)}")
+    said = ""
+    what = f"The MCP server {name} has not answered the call: {connection.refusal}."
+    if connection.has_ended or not connection.refusal:
+        what = f"The MCP server {name} ended during the call, or its connection broke: {describe(error)}."
+    if connection.has_ended:
+        said = connection.last_words()
+        connection.note_death()
     return ToolResult.error(
-        _ERROR_TYPES.get(code or 0, "execution_error"), f"The MCP server {name} answered: {describe(error)}"
+        "interrupted",
+        f"{what} The call may have had its effect; the next one starts the server again if need be. Do not repeat this "
+        f"one without asking the user.{' It ' + said if said else ''}",
     )

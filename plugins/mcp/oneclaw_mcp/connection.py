@@ -7,7 +7,6 @@ era is known; it lists one page of tools; and it stays dead after a server has f
 from __future__ import annotations
 
 import asyncio
-import json
 import threading
 import time
 from collections import Counter
@@ -21,7 +20,8 @@ from typing import TYPE_CHECKING, Any
 from oneclaw_core import OneClawError
 from oneclaw_core.process import run_in_thread
 from oneclaw_mcp.cleaning import cleaned
-from oneclaw_mcp.manifest import MAX_TOOLS, Manifest, known_prompts, known_tools
+from oneclaw_mcp.listing import Listed, listed
+from oneclaw_mcp.manifest import MAX_PROMPTS, MAX_TOOLS, Manifest, known_prompts, known_tools
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
@@ -31,15 +31,16 @@ if TYPE_CHECKING:
     from oneclaw_core import ToolContext
     from oneclaw_mcp.servers import Server
     from oneclaw_mcp.stdio import ServerLog, ServerProgram
+    from oneclaw_mcp.tolerant_streams import Exchange
 
-MAX_PAGES = 200
-MAX_LIST_CHARACTERS = 16 * 1024 * 1024
 MOST_CALLS = 8
 MOST_QUESTIONS = 20
 # Of deaths, after which a server is left alone for as long.
 _DEATHS = 3
 _DEATH_SECONDS = 60.0
 _NEWS_SECONDS = 5.0
+# For the tools of a server that does not say that it has any.
+_UNDECLARED_SECONDS = 3.0
 _UNKNOWN_METHOD = -32601
 # Notices of changes come in bursts; a server that sends them without an end is looked at ever more rarely.
 _SETTLE_SECONDS = 0.5
@@ -68,6 +69,26 @@ class ServerError(OneClawError):
         self.error_type = error_type
 
 
+@dataclass(slots=True)
+class HttpState:
+    """The state of an HTTP server, by its last answers.
+
+    Attributes:
+        statuses: of the last answers.
+        refusal: the text of the last answer with a status of an error that was no message.
+        sign_ins: of the user that were wanted in vain; each breaks the connection.
+    """
+
+    statuses: list[int] = field(default_factory=list)
+    refusal: str = ""
+    sign_ins: list[str] = field(default_factory=list)
+
+    @property
+    def is_refused(self) -> bool:
+        """True if the server wants its user to sign in."""
+        return bool(self.sign_ins) or self.statuses[-1:] in ([401], [403])
+
+
 @dataclass(frozen=True, slots=True)
 class Transport:
     """A way to a server that is about to be started.
@@ -75,14 +96,12 @@ class Transport:
     Attributes:
         streams: async context manager of the streams of messages.
         program: the running program, ``None`` for HTTP.
-        statuses: of the last answers over HTTP; the SDK does not tell them.
-        sign_ins: of the user that were wanted in vain; each breaks the connection.
+        http: what the SDK does not tell of the answers over HTTP.
     """
 
     streams: Any
     program: ServerProgram | None = None
-    statuses: list[int] = field(default_factory=list)
-    sign_ins: list[str] = field(default_factory=list)
+    http: HttpState = field(default_factory=HttpState)
 
 
 @dataclass(slots=True)
@@ -120,8 +139,8 @@ class Connection:
     _ending: asyncio.Event = field(default_factory=asyncio.Event)
     _list_changed: asyncio.Event = field(default_factory=asyncio.Event)
     _program: ServerProgram | None = None
-    _statuses: list[int] = field(default_factory=list)
-    _sign_ins: list[str] = field(default_factory=list)
+    _http: HttpState = field(default_factory=HttpState)
+    _exchange: Exchange | None = None
     _has_looked: bool = False
     _last_used: float = 0.0
     _deaths: list[float] = field(default_factory=list)
@@ -134,7 +153,18 @@ class Connection:
     @property
     def is_refused(self) -> bool:
         """True if an HTTP server wants its user to sign in."""
-        return bool(self._sign_ins) or self._statuses[-1:] in ([401], [403])
+        return self._http.is_refused
+
+    @property
+    def has_ended(self) -> bool:
+        """True if the server has ended, or the connection to it."""
+        has_stopped = self._program is not None and self._program.has_ended
+        return has_stopped or (self._exchange is not None and self._exchange.has_ended)
+
+    @property
+    def refusal(self) -> str:
+        """The text of the last answer over HTTP that was none to a message; ``""`` for none."""
+        return self._http.refusal
 
     @property
     def client(self) -> Client:
@@ -305,27 +335,39 @@ class Connection:
                 await tried.wait()
 
     async def _connect(self, stack: AsyncExitStack) -> Client:
+        from mcp_types import DiscoverResult
+
+        known = self.read_known()
+        if known is not None and known.era < _LOWEST_NEW_ERA:
+            return await self._connected(stack, "legacy")
+        if known is not None and known.discovered is not None:
+            return await self._connected(stack, known.era, DiscoverResult.model_validate(known.discovered))
+        try:
+            return await self._connected(stack, "auto")
+        except Exception:
+            if self._program is None or not self._program.has_exited or self.log is None:
+                raise
+            # There are servers of the old era that end at any request before "initialize".
+            self.log.forget()
+            return await self._connected(stack, "legacy")
+
+    async def _connected(self, stack: AsyncExitStack, mode: str, discovered: Any = None) -> Client:
         importing = asyncio.ensure_future(run_in_thread(_import_sdk))
         transport = await self.open_transport()
-        self._program = transport.program
-        self._statuses, self._sign_ins = transport.statuses, transport.sign_ins
+        self._program, self._http = transport.program, transport.http
         if transport.program is not None:
             transport.program.start()
             stack.push_async_callback(transport.program.close)
         await importing
         from mcp import Client
-        from mcp_types import DiscoverResult, Implementation
+        from mcp_types import Implementation
 
         from oneclaw_core import __version__
+        from oneclaw_mcp.tolerant_streams import Exchange, tolerant
 
-        known = self.read_known()
-        mode, discovered = "auto", None
-        if known is not None and known.era < _LOWEST_NEW_ERA:
-            mode = "legacy"
-        elif known is not None and known.discovered is not None:
-            mode, discovered = known.era, DiscoverResult.model_validate(known.discovered)
+        self._exchange = Exchange()
         client = Client(
-            transport.streams(),
+            tolerant(transport.streams(), self._exchange),
             mode=mode,
             prior_discover=discovered,
             read_timeout_seconds=self.server.start_seconds,
@@ -343,35 +385,13 @@ class Connection:
             client: of the server.
             start_seconds: how long it took to start; ``None`` if it has been running.
         """
-        from mcp import MCPError
-
-        definitions: list[dict[str, Any]] = []
-        cursor: str | None = None
-        size = 0
-        for _ in range(MAX_PAGES if client.server_capabilities.tools is not None else 0):
-            try:
-                page = await client.list_tools(cursor=cursor)
-            except MCPError as error:
-                raise ServerError(f"it does not list its tools: {cleaned(str(error), 500)}") from None
-            tools_of_page = [each.model_dump(by_alias=True, exclude_none=True, mode="json") for each in page.tools]
-            size += len(json.dumps(tools_of_page))
-            if size > MAX_LIST_CHARACTERS:
-                raise ServerError(f"its list of tools is longer than {MAX_LIST_CHARACTERS // 1024**2} MiB")
-            definitions += tools_of_page
-            cursor = page.next_cursor
-            if cursor is None or len(definitions) > MAX_TOOLS:
-                break
-        else:
-            if cursor is not None:
-                raise ServerError(f"its list of tools has more than {MAX_PAGES} pages")
-        prompts: list[dict[str, Any]] = []
-        if client.server_capabilities.prompts is not None:
-            with suppress(MCPError):  # prompts are for the user alone; tools work without them
-                listed = await client.list_prompts()
-                prompts = [each.model_dump(by_alias=True, exclude_none=True, mode="json") for each in listed.prompts]
+        definitions = await self._listed_tools(client)
+        prompts = await self._listed_prompts(client)
         discovered = client.session.discover_result
         known = self.read_known()
-        tools, refused = known_tools(self.server, definitions, known)
+        tools, refused = known_tools(self.server, definitions.items, known)
+        if definitions.problem:
+            refused = (*refused, ("(all others)", definitions.problem))
         if start_seconds is None:
             start_seconds = known.start_seconds if known is not None else 0.0
         info = client.server_info
@@ -388,10 +408,48 @@ class Connection:
             start_seconds=start_seconds,
             has_resources=client.server_capabilities.resources is not None,
             address=self.server.address,
-            prompts=known_prompts(self.server.name, prompts),
+            prompts=known_prompts(self.server.name, prompts.items),
         )
         self.tools = {each.wire: each.digest for each in tools}
         return self.learn(found)
+
+    async def _listed_tools(self, client: Client) -> Listed:
+        """List the tools; a server that does not declare any may have some nevertheless.
+
+        Raises:
+            ServerError: it does not list them.
+        """
+        from mcp import MCPError
+
+        is_declared = client.server_capabilities.tools is not None
+        try:
+            async with asyncio.timeout(None if is_declared else _UNDECLARED_SECONDS):
+                found = await listed(lambda cursor: self._page(client.list_tools, "tools", cursor), MAX_TOOLS)
+        except TimeoutError:
+            return Listed()
+        except MCPError as error:
+            if not is_declared:
+                return Listed()
+            raise ServerError(f"it does not list its tools: {cleaned(str(error), 500)}") from None
+        if found.problem and not found.items:
+            raise ServerError(found.problem)
+        return found
+
+    async def _listed_prompts(self, client: Client) -> Listed:
+        """List the prompts, which are for the user alone: tools work without them."""
+        from mcp import MCPError
+
+        if client.server_capabilities.prompts is not None:
+            with suppress(MCPError):
+                return await listed(lambda cursor: self._page(client.list_prompts, "prompts", cursor), MAX_PROMPTS)
+        return Listed()
+
+    async def _page(self, read: Any, kind: str, cursor: str | None) -> tuple[list[Any], str | None]:
+        """Read a page of a list: its items, those that the SDK does not take included, and the next cursor."""
+        page = await read(cursor=cursor)
+        items = [each.model_dump(by_alias=True, exclude_none=True, mode="json") for each in getattr(page, kind)]
+        odd = self._exchange.odd_items.pop(f"{kind}/list", []) if self._exchange is not None else []
+        return [*items, *odd], page.next_cursor
 
     async def _serve(self, client: Client) -> None:
         """Stay until the server ends, is idle, or is not needed any more."""
@@ -471,7 +529,7 @@ class Connection:
         text = f"The MCP server {self.server.name} does not start: {reason}"
         kind = "not_available"
         # In the new era a refused probe is followed by an attempt in the old one, which fails otherwise.
-        if self.is_refused or UNAUTHORIZED in self._statuses:
+        if self.is_refused or UNAUTHORIZED in self._http.statuses:
             kind = "permission_denied"
             text += f"; sign in with: oneclaw mcp login {self.server.name}"
         return ServerError(f"{text}; {said}" if said else text, kind)

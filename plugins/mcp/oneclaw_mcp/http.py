@@ -13,6 +13,14 @@ import httpx
 import httpx2
 
 from oneclaw_core import PermissionDeniedError, __version__
+from oneclaw_mcp.http_answers import (
+    EVENTS,
+    MAX_EVENT_BYTES,
+    TooLongError,
+    looks_like_events,
+    readable_body,
+    readable_events,
+)
 from oneclaw_mcp.http_network import GuardedBackend
 from oneclaw_mcp.servers import SSE
 
@@ -20,16 +28,19 @@ if TYPE_CHECKING:
     import ssl
     from collections.abc import AsyncGenerator, AsyncIterable, AsyncIterator, Mapping
 
+    from oneclaw_mcp.connection import HttpState
     from oneclaw_mcp.http_network import AddressGate
     from oneclaw_mcp.servers import Server
 
-MAX_EVENT_BYTES = 16 * 1024 * 1024
 # A server may think for long before it answers; a call has another limit.
 _READ_SECONDS = 900.0
 _CONNECT_SECONDS = 30.0
 # Shorter than most servers keep a connection: one that a server closes just then loses the request.
 _KEEP_SECONDS = 2.0
 _KEPT_STATUSES = 8
+_FIRST_ERROR = 400
+_BEGINNING_BYTES = 1_024
+_SESSION_HEADER = "mcp-session-id"
 _OWN_HEADERS = frozenset({"host", "accept-encoding"})
 
 
@@ -38,11 +49,11 @@ class GuardedTransport(httpx2.AsyncBaseTransport):
 
     Args:
         allow_private: as for :class:`GuardedBackend`.
-        statuses: gets the statuses of the last answers.
+        state: gets what the answers say of the server.
     """
 
-    def __init__(self, allow_private: AddressGate, statuses: list[int]) -> None:
-        self._statuses = statuses
+    def __init__(self, allow_private: AddressGate, state: HttpState) -> None:
+        self._state = state
         self._pool = httpcore2.AsyncConnectionPool(
             _ssl_context(),
             max_connections=None,
@@ -69,52 +80,105 @@ class GuardedTransport(httpx2.AsyncBaseTransport):
             raise httpx2.ReadTimeout(str(error), request=request) from None
         except (httpcore2.NetworkError, httpcore2.ProtocolError, httpcore2.UnsupportedProtocol) as error:
             raise httpx2.ReadError(str(error), request=request) from None
-        self._statuses.append(answer.status)
-        del self._statuses[:-_KEPT_STATUSES]
+        self._state.statuses.append(answer.status)
+        del self._state.statuses[:-_KEPT_STATUSES]
         headers = httpx2.Headers(answer.headers)
         if headers.get("content-encoding", "identity").lower() != "identity":
             await answer.aclose()
             raise httpx2.ReadError("it compresses its answer, which it was asked not to do", request=request)
-        body = _Body(answer, request)
-        if headers.get("content-type", "").lower().startswith("text/event-stream"):
+        # The requests of a sign-in do not accept events; their answers are no messages.
+        is_of_messages = EVENTS in request.headers.get("accept", "")
+        content_type = headers.get("content-type", "")
+        body = _Body(answer, request, has_messages=is_of_messages)
+        if not is_of_messages:
+            if content_type.lower().startswith(EVENTS):
+                return httpx2.Response(answer.status, headers=headers, stream=body)
+            return await _whole(answer, headers, body)
+        is_labelled = content_type.lower().startswith(EVENTS)
+        if answer.status < _FIRST_ERROR and (is_labelled or await body.looks_like_events()):
+            headers["content-type"] = EVENTS
             return httpx2.Response(answer.status, headers=headers, stream=body)
-        try:
-            return httpx2.Response(answer.status, headers=headers, content=await body.whole())
-        finally:
-            await answer.aclose()
+        response = await _whole(answer, headers, body)
+        session = request.headers.get(_SESSION_HEADER)
+        kind, content = readable_body(
+            answer.status, content_type, response.content, request.content, self._state, has_session=bool(session)
+        )
+        headers = httpx2.Headers([(name, value) for name, value in headers.raw if name.lower() != b"content-length"])
+        if kind:
+            headers["content-type"] = kind
+        return httpx2.Response(answer.status, headers=headers, content=content)
 
     async def aclose(self) -> None:
         """Close the connections."""
         await self._pool.aclose()
 
 
-class _Body(httpx2.AsyncByteStream):
-    """The body of an answer: a stream of events, or one that is read as a whole, and so has a limit."""
+async def _whole(answer: httpcore2.Response, headers: httpx2.Headers, body: _Body) -> httpx2.Response:
+    try:
+        return httpx2.Response(answer.status, headers=headers, content=await body.whole())
+    finally:
+        await answer.aclose()
 
-    def __init__(self, answer: httpcore2.Response, request: httpx2.Request) -> None:
-        self._answer, self._request = answer, request
+
+class _Body(httpx2.AsyncByteStream):
+    """The body of an answer: a stream of events, or one that is read as a whole, and so has a limit.
+
+    Args:
+        answer: whose body it is.
+        request: for errors.
+        has_messages: True if its events are messages.
+    """
+
+    def __init__(self, answer: httpcore2.Response, request: httpx2.Request, *, has_messages: bool) -> None:
+        self._answer, self._request, self._has_messages = answer, request, has_messages
+        self._pieces = self._received()
+        self._beginning = b""
 
     async def __aiter__(self) -> AsyncGenerator[bytes, None]:
+        if not self._has_messages:
+            async for piece in self._pieces:
+                yield piece
+            return
+        try:
+            async for event in readable_events(self._with_beginning()):
+                yield event
+        except TooLongError as error:
+            raise httpx2.ReadError(str(error), request=self._request) from None
+
+    async def looks_like_events(self) -> bool:
+        """Read the beginning of the body; return True if it is one of events."""
+        async for piece in self._pieces:
+            self._beginning += piece
+            if self._beginning.strip() or len(self._beginning) > _BEGINNING_BYTES:
+                break
+        return looks_like_events(self._beginning)
+
+    async def whole(self) -> bytes:
+        read, left_bytes = [], MAX_EVENT_BYTES
+        async with aclosing(self._with_beginning()) as pieces:
+            async for piece in pieces:
+                left_bytes -= len(piece)
+                if left_bytes < 0:
+                    raise httpx2.ReadError(str(TooLongError()), request=self._request)
+                read.append(piece)
+        return b"".join(read)
+
+    async def aclose(self) -> None:
+        await self._answer.aclose()
+
+    async def _with_beginning(self) -> AsyncGenerator[bytes, None]:
+        if self._beginning:
+            yield self._beginning
+        async for piece in self._pieces:
+            yield piece
+
+    async def _received(self) -> AsyncGenerator[bytes, None]:
         pieces: AsyncIterable[bytes] = self._answer.aiter_stream()
         try:
             async for piece in pieces:
                 yield piece
         except (httpcore2.NetworkError, httpcore2.ProtocolError, httpcore2.TimeoutException) as error:
             raise httpx2.ReadError(str(error), request=self._request) from None
-
-    async def whole(self) -> bytes:
-        read, left_bytes = [], MAX_EVENT_BYTES
-        async with aclosing(self.__aiter__()) as pieces:
-            async for piece in pieces:
-                left_bytes -= len(piece)
-                if left_bytes < 0:
-                    text = f"its answer is longer than {MAX_EVENT_BYTES // 1024**2} MiB"
-                    raise httpx2.ReadError(text, request=self._request)
-                read.append(piece)
-        return b"".join(read)
-
-    async def aclose(self) -> None:
-        await self._answer.aclose()
 
 
 class _Client(httpx2.AsyncClient):
@@ -158,7 +222,7 @@ def is_named_place(url: str, host: str, port: int) -> bool:
 
 @asynccontextmanager
 async def http_streams(
-    server: Server, url: str, headers: Mapping[str, str], auth: httpx2.Auth | None, statuses: list[int]
+    server: Server, url: str, headers: Mapping[str, str], auth: httpx2.Auth | None, state: HttpState
 ) -> AsyncIterator[tuple[Any, Any]]:
     """Give the streams of messages that a client of the SDK takes.
 
@@ -167,7 +231,7 @@ async def http_streams(
         url: its address, with all references resolved.
         headers: for each request, the same.
         auth: signs requests; ``None`` to send them unsigned.
-        statuses: gets the statuses of the last answers.
+        state: gets what the answers say of the server.
     """
 
     async def allow_private(host: str, address: str, port: int) -> None:
@@ -186,7 +250,7 @@ async def http_streams(
     ) -> httpx2.AsyncClient:
         return _Client(
             url,
-            transport=GuardedTransport(allow_private, statuses),
+            transport=GuardedTransport(allow_private, state),
             headers={"User-Agent": f"oneclaw/{__version__}", **(headers or {}), "Accept-Encoding": "identity"},
             timeout=httpx2.Timeout(_CONNECT_SECONDS, read=_READ_SECONDS),
             trust_env=False,

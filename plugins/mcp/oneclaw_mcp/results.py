@@ -7,7 +7,8 @@ import binascii
 import hashlib
 import json
 import mimetypes
-from typing import TYPE_CHECKING, Any
+import re
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from oneclaw_core import Attachment, PermissionDeniedError, ToolResult
 from oneclaw_core.process import run_in_thread
@@ -15,89 +16,175 @@ from oneclaw_core.tools import replace_content
 from oneclaw_mcp.cleaning import cleaned, foreign_faults
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Awaitable, Callable, Iterator, Mapping
     from pathlib import Path
 
     from oneclaw_core import ToolContext
     from oneclaw_mcp.manifest import KnownTool
     from oneclaw_mcp.servers import Server
 
-_PICTURES = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
+    DataPart = Callable[[bytes, str], Awaitable[str]]
+
+_PICTURES = {b"\x89PNG": "image/png", b"\xff\xd8\xff": "image/jpeg", b"GIF8": "image/gif"}
+# Members of a result that are told elsewhere.
+_NO_CONTENT = frozenset(
+    {"_meta", "isError", "is_error", "resultType", "structuredContent", "structured_content", "ttlMs", "cacheScope"}
+)
 # Those that not every Python knows.
 _EXTENSIONS = {"audio/wav": ".wav", "audio/webm": ".weba", "audio/ogg": ".ogg"}
+_BLANKS = re.compile(r"\s+")
+_URL_SAFE = str.maketrans("-_", "+/")
 _MAX_URI_CHARACTERS = 2_000
 _PREVIEW_CHARACTERS = 4_000
 
 
-async def tool_result(server: Server, tool: KnownTool, answer: Mapping[str, Any], context: ToolContext) -> ToolResult:
-    """Make the result of a call.
+async def tool_result(server: Server, tool: KnownTool, answer: Any, context: ToolContext) -> ToolResult:
+    """Make the result of a call, with what is of use in it wherever that stands.
 
     Args:
         server: the server.
         tool: what was called.
-        answer: of the server, as the protocol has it.
+        answer: of the server, as it has sent it.
         context: of the call.
     """
-    blocks: list[dict[str, Any]] = answer["content"]
-    parts, pictures = await content_parts(server, blocks, context)
-    text = "\n\n".join(parts)
-    if answer.get("isError"):
+    given = answer if isinstance(answer, dict) else {}
+    structured = _member(given, "structuredContent", "structured_content")
+    parts, pictures = await content_parts(server, _blocks(answer), context)
+    shown = [part.text for part in parts]
+    if _member(given, "isError", "is_error") in (True, "true", 1):
+        texts = shown if any(map(str.strip, shown)) or structured is None else [*shown, _as_text(structured)]
+        text = "\n\n".join(filter(None, texts))
         return ToolResult.error(
             "execution_error", text or f"The MCP server {server.name} says no more than that it failed."
         )
-    structured = answer.get("structuredContent")
     if structured is None:
-        return ToolResult.success(await shown_text(server, text, context), pictures)
+        return ToolResult.success(await shown_text(server, "\n\n".join(shown), context), pictures)
     note = [] if tool.output_schema is None else await run_in_thread(lambda: _misfit(tool, structured))
-    others = [part for part, block in zip(parts, blocks, strict=True) if block.get("type") != "text"]
-    if note or others:
-        written = json.dumps(structured, ensure_ascii=False)
-        return ToolResult.success(await shown_text(server, "\n\n".join([written, *others, *note]), context), pictures)
+    repeated = list(_repeated(structured))
+    # Servers repeat a structured result as text, for clients that know of texts only.
+    others = [part.text for part in parts if part.text and not (part.is_text and _value(part.text) in repeated)]
+    if len(others) > 1 and all(part.is_text for part in parts) and [_value(each.text) for each in parts] in repeated:
+        others = []
     written = json.dumps(structured, ensure_ascii=False)
-    shown = await shown_text(server, written, context)
-    return ToolResult.success(structured if shown is written else shown, pictures)
+    if note or others:
+        return ToolResult.success(await shown_text(server, "\n\n".join([written, *others, *note]), context), pictures)
+    shown_whole = await shown_text(server, written, context)
+    return ToolResult.success(structured if shown_whole is written else shown_whole, pictures)
+
+
+class Part(NamedTuple):
+    """A text in the place of a block of content.
+
+    Attributes:
+        text: for the model.
+        is_text: True if the block was a text.
+    """
+
+    text: str
+    is_text: bool = False
 
 
 async def content_parts(
-    server: Server, blocks: list[dict[str, Any]], context: ToolContext
-) -> tuple[list[str], tuple[Attachment, ...]]:
+    server: Server, blocks: list[Any], context: ToolContext
+) -> tuple[list[Part], tuple[Attachment, ...]]:
     """Return a text for each block of content, and the pictures; what is neither is put into a file."""
-    parts: list[str] = []
+    parts: list[Part] = []
     pictures: list[Attachment] = []
+
+    async def data_part(data: bytes, media_type: str) -> str:
+        kind = _picture_type(data)
+        if kind is None:
+            return await _saved(server, data, media_type, context)
+        name = f"{server.name}-{len(pictures) + 1}{mimetypes.guess_extension(kind) or ''}"
+        pictures.append(Attachment(name, kind, data))
+        return f"[picture {name}]"
+
     for block in blocks:
-        kind = block.get("type")
-        if kind == "text":
-            parts.append(str(block.get("text", "")))
+        if isinstance(block, str):
+            parts.append(Part(block, is_text=True))
+            continue
+        kind = block.get("type") if isinstance(block, dict) else None
+        if kind == "text" or (kind is None and isinstance(block, dict) and "text" in block and "uri" not in block):
+            parts.append(Part(_as_text(block.get("text", "")), is_text=True))
         elif kind in ("image", "audio"):
-            data = _decoded(block.get("data"))
-            media_type = cleaned(block.get("mimeType"), 100) or "application/octet-stream"
-            if data is None:
-                parts.append(f"[the server sent {kind} data that is not base64]")
-            elif kind == "image" and media_type in _PICTURES:
-                name = f"{server.name}-{len(pictures) + 1}{mimetypes.guess_extension(media_type) or ''}"
-                pictures.append(Attachment(name, media_type, data))
-                parts.append(f"[picture {name}]")
-            else:
-                parts.append(await _saved(server, data, media_type, context))
+            parts.append(Part(await _media_part(block, kind, data_part)))
         elif kind == "resource_link":
-            parts.append(_link(block))
-        elif kind == "resource" and isinstance(block.get("resource"), dict):
-            parts.append(await resource_part(server, block["resource"], context))
-        else:
-            parts.append(f"[content of the unknown type {cleaned(str(kind), 50)}]")
+            parts.append(Part(_link(block)))
+        elif isinstance(block, dict) and (kind == "resource" or "uri" in block):
+            resource = block.get("resource")
+            parts.append(Part(await _resource_part(resource if isinstance(resource, dict) else block, data_part)))
+        else:  # of a kind that is not known here
+            parts.append(Part(_as_text(block)))
     return parts, tuple(pictures)
 
 
-async def resource_part(server: Server, resource: dict[str, Any], context: ToolContext) -> str:
-    """Return the text of a resource; other data is put into a file."""
+def _blocks(answer: Any) -> list[Any]:
+    """Return the blocks of a result; what has none of them is one itself, as in the first versions of the protocol."""
+    if not isinstance(answer, dict):
+        found = answer
+    elif "content" in answer:
+        found = answer["content"]
+    elif "toolResult" in answer:
+        found = answer["toolResult"]
+        return _blocks(found) if isinstance(found, dict) and "content" in found else [_as_text(found)]
+    else:
+        others = {name: value for name, value in answer.items() if name not in _NO_CONTENT}
+        found = [_as_text(others)] if others else []
+    return found if isinstance(found, list) else [] if found is None else [found]
+
+
+def _repeated(structured: Any) -> Iterator[Any]:
+    """Yield what a text that repeats a structured result holds; libraries put other values into an object first."""
+    yield structured
+    if isinstance(structured, dict) and len(structured) == 1:
+        (inner,) = structured.values()
+        yield inner
+        if isinstance(inner, list):
+            yield from inner
+
+
+def _value(text: str) -> Any:
+    """Return the JSON value of a text, or the text."""
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return text
+
+
+def _as_text(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+def _member(given: Mapping[str, Any], *names: str) -> Any:
+    """Return the first of some members that there is; some servers write them as Python does."""
+    return next((given[name] for name in names if given.get(name) is not None), None)
+
+
+async def _media_part(block: Mapping[str, Any], kind: str, data_part: DataPart) -> str:
+    source = block.get("source")
+    given = source if isinstance(source, dict) else block
+    media_type = cleaned(_member(given, "mimeType", "mime_type", "media_type"), 100) or "application/octet-stream"
+    data = _decoded(given.get("data"))
+    return f"[the server sent {kind} data that is not base64]" if data is None else await data_part(data, media_type)
+
+
+async def _resource_part(resource: Mapping[str, Any], data_part: DataPart) -> str:
+    """Return the text of a resource; a picture is shown, and other data is put into a file."""
     uri = cleaned(resource.get("uri"), _MAX_URI_CHARACTERS)
-    if isinstance(resource.get("text"), str):
-        return f"[resource {uri}]\n{resource['text']}"
+    if resource.get("text") is not None:
+        return f"[resource {uri}]\n{_as_text(resource['text'])}"
     data = _decoded(resource.get("blob"))
     if data is None:
         return f"[resource {uri} without content]"
-    media_type = cleaned(resource.get("mimeType"), 100) or "application/octet-stream"
-    return f"[resource {uri}] {await _saved(server, data, media_type, context)}"
+    media_type = cleaned(_member(resource, "mimeType", "mime_type"), 100) or "application/octet-stream"
+    return f"[resource {uri}] {await data_part(data, media_type)}"
+
+
+def _picture_type(data: bytes) -> str | None:
+    """Return the type of a picture that models take, by its bytes; ``None`` for anything else."""
+    if data[:4] == b"RIFF" and data[8:12] == b"WEBP":
+        return "image/webp"
+    return next((kind for beginning, kind in _PICTURES.items() if data.startswith(beginning)), None)
 
 
 def _link(block: dict[str, Any]) -> str:
@@ -145,7 +232,12 @@ def _write(path: Path, data: bytes, context: ToolContext) -> None:
 
 
 def _decoded(data: object) -> bytes | None:
+    """Decode base64, also without padding, with line breaks, or in a ``data:`` URL."""
+    if not isinstance(data, str):
+        return None
+    text = _BLANKS.sub("", data.partition(",")[2] if data.startswith("data:") else data)
+    text = text.translate(_URL_SAFE).rstrip("=")
     try:
-        return base64.b64decode(data, validate=True) if isinstance(data, str) else None
+        return base64.b64decode(text + "=" * (-len(text) % 4), validate=True)
     except (binascii.Error, ValueError):
         return None

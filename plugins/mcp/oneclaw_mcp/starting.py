@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from oneclaw_core import remember_secret
 from oneclaw_core.process import run_in_thread
 from oneclaw_core.tools import make_private_directory
-from oneclaw_mcp.connection import Connection, ServerError, Transport, importing
+from oneclaw_mcp.connection import Connection, HttpState, ServerError, Transport, importing
 from oneclaw_mcp.servers import STDIO
 from oneclaw_mcp.stdio import ServerLog, ServerProgram
 
@@ -72,12 +72,9 @@ async def open_transport(source: ServerSource, server: Server, log: ServerLog | 
         await run_in_thread(_import_oauth)
         from oneclaw_mcp.oauth import stored_auth
 
-        statuses: list[int] = []
-        sign_ins: list[str] = []
-        auth = source.signing_in.get(server.name) or await stored_auth(source, server, sign_ins)
-        return Transport(
-            partial(http_streams, server, url, headers, auth, statuses), statuses=statuses, sign_ins=sign_ins
-        )
+        state = HttpState()
+        auth = source.signing_in.get(server.name) or await stored_auth(source, server, state.sign_ins)
+        return Transport(partial(http_streams, server, url, headers, auth, state), http=state)
     environ = minimal_environment(os.environ)
     for name, value in server.environment.items():
         environ[name] = await resolved(source, value)

@@ -64,6 +64,10 @@ class ServerLog:
                 os.close(descriptor)
             self._written += len(piece)
 
+    def forget(self) -> None:
+        """Let the end begin anew, for another start of the server."""
+        self._tail.clear()
+
     def tail(self) -> str:
         """Return the last lines, cleaned."""
         lines = self._tail.decode("utf-8", "replace").splitlines()[-_TAIL_LINES:]
@@ -112,6 +116,18 @@ class ServerProgram:
             return ""
         error = self._running.exception()
         return f"cannot be run: {error}" if error is not None else describe_end(self._running.result().exit_code)
+
+    @property
+    def has_ended(self) -> bool:
+        """True if the program has ended, or its connection."""
+        return bool(self.fault) or (self._running is not None and self._running.done())
+
+    @property
+    def has_exited(self) -> bool:
+        """True if the program has run, and ended by itself."""
+        running = self._running
+        is_done = running is not None and running.done() and not running.cancelled() and not self._is_stopped
+        return is_done and running is not None and running.exception() is None
 
     def start(self) -> None:
         """Start the program; what is wrong with it is seen by reading."""

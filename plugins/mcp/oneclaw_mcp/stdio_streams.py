@@ -6,6 +6,8 @@ They are in place of the memory streams of the SDK's transport, between which ta
 from __future__ import annotations
 
 import asyncio
+from collections import deque
+from functools import partial
 from typing import TYPE_CHECKING, Any, Self
 
 import anyio
@@ -13,6 +15,7 @@ from mcp.shared.message import SessionMessage
 from mcp_types import jsonrpc_message_adapter
 
 from oneclaw_core.process import run_in_thread
+from oneclaw_mcp.messages import read_messages
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -49,12 +52,13 @@ class ReceivedMessages(_Stream):
         self._lines = lines
         self._log = log
         self._taken = taken
+        self._read: deque[SessionMessage] = deque()
 
     def __aiter__(self) -> Self:
         return self
 
-    async def __anext__(self) -> SessionMessage | Exception:
-        while True:
+    async def __anext__(self) -> SessionMessage:
+        while not self._read:
             if not self._lines.empty():
                 await asyncio.sleep(0)  # a program that sends very many does not keep others waiting
             line = await self._lines.get()
@@ -62,11 +66,13 @@ class ReceivedMessages(_Stream):
                 self._lines.put_nowait(None)  # it stays at its end
                 raise StopAsyncIteration
             self._taken(line)
-            message = self._parsed(line) if len(line) <= _LONG_LINE_BYTES else await self._parsed_in_thread(line)
-            if message is not None:
-                return message
+            if len(line) <= _LONG_LINE_BYTES:
+                self._read += self._parsed(line)
+            else:
+                self._read += await run_in_thread(partial(self._parsed, line))
+        return self._read.popleft()
 
-    async def receive(self) -> SessionMessage | Exception:
+    async def receive(self) -> SessionMessage:
         """Return the next message.
 
         Raises:
@@ -77,17 +83,11 @@ class ReceivedMessages(_Stream):
         except StopAsyncIteration:
             raise anyio.EndOfStream from None
 
-    async def _parsed_in_thread(self, line: bytes) -> SessionMessage | Exception | None:
-        return await run_in_thread(lambda: self._parsed(line))
-
-    def _parsed(self, line: bytes) -> SessionMessage | Exception | None:
-        if not line.strip():
-            return None
-        try:
-            return SessionMessage(jsonrpc_message_adapter.validate_json(line, by_name=False))
-        except ValueError as error:  # such as a banner on standard output
+    def _parsed(self, line: bytes) -> list[SessionMessage]:
+        messages = read_messages(line)
+        if not messages and line.strip():  # such as a banner on standard output
             self._log.feed(b"[on standard output] " + line[:500] + b"\n")
-            return None if not line.lstrip().startswith(b"{") else error
+        return [SessionMessage(jsonrpc_message_adapter.validate_python(each, by_name=False)) for each in messages]
 
 
 class SentMessages(_Stream):

@@ -122,7 +122,8 @@ def test_resource_is_not_read_past_a_plugin_that_failed(oneclaw_factory: HomeFac
 def test_answer_without_an_end_is_cut_off(
     head: str, fault: str, mcp_home: McpHome, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("oneclaw_mcp.http.MAX_EVENT_BYTES", 100_000)
+    for module in ("http", "http_answers"):
+        monkeypatch.setattr(f"oneclaw_mcp.{module}.MAX_EVENT_BYTES", 100_000)
     sent = 0
 
     def pieces() -> Iterator[bytes]:

@@ -17,6 +17,7 @@ import pytest
 import trustme
 from mcp_homes import McpHome
 from oneclaw_mcp.connection import ServerError
+from oneclaw_mcp.connection import HttpState
 from oneclaw_mcp.http import GuardedTransport
 
 if TYPE_CHECKING:
@@ -174,7 +175,7 @@ async def posted(
     async with await asyncio.start_server(handled, "127.0.0.1", 0, ssl=tls) as server:
         place = f"127.0.0.1:{server.sockets[0].getsockname()[1]}"
         url = f"{scheme or ('https' if tls else 'http')}://{place}/mcp"
-        transport = GuardedTransport(allow, [])
+        transport = GuardedTransport(allow, HttpState())
         try:
             async with httpx2.AsyncClient(transport=transport, timeout=timeout_seconds) as client:
                 return await client.post(url, content=body)

@@ -311,7 +311,7 @@ def test_direct_server_passes_on_schemas_and_structured_results(
     oneclaw = oneclaw_factory(["mcp"], allow=["mcp.plain.*"])
     McpHome(oneclaw).add("plain", *plain(f"tools={tmp_path / 'tools.json'}"))
     oneclaw.app.add_tools(measure, group="art")
-    picture = {"type": "image", "data": "aGk=", "mimeType": "image/png"}
+    picture = {"type": "image", "data": "iVBORw0KGgo=", "mimeType": "image/png"}
 
     async def use() -> None:
         async with (
@@ -329,7 +329,7 @@ def test_direct_server_passes_on_schemas_and_structured_results(
             whole = await returned(content=[], structuredContent={"a": 1})
             assert (whole.structured_content, text_of(whole)) == ({"a": 1}, '{"a":1}')
             with_picture = await returned(content=[picture], structuredContent={"a": 2})
-            assert (with_picture.structured_content, with_picture.content[1].data) == ({"a": 2}, "aGk=")
+            assert (with_picture.structured_content, with_picture.content[1].data) == ({"a": 2}, "iVBORw0KGgo=")
             misfit = await returned(content=[], structuredContent={"a": "x"})
             assert (misfit.is_error, "does not fit the server's own schema" in text_of(misfit)) == (True, True)
             plain_text = await returned(content=[{"type": "text", "text": "done"}])
