@@ -16,6 +16,7 @@ from oneclaw_core import OneClawError
 from oneclaw_core.http import ServerGuard, bearer_token, listen, send_refusal
 from oneclaw_mcp.offer import CALL, READ
 from oneclaw_mcp.served import ServedOffer, sdk_server
+from oneclaw_mcp.serving import end_in_time
 
 if TYPE_CHECKING:
     import socket
@@ -37,6 +38,7 @@ MAX_CONNECTIONS = 500
 SESSION_SECONDS = 30 * 60.0
 HEAD_SECONDS = 10.0
 DRAIN_SECONDS = 5.0
+_SHORT_DRAIN_SECONDS = 0.5
 _CHECK_SECONDS = 5.0
 _ADDRESS = "127.0.0.1"
 
@@ -179,14 +181,14 @@ class HttpServer:
                     del self._places[name]
                     await place.aclose()
 
-    async def drain(self) -> None:
-        """Let calls end for a few seconds, then end all that is left."""
+    async def drain(self, seconds: float = DRAIN_SECONDS) -> None:
+        """Let calls end for a while, then end all that is left."""
         self._is_closing = True
         for place in self._places.values():
             place.served.end_subscriptions()
         calls = [call for place in self._places.values() for call in place.calls]
         if calls:
-            await asyncio.wait(calls, timeout=DRAIN_SECONDS)
+            await asyncio.wait(calls, timeout=seconds)
         await asyncio.gather(*(each.aclose() for each in self._places.values()))
         self._places.clear()
 
@@ -218,13 +220,14 @@ async def serve_http(
             server.force_exit = stop.is_set()
             if not stop.is_set():
                 say("stopping")
+                end_in_time(status=0)
             stop.set()
 
         for number in (signal.SIGINT, signal.SIGTERM):
             loop.add_signal_handler(number, ask_to_stop)
         say(f"serving MCP on {address}; Ctrl-C stops it")
         try:
-            await _serve_until(stop, app, server, sock)
+            await _serve_until(stop, app, server, sock, _SHORT_DRAIN_SECONDS)
         finally:
             for number in (signal.SIGINT, signal.SIGTERM):
                 loop.remove_signal_handler(number)
@@ -253,7 +256,7 @@ async def serve_gateway(context: ServiceContext) -> None:
         context.ready(address)
         if not has_tokens:
             context.show("no client has a token yet: oneclaw mcp token create NAME")
-        await _serve_until(context.stopping, app, server, sock)
+        await _serve_until(context.stopping, app, server, sock, DRAIN_SECONDS)
 
 
 @contextmanager
@@ -265,7 +268,9 @@ def _listening(
         yield guarded_server(app, port, origins), sock, f"http://{_ADDRESS}:{port}{PATH}"
 
 
-async def _serve_until(stop: asyncio.Event, app: HttpServer, server: uvicorn.Server, sock: socket.socket) -> None:
+async def _serve_until(
+    stop: asyncio.Event, app: HttpServer, server: uvicorn.Server, sock: socket.socket, drain_seconds: float
+) -> None:
     # Faults of clients are answered, and need not be logged too.
     logging.getLogger("mcp").setLevel(logging.CRITICAL)
     watching = asyncio.create_task(app.watch())
@@ -276,7 +281,7 @@ async def _serve_until(stop: asyncio.Event, app: HttpServer, server: uvicorn.Ser
         server.should_exit = True
         # Streams that are ended now would each be logged as a fault.
         logging.getLogger("uvicorn.error").setLevel(logging.CRITICAL)
-        await app.drain()
+        await app.drain(drain_seconds)
         await serving
     finally:
         for task in (stopping, watching, serving):

@@ -5,10 +5,14 @@ from __future__ import annotations
 import asyncio
 import os
 import sys
+import threading
+from collections import deque
 from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING
+from functools import partial
+from typing import TYPE_CHECKING, Self
 
 from oneclaw_core import NotFoundError, OneClaw, UsageError
+from oneclaw_core.process import run_in_thread
 from oneclaw_mcp.journal import STEPS, CallJournal
 from oneclaw_mcp.offer import CORE_GROUP, Offer
 from oneclaw_mcp.served import ServedOffer, sdk_server
@@ -18,6 +22,11 @@ if TYPE_CHECKING:
     from typing import IO, Any
 
     from oneclaw_core import PluginStorage
+
+END_SECONDS = 1.5
+_PIECE_BYTES = 65_536
+# As shells give it to a program that SIGTERM has ended.
+_TERMINATED_STATUS = 143
 
 
 async def serve_stdio(
@@ -50,14 +59,55 @@ async def serve_stdio(
         server = sdk_server(served)
         # Standard output belongs to the messages; what tools print goes to standard error.
         messages = anyio.wrap_file(os.fdopen(os.dup(stdout.fileno()), "w", encoding="utf-8"))
-        received = anyio.wrap_file(os.fdopen(os.dup(sys.stdin.fileno()), encoding="utf-8", errors="replace"))
+        received: Any = ReceivedLines(sys.stdin.fileno())
         watching = asyncio.create_task(served.watch())
         try:
             async with stdio_server(received, messages) as (reading, writing):
                 await server.run(reading, writing, server.create_initialization_options())
+        except asyncio.CancelledError:  # by a signal
+            end_in_time(_TERMINATED_STATUS)
+            raise
         finally:
             watching.cancel()
             await served.aclose()
+
+
+class ReceivedLines:
+    """The lines of a client, read in a thread that a signal does not wait for.
+
+    Args:
+        descriptor: of the input.
+    """
+
+    def __init__(self, descriptor: int) -> None:
+        self._descriptor = descriptor
+        self._unread = bytearray()
+        self._lines: deque[bytes] = deque()
+        self._is_first = True
+
+    def __aiter__(self) -> Self:
+        return self
+
+    async def __anext__(self) -> str:
+        while not self._lines:
+            piece = await run_in_thread(partial(os.read, self._descriptor, _PIECE_BYTES))
+            if not piece and not self._unread:
+                raise StopAsyncIteration
+            first, *others = (piece or b"\n").split(b"\n")
+            self._unread += first
+            for each in others:
+                self._lines.append(bytes(self._unread))
+                self._unread[:] = each
+        line = self._lines.popleft().decode("utf-8-sig" if self._is_first else "utf-8", "replace")
+        self._is_first = False
+        return line
+
+
+def end_in_time(status: int) -> None:
+    """End the program soon, also if a call does not end."""
+    timer = threading.Timer(END_SECONDS, os._exit, (status,))
+    timer.daemon = True
+    timer.start()
 
 
 @asynccontextmanager
