@@ -153,6 +153,8 @@ def argument_faults(validator: ArgumentsValidator, arguments: Mapping[str, Any])
         return ["/: whether they fit could not be found out in time; give less at once"]
     except OverflowError:
         return ["/: a number is too large"]
+    except re.error as error:  # of a foreign schema
+        return [f"/: whether they fit could not be found out, because of a pattern: {error}"]
     finally:
         _deadline.reset(token)
     faults = sorted(found[:MOST_FAULTS], key=lambda fault: [str(part) for part in fault.absolute_path])

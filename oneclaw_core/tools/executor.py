@@ -617,7 +617,10 @@ class ToolExecutor:
         definition = found.definition
         known = self._validators.get(definition.name)
         if known is None or known[0] is not definition:
-            known = self._validators[definition.name] = definition, compile_schema(definition.parameters)
+            # What a foreign server judges by itself is not checked here.
+            checked = getattr(found.tool, "checked_parameters", None)
+            schema = definition.parameters if checked is None else checked
+            known = self._validators[definition.name] = definition, compile_schema(schema)
         return argument_faults(known[1], arguments)
 
 

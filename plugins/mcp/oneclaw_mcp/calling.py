@@ -54,7 +54,7 @@ async def call_tool(
             async with connection.slots, connection.in_call(context):
                 now = connection.tools.get(tool.wire)  # which may have changed while the call waited
                 if now != tool.digest:
-                    what = "has changed this tool" if now is not None else "does not have this tool any more"
+                    what = "has changed this tool" if now is not None else "does not have this tool as it was"
                     return ToolResult.error(
                         "not_available",
                         f"The MCP server {server.name} {what} since the user accepted it. Nothing was done. "

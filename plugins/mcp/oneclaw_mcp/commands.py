@@ -131,8 +131,7 @@ def add(
         return
     print_text(f"{name} is added: {manifest.title or 'a server'}, protocol {manifest.era}")
     _show_tools(manifest.tools)
-    for tool, why in manifest.refused:
-        warn(f"{tool} is left out: {why}")
+    _warn_of_odd_tools(manifest)
     print_text(f"each tool asks for its permission; to allow all of them: oneclaw permissions grant 'mcp.{name}.*'")
 
 
@@ -151,6 +150,8 @@ def list_servers(as_json: bool) -> None:
         for each in documents:
             if each["problem"]:
                 warn(f"{each['name']}: {each['problem']}")
+            for left_out in each.get("left_out", ()):
+                warn(f"{each['name']}: {left_out['name']} is left out: {left_out['reason']}")
 
 
 @mcp.command()
@@ -177,6 +178,7 @@ def show(name: str, as_json: bool) -> None:
         return
     if manifest is not None:
         _show_tools(manifest.tools)
+        _warn_of_odd_tools(manifest)
 
 
 @mcp.command()
@@ -418,8 +420,7 @@ def check(context: click.Context, names: tuple[str, ...], accept: bool) -> None:
                 continue
             seconds = f"started in {manifest.start_seconds:.1f} s"
             print_text(f"{server.name}: {seconds}, protocol {manifest.era}, {len(manifest.tools)} tools")
-            for tool, why in manifest.refused:
-                warn(f"{tool} is left out: {why}")
+            _warn_of_odd_tools(manifest)
             _show_difference(manifest, difference)
             if is_accepted:
                 print_text("  accepted")
@@ -607,6 +608,7 @@ def _document(server: Server, manifests: ManifestFolder) -> dict[str, Any]:
         "tools": [{"name": each.name, "permission": each.permission} for each in manifest.tools]
         if manifest is not None
         else [],
+        "left_out": [{"name": name, "reason": why} for name, why in manifest.refused] if manifest is not None else [],
     }
 
 
@@ -615,6 +617,14 @@ def _show_tools(tools: Iterable[KnownTool]) -> None:
 
     rows = ((each.name, each.group, one_line(each.description.rpartition("\n")[0], 80)) for each in tools)
     print_table(("tool", "group", "what it says of itself"), rows)
+
+
+def _warn_of_odd_tools(manifest: Manifest) -> None:
+    for tool, why in manifest.refused:
+        warn(f"{tool} is left out: {why}")
+    for known in (*manifest.tools, *manifest.pending.new):
+        if known.problems:
+            warn(f"the schema of {known.wire} is used without a part: {'; '.join(known.problems)}")
 
 
 def _show_difference(manifest: Manifest, difference: Difference) -> None:

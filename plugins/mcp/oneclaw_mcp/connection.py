@@ -339,19 +339,33 @@ class Connection:
 
         known = self.read_known()
         if known is not None and known.era < _LOWEST_NEW_ERA:
-            return await self._connected(stack, "legacy")
+            return await self._connected(stack, "legacy", offered_version=known.era)
         if known is not None and known.discovered is not None:
             return await self._connected(stack, known.era, DiscoverResult.model_validate(known.discovered))
         try:
             return await self._connected(stack, "auto")
-        except Exception:
-            if self._program is None or not self._program.has_exited or self.log is None:
+        except Exception as error:
+            if self._program is not None and self._program.has_exited and self.log is not None:
+                # There are servers of the old era that end at any request before "initialize".
+                self.log.forget()
+                return await self._connected(stack, "legacy")
+            version = self._named_version(error)
+            if version is None:
                 raise
-            # There are servers of the old era that end at any request before "initialize".
-            self.log.forget()
-            return await self._connected(stack, "legacy")
+            return await self._connected(stack, "legacy", offered_version=version)
 
-    async def _connected(self, stack: AsyncExitStack, mode: str, discovered: Any = None) -> Client:
+    def _named_version(self, error: Exception) -> str | None:
+        """Return the latest version that a server names when it refuses the one that it was offered."""
+        from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
+
+        found = first_error(error)
+        text = f"{found} {getattr(found, 'data', '')} {self.refusal}"
+        named = [each for each in HANDSHAKE_PROTOCOL_VERSIONS[:-1] if each in text]
+        return named[-1] if named else None
+
+    async def _connected(
+        self, stack: AsyncExitStack, mode: str, discovered: Any = None, offered_version: str | None = None
+    ) -> Client:
         importing = asyncio.ensure_future(run_in_thread(_import_sdk))
         transport = await self.open_transport()
         self._program, self._http = transport.program, transport.http
@@ -365,7 +379,7 @@ class Connection:
         from oneclaw_core import __version__
         from oneclaw_mcp.tolerant_streams import Exchange, tolerant
 
-        self._exchange = Exchange()
+        self._exchange = Exchange(offered_version=offered_version)
         client = Client(
             tolerant(transport.streams(), self._exchange),
             mode=mode,

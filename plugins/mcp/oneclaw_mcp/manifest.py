@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from oneclaw_core import OneClawError, ToolDefinition
 from oneclaw_core.tools import ToolDefinitionError, read_private, write_private
-from oneclaw_mcp.cleaning import cleaned, cleaned_schema, dialect_of
+from oneclaw_mcp.cleaning import cleaned, dialect_of, read_schema
 from oneclaw_mcp.naming import MANIFESTS_FOLDER, colliding, groups_of, permission_name, tool_name
 
 if TYPE_CHECKING:
@@ -45,6 +45,7 @@ class KnownTool:
         annotations: what the server says of it, such as ``readOnlyHint``.
         digest: of its definition as the server gave it.
         dialect: the ``$schema`` of the schema of its arguments, which models are not shown; ``None`` for none.
+        problems: what of that schema is not valid, and is left to the server.
     """
 
     wire: str
@@ -57,6 +58,7 @@ class KnownTool:
     annotations: dict[str, Any]
     digest: str
     dialect: str | None = None
+    problems: tuple[str, ...] = ()
 
     @property
     def is_read_only(self) -> bool:
@@ -79,7 +81,11 @@ class KnownTool:
         if schema is None or schema.get("type", "object") != "object":
             return None
         dialect = dialect_of(schema)
-        return {**({"$schema": dialect} if dialect is not None else {}), **cleaned_schema(schema)}
+        try:
+            readable, _ = read_schema({"type": "object", **schema})
+        except (ValueError, RecursionError):
+            return None
+        return {**({"$schema": dialect} if dialect is not None else {}), **readable}
 
     def definition(self, server: Server, timeout_seconds: float) -> ToolDefinition:
         """Return the definition for models, which was checked when the tool was accepted."""
@@ -218,7 +224,7 @@ class Manifest:
         )
         return replace(
             found,
-            tools=tuple(_with_dialect(each, now.get(each.wire)) for each in self.tools),
+            tools=tuple(_read_anew(each, now.get(each.wire)) for each in self.tools),
             instructions=self.instructions,
             has_resources=self.has_resources,
             pending=pending,
@@ -317,11 +323,16 @@ def known_tools(
     by_name: dict[str, Mapping[str, Any]] = {}
     refused: dict[str, str] = {}
     for definition in definitions:
+        if not isinstance(definition, dict):
+            refused["(no name)"] = "it is not the definition of a tool"
+            continue
         name = definition.get("name")
         if not isinstance(name, str) or not name or len(name) > MAX_NAME_CHARACTERS or cleaned(name) != name:
-            refused[cleaned(str(name), 100) or "(no name)"] = "its name cannot be used"
+            shown = cleaned(name, 100) if isinstance(name, str) else ""
+            refused[shown or "(no name)"] = "its name cannot be used"
         elif name in by_name:
-            refused[name] = "the server has two tools of this name"
+            if by_name[name] != definition:
+                refused[name] = "the server has two tools of this name"
         else:
             by_name[name] = definition
     for shared, names in colliding(server.name, list(by_name)).items():
@@ -349,10 +360,10 @@ def _known_tool(server: Server, definition: Mapping[str, Any], group: str, permi
     annotations = annotations if isinstance(annotations, dict) else {}
     title = cleaned(definition.get("title"), 200) or cleaned(annotations.get("title"), 200)
     description = cleaned(definition.get("description")) or title or f"{wire} of {server.name}"
-    parameters = cleaned_schema(definition.get("inputSchema") or {})
+    parameters, problems = read_schema(definition.get("inputSchema"))
     output = _usable_output(definition.get("outputSchema"))
-    # Checks everything that ToolDefinition.stored takes for granted.
-    ToolDefinition(tool_name(server.name, wire), description, parameters)
+    # With the schema, which is valid but for patterns of other engines, what ToolDefinition.stored takes for granted.
+    ToolDefinition(tool_name(server.name, wire), description)
     return KnownTool(
         wire,
         tool_name(server.name, wire),
@@ -364,21 +375,28 @@ def _known_tool(server: Server, definition: Mapping[str, Any], group: str, permi
         {name: annotations[name] for name in _HINTS if isinstance(annotations.get(name), bool)},
         digest_of(definition),
         dialect_of(definition.get("inputSchema")),
+        tuple(problems),
     )
 
 
-def _with_dialect(accepted: KnownTool, found: KnownTool | None) -> KnownTool:
-    """Add the dialect to a tool that was accepted before dialects were kept; its hash covers it."""
-    if found is None or found.digest != accepted.digest or found.dialect == accepted.dialect:
+def _read_anew(accepted: KnownTool, found: KnownTool | None) -> KnownTool:
+    """Return a tool with its schemas as they are read now; another version of OneClaw may have read them otherwise."""
+    if found is None or found.digest != accepted.digest:
         return accepted
-    return replace(accepted, dialect=found.dialect)
+    return replace(
+        accepted,
+        parameters=found.parameters,
+        output_schema=found.output_schema,
+        dialect=found.dialect,
+        problems=found.problems,
+    )
 
 
 def _usable_output(schema: object) -> dict[str, Any] | None:
     """Return a schema of results, without which they are not checked, if it is neither too long nor too deep."""
     try:
-        cleaned_schema(schema)
-    except (ValueError, RecursionError):
+        read_schema(schema, is_of_object=False)
+    except (ValueError, RecursionError, TypeError):
         return None
     return schema if isinstance(schema, dict) else None
 
@@ -424,9 +442,13 @@ def read_resource_tool(server: Server, manifest: Manifest) -> KnownTool | None:
 def digest_of(definition: Mapping[str, Any]) -> str:
     """Return the hash of what a person accepts in a definition."""
     pinned = {name: definition[name] for name in _PINNED if definition.get(name) is not None}
+    annotations = pinned.get("annotations")
+    if isinstance(annotations, dict):
+        known = ("title", *_HINTS)
+        pinned["annotations"] = {name: annotations[name] for name in known if annotations.get(name) is not None}
     text = json.dumps(pinned, sort_keys=True, ensure_ascii=True, separators=(",", ":"))
     return hashlib.sha256(text.encode()).hexdigest()
 
 
 def _tools(stored: Iterable[Mapping[str, Any]]) -> tuple[KnownTool, ...]:
-    return tuple(KnownTool(**each) for each in stored)
+    return tuple(KnownTool(**{**each, "problems": tuple(each.get("problems", ()))}) for each in stored)

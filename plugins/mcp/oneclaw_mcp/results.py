@@ -32,6 +32,7 @@ _NO_CONTENT = frozenset(
 )
 # Those that not every Python knows.
 _EXTENSIONS = {"audio/wav": ".wav", "audio/webm": ".weba", "audio/ogg": ".ogg"}
+_KINDS = ("image", "audio", "resource", "resource_link")
 _BLANKS = re.compile(r"\s+")
 _URL_SAFE = str.maketrans("-_", "+/")
 _MAX_URI_CHARACTERS = 2_000
@@ -52,8 +53,8 @@ async def tool_result(server: Server, tool: KnownTool, answer: Any, context: Too
     parts, pictures = await content_parts(server, _blocks(answer), context)
     shown = [part.text for part in parts]
     if _member(given, "isError", "is_error") in (True, "true", 1):
-        texts = shown if any(map(str.strip, shown)) or structured is None else [*shown, _as_text(structured)]
-        text = "\n\n".join(filter(None, texts))
+        repeats = structured is None or any(_value(part.text) in list(_repeated(structured)) for part in parts)
+        text = "\n\n".join(filter(None, shown if repeats else [*shown, _as_text(structured)]))
         return ToolResult.error(
             "execution_error", text or f"The MCP server {server.name} says no more than that it failed."
         )
@@ -104,7 +105,9 @@ async def content_parts(
             parts.append(Part(block, is_text=True))
             continue
         kind = block.get("type") if isinstance(block, dict) else None
-        if kind == "text" or (kind is None and isinstance(block, dict) and "text" in block and "uri" not in block):
+        if kind == "text" or (
+            kind not in _KINDS and isinstance(block, dict) and "text" in block and "uri" not in block
+        ):
             parts.append(Part(_as_text(block.get("text", "")), is_text=True))
         elif kind in ("image", "audio"):
             parts.append(Part(await _media_part(block, kind, data_part)))
@@ -198,7 +201,7 @@ def _misfit(tool: KnownTool, structured: Any) -> list[str]:
     """Say that a structured result does not fit the schema that the server gave for it."""
     assert tool.output_schema is not None
     try:
-        faults = foreign_faults({"type": "object", **tool.output_schema}, structured)
+        faults = foreign_faults(tool.output_schema, structured)
     except Exception as error:  # noqa: BLE001  # a foreign schema; the result counts nevertheless
         return [f"[the server's schema of results cannot be used: {cleaned(str(error), 200)}]"]
     return [f"[the result does not fit the server's own schema: {cleaned(' '.join(faults), 500)}]"] if faults else []

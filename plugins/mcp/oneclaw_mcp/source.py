@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 from contextlib import suppress
 from dataclasses import dataclass
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from oneclaw_mcp.manifest import KnownTool, Manifest, ManifestFolder
     from oneclaw_mcp.servers import Server, ServerBook
 
+_log = logging.getLogger("oneclaw.mcp")
 # The longest that a call can take, with its progress; its server's own limit comes before.
 TIMEOUT_SECONDS = 630.0
 
@@ -54,6 +56,13 @@ class McpTool:
     server: str
     known: KnownTool
     source: ServerSource | None
+
+    @property
+    def checked_parameters(self) -> dict[str, Any]:
+        """The schema to check arguments by; the server judges them by all of its own."""
+        from oneclaw_mcp.schemas import checked_schema
+
+        return checked_schema(self.definition.parameters)
 
     async def execute(self, arguments: dict[str, Any], context: ToolContext) -> ToolResult:
         """Call the tool of the server."""
@@ -161,6 +170,9 @@ class ServerSource(ToolSource):
             found.outside(self.groups_of_others(server), server.group) if before is None else before.compared(found)
         )
         self.manifests.write(server.name, manifest)
+        if before is None or before.refused != manifest.refused:
+            for name, why in manifest.refused:
+                _log.info("the tool %s of the MCP server %s is left out: %s", name, server.name, why)
         if before is None or before.pending != manifest.pending or before.refused != manifest.refused:
             self._publish()
         return manifest

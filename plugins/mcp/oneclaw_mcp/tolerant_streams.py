@@ -12,7 +12,6 @@ from mcp_types import JSONRPCError, JSONRPCRequest, JSONRPCResponse
 from mcp_types.version import LATEST_HANDSHAKE_VERSION
 
 from oneclaw_mcp.answers import usable_result, with_known_version
-from oneclaw_mcp.messages import UNKNOWN_ID
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -29,11 +28,14 @@ class Exchange:
         has_ended: True if nothing more comes from the server.
         odd_items: of each method, the items of its last list that the SDK does not take.
         version: of the protocol, as the server has answered.
+        offered_version: of the protocol, in the place of the latest one with a handshake; ``None`` for that one.
     """
 
     has_ended: bool = False
     odd_items: dict[str, list[Any]] = field(default_factory=dict)
     version: str = LATEST_HANDSHAKE_VERSION
+    offered_version: str | None = None
+    _last_id: int = 0
     _methods: dict[str, tuple[str, str]] = field(default_factory=dict)
 
     def note(self, message: Any) -> None:
@@ -41,6 +43,9 @@ class Exchange:
         if isinstance(message, JSONRPCRequest):
             meta = (message.params or {}).get("_meta") or {}
             self._methods[str(message.id)] = message.method, meta.get(_VERSION_KEY, self.version)
+            self._last_id = max(self._last_id, message.id if isinstance(message.id, int) else 0)
+            if message.method == "initialize" and self.offered_version is not None:
+                message.params = {**(message.params or {}), "protocolVersion": self.offered_version}
         elif getattr(message, "method", "") == "notifications/cancelled":
             self._methods.pop(str((message.params or {}).get("requestId")), None)
 
@@ -49,8 +54,9 @@ class Exchange:
         if not isinstance(message, JSONRPCResponse | JSONRPCError):
             return message
         number: Any = message.id
-        if number in (None, UNKNOWN_ID) and len(self._methods) == 1:
-            number = next(iter(self._methods))  # it can only be the answer to this one
+        # An id that no request had can only be that of the one that waits; one of an earlier request comes late.
+        if str(number) not in self._methods and len(self._methods) == 1 and not self._is_known(number):
+            number = next(iter(self._methods))
             message = message.model_copy(update={"id": number})
         method, version = self._methods.pop(str(number), ("", self.version))
         if not method or isinstance(message, JSONRPCError):
@@ -60,6 +66,11 @@ class Exchange:
             result = with_known_version(result)
             self.version = result["protocolVersion"]
         return message.model_copy(update={"result": result})
+
+    def _is_known(self, number: Any) -> bool:
+        """Return True if a request had an id."""
+        text = str(number)
+        return text.isdecimal() and 0 < int(text) <= self._last_id
 
 
 class _Received:

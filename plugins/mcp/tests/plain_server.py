@@ -3,7 +3,9 @@
 ``tools=FILE`` gives the definitions of its tools as JSON; ``mute`` answers nothing; ``flood`` fills standard error;
 ``long_line`` sends one line without an end; ``endless`` has pages without an end; ``child`` starts another process in
 a separate session; ``exits`` ends before it answers; ``restless`` says after each listing that the list has changed;
-``vast`` lists very long descriptions.
+``vast`` lists very long descriptions; ``answer_tools=FILE`` gives the whole result of the listing; ``says=FILE``
+gives raw answers by the method, or by the method and the name of the tool, with ``$ID`` for the id; ``only=VERSION``
+speaks no other one.
 """
 
 from __future__ import annotations
@@ -71,13 +73,17 @@ def ask(parameters: dict) -> str:
 
 
 def answer(method: str, parameters: dict) -> dict | None:
+    if method == "initialize" and OPTIONS.get("only", parameters["protocolVersion"]) != parameters["protocolVersion"]:
+        return None
     if method == "initialize":
         capabilities = {"tools": {"listChanged": True}}
         return {
-            "protocolVersion": "2025-11-25",
+            "protocolVersion": OPTIONS.get("only", "2025-11-25"),
             "capabilities": capabilities,
             "serverInfo": {"name": "plain", "version": "1"},
         }
+    if method == "tools/list" and "answer_tools" in OPTIONS:
+        return json.loads(Path(OPTIONS["answer_tools"]).read_text())
     if method == "tools/list":
         more = {"nextCursor": "more"} if "endless" in OPTIONS else {}
         if "vast" in OPTIONS:
@@ -111,6 +117,7 @@ for line in sys.stdin:
         continue
     parameters = request.get("params") or {}
     if parameters.get("name") == "hang":
+        complain("called")
         continue
     if parameters.get("name") == "progress":
         token = parameters["_meta"]["progressToken"]
@@ -118,8 +125,22 @@ for line in sys.stdin:
             time.sleep(0.2)
             send({"method": "notifications/progress", "params": {"progressToken": token, "progress": step, "total": 4}})
         parameters["arguments"] = {"text": "done after 0.8 s"}
+    if "says" in OPTIONS:
+        said = json.loads(Path(OPTIONS["says"]).read_text())
+        key = f"{request['method']} {parameters.get('name', parameters.get('cursor', ''))}".strip()
+        text = said.get(key, said.get(request["method"]))
+        if text == "exit":
+            sys.exit(1)
+        if text is not None:
+            sys.stdout.write(text.replace("$ID", json.dumps(request["id"])) + "\n")
+            sys.stdout.flush()
+            continue
     result = answer(request["method"], request.get("params") or {})
-    outcome = {"error": {"code": -32601, "message": "unknown"}} if result is None else {"result": result}
+    outcome = (
+        {"error": {"code": -32601, "message": f"unknown; supported: {OPTIONS.get('only')}"}}
+        if result is None
+        else {"result": result}
+    )
     send({"id": request["id"], **outcome})
     if "restless" in OPTIONS and request["method"] == "tools/list":
         send({"method": "notifications/tools/list_changed"})

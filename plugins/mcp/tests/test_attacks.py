@@ -55,7 +55,7 @@ def test_schema_of_results_that_takes_for_ever_holds_nothing_up(oneclaw_factory:
     home = McpHome(oneclaw_factory(["mcp"], allow=["mcp.plain.*"]))
     home.add("plain", *plain(f"tools={path}"))
     result = home.call("plain__content", content=[], structuredContent=MATCHED_FOR_EVER)
-    assert "the server's schema of results cannot be used" in str(result.result)
+    assert result.result == MATCHED_FOR_EVER
 
 
 def test_form_that_takes_for_ever_holds_nothing_up(oneclaw_factory: HomeFactory) -> None:

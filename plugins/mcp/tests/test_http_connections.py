@@ -16,8 +16,7 @@ import httpx2
 import pytest
 import trustme
 from mcp_homes import McpHome
-from oneclaw_mcp.connection import ServerError
-from oneclaw_mcp.connection import HttpState
+from oneclaw_mcp.connection import HttpState, ServerError
 from oneclaw_mcp.http import GuardedTransport
 
 if TYPE_CHECKING:

@@ -38,7 +38,7 @@ def test_changed_tool_is_blocked_until_it_is_accepted(oneclaw_factory: HomeFacto
 
     assert home.call("plain__a").error_type == "not_available"
     assert "has changed this tool since" in str(home.call("plain__a").error_message)
-    assert "does not have this tool any more" in str(home.call("plain__b").error_message)
+    assert "does not have this tool as it was" in str(home.call("plain__b").error_message)
     registry = oneclaw.app.catalog.registry
     assert registry.get_tool("plain__c") is None
     accepted = registry.get_definition("plain__a")
@@ -121,10 +121,9 @@ def test_descriptions_are_cleaned_and_say_whose_they_are() -> None:
 @pytest.mark.parametrize(
     ("schema", "fault"),
     [
-        ({"type": "object", "properties": {"a": {"$ref": "https://example.com/x.json"}}}, "no schema is fetched"),
         ({"type": "object", "properties": {"a": {"description": "x" * 70_000}}}, "more than 64 KiB"),
-        ({"type": "object", "properties": {"a": {"type": 3}}}, "no valid JSON Schema"),
-        ({"type": "array"}, "must be 'object'"),
+        ({"type": "array"}, "one of array, not of an object"),
+        ("a: string", "is not an object"),
     ],
 )
 def test_tool_with_an_unusable_schema_is_left_out(schema: dict[str, Any], fault: str) -> None:
