@@ -2,6 +2,7 @@
 
 import gc
 
+import marked_files
 import needed_programs
 import own_environment  # noqa: F401  # before keyring is imported
 from folders_of_tests import tmp_path
@@ -31,6 +32,11 @@ class _RareGarbageCollection:
 
 def pytest_configure(config):
     """Register the parts that work for the whole run, once."""
-    for name, part in (("needed_programs", needed_programs), ("rare_garbage_collection", _RareGarbageCollection())):
+    parts = {
+        "needed_programs": needed_programs,
+        "marked_files": marked_files,
+        "rare_garbage_collection": _RareGarbageCollection(),
+    }
+    for name, part in parts.items():
         if not config.pluginmanager.has_plugin(name):
             config.pluginmanager.register(part, name)
