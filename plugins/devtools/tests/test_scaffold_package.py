@@ -13,9 +13,11 @@ import yaml
 from how_long import some
 from oneclaw_devtools.scaffold.files import PluginDetails, compatible_range, plugin_files
 from oneclaw_devtools.scaffold.names import MAX_NAME_CHARACTERS, plugin_names
+from packaging.requirements import Requirement
 
 import oneclaw_core
 from oneclaw_core import UsageError
+from oneclaw_core.plugins.loading.load_plugins import load_plugins
 
 pytestmark = pytest.mark.one_python
 
@@ -153,6 +155,25 @@ def test_its_workflow_and_tox_run_the_same(package):
     checks = workflow["jobs"]["checks"]["steps"][-1]["run"].rpartition(" ")[2].split(",")
     assert [*checks, *(f"py{python.replace('.', '')}" for python in matrix)] == tox["tox"]["env_list"].split()
     assert f"oneclaw plugins check {plugin_names(package.name).plugin}" in tox["testenv:check"]["commands"]
+
+
+def test_its_tox_installs_the_plugins_whose_commands_it_runs(package):
+    project = tomllib.loads((package / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    installed = {Requirement(each).name for each in project["optional-dependencies"]["test"]}
+    tox = ConfigParser(interpolation=None)
+    tox.read(package / "tox.ini", encoding="utf-8")
+    assert "extras" not in tox["testenv:check"]  # so it has those of [testenv]
+
+    commands = re.findall(r"^oneclaw (\w+) (\w+)", tox["testenv:check"]["commands"], re.MULTILINE)
+    found = {
+        each.name: record.package.partition(" ")[0]
+        for record in load_plugins(frozenset()).plugins
+        for each in record.registrations
+        if each.hook == "register_commands"
+    }
+    needed = {found.get(f"{group} {name}") or found[group] for group, name in commands}
+    assert needed == {"oneclaw-devtools", "oneclaw-skills"}
+    assert needed <= installed
 
 
 @pytest.mark.parametrize(

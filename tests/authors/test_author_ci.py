@@ -1,0 +1,115 @@
+"""What the author of a plugin runs, and what the author's CI runs, with only our built wheels and the package index.
+
+tox runs these tests in the environment ``third-party``; they install packages.
+"""
+
+import re
+import shutil
+from pathlib import Path
+
+import pytest
+import yaml
+from how_long import IS_LONG
+from outside import Outside, built_wheels, interpreters, outside
+
+__all__ = ["built_wheels", "outside"]  # fixtures
+
+pytestmark = [pytest.mark.one_python, pytest.mark.long]
+
+NAMES = ["acme-parcels", *(["Acme.Tables_2", "oneclaw-long-" + "x" * 20, "x2"] if IS_LONG else [])]
+ALL_VERSIONS = sorted(interpreters(), key=lambda version: int(version.partition(".")[2]))
+# uv makes the environments of tox in a tenth of the time; in the long form pip does, as for most authors.
+TOX = ["tox"] if IS_LONG else ["tox", "tox-uv"]
+EXPRESSION = re.compile(r"\$\{\{ *matrix\.(\w+) *\}\}")
+
+
+@pytest.fixture
+def author(outside):
+    """What `pip install "oneclaw-core[standard]" tox` makes."""
+    return outside.make("oneclaw-core[standard]", *TOX)
+
+
+def make_package(author, name, *, directory="my plugins"):
+    author.run(f"oneclaw plugins new {name} --directory '{directory}' --author 'Ada Ünïcode'", author.folder)
+    [project] = (author.folder / directory).glob("*/pyproject.toml")
+    return project.parent
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_new_package_passes_its_whole_tox(author, name):
+    package = make_package(author, name)
+    report = author.run("tox", package)
+    passed = set(re.findall(r"^  (\S+): OK", report, re.MULTILINE))
+    assert passed >= {"lint", "types", "check", *(f"py{version.replace('.', '')}" for version in ALL_VERSIONS)}, report
+    assert "congratulations :)" in report
+
+
+def steps_of(workflow):
+    """List the jobs of a workflow, each with the Python that it sets up and its commands."""
+    for name, job in workflow["jobs"].items():
+        matrix = job.get("strategy", {}).get("matrix", {})
+        for values in [{"python": python} for python in matrix.get("python", [])] or [{}]:
+
+            def filled(text, values=values):
+                return EXPRESSION.sub(lambda match: values[match[1]], str(text))
+
+            [version] = [
+                filled(step["with"]["python-version"])
+                for step in job["steps"]
+                if step.get("uses", "").startswith("actions/setup-python@")
+            ]
+            yield name, version, [filled(step["run"]) for step in job["steps"] if "run" in step]
+
+
+def test_the_steps_of_its_workflow_pass(author, tmp_path, built_wheels):
+    package = make_package(author, "acme-parcels")
+    workflow = yaml.safe_load((package / ".github" / "workflows" / "tests.yml").read_text(encoding="utf-8"))
+    jobs = [job for job in steps_of(workflow) if job[1] in ALL_VERSIONS]
+    checks = [job for job in jobs if job[0] == "checks"]
+    if not checks:  # the version that it names is not here
+        checks = [(name, ALL_VERSIONS[0], runs) for name, _, runs in steps_of(workflow) if name == "checks"]
+    tests = [job for job in jobs if job[0] == "tests"]
+    for number, (_, version, commands) in enumerate([*checks, *(tests if IS_LONG else tests[:1])]):
+        runner = Outside(tmp_path / f"runner {number}", built_wheels).make(*TOX[1:], version=version)
+        checked_out = shutil.copytree(package, runner.folder / "checkout")
+        assert commands
+        for command in commands:
+            runner.run(command, checked_out, CI="true")
+
+
+def test_the_commands_of_its_readme_work(author):
+    package = make_package(author, "acme-parcels", directory=".")
+    [block] = re.findall(r"## Work on it\n+```sh\n(.*?)```", (package / "README.md").read_text(), re.DOTALL)
+    printed = author.run(block, package)
+    assert "passed" in printed
+    assert '"words":' in printed or "words" in printed
+
+
+@pytest.mark.parametrize("version", ALL_VERSIONS if IS_LONG else ALL_VERSIONS[:1])
+def test_its_wheel_is_installed_checked_and_removed(outside, version):
+    author = outside.make("oneclaw-core[standard]", "build", version=version)
+    package = make_package(author, "acme.greeter")
+    author.run("python -m build --quiet .", package)
+    [wheel] = (package / "dist").glob("acme_greeter-0.1.0-*.whl")
+    [sdist] = (package / "dist").glob("acme_greeter-0.1.0.tar.gz")
+    assert sdist.stat().st_size
+
+    author.run(f"oneclaw plugins install --yes '{wheel}'", author.folder)
+    assert "acme_greeter_count_words" in author.run("oneclaw tools list --json", author.folder)
+    author.run("oneclaw plugins check acme_greeter --allow files.read", author.folder)
+    author.run("oneclaw plugins sync --dry-run", author.folder)
+    author.run("oneclaw plugins uninstall --yes acme-greeter", author.folder)
+    assert "acme_greeter_count_words" not in author.run("oneclaw tools list --json", author.folder)
+
+
+@pytest.mark.skipif(not IS_LONG, reason="repeats what pip has shown, with uv; ONECLAW_TESTS_LONG=1 runs it")
+def test_uv_runs_it_too(author):
+    package = make_package(author, "acme-parcels")
+    shutil.rmtree(author.programs.parent)
+    author.run("uv run --extra test pytest -q && uv run --extra test oneclaw plugins check --allow files.read", package)
+    author.run("uvx --with tox-uv tox -q", package)
+
+
+def test_nothing_of_the_checkout_is_imported(author):
+    where = author.run("python -c 'import oneclaw_core, oneclaw_devtools as tools; print(oneclaw_core.__file__)'", "/")
+    assert Path(where.strip()).is_relative_to(author.folder)
