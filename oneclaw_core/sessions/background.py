@@ -201,7 +201,6 @@ class Background:
         lock, self._lock = self._lock, None
         if lock is not None:
             lock.release()
-            (self._directory / f"{_lock_name(self._process)}.lock").unlink(missing_ok=True)
 
     async def _read(self, stored: Mapping[str, Any]) -> list[BackgroundWork]:
         found = []
@@ -227,7 +226,6 @@ class Background:
         if lock is None:
             return True
         lock.release()
-        path.unlink(missing_ok=True)
         return False
 
     async def _prune(self) -> None:

@@ -12,6 +12,9 @@ from __future__ import annotations
 import asyncio
 import fcntl
 import os
+import re
+import time
+from contextlib import contextmanager, suppress
 from functools import partial, wraps
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Protocol, TypeVar
 
@@ -20,7 +23,7 @@ from oneclaw_core.private_files import make_private_directory
 from oneclaw_core.types.frozen_dataclass import frozen_dataclass
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterator, Mapping
     from pathlib import Path
 
     from oneclaw_core.sessions.connection import Connection
@@ -30,6 +33,11 @@ Value = TypeVar("Value")
 
 _FIRST_PAUSE_SECONDS = 0.01
 _LONGEST_PAUSE_SECONDS = 0.1
+_LONGEST_HOLD_SECONDS = 5.0  # others hold the directory for a moment
+# A younger file may be about to be locked by a turn that would not wait.
+_LEAST_AGE_SECONDS = 3_600
+# Of sessions, and of processes with work in the background.
+_OURS = re.compile(r"(?:process-)?[0-9a-f]{32}\.lock")
 _FLAGS = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
 
 
@@ -72,7 +80,8 @@ class SessionLocks(Protocol):
 class FileLocks:
     """Lock files in a directory that all processes share, see ``flock(2)``; the package filelock is slower.
 
-    The files and their directory are made if missing, readable by their owner only, and stay.
+    The files and their directory are made if missing, readable by their owner only. A file is removed when its lock is
+    released; a process that is killed leaves one behind, see :func:`remove_unheld`.
     """
 
     def __init__(self, directory: Path) -> None:
@@ -93,7 +102,7 @@ class FileLocks:
                     "user may write there"
                 ) from error
             if descriptor is not None:
-                return HeldSession(partial(_release, descriptor))
+                return HeldSession(partial(_release, descriptor, path))
             remaining = deadline - loop.time()
             if not remaining > 0:
                 return None
@@ -104,24 +113,89 @@ class FileLocks:
         """Do nothing: no file stays open."""
 
 
+def remove_unheld(directory: Path) -> None:
+    """Remove the lock files that killed processes, and versions before 0.3, have left behind."""
+    latest = time.time() - _LEAST_AGE_SECONDS
+    with suppress(OSError):
+        for entry in list(os.scandir(directory)):
+            if _OURS.fullmatch(entry.name) and entry.stat(follow_symlinks=False).st_mtime < latest:
+                path = directory / entry.name
+                if (descriptor := _try(path)) is not None:
+                    _release(descriptor, path)
+
+
+@contextmanager
+def no_new_locks(directory: Path) -> Iterator[None]:
+    """Keep all processes from acquiring locks, for as long as a database is replaced.
+
+    Raises:
+        StoreError: the directory cannot be locked.
+    """
+    descriptor = _open_directory(directory)
+    try:
+        deadline = time.monotonic() + _LONGEST_HOLD_SECONDS
+        while not _is_locked(descriptor):
+            if time.monotonic() > deadline:
+                raise StoreError(f"another process has locked {directory}: try again when it is done")
+            time.sleep(_FIRST_PAUSE_SECONDS)
+        yield
+    finally:
+        os.close(descriptor)
+
+
 def _try(path: Path) -> int | None:
     """Return the descriptor of a lock file that is locked now, ``None`` if another holder has it."""
+    directory = _open_directory(path.parent)
     try:
-        descriptor = os.open(path, _FLAGS, 0o600)
+        fcntl.flock(directory, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        while True:
+            descriptor = os.open(path, _FLAGS, 0o600)
+            try:
+                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                if _is_at(descriptor, path):
+                    return descriptor
+            except BaseException:
+                os.close(descriptor)
+                raise
+            os.close(descriptor)  # its holder has removed it since it was opened
+    except BlockingIOError:
+        return None
+    finally:
+        os.close(directory)
+
+
+def _is_locked(directory: int) -> bool:
+    """Return True if a directory is locked now, or cannot be."""
+    try:
+        fcntl.flock(directory, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    except OSError:  # a file system without locks
+        return True
+    return True
+
+
+def _open_directory(directory: Path) -> int:
+    flags = os.O_RDONLY | os.O_CLOEXEC | os.O_DIRECTORY
+    try:
+        return os.open(directory, flags)
     except FileNotFoundError:
-        make_private_directory(path.parent)
-        descriptor = os.open(path, _FLAGS, 0o600)
+        make_private_directory(directory)
+        return os.open(directory, flags)
+
+
+def _is_at(descriptor: int, path: Path) -> bool:
     try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BaseException as error:
-        os.close(descriptor)
-        if isinstance(error, BlockingIOError):
-            return None
-        raise
-    return descriptor
+        return os.path.samestat(os.fstat(descriptor), path.lstat())
+    except FileNotFoundError:
+        return False
 
 
-def _release(descriptor: int) -> None:
+def _release(descriptor: int, path: Path) -> None:
+    # It is removed while it is locked: a process that has opened it meanwhile finds another one there, or none.
+    with suppress(OSError):
+        if _is_at(descriptor, path):
+            path.unlink()
     # A process that was forked meanwhile has the file open, too.
     fcntl.flock(descriptor, fcntl.LOCK_UN)
     os.close(descriptor)

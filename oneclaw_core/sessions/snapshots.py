@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from oneclaw_core.errors import NotFoundError, SessionBusyError, StoreDamagedError, StoreError, UsageError
 from oneclaw_core.private_files import make_private_directory
 from oneclaw_core.sessions.backend import SCHEMA_VERSION, explaining
+from oneclaw_core.sessions.locks import no_new_locks
 from oneclaw_core.sessions.sqlite_connection import SqliteConnection
 from oneclaw_core.sessions.sqlite_files import exclusive, new_file, unusable
 
@@ -210,11 +211,15 @@ def _no_turns(directory: Path) -> Iterator[None]:
         SessionBusyError: a turn of one runs.
     """
     with ExitStack() as stack:
+        if directory.is_dir():
+            stack.enter_context(no_new_locks(directory))
         for lock in sorted(directory.glob("*.lock")):
             try:
                 descriptor = os.open(lock, os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW)
                 stack.callback(os.close, descriptor)
                 fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except FileNotFoundError:
+                continue  # it was released
             except BlockingIOError:
                 raise SessionBusyError(
                     f"a turn of session {lock.stem} runs: restore when it has ended; nothing was changed"

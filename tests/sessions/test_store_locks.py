@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import signal
 import stat
 import subprocess
@@ -14,7 +15,7 @@ import pytest
 from histories import opened, rows, user
 
 from oneclaw_core.errors import NotFoundError, SessionBusyError, StoreError
-from oneclaw_core.sessions.locks import FileLocks
+from oneclaw_core.sessions.locks import FileLocks, no_new_locks, remove_unheld
 
 pytestmark = pytest.mark.every_python
 
@@ -229,3 +230,63 @@ def test_locks_beside_a_file_have_no_tokens(tmp_path: Path) -> None:
             assert rows(tmp_path, "SELECT lock_token FROM sessions") == [(None,)]
 
     asyncio.run(main())
+
+
+@pytest.mark.only("sqlite")
+def test_no_lock_file_stays_behind_a_turn(tmp_path: Path) -> None:
+    async def main() -> None:
+        async with opened(tmp_path) as store:
+            for _ in range(3):
+                session = await store.create_session(agent="default")
+                async with store.session_lock(session.id, 0):
+                    assert [each.name for each in (tmp_path / "locks").iterdir()] == [f"{session.id}.lock"]
+            await asyncio.sleep(0)
+        assert list((tmp_path / "locks").iterdir()) == []
+
+    asyncio.run(main())
+
+
+def test_of_many_that_remove_the_file_one_holds_the_lock(tmp_path: Path) -> None:
+    holders, most = [0], [0]
+
+    async def take_turns() -> None:
+        locks = FileLocks(tmp_path)
+        for _ in range(100):
+            lock = await locks.acquire("session", 30)
+            assert lock is not None
+            holders[0] += 1
+            most[0] = max(most[0], holders[0])
+            await asyncio.sleep(0)
+            holders[0] -= 1
+            lock.release()
+
+    async def main() -> None:
+        await asyncio.gather(*(asyncio.to_thread(asyncio.run, take_turns()) for _ in range(4)))
+
+    asyncio.run(main())
+    assert most == [1]
+
+
+def test_no_lock_begins_while_a_database_is_replaced(tmp_path: Path) -> None:
+    async def main() -> None:
+        locks = FileLocks(tmp_path)
+        with no_new_locks(tmp_path):
+            assert await locks.acquire("session", 0.02) is None
+        lock = await locks.acquire("session", 0)
+        assert lock is not None
+        lock.release()
+
+    asyncio.run(main())
+
+
+def test_lock_files_of_killed_processes_are_removed(tmp_path: Path) -> None:
+    left, held, new = ("".join([each] * 32) for each in "abc")
+    with holder(tmp_path, held):
+        for name in (f"{left}.lock", f"process-{left}.lock", f"{new}.lock", "keys.lock"):
+            (tmp_path / name).touch(0o600)
+        for each in tmp_path.iterdir():
+            if each.stem != new:
+                os.utime(each, (0, 0))
+        remove_unheld(tmp_path)
+        assert {each.name for each in tmp_path.iterdir()} == {f"{held}.lock", f"{new}.lock", "keys.lock"}
+    remove_unheld(tmp_path / "missing")

@@ -106,7 +106,7 @@ def test_restoring_brings_back_the_copy_and_keeps_what_was_there(tmp_path: Path)
     async def main() -> tuple[Path | None, object]:
         async with opened(home) as store:
             await store.set_setting("key", "new")
-            kept = restore(backend(home), copy, home)
+            kept = restore(backend(home), copy, home / "locks")
             # A process that has the database open sees what was restored.
             return kept, (await store.settings())["key"]
 
@@ -129,7 +129,7 @@ def test_a_database_in_any_state_can_be_restored(tmp_path: Path, fault: str) -> 
         change(path, "UPDATE schema_version SET version = 99")
     else:
         path.write_bytes(b"" if fault == "emptied" else b"garbage" * 1000)
-    kept = restore(backend(home), copy, home)
+    kept = restore(backend(home), copy, home / "locks")
     assert value(path) == "old"
     if fault == "garbage":
         assert kept is not None
@@ -158,7 +158,7 @@ def test_a_copy_that_cannot_be_used_changes_nothing(tmp_path: Path, fault: str) 
     else:
         copy.write_bytes(b"" if fault == "empty" else b"garbage" * 1000)
     with pytest.raises(error):
-        restore(backend(home), copy, home)
+        restore(backend(home), copy, home / "locks")
     assert value(database_path(home)) == "here"
     assert not snapshot_directory(database_path(home)).exists()
 
