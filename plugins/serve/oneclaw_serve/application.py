@@ -21,6 +21,7 @@ from oneclaw_serve.errors import Refusal, answer_refusal, read_json
 from oneclaw_serve.event_log import EventLog
 from oneclaw_serve.headers import PAGE_HEADERS, SecurityHeaders
 from oneclaw_serve.pages import page_routes
+from oneclaw_serve.stateless_sessions import StatelessSessions
 from oneclaw_serve.trials import Trials
 from oneclaw_serve.turns import Turns
 from oneclaw_serve.waiting import WaitingMessages
@@ -70,6 +71,7 @@ class Site:
         self.waiting: WaitingMessages
         self.turns: Turns
         self.trials: Trials
+        self.stateless: StatelessSessions
 
     @asynccontextmanager
     async def running(self) -> AsyncGenerator[None, None]:
@@ -78,11 +80,16 @@ class Site:
         self.waiting = await WaitingMessages.open(self.claw, self.log)
         self.turns = Turns(self.claw, self.log, self.waiting, self.context.logger)
         self.trials = Trials(self.claw, self.context.storage, self.log, self.context.logger)
+        self.stateless = StatelessSessions(
+            self.claw, self.log.tables, lambda: self.context.settings.stateless_session_days, self.context.logger
+        )
         taking = asyncio.create_task(self.turns.keep_taking(), name="messages that wait")
+        deleting = asyncio.create_task(self.stateless.keep_deleting(), name="sessions that are no longer used")
         try:
             yield
         finally:
             taking.cancel()
+            deleting.cancel()
             await self.trials.aclose()
             await self.turns.aclose()
             await self.waiting.aclose()

@@ -11,12 +11,15 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from oneclaw_serve import stateless_sessions
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from oneclaw_core.sessions import PluginStorage, PluginTables, StorageConnection
 
 KEPT_SECONDS = 3_600
+KEPT_QUESTION_SECONDS = 30 * 86_400
 HEARTBEAT_SECONDS = 5.0
 DEAD_SECONDS = 20.0
 _PAGE = 500
@@ -59,17 +62,21 @@ class _Waiting:
 
 
 class EventLog:
-    """Events, running turns, questions and answered requests in the plugin's tables."""
+    """Events, running turns, questions and answered requests in the plugin's tables.
+
+    Attributes:
+        tables: of the plugin.
+    """
 
     def __init__(self, tables: PluginTables) -> None:
-        self._tables = tables
+        self.tables = self._tables = tables
         self._waiting: list[_Waiting] = []
         self._writing: asyncio.Task[None] | None = None
 
     @classmethod
     async def open(cls, storage: PluginStorage) -> EventLog:
         """Create or migrate the tables."""
-        return cls(await storage.tables([_create]))
+        return cls(await storage.tables([_create, stateless_sessions.create]))
 
     async def begin_turn(self, session: str, after_message: int) -> int:
         """Note that a turn begins; return the number of its first event, which is greater than all before."""
@@ -245,7 +252,8 @@ def _end(connection: StorageConnection, session: str) -> None:
     connection.execute(f"DELETE FROM {connection.table('turns')} WHERE session = :session", {"session": session})
     connection.execute(f"DELETE FROM {connection.table('events')} WHERE at < :at", old)
     connection.execute(
-        f"DELETE FROM {connection.table('questions')} WHERE session = :session AND answer IS NULL", {"session": session}
+        f"DELETE FROM {connection.table('questions')} WHERE (session = :session AND answer IS NULL) OR asked_at < :at",
+        {"session": session, "at": _now() - KEPT_QUESTION_SECONDS * 1_000},
     )
 
 

@@ -30,6 +30,13 @@ class ServeSettings(BaseModel):
         json_schema_extra={"user_only": True},
     )
 
+    stateless_session_days: float = Field(
+        30,
+        ge=0,
+        description="delete sessions of requests to /v1 that name no session, this many days after their last use; "
+        "0 keeps them",
+    )
+
     @field_validator("public_hosts")
     @classmethod
     def _check_hosts(cls, hosts: tuple[str, ...]) -> tuple[str, ...]:

@@ -158,27 +158,29 @@ async def _exchange(
     text = "\n\n".join(each.text for each in now if each.text)
     attachments = [file for each in now for file in each.attachments()]
     system = instructions(body.messages)
-    begun = None
-    if session_name is not None:
-        if len(session_name) > 200:
-            raise Refusal(400, "invalid_request", f"{_SESSION_HEADER}: 200 characters at most")
+    begun = key = None
+    if session_name is not None and len(session_name) > 200:
+        raise Refusal(400, "invalid_request", f"{_SESSION_HEADER}: 200 characters at most")
+    known = None if session_name is None else await site.stateless.session_of(caller.key, session_name)
+    if session_name is not None and known is None:
         # A client's own names: it reaches no session that others have begun.
         key = f"v1-{hashlib.sha256(f'{caller.key} {agent} {session_name}'.encode()).hexdigest()[:32]}"
         session = await site.claw.store.find_session(key)
         known = session.id if session is not None else None
-    else:
-        key = None
+    elif session_name is None:
         known = await conversations.take(before, system)
         if known is not None and await site.claw.store.find_session(known) is None:
             known = None
     if known is None:
         begun = await site.claw.begin_session(key, agent=agent, title=text or None)
-        known, heard = begun.id, transcript(before)
+        known, heard = str(begun.id), transcript(before)
         attachments = [*files_of(before), *attachments]
         opening = f"Instructions: {system}" if system else ""
     else:
         changed = await conversations.new_instructions(known, body.messages)
         heard, opening = "", f"Instructions: {changed}" if changed else ""
+    if key is None:
+        await site.stateless.note_use(known, caller.key)
     text = "\n\n".join(filter(None, (opening, heard, text)))
     return _Exchange(agent, known, text, attachments, conversations, before, body.messages)
 
