@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from pathlib import Path
 
+CORE_DISTRIBUTION = "oneclaw-core"
+
 CORE_TOOLS = {
     "load_tool_group": "builtin",
     "find_tool_groups": "builtin",
@@ -79,6 +81,11 @@ _PARTS = {
 _HOME_FILES = {"MEMORY.md": "memory", "skills": "skills", "tools": "javascript"}
 
 _PLUGIN_KEY = re.compile(r"([A-Za-z0-9_-][A-Za-z0-9_.-]*)\.\w+")
+
+
+def normalised(name: str) -> str:
+    """Return the name of a package as PEP 503 writes it."""
+    return re.sub(r"[-_.]+", "-", name).lower()
 
 
 def plugin_of(key: str) -> str | None:

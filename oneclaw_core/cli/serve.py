@@ -18,6 +18,7 @@ from oneclaw_core.cli.options import allow_option
 from oneclaw_core.cli.output import json_option, print_listing, printable_line
 from oneclaw_core.distributions import OUR_DISTRIBUTIONS, install_command
 from oneclaw_core.errors import OneClawError, UsageError
+from oneclaw_core.plugins.catalogue.claims import SHORT_NAME_TAKEN
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -97,11 +98,17 @@ def _services(records: list[PluginRecord]) -> list[Registration]:
 
 
 def _chosen(services: list[Registration], only: tuple[str, ...]) -> list[Registration]:
-    known = {name: each for each in services for name in (each.name, f"{each.plugin}.{each.name}")}
+    names = [(each, _names_of(each)) for each in services]
+    known = {name for _, own in names for name in own}
     for name in only:
         if name not in known:
             raise not_found("service", name, known, "oneclaw serve --list")
-    return [each for each in services if not only or {each.name, f"{each.plugin}.{each.name}"} & set(only)]
+    return [each for each, own in names if not only or own & set(only)]
+
+
+def _names_of(service: Registration) -> set[str]:
+    full = f"{service.plugin}.{service.name}"
+    return {full} if service.options.get(SHORT_NAME_TAKEN) else {full, service.name}
 
 
 def _print_services(records: list[PluginRecord], *, as_json: bool) -> None:

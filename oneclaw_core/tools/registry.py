@@ -241,16 +241,26 @@ class ToolRegistry:
         Returns:
             Whether it was added.
         """
-        for permission, text in group.permissions.items():
-            if permission not in KNOWN_PERMISSIONS:
-                said = self._meanings.setdefault(permission, {})
-                said.setdefault(plugin, (PermissionMeaning(text, plugin), group.name))
-        self._credible_meanings.clear()
+        self.explain_permissions(group.permissions, group.name, plugin)
         if group.name in self._groups:
             return False
         self._groups[group.name] = group
         self._changed()
         return True
+
+    def explain_permissions(self, meanings: Mapping[str, str], group: str, plugin: str | None = None) -> None:
+        """Add what permissions mean; of one plugin's meanings of a permission the first stays.
+
+        Args:
+            meanings: one line of text each, by the permission.
+            group: the tool group that says so.
+            plugin: as for :meth:`register_group`.
+        """
+        for permission, text in meanings.items():
+            if permission not in KNOWN_PERMISSIONS:
+                said = self._meanings.setdefault(permission, {})
+                said.setdefault(plugin, (PermissionMeaning(text, plugin), group))
+        self._credible_meanings.clear()
 
     def unregister_group(self, name: str) -> bool:
         """Take a group's metadata out, and what it says about permissions; its tools stay.

@@ -131,7 +131,7 @@ BROKEN = {
             register(make("another_tool"))
         """,
         "register_tools",
-        "a tool named 'read_file' is registered already, by oneclaw-core",
+        "the tool 'read_file' belongs to oneclaw-core, a distribution of OneClaw",
         status="degraded",
     ),
     "no_tool": Broken(
@@ -255,7 +255,9 @@ def test_a_second_package_with_a_plugin_of_the_same_name_is_reported(oneclaw, go
     same = [each for each in oneclaw("plugins", "list", "--json").json if each["name"].startswith("good")]
 
     assert len(same) == 2
-    assert "another package has a plugin named 'good'" in str(same)
+    assert [each["status"] for each in same] == ["ok", "degraded"]
+    assert same[1]["name"] == "good@oneclaw-zz_other"
+    assert "the plugin 'good' belongs to oneclaw-good, which had it first" in str(same)
 
 
 def test_a_package_without_metadata_is_listed_all_the_same(oneclaw, install_plugin):

@@ -10,11 +10,12 @@ from oneclaw_core.plugins.catalogue import child_description
 
 @pytest.fixture
 def site(tmp_path, monkeypatch):
-    """A place to install plugins, with a separate cache."""
+    """A place to install plugins, with a separate cache, and a separate record of names."""
     site = tmp_path / "site"
     site.mkdir()
     monkeypatch.syspath_prepend(site)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
     monkeypatch.setattr(isolation, "LOAD_SECONDS", 5.0)
     yield site
     for module in ("good_plugin", "hostile_plugin"):

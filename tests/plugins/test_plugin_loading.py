@@ -207,7 +207,7 @@ def test_an_object_without_hooks_is_told_so(nothing):
 
 def test_a_name_collision_keeps_the_first_and_the_rest_of_the_second():
     catalog = load(GOOD, StandIn("second", tools_plugin("good_tool", "own_tool")))
-    assert_reported(catalog, "second", "'good_tool' is registered already, by good-tools 1.2.3", status="degraded")
+    assert_reported(catalog, "second", "'good_tool' belongs to good-tools, which had it first", status="degraded")
     assert catalog.registry.get_source_info("good_tool").plugin == "good"
     assert record_of(catalog, "second").tools == ["own_tool"]
 

@@ -319,7 +319,7 @@ def test_the_second_of_two_settings_with_one_variable_is_refused():
     (problem,) = catalog.plugins[1].problems
     assert "ONECLAW_GOOGLE_WORKSPACE_ACCOUNT" in problem.cause
     assert "google_workspace.account" in problem.cause
-    assert "google.workspace_account" in problem.cause
+    assert "belongs to acme-google, which had it first" in problem.cause
 
 
 def test_settings_with_the_variable_of_a_core_setting_are_refused():

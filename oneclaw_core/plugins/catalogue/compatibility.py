@@ -11,12 +11,12 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from oneclaw_core._version import __version__
+from oneclaw_core.distributions import CORE_DISTRIBUTION as CORE_DISTRIBUTION
 from oneclaw_core.types.frozen_dataclass import frozen_dataclass
 
 if TYPE_CHECKING:
     from email.message import Message
 
-CORE_DISTRIBUTION = "oneclaw-core"
 CORE_VERSION = __version__
 
 _CORE = re.compile(r"oneclaw[-_.]+core(?![\w.-])", re.IGNORECASE)

@@ -13,6 +13,7 @@ from oneclaw_core.plugins.catalogue.discovery import BUILTIN_TARGET, InstalledPl
 from oneclaw_core.plugins.catalogue.entries import InstalledCatalogue
 from oneclaw_core.plugins.catalogue.merging import Catalog, set_hooks
 from oneclaw_core.plugins.loading.crash_guard import LOADING, CrashGuard
+from oneclaw_core.plugins.loading.naming import Naming
 from oneclaw_core.plugins.registration.record import BUILTIN_PLUGIN, PluginRecord
 from oneclaw_core.types.frozen_dataclass import frozen_dataclass
 
@@ -100,24 +101,27 @@ class _Loading:
         if given is None or any(isinstance(each, InstalledPlugin) for each in given):
             catalogue = InstalledCatalogue()
         points = catalogue.plugins() if catalogue is not None and given is None else given or []
-        records = [self._record_of(point, catalogue) for point in points]
+        naming = Naming(points, is_whole=given is None)
+        records = [self._record_of(point, naming.plugin_name(place), catalogue) for place, point in enumerate(points)]
         with CrashGuard(self._notes_directory) as notes:
             usable = [self._is_usable(point, record, notes) for point, record in zip(points, records, strict=True)]
         installed = [(each, record) for each, record in zip(points, records, strict=True) if _is_installed(each)]
-        entries: dict[InstalledPlugin, PluginEntry] = {}
+        known: dict[InstalledPlugin, PluginEntry] = {}
         if catalogue is not None:
             wanted = zip(points, usable, strict=True)
-            entries = catalogue.entries(each for each, is_wanted in wanted if is_wanted and _is_installed(each))
+            known = catalogue.entries(each for each, is_wanted in wanted if is_wanted and _is_installed(each))
+        entries: list[PluginEntry | None] = []
         for point, record, is_wanted in zip(points, records, usable, strict=True):
             if not is_wanted:
                 if catalogue is not None and isinstance(point, InstalledPlugin) and not record.is_disabled:
                     set_hooks(catalogue.guards(point), record)
-                continue
-            if isinstance(point, InstalledPlugin):
-                self.catalog.merge(entries[point], record)
-                self._prepare_import(point, record)
+                entries.append(None)
             else:
-                self._bring_in(point, record)
+                entries.append(known[point] if isinstance(point, InstalledPlugin) else self._describe(point, record))
+        for entry, point, record in zip(naming.settle(entries, records, self.catalog), points, records, strict=True):
+            if entry is not None:
+                self.catalog.merge(entry, record)
+                self._prepare_import(point, record)
         self.catalog.complete()
         if any(each.hook == "register_settings" for record in records for each in record.registrations):
             from oneclaw_core.plugins.registration.settings import settle_settings
@@ -126,25 +130,25 @@ class _Loading:
         if catalogue is not None:
             catalogue.save(installed)
 
-    def _record_of(self, point: EntryPoint, catalogue: InstalledCatalogue | None) -> PluginRecord:
+    def _record_of(self, point: EntryPoint, name: str, catalogue: InstalledCatalogue | None) -> PluginRecord:
         package = package_metadata(getattr(point, "dist", None))
-        record = PluginRecord(point.name, package.name, package.version, point.value)
+        record = PluginRecord(name, package.name, package.version, point.value)
         record.has_own_loop = getattr(point, "has_own_loop", True)
         if catalogue is not None and isinstance(point, InstalledPlugin):
             record.installed = point
             record.known_causes = catalogue.known_causes(point)
-        if point.name in self._disabled:
+        if name in self._disabled:
             if _is_builtin(point):
                 record.report(
                     "settings", "the built-in tools cannot be disabled", "disable single tools instead", is_error=False
                 )
             else:
                 record.is_disabled = True
-        if not record.is_disabled and any(other.name == point.name for other in self.catalog.plugins):
-            record.name = f"{point.name}@{package.name}"
+        if not record.is_disabled and any(other.name == name for other in self.catalog.plugins):
+            record.name = f"{name}@{package.name}"
             record.report(
                 "discovery",
-                f"another package has a plugin named {point.name!r}",
+                f"another package has a plugin named {name!r}",
                 "ask an author to rename the entry point, so that the two can be told apart",
                 is_error=False,
                 check="package.name-taken",
@@ -177,7 +181,7 @@ class _Loading:
 
         record.start_import = start_import
 
-    def _bring_in(self, point: EntryPoint, record: PluginRecord) -> None:
+    def _describe(self, point: EntryPoint, record: PluginRecord) -> PluginEntry:
         """Describe a plugin here that is given as an object."""
         from oneclaw_core.plugins import isolation
         from oneclaw_core.plugins.catalogue.description import Description
@@ -192,8 +196,7 @@ class _Loading:
         except TimeoutError:
             description.report_hang(isolation.LOAD_SECONDS)
         record.loaded = description.loaded()
-        self.catalog.merge(description.entry, record)
-        self._prepare_import(point, record)
+        return description.entry
 
     def _the_contract(self) -> PluginContract:
         if self._contract is None:

@@ -17,6 +17,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from oneclaw_core.distributions import normalised as normalised
 from oneclaw_core.errors import OneClawError
 from oneclaw_core.private_files import read_private, write_private
 from oneclaw_core.types.frozen_dataclass import frozen_dataclass
@@ -160,11 +161,6 @@ def accept_plugins(packages: Iterable[str]) -> None:
 def package_of(plugin: InstalledPlugin) -> str:
     """Return the normalised name of a plugin's package."""
     return normalised(plugin.dist.name or plugin.name)
-
-
-def normalised(name: str) -> str:
-    """Return the name of a package as PEP 503 writes it."""
-    return re.sub(r"[-_.]+", "-", name).lower()
 
 
 def _by_package(plugins: Iterable[InstalledPlugin]) -> dict[str, InstalledPlugin]:

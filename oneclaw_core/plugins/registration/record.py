@@ -88,6 +88,7 @@ class PluginRecord(ReportsProblems):
         manifests: the paths of the manifests it registered.
         registrations: what else it registered, by name.
         hooks: the event and lifecycle hooks that it implements, and how.
+        withheld: what it registered by names that belong to other distributions, such as ``tool read_file``.
         problems: what went wrong.
         start_import: starts the import of the plugin, or of an object of it, given its name ``module:attribute``.
         loaded: the imported plugin, where it was given as an object.
@@ -110,6 +111,7 @@ class PluginRecord(ReportsProblems):
     manifests: list[str] = field(default_factory=list)
     registrations: list[Registration] = field(default_factory=list)
     hooks: dict[str, HookOptions] = field(default_factory=dict)
+    withheld: list[str] = field(default_factory=list)
     problems: list[PluginProblem] = field(default_factory=list)
     start_import: Callable[[str | None], RunningImport] | None = field(default=None, repr=False)
     loaded: LoadedPlugin | None = field(default=None, repr=False)
@@ -126,7 +128,15 @@ class PluginRecord(ReportsProblems):
             return "disabled"
         if not any(problem.is_error for problem in self.problems):
             return "ok"
-        registered = (self.tools, self.groups, self.providers, self.skills, self.registrations, self.hooks)
+        registered = (
+            self.tools,
+            self.groups,
+            self.providers,
+            self.skills,
+            self.registrations,
+            self.hooks,
+            self.withheld,
+        )
         return "degraded" if any(registered) else "failed"
 
     @property

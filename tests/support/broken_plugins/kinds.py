@@ -79,7 +79,7 @@ KINDS: dict[str, Kind] = {
     "setting_taken": _loaded("names.setting-taken", "UNITS of its setting"),
     "missing_target": _seen("hooks.target"),
     "odd_option": _loaded("hooks.options", "'things' needs runs_in of"),
-    "name_taken": _loaded("names.taken", "a tool named 'read_file' is registered already"),
+    "name_taken": _loaded("names.taken", "the tool 'read_file' belongs to oneclaw-core"),
     "bad_tool_name": _loaded("names.invalid", "'thing lookup!' is not acceptable"),
     "long_tool_name": _loaded("names.invalid", "is not acceptable"),
     "camel_case_name": _loaded("names.not-snake-case", "not in snake_case"),
