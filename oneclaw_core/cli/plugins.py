@@ -155,9 +155,10 @@ def _is_installed(name: str) -> bool:
 
 
 def _installed() -> set[str]:
-    registrations = (each for record in load_catalog(is_quiet=True).plugins for each in record.registrations)
+    records = load_catalog(is_quiet=True).plugins
+    registrations = (each for record in records for each in record.registrations)
     listed = {str(each.options["listed_as"]) for each in registrations if "listed_as" in each.options}
-    return listed | {point.name for point in discover()}
+    return listed | {record.name for record in records} | {point.name for point in discover()}
 
 
 def _change(name: str, *, is_disabled: bool) -> bool:

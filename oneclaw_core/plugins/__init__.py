@@ -36,6 +36,8 @@ if TYPE_CHECKING:
     from oneclaw_core.plugins.hookspecs import CONTRACT_VERSION as CONTRACT_VERSION
     from oneclaw_core.plugins.hookspecs import HOOK_KINDS as HOOK_KINDS
     from oneclaw_core.plugins.hookspecs import HookKind as HookKind
+    from oneclaw_core.plugins.loading.clashes import NameClash as NameClash
+    from oneclaw_core.plugins.loading.clashes import NewPlugins as NewPlugins
     from oneclaw_core.plugins.loading.load_plugins import discover as discover
     from oneclaw_core.plugins.loading.load_plugins import load_plugins as load_plugins
     from oneclaw_core.plugins.loading.origins import accept_plugins as accept_plugins
@@ -63,6 +65,7 @@ _NAMES = {
     "contract.tool_source": "GroupTools KnownTool ListingContext SourceGroup",
     "contract.web_pages": "WebForm WebLink WebPage WebTable WebText",
     "hookspecs": "CONTRACT_VERSION HOOK_KINDS HookKind",
+    "loading.clashes": "NameClash NewPlugins",
     "loading.load_plugins": "discover load_plugins",
     "loading.origins": "accept_plugins",
     "registration.entry": "PluginProblem",

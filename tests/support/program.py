@@ -75,6 +75,7 @@ def install_plugin(tmp_path, monkeypatch):
     site = tmp_path / "site"
     site.mkdir()
     monkeypatch.syspath_prepend(site)
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))  # who has which names
     installed = []
 
     def install(name, source, *, entry_points=None, files=None, metadata=None):

@@ -69,22 +69,26 @@ def _report_leftovers(before: ProcessState, entry: PluginEntry, plugin: Installe
 _TASK = "oneclaw_core.plugins.catalogue.child_description:describe_plugins"
 
 
-def describe_in_child(plugins: Sequence[InstalledPlugin]) -> list[PluginEntry]:
+def describe_in_child(plugins: Sequence[InstalledPlugin], *, import_paths: Sequence[str] = ()) -> list[PluginEntry]:
     """Describe plugins in a child process with a home and a separate environment.
 
     One process describes them all, unless a plugin ends it, hangs in it or changes it: then another one goes on behind
     that plugin.
+
+    Args:
+        plugins: the plugins.
+        import_paths: directories to import from before all others.
 
     Returns:
         The entries, in the order of the plugins.
     """
     entries: list[PluginEntry] = []
     while len(entries) < len(plugins):
-        entries += _described(plugins[len(entries) :])
+        entries += _described(plugins[len(entries) :], import_paths)
     return entries
 
 
-def _described(plugins: Sequence[InstalledPlugin]) -> list[PluginEntry]:
+def _described(plugins: Sequence[InstalledPlugin], import_paths: Sequence[str]) -> list[PluginEntry]:
     """Describe plugins with one process, up to the first one that stops it."""
     with tempfile.TemporaryDirectory(prefix="oneclaw-", ignore_cleanup_errors=True) as folder:
         scratch = Scratch(Path(folder))
@@ -92,7 +96,9 @@ def _described(plugins: Sequence[InstalledPlugin]) -> list[PluginEntry]:
         environment = scratch.environment()
         del environment["PYTHONDONTWRITEBYTECODE"]
         request = {"task": _TASK, "plugins": [each.to_dict() for each in plugins]}
-        outcome = run_probe(request, scratch, isolation.LOAD_SECONDS, environment=environment)
+        outcome = run_probe(
+            request, scratch, isolation.LOAD_SECONDS, import_paths=import_paths, environment=environment
+        )
     entries: list[PluginEntry] = []
     begun, step = -1, "import"
     for message in outcome.messages:

@@ -1,4 +1,4 @@
-"""Merging the entries of plugins into one catalogue; of two registrations with one name the first one stays."""
+"""Merging the entries of plugins into one catalogue, after names that belong to others were taken out of them."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ _LONGEST_BYTES = 16 * 1024 * 1024
 
 @dataclass(slots=True)
 class KnownNames:
-    """What is known of names.
+    """The owners of names, as they are noted.
 
     Attributes:
         lines: the distributions that claimed a name, by the time at which OneClaw saw that first.

@@ -129,9 +129,9 @@ def _report(record: PluginRecord, distribution: str, lost: Sequence[tuple[Claim,
             remedy = f"uninstall {distribution} or {owner.distribution}, or give it the name: {give}"
         else:
             remedy = f"{f'{error}; or ' if error else ''}uninstall one of them{'' if error else f', or choose: {give}'}"
-        record.add(new_problem(hook_of(kind), cause, remedy, check=check_of(kind)), is_logged=False)
-    is_news = not all(owner.is_chosen for _, owner in by_owner) or not record.known_causes.issuperset(causes)
-    level = logging.WARNING if is_news else logging.DEBUG
+        problem = new_problem(hook_of(kind), cause, remedy, is_error=not owner.is_chosen, check=check_of(kind))
+        record.add(problem, is_logged=False)
+    level = logging.INFO if all(owner.is_chosen for _, owner in by_owner) else logging.WARNING
     more = f" (and {len(causes) - 1} more of its names are not its own)" if len(causes) > 1 else ""
     about = f"plugin {record.name} ({record.package or '?'}): {causes[0]}{more}; see: oneclaw plugins list"
     _log.log(level, "%s", about, extra={"is_shown_once": True})

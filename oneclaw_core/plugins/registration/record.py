@@ -126,7 +126,7 @@ class PluginRecord(ReportsProblems):
         """``disabled``, ``failed`` (nothing of it works), ``degraded`` (some does not) or ``ok``."""
         if self.is_disabled:
             return "disabled"
-        if not any(problem.is_error for problem in self.problems):
+        if not self.withheld and not any(problem.is_error for problem in self.problems):
             return "ok"
         registered = (
             self.tools,

@@ -162,7 +162,7 @@ class GroupRegistrar(Registrar):
     hook: ClassVar = "register_groups"
 
     def __call__(self, group: ToolGroupDefinition) -> None:
-        """Register a group's metadata; of two plugins that declare one group, the first one's stay."""
+        """Register a group's metadata; of two packages that declare one group, those of the owner of its name stay."""
         if isinstance(group, ToolGroupDefinition):
             self._entry.groups.append(group)
         else:

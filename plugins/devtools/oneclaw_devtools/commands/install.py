@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import shlex
 import subprocess
 import sys
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
@@ -17,6 +19,7 @@ from oneclaw_devtools.fixed_names import CORE_DISTRIBUTION, ENTRY_POINT_GROUP
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+    from oneclaw_core.plugins import NameClash
     from oneclaw_devtools.installing.package_manager import PackageManager, ResolvedPackage
     from oneclaw_devtools.installing.record import RecordedPlugin
     from oneclaw_devtools.installing.requirement import PluginRequirement
@@ -30,18 +33,28 @@ _LOADING_SECONDS = 60.0
 _KINDS = ("groups", "tools", "providers", "skills")
 
 _yes_option = click.option("--yes", "is_confirmed", is_flag=True, help="Do not ask.")
+_shadowing_option = click.option(
+    "--allow-shadowing",
+    "shadowing",
+    multiple=True,
+    metavar="NAME",
+    help="Give NAME, such as that of a tool, to the new package though another one has it. Can be repeated.",
+)
 
 
 @click.command("install")
 @click.argument("packages", nargs=-1, required=True, metavar="PACKAGE...")
+@_shadowing_option
 @_yes_option
-def install(packages: tuple[str, ...], is_confirmed: bool) -> None:
+def install(packages: tuple[str, ...], shadowing: tuple[str, ...], is_confirmed: bool) -> None:
     """Install plugins into the environment that OneClaw runs in.
 
     PACKAGE is a name, such as oneclaw-pdf or 'oneclaw-pdf>=0.1', the path of a wheel or project, or 'NAME @ URL'. The
     home records what is installed, so that 'oneclaw plugins sync' can restore it.
+
+    Nothing is installed if a package registers a name, such as that of a tool, that belongs to another one.
     """
-    installer = _Installer(is_confirmed=is_confirmed)
+    installer = _Installer(is_confirmed=is_confirmed, shadowing=shadowing)
     wanted = _parse(packages)
     installer.install("Install", [(wanted, installer.manager.resolve(wanted))])
 
@@ -49,12 +62,13 @@ def install(packages: tuple[str, ...], is_confirmed: bool) -> None:
 @click.command("upgrade", short_help="Install newer versions of plugins.")
 @click.argument("packages", nargs=-1, metavar="[PACKAGE]...")
 @click.option("--all", "is_all", is_flag=True, help="Everything that was installed by 'oneclaw plugins install'.")
+@_shadowing_option
 @_yes_option
-def upgrade(packages: tuple[str, ...], is_all: bool, is_confirmed: bool) -> None:
+def upgrade(packages: tuple[str, ...], is_all: bool, shadowing: tuple[str, ...], is_confirmed: bool) -> None:
     """Install the newest versions of plugins that are compatible with this OneClaw."""
     if is_all == bool(packages):
         raise UsageError("name the packages to upgrade, or give --all")
-    installer = _Installer(is_confirmed=is_confirmed)
+    installer = _Installer(is_confirmed=is_confirmed, shadowing=shadowing)
     recorded = installer.recorded
     texts = [each.requirement for each in recorded.values()]
     if packages:
@@ -108,7 +122,7 @@ def sync(is_dry: bool, is_confirmed: bool) -> None:
             print_text(f"{each.name}: {reason}; would be installed: {without_credentials(each.requirement)}")
     else:
         plans, failures = _plan_again(missing, installer.manager)
-        installer.install("Install", plans, failures)
+        installer.install("Install", plans, failures, is_checked=False)
 
 
 class _Installer:
@@ -116,21 +130,32 @@ class _Installer:
 
     Args:
         is_confirmed: True to ask nothing.
+        shadowing: Names to give to what is installed, though others have them.
     """
 
-    def __init__(self, *, is_confirmed: bool) -> None:
+    def __init__(self, *, is_confirmed: bool, shadowing: Sequence[str] = ()) -> None:
         from oneclaw_core import find_home
         from oneclaw_devtools.installing.package_manager import PackageManager, find_environment
         from oneclaw_devtools.installing.record import InstallationRecord
 
         self._is_confirmed = is_confirmed
+        self._shadowing = shadowing
         self._environment = find_environment()
         self._record = InstallationRecord(find_home())
         self.manager = PackageManager(self._environment, _show)
         self.recorded: Mapping[str, RecordedPlugin] = self._record.read()
 
-    def install(self, verb: str, plans: Sequence[Plan], failures: Iterable[str] = ()) -> None:
-        """Show what would be installed, ask, install it, and print the outcome."""
+    def install(
+        self, verb: str, plans: Sequence[Plan], failures: Iterable[str] = (), *, is_checked: bool = True
+    ) -> None:
+        """Show what would be installed, ask, install it, and print the outcome.
+
+        Args:
+            verb: for the question.
+            plans: what to install.
+            failures: what is to be reported in the end.
+            is_checked: True to refuse packages that register names of others.
+        """
         from oneclaw_core.plugins import accept_plugins
 
         failures = list(failures)
@@ -142,6 +167,8 @@ class _Installer:
             _fail(failures)
         with self._record.locked():
             before = _load_plugins()
+            if is_checked and (packages or self._shadowing):
+                self._settle_names([each for wanted, _ in plans for each in wanted], packages)
             added: list[str] = []
             for wanted, resolved in plans:
                 try:
@@ -156,6 +183,30 @@ class _Installer:
         if packages and self._environment.remover:
             _show(f"'{self._environment.remover}' will remove plugins; run 'oneclaw plugins sync' after it")
         _fail(failures)
+
+    def _settle_names(self, wanted: Sequence[PluginRequirement], packages: Sequence[ResolvedPackage]) -> None:
+        """Refuse packages that register names of others, unless the user gives these names to them.
+
+        Raises:
+            OneClawError: A name belongs to another package, or cannot be given away.
+        """
+        from oneclaw_core.cli import check_commands, load_catalog
+        from oneclaw_core.plugins import NewPlugins
+
+        with TemporaryDirectory(prefix="oneclaw-") as directory:
+            folder = Path(directory, "packages")
+            self.manager.unpack(packages, folder)
+            new = NewPlugins(folder, load_catalog(is_quiet=True).plugins, {each.name for each in wanted})
+            for name in self._shadowing:
+                having = new.packages_with(name)
+                if len(having) != 1:
+                    who = f"{' and '.join(having)} both register" if having else "no package of these registers"
+                    raise UsageError(f"--allow-shadowing {name}: {who} that name; nothing was installed")
+            clashes = new.clashes(check_commands)
+            refused = [each for each in clashes if each.name not in self._shadowing or each.is_final]
+            if refused:
+                raise OneClawError(_refusal(refused))
+            new.give(self._shadowing)
 
     def uninstall(self, names: Sequence[str]) -> None:
         """Ask, uninstall packages, remove them from the record, and print the outcome."""
@@ -208,6 +259,18 @@ class _Installer:
         question = f"{verb} {what} {preposition} {where} ({self._environment.description})?"
         if not click.confirm(question, default=True, err=True):
             raise OneClawError("nothing was changed")
+
+
+def _refusal(clashes: Sequence[NameClash]) -> str:
+    """Say which names are taken, and how to install all the same."""
+    options = " ".join(
+        dict.fromkeys(f"--allow-shadowing {shlex.quote(each.name)}" for each in clashes if not each.is_final)
+    )
+    way_round = f", or give the names to the new package with: {options}" if options else ""
+    return (
+        f"{'; '.join(map(str, clashes))}: nothing was installed. Leave it out, uninstall the package that has the "
+        f"name{way_round}"
+    )
 
 
 def _parse(texts: Iterable[str]) -> list[PluginRequirement]:

@@ -161,9 +161,21 @@ class PackageManager:
         Raises:
             OneClawError: The program failed; what it printed says why.
         """
+        self._install(packages)
+
+    def unpack(self, packages: Sequence[ResolvedPackage], folder: Path) -> None:
+        """Put what was resolved into a folder, where it is not installed; a file with another hash is refused.
+
+        Raises:
+            OneClawError: The program failed; what it printed says why.
+        """
+        self._install(packages, ["--quiet", "--target", str(folder)])
+
+    def _install(self, packages: Sequence[ResolvedPackage], target: Sequence[str] = ()) -> None:
         hashed = [f"{each.pin} --hash=sha256:{each.sha256}" for each in packages if each.sha256]
         unhashed = [each.pin for each in packages if not each.sha256]
         again = [f"--reinstall-package={each.name}" for each in packages] if self._environment.uv else []
+        again += target
         for options, lines in ((["--require-hashes"], hashed), ([], unhashed)):
             if lines:
                 with _neutral_directory() as directory:
@@ -209,7 +221,8 @@ class PackageManager:
         else:
             # -P: the current directory is not searched for modules.
             command = [python, "-P", "-m", "pip", verb, "--no-input"]
-            command += ["--user"] if verb == "install" and self._environment.is_user_site else []
+            is_for_user = verb == "install" and self._environment.is_user_site and "--target" not in options
+            command += ["--user"] if is_for_user else []
         lines = [b""]
 
         def read(data: bytes) -> None:

@@ -1,0 +1,149 @@
+"""The names of packages that are not installed yet, compared with those of the installed plugins."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from oneclaw_core.distributions import CORE_DISTRIBUTION, normalised
+from oneclaw_core.plugins.catalogue.claims import PLUGIN, Claim, claims_of
+from oneclaw_core.plugins.catalogue.discovery import ENTRY_POINT_GROUP, InstalledPlugin, package_metadata
+from oneclaw_core.plugins.catalogue.entries import InstalledCatalogue
+from oneclaw_core.plugins.catalogue.name_record import user_record
+from oneclaw_core.plugins.catalogue.ownership import Claimant, find_owners, give_names, is_known_claimant
+from oneclaw_core.plugins.registration.record import PluginRecord
+from oneclaw_core.types.frozen_dataclass import frozen_dataclass
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterable
+    from pathlib import Path
+
+    from oneclaw_core.plugins.catalogue.claims import Name
+    from oneclaw_core.plugins.registration.entry import PluginEntry
+
+
+@frozen_dataclass
+class NameClash:
+    """A name that a package would not get.
+
+    Attributes:
+        distribution: the package, normalised.
+        kind: the noun, such as ``tool``.
+        name: the name.
+        reason: who has it, as the end of a sentence.
+        is_final: True for a name of OneClaw itself, which cannot be given away.
+    """
+
+    distribution: str
+    kind: str
+    name: str
+    reason: str
+    is_final: bool = False
+
+    def __str__(self) -> str:
+        return f"the {self.kind} {self.name!r} of {self.distribution} {self.reason}"
+
+
+class NewPlugins:
+    """The plugins of packages that a user asks for.
+
+    Args:
+        folder: with those that are not installed yet, as they would be in ``site-packages``. They are described in
+            another process.
+        installed: all plugins that are installed.
+        wanted: the normalised names of the packages, with those that are installed already.
+    """
+
+    def __init__(self, folder: Path, installed: Iterable[PluginRecord], wanted: Collection[str]) -> None:
+        self._record = user_record()
+        plugins = _plugins_in(folder)
+        entries: list[PluginEntry] = []
+        if plugins:
+            from oneclaw_core.plugins.catalogue.child_description import describe_in_child
+
+            entries = describe_in_child(plugins, import_paths=[str(folder)])
+        self._new = list(zip(plugins, entries, strict=True))
+        packages = {_package_of(plugin) for plugin in plugins}
+        self._claimants = [_claimant(plugin, entry) for plugin, entry in self._new]
+        self._others = [each for each in _installed_claimants(installed) if each.distribution not in packages]
+        self._wanted = [*self._claimants, *(each for each in self._others if each.distribution in wanted)]
+
+    def clashes(self, check_commands: Callable[[PluginRecord], None]) -> list[NameClash]:
+        """Return the names that new packages do not get, without those that they did not get before.
+
+        Args:
+            check_commands: reports the commands of a plugin whose names are OneClaw's own.
+        """
+        claimants = [*self._others, *self._claimants]
+        installed = {each.distribution for each in claimants}
+        owners = find_owners(claimants, installed, self._record, is_noted=False)
+        found = {
+            (each.distribution, claim.key): NameClash(each.distribution, claim.kind, claim.name, owner.why)
+            for each in self._claimants
+            for claim, owner in owners.lost(each)
+            if not is_known_claimant(self._record, each.distribution, claim)
+        }
+        return [*found.values(), *self._clashes_with_core(check_commands)]
+
+    def packages_with(self, name: str) -> list[str]:
+        """Return the packages that register something by a name."""
+        return list(dict.fromkeys(package for _, package in self._claims_of(name)))
+
+    def give(self, names: Iterable[str]) -> None:
+        """Note that the user gives names to these packages, whatever has them.
+
+        Raises:
+            OneClawError: that cannot be written.
+        """
+        given = [each for name in names for each in self._claims_of(name)]
+        if given:
+            give_names(self._record, given)
+
+    def _claims_of(self, name: str) -> list[tuple[Name, str]]:
+        return [(claim.key, each.distribution) for each in self._wanted for claim in each.claims if claim.name == name]
+
+    def _clashes_with_core(self, check_commands: Callable[[PluginRecord], None]) -> Iterable[NameClash]:
+        for plugin, entry in self._new:
+            for registration in entry.registrations:
+                if registration.hook == "register_commands":
+                    record = PluginRecord(plugin.name, registrations=[registration])
+                    check_commands(record)
+                    if record.problems:
+                        why = f"belongs to {CORE_DISTRIBUTION}, OneClaw itself"
+                        yield NameClash(_package_of(plugin), "command", registration.name, why, is_final=True)
+
+
+def _plugins_in(folder: Path) -> list[InstalledPlugin]:
+    import importlib_metadata
+
+    return [
+        InstalledPlugin(point.name, point.value, package_metadata(distribution))
+        for distribution in importlib_metadata.distributions(path=[str(folder)])
+        for point in distribution.entry_points
+        if point.group == ENTRY_POINT_GROUP
+    ]
+
+
+def _installed_claimants(records: Iterable[PluginRecord]) -> list[Claimant]:
+    plugins = [each for each in records if each.installed is not None]
+    catalogue = InstalledCatalogue()
+    wanted = [
+        record.installed
+        for record in plugins
+        if record.installed is not None and not record.is_disabled and record.installed.dist.is_compatible
+    ]
+    entries = catalogue.entries(wanted)
+    return [
+        _claimant(record.installed, entries.get(record.installed)) for record in plugins if record.installed is not None
+    ]
+
+
+def _claimant(plugin: InstalledPlugin, entry: PluginEntry | None) -> Claimant:
+    claims = [Claim(PLUGIN, plugin.name)]
+    if entry is None:
+        return Claimant(_package_of(plugin), claims, is_known=False)
+    is_known = not any(each.is_error for each in entry.problems)
+    return Claimant(_package_of(plugin), [*claims, *claims_of(entry, plugin.name)], is_known=is_known)
+
+
+def _package_of(plugin: InstalledPlugin) -> str:
+    return normalised(plugin.dist.name or plugin.value)
