@@ -71,7 +71,9 @@ def test_pieces_are_small_however_far_they_unpack(name):
     assert b"".join(unpacked) == content
 
 
-@pytest.mark.parametrize(("encoding", "packed"), [("gzip", b"plain text"), ("deflate", b"\x78\x9c\xff\xff\xff\xff")])
+@pytest.mark.parametrize(
+    ("encoding", "packed"), [("gzip", b"\x1f\x8b\xff\xff text"), ("deflate", b"\x78\x9c\xff\xff\xff\xff")]
+)
 def test_what_is_not_packed_as_it_says_is_an_error(encoding, packed):
     with pytest.raises(httpx.DecodingError):
         pieces(encoding, [packed])
