@@ -202,9 +202,12 @@ class ProviderError(OneClawError):
 
     Attributes:
         retry_after_seconds: when the service asks to be asked again; ``None`` if it did not say.
+        refused_parts: the parts without which the request can be sent again, as
+            :mod:`oneclaw_core.providers.refusals` names them.
     """
 
     retry_after_seconds: float | None = None
+    refused_parts: tuple[str, ...] = ()
 
 
 class ProviderUnavailableError(ProviderError):
@@ -235,11 +238,12 @@ class ProviderRequestError(ProviderError):
     """The service refuses the request as it is, or answered something that is no answer.
 
     Attributes:
-        refused_parts: the parts without which the request can be sent again, as
-            :mod:`oneclaw_core.providers.refusals` names them.
+        is_refusal: True if the service refuses this request, and may take another one.
+        refuses_content: True if the service objects to what a message says.
     """
 
-    refused_parts: tuple[str, ...] = ()
+    is_refusal: bool = False
+    refuses_content: bool = False
 
 
 class UnknownModelError(ProviderRequestError):
@@ -247,7 +251,15 @@ class UnknownModelError(ProviderRequestError):
 
 
 class ContextTooLongError(ProviderRequestError):
-    """The conversation does not fit what the model reads."""
+    """The conversation does not fit what the model reads.
+
+    Attributes:
+        allowed_tokens: the longest request that the service takes; ``None`` if it did not say.
+        requested_tokens: the length of the request as the service counted it; ``None`` if it did not say.
+    """
+
+    allowed_tokens: int | None = None
+    requested_tokens: int | None = None
 
 
 class TurnError(OneClawError):

@@ -260,6 +260,7 @@ def _private(path: str, flags: int) -> int:
 
 
 _COMPACT_CHARACTERS = 200
+NOT_SENT = "not sent"
 
 
 def timestamp(moment: datetime | None) -> str | None:
@@ -293,6 +294,7 @@ def message_document(message: Message) -> dict[str, Any]:
         "content": message.content,
         "model": message.model,
         "is_incomplete": True if message.is_incomplete else None,
+        "not_sent": message.not_sent,
         "tool_call_id": message.tool_call_id,
         "tool_name": message.tool_name,
         "tool_input": message.tool_input,
@@ -328,7 +330,7 @@ def compact_text(message: Message, model: str | None = None) -> str:
     """
     match message.type:
         case MessageType.USER:
-            return f"You: {message.content}\n"
+            return f"{_speaker('You', message, None)}: {message.content}\n"
         case MessageType.ASSISTANT:
             named = printable_name(message.model) if message.model and message.model != model else None
             return f"{_speaker('OneClaw', message, named)}: {message.content}\n" if message.content else ""
@@ -356,7 +358,7 @@ def markdown_entry(message: Message) -> str:
     """Format an entry as Markdown, with results whole."""
     match message.type:
         case MessageType.USER:
-            return f"\n## User\n\n{message.content}\n"
+            return f"\n## {_speaker('User', message, None)}\n\n{message.content}\n"
         case MessageType.ASSISTANT:
             speaker = _speaker("Assistant", message, message.model)
             return f"\n## {speaker}\n\n{message.content}\n" if message.content else ""
@@ -367,7 +369,8 @@ def markdown_entry(message: Message) -> str:
 
 
 def _speaker(name: str, message: Message, model: str | None) -> str:
-    notes = [each for each in (model, "broken off" if message.is_incomplete else None) if each]
+    states = ("broken off" if message.is_incomplete else None, NOT_SENT if message.not_sent is not None else None)
+    notes = [each for each in (model, *states) if each]
     return f"{name} ({', '.join(notes)})" if notes else name
 
 
@@ -375,6 +378,8 @@ def _outcome(message: Message) -> str:
     words = [message.error_type or str(message.tool_status or "")]
     if message.duration_ms is not None:
         words.append(f"{message.duration_ms:.0f} ms")
+    if message.not_sent is not None:
+        words.append(NOT_SENT)
     return ", ".join(words)
 
 

@@ -36,12 +36,11 @@ from oneclaw_core.providers.base import (
 )
 from oneclaw_core.providers.images import ImageFitter
 from oneclaw_core.providers.key_rotation import KeyRotation
-from oneclaw_core.providers.refusals import refused_parts
+from oneclaw_core.providers.refusals import refused_parts, unexplained_parts
 from oneclaw_core.providers.response_reader import ResponseReader
 from oneclaw_core.providers.retry import (
     ANSWER_PARTS,
     AttemptFailed,
-    RefusedParameters,
     RetryPolicy,
     with_retries,
 )
@@ -98,7 +97,6 @@ class HttpProvider(ABC):
         keys = (config.api_key or "", *config.more_api_keys)
         self._rotation = KeyRotation(keys) if len(keys) > 1 else None
         self._policy = RetryPolicy(config.max_retries, first_delay_seconds=first_retry_seconds, sleep=sleep)
-        self._refused_parameters = RefusedParameters()
         self._images = ImageFitter()
         self._told: set[str] = set()  # of images that are not sent
         self._clients = ClientPool(self._connect, config.concurrency)
@@ -160,24 +158,25 @@ class HttpProvider(ABC):
         """Send a request and yield its answer as it comes; see :class:`oneclaw_core.providers.base.Provider`."""
         while True:
             has_answered = False
-            request = self._refused_parameters.without(request)
             try:
                 async with aclosing(self._stream_with_retries(request)) as events:
                     async for event in events:
                         has_answered = has_answered or isinstance(event, ANSWER_PARTS)
                         yield event
                 return
-            except ProviderRequestError as error:
+            except (ProviderRequestError, ProviderAuthenticationError) as error:
                 # Not one of the finer kinds, which have another cause.
                 is_plain = type(error) is ProviderRequestError and not has_answered
-                if is_plain and (
-                    self._concede(str(error), request) or self._refused_parameters.note(str(error), request)
-                ):
+                if is_plain and self._concede(str(error), request):
                     continue
-                instead = self._loading_instead(error, request) if is_plain else None
+                instead = (
+                    self._loading_instead(error, request)
+                    if isinstance(error, ProviderRequestError) and is_plain
+                    else None
+                )
                 if instead is None:
                     if not has_answered and not isinstance(error, ContextTooLongError):
-                        error.refused_parts = refused_parts(str(error), request)
+                        error.refused_parts = _parts_refused_by(error, request)
                     raise
                 refused = LoadingRefused(str(error), instead)
             yield refused
@@ -189,7 +188,6 @@ class HttpProvider(ABC):
         Raises:
             ProviderError: it cannot be written.
         """
-        request = self._refused_parameters.without(request)
         if self.image_limits is not None:
             request, _ = self._images.fit(request, self.image_limits)
         return WireRequest(
@@ -356,3 +354,14 @@ class HttpProvider(ABC):
                 )
             ) from None
         yield complete
+
+
+def _parts_refused_by(
+    error: ProviderRequestError | ProviderAuthenticationError, request: ModelRequest
+) -> tuple[str, ...]:
+    if isinstance(error, ProviderAuthenticationError) and not any(each.attachments for each in request.messages):
+        return ()
+    parts = refused_parts(str(error), request)
+    if parts or not isinstance(error, ProviderRequestError) or not error.is_refusal or error.refuses_content:
+        return parts
+    return unexplained_parts(request)

@@ -8,6 +8,10 @@ A part is named by a text, so that it can be stored with what else was learned a
 - ``effort:LEVEL``: the level of reasoning that is asked for
 - ``stream_options``, ``tools``: the part of that name
 - ``most_tools:NUMBER``: the tools beyond a number
+- ``parameter:NAME``: a parameter of the agent, such as ``temperature``
+- ``most_output:NUMBER``: the longer answer that is asked for
+- ``max_tokens``, ``max_completion_tokens``: the limit of the answer under that name; it goes under the other one
+- ``neighbours``: messages of one role behind one another, which are joined
 """
 
 from __future__ import annotations
@@ -15,19 +19,26 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 from hashlib import blake2b
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
+from oneclaw_core.providers.error_meaning import most_output_tokens
 from oneclaw_core.tools.toolset import ActiveTools
-from oneclaw_core.types.messages import MessageType
+from oneclaw_core.types.messages import Message, MessageType
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from oneclaw_core.providers.base import ModelRequest
-    from oneclaw_core.types.messages import Attachment, Message
+    from oneclaw_core.types.messages import Attachment
 
 EFFORT = "effort:"
 FILE = "file:"
+MAX_TOKENS = "max_tokens"
+MAX_COMPLETION_TOKENS = "max_completion_tokens"
+MOST_OUTPUT = "most_output:"
+NEIGHBOURS = "neighbours"
+PARAMETER = "parameter:"
 MOST_TOOLS = "most_tools:"
 REASONING = "reasoning"
 STREAM_OPTIONS = "stream_options"
@@ -81,11 +92,31 @@ _FILE_WORDS = re.compile(
 )
 _BYTES = re.compile(r"(\d{4,}) bytes")
 _MEGABYTES = re.compile(r"(\d{1,3}(?:\.\d+)?) ?MB\b")
+# Of llama.cpp's templates, of Mistral, and of vLLM.
+_ROLES_REFUSED = re.compile(
+    r"\broles?\b.*(alternat|after role|expected|must)|alternat\w+.*\broles?\b|consecutive .*(messages|roles?)"
+    r"|unexpected role|multiple user messages",
+    re.IGNORECASE | re.DOTALL,
+)
+_NOT_TAKEN = re.compile(
+    r"unsupported|not support|deprecated|not (be )?(allowed|permitted|available)|may only be|only the default|must be"
+    r"|cannot both|can't both|not compatible|incompatible|unrecognized|unknown|unexpected|extra inputs|invalid"
+    r"|out of range|not (a )?(valid|known)|should be|no longer|when thinking|不支持|无效|サポート|지원",
+    re.IGNORECASE,
+)
+# What a model can do without, the one that is missed least first.
+_LIMIT_NAMES = (MAX_TOKENS, MAX_COMPLETION_TOKENS)
+_KEPT_PARAMETERS = frozenset({*_LIMIT_NAMES, "max_output_tokens"})
+_SAMPLING = ("top_k", "top_p", "frequency_penalty", "presence_penalty", "temperature")
 _DIGEST_BYTES = 12
 
 
 def refused_parts(refusal: str, request: ModelRequest) -> tuple[str, ...]:
     """Name the parts of a request that a refusal is about; none if it is about nothing that can be left out."""
+    if has_neighbours(request.messages) and _ROLES_REFUSED.search(refusal):
+        return () if NEIGHBOURS in request.left_out else (NEIGHBOURS,)
+    if (part := _refused_limit(refusal, request) or _refused_parameter(refusal, request)) is not None:
+        return (part,)
     if _STREAM_OPTIONS_REFUSED.search(refusal):
         return () if STREAM_OPTIONS in request.left_out else (STREAM_OPTIONS,)
     count = len(request.tools.names)
@@ -94,7 +125,7 @@ def refused_parts(refusal: str, request: ModelRequest) -> tuple[str, ...]:
         return (f"{MOST_TOOLS}{most}",)
     if count and _NO_TOOLS.search(refusal):
         return (TOOLS,)
-    has_echo = any(message.provider_data for message in request.messages)
+    has_echo = any(each.provider_data for each in request.messages if each.type is not MessageType.TOOL_RESULT)
     if _ENCRYPTED_REASONING_REFUSED.search(refusal):
         is_unknown = not has_echo or _ENCRYPTED_REASONING_UNKNOWN.search(refusal)
         return (REASONING,) if is_unknown else (_reasoning_so_far(request),)
@@ -106,6 +137,39 @@ def refused_parts(refusal: str, request: ModelRequest) -> tuple[str, ...]:
         if _REASONING_UNKNOWN.search(refusal):
             return (REASONING,)
     return tuple(dict.fromkeys(FILE + digest_of(each) for each in _suspected_files(refusal, request.messages)))
+
+
+def unexplained_parts(request: ModelRequest) -> tuple[str, ...]:
+    """Name the parts to leave out of a request that was refused for a reason that is not understood."""
+    if has_neighbours(request.messages) and NEIGHBOURS not in request.left_out:
+        return (NEIGHBOURS,)
+    files = request.messages[-1].files_for_model if request.messages else ()
+    return tuple(dict.fromkeys(FILE + digest_of(each) for each in files))
+
+
+def has_neighbours(messages: Sequence[Message]) -> bool:
+    """Return True if a message of the user follows another one, or the result of a call."""
+    before = (MessageType.USER, MessageType.TOOL_RESULT)
+    return any(each.type in before and then.type is MessageType.USER for each, then in pairwise(messages))
+
+
+def _refused_limit(refusal: str, request: ModelRequest) -> str | None:
+    """Name the limit of the answer, if its length or its name is refused."""
+    given = _answer_limit(request)
+    most = most_output_tokens(refusal) if isinstance(given, int) else None
+    if most is not None and isinstance(given, int) and most < given:
+        return f"{MOST_OUTPUT}{most}"
+    named = sorted((refusal.find(name), name) for name in _LIMIT_NAMES)
+    refused = named[0][1]  # the other one is recommended behind it
+    is_name = named[0][0] >= 0 and given is not None and _NOT_TAKEN.search(refusal)
+    return refused if is_name and refused not in request.left_out else None
+
+
+def _refused_parameter(refusal: str, request: ModelRequest) -> str | None:
+    given = [name for name, value in request.parameters.items() if value is not None and name not in _KEPT_PARAMETERS]
+    names = [*(name for name in _SAMPLING if name in given), *(name for name in given if name not in _SAMPLING)]
+    named = [name for name in names if re.search(rf"(?<![\w]){re.escape(name)}(?![\w])", refusal)]
+    return f"{PARAMETER}{named[0]}" if named and _NOT_TAKEN.search(refusal) else None
 
 
 def _reasoning_so_far(request: ModelRequest) -> str:
@@ -132,8 +196,11 @@ def without_refused(request: ModelRequest) -> ModelRequest:
         messages = [_without_reasoning(message, until) for message in messages]
     if any(part.startswith(FILE) for part in left_out):
         messages = [_without_files(message, left_out) if message.attachments else message for message in messages]
+    if NEIGHBOURS in left_out:
+        messages = _joined(messages)
     reasoning = None if f"{EFFORT}{request.reasoning}" in left_out else request.reasoning
     request = replace(request, messages=tuple(messages), reasoning=reasoning)
+    request = _without_parameters(request, left_out)
     if TOOLS in left_out and request.tools.names:
         told = "No tool can be called: the model service takes none with this model. Answer without tools."
         prompt = "\n\n".join(filter(None, [request.system_prompt, told]))
@@ -155,9 +222,53 @@ def digest_of(attachment: Attachment) -> str:
 def _shown(part: str) -> str:
     if part.startswith(MOST_TOOLS):
         return f"tools beyond {part.removeprefix(MOST_TOOLS)}"
+    if part.startswith(PARAMETER):
+        return part.removeprefix(PARAMETER)
+    if part.startswith(MOST_OUTPUT):
+        return f"answers of more than {part.removeprefix(MOST_OUTPUT)} tokens"
+    if part == NEIGHBOURS:
+        return "the parting of messages of one role"
     if part.startswith(EFFORT):
         return f"reasoning {part.removeprefix(EFFORT)}"
     return "earlier reasoning" if part.startswith(REASONING) else part
+
+
+def _without_parameters(request: ModelRequest, left_out: Mapping[str, str]) -> ModelRequest:
+    """Leave out parameters; limit the length of the answer, which may stand in the parameters too."""
+    names = {part.removeprefix(PARAMETER) for part in left_out if part.startswith(PARAMETER)}
+    if names and not names.isdisjoint(request.parameters):
+        kept = {name: value for name, value in request.parameters.items() if name not in names}
+        request = replace(request, parameters=kept)
+    numbers = [part.removeprefix(MOST_OUTPUT) for part in left_out if part.startswith(MOST_OUTPUT)]
+    most = min((int(number) for number in numbers if number.isdecimal()), default=None)
+    given = _answer_limit(request)
+    if given is not None and most is not None and given > most:
+        request = replace(request, max_output_tokens=most)
+    if given is not None and request.max_output_tokens is None and any(name in left_out for name in _LIMIT_NAMES):
+        request = replace(request, max_output_tokens=given)
+    return request
+
+
+def _answer_limit(request: ModelRequest) -> int | None:
+    """Return the longest answer that a request asks for, in the parameters too; ``None`` if it asks for none."""
+    given = (request.max_output_tokens, *(request.parameters.get(name) for name in _LIMIT_NAMES))
+    return next((each for each in given if isinstance(each, int)), None)
+
+
+def _joined(messages: Sequence[Message]) -> list[Message]:
+    """Join messages of the user, and put an answer between a result and a message of the user."""
+    joined: list[Message] = []
+    for message in messages:
+        last = joined[-1] if joined else None
+        if last is not None and message.type is MessageType.USER:
+            if last.type is MessageType.USER:
+                text = "\n\n".join(filter(None, [last.content, message.content]))
+                joined[-1] = replace(message, content=text, attachments=(*last.attachments, *message.attachments))
+                continue
+            if last.type is MessageType.TOOL_RESULT:
+                joined.append(Message(type=MessageType.ASSISTANT, content="Understood."))
+        joined.append(message)
+    return joined
 
 
 def _most_tools(refusal: str, count: int) -> int | None:

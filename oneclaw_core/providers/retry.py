@@ -6,9 +6,7 @@ import asyncio
 import logging
 import math
 import random
-import re
 from contextlib import aclosing
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING
@@ -20,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 
     from oneclaw_core.errors import ProviderError
-    from oneclaw_core.providers.base import ModelEvent, ModelRequest
+    from oneclaw_core.providers.base import ModelEvent
     from oneclaw_core.providers.key_rotation import KeyRotation
 
 
@@ -29,15 +27,6 @@ ANSWER_PARTS = (TextDelta, ReasoningDelta, ModelResponse)
 
 GIVE_UP_ABOVE_SECONDS = 120
 _LONGEST_SECONDS = 366 * 24 * 3600
-
-# What a model can do without, the one that is missed least first.
-_SAMPLING = ("top_k", "top_p", "frequency_penalty", "presence_penalty", "temperature")
-_NOT_TAKEN = re.compile(
-    r"unsupported|not support|deprecated|not (be )?(allowed|permitted|available)|may only be|only the default"
-    r"|cannot both|can't both|not compatible|incompatible|unrecognized|unknown (parameter|name)|extra inputs"
-    r"|when thinking",
-    re.IGNORECASE,
-)
 
 _log = logging.getLogger("oneclaw.provider")
 
@@ -157,33 +146,3 @@ def _come_back_later(error: ProviderError, seconds: float) -> ProviderError:
     later = type(error)(f"{error}; come back in {minutes} minutes, at {moment:%Y-%m-%d %H:%M} UTC")
     later.retry_after_seconds = seconds
     return later
-
-
-class RefusedParameters:
-    """The sampling parameters that the models of one service have refused."""
-
-    def __init__(self) -> None:
-        self._names: dict[str, set[str]] = {}  # by model
-
-    def without(self, request: ModelRequest) -> ModelRequest:
-        """Leave out of a request what its model has refused before."""
-        names = self._names.get(request.model)
-        if not names or names.isdisjoint(request.parameters):
-            return request
-        kept = {name: value for name, value in request.parameters.items() if name not in names}
-        return replace(request, parameters=kept)
-
-    def note(self, refusal: str, request: ModelRequest) -> bool:
-        """Note what a refusal says about a sampling parameter of its request.
-
-        Returns:
-            Whether the request can be sent again without the parameter.
-        """
-        if not _NOT_TAKEN.search(refusal):
-            return False
-        for name in _SAMPLING:
-            if request.parameters.get(name) is not None and re.search(rf"\b{name}\b", refusal):
-                self._names.setdefault(request.model, set()).add(name)
-                _log.info("%s does not take %s; it is left out from now on", request.model, name)
-                return True
-        return False

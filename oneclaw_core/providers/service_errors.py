@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import field
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
@@ -19,6 +20,13 @@ from oneclaw_core.errors import (
     UnknownModelError,
 )
 from oneclaw_core.http.messages import FaultKind, connection_fault
+from oneclaw_core.providers.error_meaning import (
+    TokenCounts,
+    is_about_request,
+    lacks_credit,
+    overflow_in,
+    refuses_content,
+)
 from oneclaw_core.providers.error_objects import error_in_body
 from oneclaw_core.providers.retry import AttemptFailed, retry_after_seconds
 from oneclaw_core.types.frozen_dataclass import frozen_dataclass
@@ -33,13 +41,12 @@ if TYPE_CHECKING:
 
 QUOTED_CHARACTERS = 300
 _RETRYABLE = frozenset({408, 409, 429})
+# Statuses with which services object to what a message says.
+_OF_CONTENT = frozenset({400, 403, 406, 422, 451, 500})
 _SHORTEST_SECRET = 4
-_CONTEXT_TOO_LONG = re.compile(
-    r"context[ _]?(length|window|size|limit)|maximum context|too many (input )?tokens|input token count"
-    r"|(prompt|input) is too long",
-    re.IGNORECASE,
-)
-_NO_CREDIT = re.compile(r"credit balance|spend(ing)?[ -](cap|limit)|API usage limits", re.IGNORECASE)
+_FULL_CHARACTERS = 4_000
+_CODE_KEYS = ("code", "type", "status", "reason")
+_OF_FILES = re.compile(r"\b(images?|files?|pdfs?|documents?|attachments?|audio|videos?)\b", re.IGNORECASE)
 # The status that stands for an error that came inside a 200 answer, by its code or type.
 _STATUS_OF_CODE = {
     "rate_limit_exceeded": 429,
@@ -65,11 +72,15 @@ class ServerMessage:
         text: its text, cleaned.
         words: what programs go by.
         retry_after_seconds: when the service asks to be asked again, ``None`` if it does not say here.
+        counts: the numbers in the error, by name.
+        full_text: the text as it came, for finding out what it means; empty for ``text``.
     """
 
     text: str
     words: frozenset[str]
     retry_after_seconds: float | None = None
+    counts: Mapping[str, int] = field(default_factory=dict)
+    full_text: str = ""
 
     @property
     def quoted(self) -> str:
@@ -233,8 +244,19 @@ class ServiceErrors:
         if isinstance(metadata, dict):  # OpenRouter passes on there what the service behind it said
             parts.append(metadata.get("raw"))
         texts = [part if isinstance(part, str) else json.dumps(part, ensure_ascii=False) for part in parts if part]
-        words = frozenset(str(error[key]) for key in ("code", "type") if isinstance(error.get(key), str | int))
-        return ServerMessage(self.clean(" - ".join(texts)), words)
+        # Azure and Google say more inside the error than around it.
+        inner = [error, *(error[key] for key in ("innererror", "inner_error", "details") if error.get(key))]
+        objects = [each for part in inner for each in (part if isinstance(part, list) else [part])]
+        words = frozenset(
+            str(each[key])
+            for each in objects
+            if isinstance(each, dict)
+            for key in _CODE_KEYS
+            if isinstance(each.get(key), str | int)
+        )
+        counts = {key: value for key, value in error.items() if isinstance(value, int) and key not in _CODE_KEYS}
+        text = " - ".join(texts)
+        return ServerMessage(self.clean(text), words, counts=counts, full_text=text[:_FULL_CHARACTERS])
 
     def _refusal(
         self, status: int, shown: str, message: ServerMessage, retry_after: float | None, model: str | None
@@ -243,33 +265,48 @@ class ServiceErrors:
         retry_after = message.retry_after_seconds if retry_after is None else retry_after
         if status == 400 and "invalid_api_key" in message.words:
             status = 401
-        if status in (401, 403):
-            return AttemptFailed(ProviderAuthenticationError(self._authentication_error(status, shown) + said))
-        if status == 402 or "insufficient_quota" in message.words or _NO_CREDIT.search(message.text):
+        text, words = message.full_text or message.text, message.words
+        if lacks_credit(status, text, words, comes_back=retry_after is not None):
             text = f"the account at {name} has no credit left{shown}: check its plan and billing{said}"
             return AttemptFailed(ProviderQuotaError(text))
+        if status in _OF_CONTENT and refuses_content(text, words):
+            refused = ProviderRequestError(f"{name} refuses what a message says{shown}{said}")
+            refused.is_refusal = refused.refuses_content = True
+            return AttemptFailed(refused)
+        if status in (401, 403):
+            return AttemptFailed(ProviderAuthenticationError(self._authentication_error(status, shown) + said))
+        counts = overflow_in(text, words, message.counts, is_rate_limit=status == 429)
+        if counts is not None:
+            return self._too_long(model, counts, said)
         if status == 429:
             return AttemptFailed(
                 ProviderRateLimitError(f"{name} takes no more requests for now{shown}; try again later{said}"),
                 is_retryable=True,
                 retry_after_seconds=retry_after,
             )
-        if "context_length_exceeded" in message.words or _CONTEXT_TOO_LONG.search(message.text):
-            text = f"the conversation is too long for {model}: start a new one, or choose a model that reads more{said}"
-            return AttemptFailed(ContextTooLongError(text))
-        if status == 413:
+        if status == 413 and _OF_FILES.search(text) is None:
             text = (
                 f"the conversation with its files is too large for {name}{shown}: start a new one, or send less{said}"
             )
             return AttemptFailed(ContextTooLongError(text))
-        if status in _RETRYABLE or status >= 500:
+        is_its_own = status in _RETRYABLE or status >= 500
+        if is_its_own and not (status == 500 and is_about_request(text)):
             return AttemptFailed(
                 ProviderUnavailableError(f"{self._place} is overloaded or broken{shown}; try again later{said}"),
                 is_retryable=True,
                 retry_after_seconds=retry_after,
             )
         kind = UnknownModelError if status == 404 and model is not None else ProviderRequestError
-        return AttemptFailed(kind(self._request_error(status, shown, model) + said))
+        error = kind(self._request_error(status, shown, model) + said)
+        error.is_refusal = kind is ProviderRequestError and status >= 400 and status not in (404, 405)
+        return AttemptFailed(error)
+
+    def _too_long(self, model: str | None, counts: TokenCounts, said: str) -> AttemptFailed:
+        error = ContextTooLongError(
+            f"the conversation is too long for {model}: start a new one, or choose a model that reads more{said}"
+        )
+        error.allowed_tokens, error.requested_tokens = counts.allowed, counts.requested
+        return AttemptFailed(error)
 
     def _authentication_error(self, status: int, shown: str) -> str:
         if self.config.api_key is None:

@@ -44,6 +44,7 @@ _COUNT = "SELECT count(*) FROM messages WHERE session_id = :session"
 _FINISH = f"""
     UPDATE messages SET tool_status = :outcome
     WHERE session_id = :session AND tool_call_id = :call AND {IS_PENDING_CALL}"""
+_MARK = "UPDATE messages SET provider_data = :data WHERE session_id = :session AND sequence = :sequence"
 _INSERT = insertion("messages", _WRITTEN)
 
 _INSERT_FILE = insertion("attachments", (each.name for each in schema.attachments.columns))
@@ -107,6 +108,14 @@ def finish_calls(connection: Connection, session_id: str, results: Sequence[Mess
         raise StoreError(f"a call is finished by its result, not by a message of type {str(other)!r}")
     sessions.hold(connection, session_id)
     return [_store(connection, session_id, result, now()) for result in results]
+
+
+def mark_not_sent(connection: Connection, session_id: str, marked: Sequence[Message]) -> None:
+    """Store the mark of entries that go to no model any more, see ``Message.not_sent``."""
+    sessions.hold(connection, session_id)
+    for message in marked:
+        place = {"session": clean_text(session_id), "sequence": message.sequence}
+        connection.execute(_MARK, place | {"data": _to_json(message.provider_data)})
 
 
 def page(connection: Connection, session_id: str, after: int = 0, limit: int | None = None) -> list[Message]:

@@ -219,6 +219,7 @@ class Store:
     newest_messages = _reads(stored_messages.newest)
     count_messages = _reads(stored_messages.count)
     finish_calls = _writes_own(stored_messages.finish_calls)
+    mark_not_sent = _writes_own(stored_messages.mark_not_sent)
     _store_answer = _writes_own(stored_turns.store_answer)
 
     async def append(

@@ -13,7 +13,6 @@ from oneclaw_core.config.providers import LEARNED_SETTING, OFFLINE_MODEL, Provid
 from oneclaw_core.errors import (
     NotFoundError,
     ProviderError,
-    ProviderRequestError,
     SettingsError,
     SpendingLimitError,
     StoreError,
@@ -322,6 +321,11 @@ class ModelCalls:
         """The name of the model at its provider, which changes if another one takes its place."""
         return self._chosen.info.name
 
+    @property
+    def is_shown(self) -> bool:
+        """True if a part of the last answer was shown, so that nothing is asked in its place."""
+        return self._is_shown
+
     async def switch(self, error: ProviderError) -> None:
         """Let the next model behind the one that was asked for take the place of one that failed.
 
@@ -396,7 +400,7 @@ class ModelCalls:
                 async with nullcontext() if hooks is None else hooks.request(sent, self._chosen, purpose) as observe:
                     response = await self._answer(sent, show, observe)
                 break
-            except ProviderRequestError as error:
+            except ProviderError as error:
                 new = [part for part in error.refused_parts if part not in left_out]
                 if not new or len(found) >= _MOST_REFUSALS:
                     raise
@@ -564,6 +568,6 @@ def left_out_by(learned: Mapping[str, Any]) -> dict[str, str]:
     return {str(part): str(reason) for part, reason in found.items()} if isinstance(found, dict) else {}
 
 
-def _reason_in(error: ProviderRequestError) -> str:
+def _reason_in(error: ProviderError) -> str:
     """Return what the service itself said, which is the end of the message."""
     return str(error).rpartition("it says: ")[2]

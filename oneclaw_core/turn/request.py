@@ -85,13 +85,18 @@ def shown_history(messages: Iterable[Message]) -> list[Message]:
     """Cut the results in a history to what a model is shown of them, and put them in the order of their calls.
 
     They were stored in the order in which they came, which a turn does not keep to either. An answer that broke off is
-    shown where the user replied to it; where the turn was resumed, the model answered anew.
+    shown where the user replied to it; where the turn was resumed, the model answered anew. A message that a service
+    refused is left out.
     """
     shown: list[Message] = []
     broken_off: Message | None = None
     places: dict[str | None, int] = {}
     results: list[Message] = []
     for message in messages:
+        if message.provider_data and (reason := message.not_sent) is not None:
+            if message.type is MessageType.USER:
+                continue
+            message = left_out(message, reason)
         if message.type is MessageType.TOOL_RESULT:
             if message.shown_characters is not None:
                 text = shown_part(message.content, message.shown_characters)
@@ -110,6 +115,16 @@ def shown_history(messages: Iterable[Message]) -> list[Message]:
             places[message.tool_call_id] = len(places)
         shown.append(message)
     return shown + _in_call_order(results, places)
+
+
+def left_out(message: Message, reason: str) -> Message:
+    """Put a note in the place of a message that a service refused."""
+    return replace(message, content=not_sent_note(reason), shown_characters=None, is_json=False, attachments=())
+
+
+def not_sent_note(reason: str) -> str:
+    """Return what stands for a message that a service refused."""
+    return f"[This message is left out, for the model service refused it: {reason}]"
 
 
 def _in_call_order(results: list[Message], places: Mapping[str | None, int]) -> list[Message]:

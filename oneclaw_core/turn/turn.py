@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 from oneclaw_core.errors import (
     ContextTooLongError,
     ProviderError,
+    ProviderRequestError,
     SessionBusyError,
     StoreError,
     StoreUnavailableError,
@@ -34,9 +35,19 @@ from oneclaw_core.tools.file_views import FileViews
 from oneclaw_core.tools.toolset import LOAD_TOOL_GROUP, requested_group, restore_loaded_groups
 from oneclaw_core.turn.compaction import CompactionReason, Compactor
 from oneclaw_core.turn.context import context_limits
+from oneclaw_core.turn.healing import (
+    explained_overflow,
+    is_unexplained,
+    marked_not_sent,
+    may_be_too_long,
+    newest_part,
+    probe_request,
+    with_mark_named,
+    with_way_out,
+)
 from oneclaw_core.turn.model import ModelCalls
 from oneclaw_core.turn.progress import CUT_OFF, ProgressGuard
-from oneclaw_core.turn.request import model_request, shown_history, tool_names
+from oneclaw_core.turn.request import left_out, model_request, shown_history, tool_names
 from oneclaw_core.turn.store_retry import retried
 from oneclaw_core.turn.summary import explanation_request
 from oneclaw_core.turn.turn_hooks import marked_context
@@ -157,6 +168,8 @@ class Turn:
         self._storing = asyncio.Lock()
         self.provenance = Provenance()
         self._file_views = FileViews()
+        # Results that the service refused, until it is sure that these were what it refused.
+        self._not_sent: list[Message] = []
         self._history: list[Message] = []
         self._groups: list[str] = []
         self._kept_sections = ""
@@ -260,6 +273,7 @@ class Turn:
         reason: CompactionReason | None = None
         refused: ContextTooLongError | None = None
         was_empty = False
+        tried: set[str] = set()
         while True:
             if not self._are_tools_fresh:
                 await self._parts.tool_sources.refresh()
@@ -272,24 +286,33 @@ class Turn:
                 await self._compacted()
                 request = self._request()
             elif refused is not None:
-                raise refused
+                raise await self._explained(refused, request)
             try:
                 self._answer = await self._answer_to(request)
             except ContextTooLongError as error:
                 if reason is not None:
-                    raise
+                    raise await self._explained(error, request) from error
                 reason, refused = CompactionReason.REFUSED, error
+                self._take_allowed(error.allowed_tokens)
                 continue
             except ProviderError as error:
+                if is_unexplained(error) and not self._model_calls.is_shown:
+                    await self._heal(error, request, tried)
+                    continue
                 await self._model_calls.switch(error)
                 reason, refused, was_empty = None, None, False
                 continue
             response = self._answer.response
             if response.tool_calls or response.cut_calls or response.text.strip():
+                if self._not_sent:
+                    await self._store.mark_not_sent(self._session_id, self._not_sent)
+                    self._not_sent = []
                 return self._store_answer
             await self._record_unstored(self._answer)
             fault = empty_answer(self._context.model.full_name, response)
-            if was_empty or response.stop_reason in (StopReason.CONTENT_FILTER, StopReason.REFUSAL):
+            if response.stop_reason in (StopReason.CONTENT_FILTER, StopReason.REFUSAL):
+                raise await self._without_newest(fault)
+            if was_empty:
                 raise fault
             await self._emit(RetryEvent(str(fault), 0))
             reason, refused, was_empty = None, None, True
@@ -457,6 +480,71 @@ class Turn:
             ]
 
     # Asking the model
+
+    async def _heal(self, error: ProviderError, request: ModelRequest, tried: set[str]) -> None:
+        """Change the session so that a service may take its next request, which it refused; see ``turn.healing``.
+
+        Args:
+            error: the refusal.
+            request: what was refused.
+            tried: what has been done for this request.
+
+        Raises:
+            ProviderError: nothing helps; or the refused message was found, and the user has to say it differently.
+        """
+        session = self._context.session.name or self._session_id
+        if "compaction" not in tried:
+            tried.add("compaction")
+            window = self._context.context_limits.context_window
+            is_long = may_be_too_long(error, self._history, window)
+            if is_long and await self._compactor.fit(request, CompactionReason.REFUSED):
+                await self._compacted()
+                return
+        part = newest_part(self._history)
+        if not part:
+            raise with_way_out(error, session)
+        if part[0].type is MessageType.TOOL_RESULT:
+            self._not_sent = [marked_not_sent(each, error) for each in part]
+            marked = {each.sequence: left_out(each, each.not_sent or "") for each in self._not_sent}
+            self._history = [marked.get(each.sequence, each) for each in self._history]
+            await self._emit(RetryEvent(f"{error}; left out: results of {', '.join(_tools_of(part))}", 0))
+            return
+        if "probe" not in tried:
+            tried.add("probe")
+            try:
+                answer = await self._model_calls.ask(probe_request(request, request.messages, error))
+            except ProviderError:
+                raise with_way_out(error, session) from None
+            if answer is not None:
+                await self._emit(await self._record(answer.usage))
+            if not (isinstance(error, ProviderRequestError) and error.refuses_content):
+                await self._emit(RetryEvent(str(error), 0))
+                return
+        raise await self._without_newest(error)
+
+    async def _without_newest(self, error: ProviderError) -> ProviderError:
+        """Mark the newest message as not sent, and return the error with that."""
+        part = newest_part(self._history)
+        if not part:
+            return error
+        await self._store.mark_not_sent(self._session_id, [marked_not_sent(each, error) for each in part])
+        return with_mark_named(error) if part[0].type is MessageType.USER else error
+
+    def _take_allowed(self, tokens: int | None) -> None:
+        """Keep within what a service says that it takes."""
+        limits = self._context.context_limits
+        if tokens is None or (limits.context_window is not None and limits.context_window <= tokens):
+            return
+        self._context = replace(self._context, context_limits=replace(limits, context_window=tokens))
+        asks = self._ask_for_summary if self._context.model.writes_summaries else None
+        self._compactor.use(self._context.context_limits, asks)
+
+    async def _explained(self, error: ContextTooLongError, request: ModelRequest) -> ContextTooLongError:
+        """Return the error of a request that cannot be made shorter, with what the service allows."""
+        model, allowed = self._context.model, error.allowed_tokens
+        if allowed is None and (find := getattr(model.provider, "find_context_limit", None)) is not None:
+            allowed = await find(model.info.name)
+        return explained_overflow(error, request, model, allowed)
 
     def _request(self) -> ModelRequest:
         return model_request(
@@ -645,6 +733,10 @@ class Turn:
             names = ", ".join(sorted({outcome.tool_name or "" for outcome in self._outcomes}))
             kind = StoreUnavailableError if isinstance(error, StoreUnavailableError) else StoreError
             raise kind(f"{error}; not stored: the results of calls that ran ({names})") from error
+
+
+def _tools_of(results: Sequence[Message]) -> list[str]:
+    return list(dict.fromkeys(each.tool_name or "" for each in results))
 
 
 def _result_message(outcome: ToolOutcome, shown_characters: int) -> Message:

@@ -203,7 +203,7 @@ def test_prompt_of_an_agent(ok):
 
 @pytest.mark.usefixtures("all_plugins")
 def test_going_on_with_another_agent_in_a_chat(ok, oneclaw, serve, tmp_path, monkeypatch):
-    server = serve(lambda body: text("ok"))
+    server = serve(text("ok"), text("ok"))
     monkeypatch.setenv("ONECLAW_MODEL", "openai_compatible/test")
     ok("agents", "create", "Poet", *PROMPT, "--groups", "pdf", "--tools", "read_file")
     lines = ["hello", "/agent", "/agent poet", "/agent", "/groups", "hello again", "/agent Peot", "/agent"]

@@ -165,7 +165,10 @@ def test_a_group_whose_plugin_is_switched_off_is_gone_and_comes_back(oneclaw):
 )
 @pytest.mark.one_python
 def test_a_service_that_misbehaves_gives_one_line_and_leaves_the_session_intact(oneclaw, tmp_path, reply, said):
-    with ModelServer([reply, text("Hello again.")]) as server:
+    def script(body):
+        return reply if body["messages"][-1]["content"] == "hello" else text("Hello again.")
+
+    with ModelServer(script) as server:
         failed = oneclaw(server.url, *message("hello", "--session", "s"))
         assert failed.returncode == 1
         (line,) = [line for line in failed.stderr.splitlines() if line.startswith("oneclaw: ")]

@@ -1,6 +1,7 @@
 """Sampling parameters that a model does not take: the request is sent again without them."""
 
 import json
+from dataclasses import replace
 
 import messages_stream
 import pytest
@@ -14,7 +15,7 @@ from provider_session import Service, hello
 from responses_stream import message, stream
 
 from oneclaw_core.errors import ProviderRequestError
-from oneclaw_core.providers.retry import RefusedParameters
+from oneclaw_core.providers.refusals import without_refused
 
 ALL = {"temperature": 0.5, "top_p": 0.9, "metadata": {"user_id": "x"}}
 
@@ -43,64 +44,87 @@ SERVICES = {
 }
 
 
+def parts(words, asked=None, service=SERVICES["openai"][0]):
+    """What a service is found to refuse, by its words."""
+    asked = asked or request()
+    with ModelServer([refusal(words)]) as server, pytest.raises(ProviderRequestError) as raised:
+        service.ask(service.config(server.url), asked)
+    return raised.value.refused_parts
+
+
 @pytest.mark.parametrize("name", SERVICES)
-def test_a_refused_parameter_is_left_out_from_then_on(name):
+def test_a_refused_parameter_is_named_and_left_out(name):
     service, reply, words = SERVICES[name]
-    with ModelServer([refusal(words), reply, reply, reply]) as server:
-        answers = service.ask(service.config(server.url), request(), request(), request(model="other")).answers
-    assert [events[-1].text for events in answers] == ["ok", "ok", "ok"]
-    assert [body.get("temperature") for body in server.bodies] == [0.5, None, None, 0.5]
-    assert [body.get("top_p") for body in server.bodies] == [0.9] * 4
+    found = parts(words, service=service)
+    assert found == ("parameter:temperature",)
+    sent = without_refused(replace(request(), left_out=dict.fromkeys(found, words)))
+    with ModelServer([reply]) as server:
+        service.ask(service.config(server.url), sent)
+    assert (server.bodies[0].get("temperature"), server.bodies[0].get("top_p")) == (None, 0.9)
 
 
 def test_of_two_that_do_not_go_together_the_temperature_stays():
-    service, reply, _ = SERVICES["anthropic"]
     words = "`temperature` and `top_p` cannot both be specified for this model. Please use only one."
-    with ModelServer([refusal(words), reply]) as server:
-        service.ask(service.config(server.url))
-    assert [(body.get("temperature"), body.get("top_p")) for body in server.bodies] == [(0.5, 0.9), (0.5, None)]
+    assert parts(words) == ("parameter:top_p",)
 
 
-def test_one_after_the_other_can_be_refused():
-    service, reply, _ = SERVICES["openai"]
-    script = [refusal(f"Unsupported value: '{name}' does not support it") for name in ("temperature", "top_p")]
-    with ModelServer([*script, reply]) as server:
-        service.ask(service.config(server.url))
-    assert [sorted(ALL.keys() & body.keys()) for body in server.bodies] == [
-        ["metadata", "temperature", "top_p"],
-        ["metadata", "top_p"],
-        ["metadata"],
-    ]
+@pytest.mark.parametrize(
+    ("words", "parameters", "part"),
+    [
+        ("Unsupported parameter: 'metadata' is not supported", ALL, "parameter:metadata"),
+        ("Unrecognized request argument supplied: thinking", {"thinking": {"type": "enabled"}}, "parameter:thinking"),
+        ("temperature must be between 0 and 1", ALL, "parameter:temperature"),
+        ("'parallel_tool_calls' is not supported", {"parallel_tool_calls": False}, "parameter:parallel_tool_calls"),
+        (
+            "The tool_choice parameter does not support being set to required or object in thinking mode",
+            {"tool_choice": "required"},
+            "parameter:tool_choice",
+        ),
+        (
+            "Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' "
+            "instead.",
+            {"max_tokens": 500},
+            "max_tokens",
+        ),
+        (
+            "max_tokens is too large: 128000. This model supports at most 16384 completion tokens, whereas you "
+            "provided 128000.",
+            {"max_tokens": 128_000},
+            "most_output:16384",
+        ),
+    ],
+)
+def test_a_refused_parameter_is_known_by_its_name(words, parameters, part):
+    assert parts(words, request(parameters)) == (part,)
 
 
 @pytest.mark.parametrize(
     ("words", "parameters"),
     [
-        ("Unsupported parameter: 'metadata' is not supported", ALL),
         ("the temperature of the server is too high", ALL),
         (OPENAI_SAYS, {}),
         (OPENAI_SAYS, {"temperature": None}),
     ],
 )
-def test_any_other_refusal_is_an_error(words, parameters):
-    service, reply, _ = SERVICES["openai"]
-    with ModelServer([refusal(words), reply]) as server, pytest.raises(ProviderRequestError):
-        service.ask(service.config(server.url), request(parameters))
-    assert len(server.bodies) == 1
+def test_any_other_refusal_names_no_parameter(words, parameters):
+    assert parts(words, request(parameters)) == ()
 
 
-def test_a_service_that_refuses_the_same_again_is_not_asked_forever():
-    service, _, words = SERVICES["openai"]
-    with ModelServer(lambda body: refusal(words)) as server, pytest.raises(ProviderRequestError):
-        service.ask(service.config(server.url))
-    assert len(server.bodies) == 2
+def test_the_limit_of_the_answer_goes_under_the_name_that_the_server_knows():
+    asked = request({"max_tokens": 500})
+    sent = without_refused(replace(asked, left_out={"max_tokens": "refused"}))
+    service, reply, _ = SERVICES["openai_compatible"]
+    with ModelServer([reply, reply]) as server:
+        service.ask(service.config(server.url), asked, sent)
+    assert [server.bodies[0].get(each) for each in ("max_tokens", "max_completion_tokens")] == [500, None]
+    assert [server.bodies[1].get(each) for each in ("max_tokens", "max_completion_tokens")] == [None, 500]
 
 
-def test_what_a_request_does_not_have_is_not_noted():
-    refused = RefusedParameters()
-    plain = request({})
-    assert not refused.note(OPENAI_SAYS, plain)
-    assert refused.without(plain) is plain
+def test_a_limit_of_the_answer_that_is_too_high_is_lowered():
+    asked = request({"max_tokens": 128_000})
+    sent = without_refused(replace(asked, left_out={"most_output:16384": "refused"}))
+    assert sent.max_output_tokens == 16_384
+    assert without_refused(replace(request(), left_out={"most_output:16384": "refused"})).max_output_tokens is None
 
 
 @pytest.mark.parametrize(

@@ -5,14 +5,17 @@ OpenAI's older wire format, which Ollama, LM Studio, vLLM, llama.cpp, OpenRouter
 
 from __future__ import annotations
 
+import asyncio
 import re
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
+from oneclaw_core import ProviderError
 from oneclaw_core.providers import HttpProvider
 from oneclaw_openai.chat_answer import ChatAnswer
 from oneclaw_openai.chat_dialect import dialect_of
 from oneclaw_openai.chat_wire import RequestEncoder
-from oneclaw_openai.model_list import offered_models
+from oneclaw_openai.model_list import offered_models, served_context
 
 if TYPE_CHECKING:
     from oneclaw_core.providers import ImageLimits, ModelInfo, ModelRequest, ProviderConfig
@@ -21,6 +24,10 @@ if TYPE_CHECKING:
 # A model that thinks wants every answer in the history with its thoughts, if only empty ones (DeepSeek): also one of
 # another model, and one that a turn made to load a group.
 _REASONING_MISSED = re.compile(r"missing\W+reasoning_content|reasoning_content\W.*must be passed back", re.IGNORECASE)
+
+_LIMIT_SECONDS = 5
+# The own pages of llama.cpp and LM Studio; the list of models may name what a model could read elsewhere.
+_LOCAL_PAGES = ("/props", "/api/v0/models")
 
 
 class OpenAIChatProvider(HttpProvider):
@@ -55,6 +62,24 @@ class OpenAIChatProvider(HttpProvider):
         if models is None:
             raise self._errors.no_answer("it sent no list of models").error
         return models
+
+    async def find_context_limit(self, model: str) -> int | None:
+        """Ask a server for the longest request that it takes, after it refused one.
+
+        Args:
+            model: its name.
+
+        Returns:
+            The tokens of prompt and answer together; ``None`` if the server does not say.
+        """
+        pages = [] if self._needs_key else [f"{self._url.origin}{path}" for path in _LOCAL_PAGES]
+        for url in (*pages, self._url.endpoint("models")):
+            with suppress(ProviderError, TimeoutError):
+                async with asyncio.timeout(_LIMIT_SECONDS):
+                    found = served_context(await self._ask_json(url), model)
+                if found is not None:
+                    return found
+        return None
 
     def _endpoint(self, request: ModelRequest) -> str:
         return "chat/completions"

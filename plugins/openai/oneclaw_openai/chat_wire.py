@@ -75,7 +75,10 @@ def _body_without_tools(request: ModelRequest, server: str) -> dict[str, Any]:
     if dialect.takes_cache_key:
         body["prompt_cache_key"] = request.session_id
     if request.max_output_tokens is not None:
-        body[dialect.limit_parameter] = request.max_output_tokens
+        limit = dialect.limit_parameter
+        if limit in request.left_out:  # the server knows the other name
+            limit = next(name for name in sorted(_LIMIT_PARAMETERS) if name != limit)
+        body[limit] = request.max_output_tokens
         ours |= _LIMIT_PARAMETERS  # both at once are refused
     if request.reasoning is not None:
         body["reasoning_effort"] = EFFORTS[request.reasoning]

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 _CONTEXT_KEYS = ("context_length", "max_model_len", "max_context_length", "context_window", "max_input_tokens")
+# What a server has made room for; of a model that could read more.
+_SERVED_KEYS = ("loaded_context_length", "n_ctx", "max_model_len")
 _OUTPUT_KEYS = ("max_output_tokens", "max_completion_tokens", "max_output_length")
 # OpenRouter's words for what a model takes.
 _MEDIA_TYPES = {"image": "image/", "file": PDF_MEDIA_TYPE, "audio": "audio/", "video": "video/"}
@@ -32,6 +34,28 @@ def offered_models(body: object) -> list[ModelInfo] | None:
     if not isinstance(entries, list):
         return None
     return [_model_info(entry) for entry in entries if text_member(entry, "id")]
+
+
+def served_context(body: object, model: str) -> int | None:
+    """Read how much a server takes with a model from one of its own pages; ``None`` if it does not say.
+
+    Args:
+        body: the JSON of ``/v1/models``, of ``/props`` of llama.cpp, or of ``/api/v0/models`` of LM Studio.
+        model: its name.
+    """
+    if isinstance(body, dict) and "default_generation_settings" in body:
+        return count_member(body["default_generation_settings"], "n_ctx") or None
+    entries = body.get("data") if isinstance(body, dict) else body
+    listed = [each for each in entries if isinstance(each, dict)] if isinstance(entries, list) else []
+    named = [each for each in listed if each.get("id") == model] or (listed if len(listed) == 1 else [])
+    for entry in named:
+        places = (entry, entry.get("meta"), entry.get("top_provider"))
+        found = (
+            _token_count(place, keys) for keys in (_SERVED_KEYS, (*_CONTEXT_KEYS, "n_ctx_train")) for place in places
+        )
+        if (tokens := next(filter(None, found), None)) is not None:
+            return tokens
+    return None
 
 
 def _model_info(entry: Mapping[str, Any]) -> ModelInfo:

@@ -86,6 +86,10 @@ class OllamaProvider(OpenAIChatProvider):
         found = await self._context(model)
         return None if found is None else found.tokens
 
+    async def find_context_limit(self, model: str) -> int | None:
+        """Return ``None``: the errors of :meth:`stream` say what the server reads."""
+        return None
+
     async def stream(self, request: ModelRequest) -> AsyncGenerator[ModelEvent, None]:
         """Send a request that the server does not cut; see :class:`oneclaw_core.providers.Provider`.
 

@@ -279,6 +279,8 @@ def _message(message: Message, *, with_html: bool) -> dict[str, Any]:
         "text": message.content,
         "created_at": message.created_at.isoformat() if message.created_at else None,
     }
+    if message.not_sent is not None:
+        document["not_sent"] = message.not_sent
     if message.type in (MessageType.TOOL_CALL, MessageType.TOOL_RESULT):
         document |= {
             "call": message.tool_call_id,

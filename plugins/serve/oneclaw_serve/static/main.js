@@ -137,7 +137,7 @@ const handlers = {
 
 function show(messages) {
   for (const message of messages) {
-    if (message.type === "user") add(userMessage(message.text, filesOf(message)));
+    if (message.type === "user") add(userMessage(message.text, filesOf(message), message.not_sent));
     else if (message.type === "assistant") { if (message.text) add(answer(message.html)); }
     else if (message.type === "tool_call") {
       state.calls.set(message.call, add(toolCall(message.tool, message.arguments)));

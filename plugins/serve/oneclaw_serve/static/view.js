@@ -31,11 +31,12 @@ export function welcome() {
 // A line of a message for a file that no model looks at.
 const STORED = /\n*^\[file (\S+ \([^()]*\)) is stored as (.+)\]$/gm;
 
-/** A message of the user; each file has a name, and an address and a type if the server has it. */
-export function userMessage(text, files = []) {
+/** A message of the user; each file has a name, and an address and a type if the server has it; `notSent` is why it goes to no model. */
+export function userMessage(text, files = [], notSent = null) {
   const stored = [...text.matchAll(STORED)], words = text.replace(STORED, "");
   const element = make("div", { className: "user" }, make("span", { className: "hidden" }, "You: "), words);
   element.source = words;
+  if (notSent) element.append(make("div", { className: "notice", title: notSent }, "Not sent: the model service refused it"));
   for (const each of stored) element.append(make("div", { className: "notice", title: each[2] }, `Attached: ${each[1]}`));
   for (const file of files) {
     element.append(make("div", { className: "notice" }, "Attached: ", file.address ? link(file) : file.name), ...picture(file));
