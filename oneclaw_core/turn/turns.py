@@ -122,6 +122,10 @@ class Turns:
                 if message.resumes:
                     start = await self._unfinished(prepared, info)
                     last = start.history[-1]
+                    if last.not_sent is not None:
+                        raise UsageError(
+                            f"the model service refused the last message: {last.not_sent}; send another one"
+                        )
                     if last.type is MessageType.ASSISTANT and not last.is_incomplete:
                         await emit(TurnFinishedEvent(info.name or info.id, last.content))
                         return

@@ -11,7 +11,9 @@ from functools import partial
 from oneclaw_core.tools import line_ending, split_lines
 from oneclaw_files.errors import FilesError
 
-_ENDING = re.compile(r"\r\n|\n|\r")
+# Of files with line feeds, where a single carriage return is data; and of those without.
+_ENDING = re.compile(r"\r?\n")
+_ANY_ENDING = re.compile(r"\r\n|\n|\r")
 
 _SHOWN_LINES = 8
 # Comparing lines by similarity takes long in long files.
@@ -46,7 +48,8 @@ def apply_edits(text: str, edits: list[Edit]) -> tuple[str, int]:
         FilesError: an edit does not match, or matches more than one place; no edit is applied then.
     """
     count = 0
-    endings = Counter(_ENDING.findall(text))
+    ending = _ENDING if "\n" in text or "\r" not in text else _ANY_ENDING
+    endings = Counter(ending.findall(text))
     usual = endings.most_common(1)[0][0] if endings else "\n"
     for number, edit in enumerate(edits, 1):
         which = f"edits[{number - 1}]" if len(edits) > 1 else "The edit"
@@ -57,9 +60,9 @@ def apply_edits(text: str, edits: list[Edit]) -> tuple[str, int]:
             )
         if old == new:
             raise FilesError(f"{which} changes nothing: old_text and new_text are the same.", "validation_error")
-        is_about_endings = _ENDING.split(old) == _ENDING.split(new)
-        parts = [old] if is_about_endings else _ENDING.split(old)
-        wanted = re.compile(f"(?:{_ENDING.pattern})".join(map(re.escape, parts)))
+        is_about_endings = ending.split(old) == ending.split(new)
+        parts = [old] if is_about_endings else ending.split(old)
+        wanted = re.compile(f"(?:{ending.pattern})".join(map(re.escape, parts)))
         places = [found.start() for found in wanted.finditer(text)]
         if not places:
             raise FilesError(f"{which} does not match: old_text does not stand in the file.{_hint(text, old)}")
@@ -68,14 +71,15 @@ def apply_edits(text: str, edits: list[Edit]) -> tuple[str, int]:
                 f"{which} is ambiguous: old_text stands in the file {len(places)} times, at {_places(text, places)}. "
                 "Add lines around it, or set replace_all."
             )
-        text = wanted.sub((lambda _, new=new: new) if is_about_endings else partial(_replacement, new, usual), text)
+        replacement = (lambda _, new=new: new) if is_about_endings else partial(_replacement, new, usual, ending)
+        text = wanted.sub(replacement, text)
         count += len(places)
     return text, count
 
 
-def _replacement(new: str, usual: str, found: re.Match[str]) -> str:
-    ending = _ENDING.search(found[0])
-    return _ENDING.sub(ending[0] if ending else usual, new)
+def _replacement(new: str, usual: str, ending: re.Pattern[str], found: re.Match[str]) -> str:
+    first = ending.search(found[0])
+    return ending.sub(first[0] if first else usual, new)
 
 
 def _places(text: str, places: list[int]) -> str:

@@ -80,3 +80,15 @@ def test_lines_that_end_with_carriage_returns_are_edited():
 def test_separators_within_lines_end_no_line(separator):
     with pytest.raises(FilesError, match="at lines 1, 2"):
         apply_edits(f"x = 'a{separator}b'\nx = 'a{separator}b'\n", [Edit(f"a{separator}b", "c")])
+
+
+def test_a_carriage_return_within_a_line_is_data():
+    text = "10%\r20%\rdone\nnext\n"
+    assert apply_edits(text, [Edit("next", "last")]) == ("10%\r20%\rdone\nlast\n", 1)
+    assert apply_edits(text, [Edit("20%", "a\rb")]) == ("10%\ra\rb\rdone\nnext\n", 1)
+    with pytest.raises(FilesError, match="does not match"):
+        apply_edits(text, [Edit("10%\n20%", "x")])
+
+
+def test_lines_that_no_edit_names_keep_their_endings():
+    assert apply_edits("a\r\nb\nc", [Edit("c", "C")]) == ("a\r\nb\nC", 1)
