@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from oneclaw_core.tools.permissions import grant_in_words as grant_in_words
     from oneclaw_core.tools.sandbox_rules import SandboxScope as SandboxScope
     from oneclaw_core.tools.sandbox_rules import is_system_place as is_system_place
+    from oneclaw_core.tools.sandbox_rules import made_protected_places as made_protected_places
     from oneclaw_core.tools.sandbox_rules import sandbox_policy as sandbox_policy
     from oneclaw_core.tools.text_content import FileStamp as FileStamp
     from oneclaw_core.tools.text_content import NotReadableError as NotReadableError
@@ -83,7 +84,7 @@ _NAMES = {
     "paths": "PathGuard",
     "permission_meanings": "KNOWN_PERMISSIONS",
     "permissions": "grant_in_words",
-    "sandbox_rules": "SandboxScope is_system_place sandbox_policy",
+    "sandbox_rules": "SandboxScope is_system_place made_protected_places sandbox_policy",
     "text_content": "FileStamp NotReadableError is_text_encoding line_ending read_all split_lines",
     "toolset": (
         "ActiveTools LISTED_DESCRIPTION_CHARACTERS LOAD_TOOL_GROUP LoadedGroup generated_group_definition one_line"

@@ -1,4 +1,4 @@
-"""Files that hold secrets, and files that steer other programs: the one rule for all tools and the sandbox.
+"""Files that hold secrets: the one rule for all tools and the sandbox.
 
 The rule goes by names. Upper and lower case count the same, for they do on some file systems. Symbolic links are
 resolved, and the name before that counts too. A hard link under another name cannot be told from any other file.
@@ -24,14 +24,6 @@ HIDDEN_FOLDERS = frozenset(
     }
 )  # fmt: skip
 """Folders of keys, wherever they lie."""
-
-PROTECTED_FOLDERS = frozenset(
-    {
-        ".agents", ".bzr", ".claude", ".codex", ".cursor", ".devcontainer", ".gemini", ".git", ".hg", ".husky", ".idea",
-        ".oneclaw", ".svn", ".vscode",
-    }
-)  # fmt: skip
-"""Folders of version control, editors and agents: what is written there is run or obeyed later."""
 
 _HIDDEN_FILES = frozenset(
     {
@@ -72,7 +64,7 @@ _UNSEEN = re.compile(f"[{INVISIBLE_CHARACTERS}\u200c\u200d]")
 
 def is_hidden_name(name: str) -> bool:
     """Return True if a file or folder of this name is hidden wherever it lies."""
-    name = _folded(name)
+    name = folded_name(name)
     if name in HIDDEN_FOLDERS or name in _HIDDEN_FILES:
         return True
     if not (name.endswith(_HIDDEN_SUFFIXES) or _HIDDEN_NAME.fullmatch(name)):
@@ -111,14 +103,6 @@ def is_hidden(path: str | Path, opened: Iterable[Path] = ()) -> bool:
     return hidden_root(path, opened) is not None
 
 
-def protected_root(path: str | Path) -> Path | None:
-    """Find the folder that must not be written without a question about it, such as ``.git``; ``None`` for none.
-
-    In a repository ``.git`` can be a file, which counts the same.
-    """
-    return next((each for each in _from_the_top(Path(path)) if _folded(each.name) in PROTECTED_FOLDERS), None)
-
-
 def is_private_directory(directory: Path) -> bool:
     """Return True for a directory that is not a project: the user's own, all above it, or a dot-folder in it."""
     resolved, user_home = Path(os.path.realpath(directory)), user_directory()
@@ -136,7 +120,7 @@ def user_directory() -> Path | None:
 def _root_by_name(path: Path) -> Path | None:
     if _is_below(path, _SYSTEM_SECRETS):
         return path
-    found = next((each for each in _from_the_top(path) if is_hidden_name(each.name)), None)
+    found = next((each for each in from_the_top(path) if is_hidden_name(each.name)), None)
     if found is not None and found.suffix.lower() == ".pem" and _is_below(found, _PUBLIC_PLACES):
         return None
     return found
@@ -146,7 +130,7 @@ def _root_by_place(path: Path, opened: list[Path]) -> Path | None:
     user_home = user_directory()
     if user_home is None:
         return None
-    place = next((each for each in _from_the_top(path) if _is_hidden_place(each, user_home)), None)
+    place = next((each for each in from_the_top(path) if _is_hidden_place(each, user_home)), None)
     if place is None or any(_is_inside(path, each) and _is_inside(each, place) for each in opened):
         return None
     return place
@@ -156,21 +140,23 @@ def _is_hidden_place(path: Path, user_home: Path) -> bool:
     if not _is_inside(path, user_home):
         # The user's directory may be mounted a second time, or be written in other letters.
         return path.name.startswith(".") and _is_same(path.parent, user_home)
-    below = _folded(str(path)[len(str(user_home)) :]).strip("/")
+    below = folded_name(str(path)[len(str(user_home)) :]).strip("/")
     return ("/" not in below and below.startswith(".")) or below in _HIDDEN_AT_HOME
 
 
-def _from_the_top(path: Path) -> list[Path]:
+def from_the_top(path: Path) -> list[Path]:
+    """Return a path and all above it, the outermost first."""
     return [*reversed(path.parents), path]
 
 
-def _folded(name: str) -> str:
+def folded_name(name: str) -> str:
+    """Return a name as it is compared: without case and invisible characters."""
     return (name if name.isascii() else _UNSEEN.sub("", name)).casefold()
 
 
 def _is_inside(path: Path, directory: Path) -> bool:
     name, place = str(path), str(directory)
-    return _is_at_or_below(name, place) or _is_at_or_below(_folded(name), _folded(place))
+    return _is_at_or_below(name, place) or _is_at_or_below(folded_name(name), folded_name(place))
 
 
 def _is_at_or_below(name: str, place: str) -> bool:

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Protocol
 
 from oneclaw_core.errors import PermissionDeniedError, UsageError
 from oneclaw_core.tools.file_views import FileViews
-from oneclaw_core.tools.hidden_paths import hidden_root, is_private_directory, protected_root
+from oneclaw_core.tools.hidden_paths import hidden_root, is_private_directory
+from oneclaw_core.tools.protected_places import protected_root
 from oneclaw_core.tools.similar_names import existing_alike, similar_in
 from oneclaw_core.types.frozen_dataclass import frozen_dataclass
 from oneclaw_core.types.provenance import UsedFile
@@ -265,9 +266,9 @@ class PathGuard:
         self._require("files.write", resolved)
         shown = f"\n{change}" if change else ""
         if _is_inside(resolved, self.workspace):
-            # Version control and editors run what lies there.
-            if protected_root(resolved.relative_to(_resolve(self.workspace))) is not None:
-                self._ask("files.write", f"write {resolved}{shown}", resolved)
+            workspace = _resolve(self.workspace)
+            if protected_root(resolved.relative_to(workspace), workspace) is not None:
+                self._ask("files.write", f"write {resolved}, which other programs run or obey{shown}", resolved)
         else:
             self._ask_to_write(resolved, shown)
         _exists(resolved)
@@ -325,7 +326,7 @@ class PathGuard:
         if not self.is_trusted and not self.asks_trust(detail):
             raise self._untrusted(f"{str(path)!r} is in the start directory {self.start_directory}")
         start = _resolve(self.start_directory)
-        if protected_root(path.relative_to(start)) is not None:
+        if protected_root(path.relative_to(start), start) is not None:
             self._ask("files.write", f"{detail}, which other programs run or obey{change}", path)
         elif hidden_root(path, opened=(start,)) is not None:
             self._ask("files.write", f"{detail}, which may hold secrets{change}", path)

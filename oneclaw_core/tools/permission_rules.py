@@ -16,9 +16,10 @@ from pathlib import Path, PurePath, PurePosixPath
 from typing import TYPE_CHECKING, Any
 
 from oneclaw_core.errors import UsageError
-from oneclaw_core.tools.hidden_paths import hidden_root, is_private_directory, protected_root
+from oneclaw_core.tools.hidden_paths import hidden_root, is_private_directory
 from oneclaw_core.tools.host_patterns import check_host, covers_host, covers_web_host, exact_host, touches_host
 from oneclaw_core.tools.permission_meanings import KNOWN_PERMISSIONS
+from oneclaw_core.tools.protected_places import protected_root
 from oneclaw_core.types.frozen_dataclass import frozen_dataclass
 from oneclaw_core.types.permissions import Decision
 

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING
 from oneclaw_core.errors import SandboxError
 from oneclaw_core.process.sandbox.policy import SandboxPolicy
 from oneclaw_core.secrets.redaction import without_secrets
-from oneclaw_core.tools.hidden_paths import HIDDEN_FOLDERS, is_private_directory, user_directory
+from oneclaw_core.tools.hidden_paths import HIDDEN_FOLDERS, folded_name, is_private_directory, user_directory
+from oneclaw_core.tools.protected_places import ENVIRONMENTS, VERSION_CONTROL, is_protected_name
 from oneclaw_core.tools.special_files import find_special_files
 from oneclaw_core.types.frozen_dataclass import frozen_dataclass
 
@@ -131,6 +132,29 @@ def sandbox_policy(
         environment=_environment(home, environ),
         temporary=temporary_directory(paths.home or workspace),
     )
+
+
+def made_protected_places(policy: SandboxPolicy) -> list[Path]:
+    """Find what came into the writable directories of a policy since it was made, and other programs run or obey.
+
+    A new repository is left out with all that is in it, and so is a new virtual environment: a clone brings the files
+    of its authors, as everywhere.
+
+    Raises:
+        SandboxError: the search takes too long.
+    """
+    known = {*policy.protected, *policy.write_roots, *policy.read_roots}
+    found = find_special_files([each for each in policy.write_roots if each.is_dir()], [])
+    repositories = {each.parent.parent for each in found.protected if each.parent.name == ".git"}
+    old = {each.parent.parent for each in policy.protected if each.parent.name == ".git"}
+    return [
+        each
+        for each in dict.fromkeys(found.protected)
+        if each not in known
+        and is_protected_name(each.name)
+        and folded_name(each.name) not in (*VERSION_CONTROL, *ENVIRONMENTS)
+        and not any(above in repositories - old for above in each.parents)
+    ]
 
 
 def is_system_place(path: Path) -> bool:

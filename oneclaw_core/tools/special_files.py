@@ -15,7 +15,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from oneclaw_core.errors import SandboxError
-from oneclaw_core.tools.hidden_paths import PROTECTED_FOLDERS, is_hidden_name
+from oneclaw_core.tools.hidden_paths import is_hidden_name
+from oneclaw_core.tools.protected_places import is_protected_name
 from oneclaw_core.types.frozen_dataclass import frozen_dataclass
 
 if TYPE_CHECKING:
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 
 # Packages bring keys and settings for their tests, which are no secrets of the user's, and which they need. So these
 # are searched for repositories alone, as many levels deep as package managers put them.
-_PACKAGE_FOLDERS = {"node_modules": 1, ".venv": 2, "venv": 2, ".tox": 3, ".nox": 3}
+_PACKAGE_FOLDERS = {"node_modules": 1, ".tox": 3, ".nox": 3}
 _NOT_SEARCHED = frozenset(("__pycache__", "site-packages"))
 _SEARCH_SECONDS = 5.0
 _MOST_REMEMBERED = 100_000
@@ -77,7 +78,11 @@ class _Search:
     def search(self, root: Path, *, is_written: bool) -> None:
         waiting = [str(root)] if root.is_dir() else []
         while waiting:
-            entries = self._entries(waiting.pop())
+            directory = waiting.pop()
+            entries = self._entries(directory)
+            if is_written and entries.is_environment and directory != str(root):
+                self.found.protected.append(Path(directory))
+                continue
             waiting += entries.searched
             if entries.is_ordinary:
                 continue
@@ -92,6 +97,11 @@ class _Search:
         while waiting:
             directory, levels = waiting.pop()
             entries = self._entries(directory)
+            if entries.is_environment:
+                self.found.protected.append(Path(directory))
+                continue
+            # What else steers programs there is only that of the packages' authors.
+            self.found.protected += (Path(each) for each in entries.protected if each.endswith("/.bin"))
             self._protect_repositories(entries, root)
             if levels:
                 # Packages of a publisher lie in a separate folder.
@@ -135,16 +145,18 @@ class _Entries:
     hidden: tuple[str, ...]
     protected: tuple[str, ...]
     repositories: tuple[str, ...]
+    is_environment: bool
     is_ordinary: bool
 
 
-_NO_ENTRIES = _Entries((), (), (), (), (), is_ordinary=True)
+_NO_ENTRIES = _Entries((), (), (), (), (), is_environment=False, is_ordinary=True)
 
 
 @lru_cache(maxsize=_MOST_REMEMBERED)
 def _read_entries(directory: str, changed: int) -> _Entries:
     """Sort what lies in a directory; remembered for as long as nothing is added, removed or renamed there."""
     searched, packages, hidden, protected, repositories = [], [], [], [], []
+    is_environment = False
     try:
         with os.scandir(directory) as entries:
             for entry in entries:
@@ -154,8 +166,9 @@ def _read_entries(directory: str, changed: int) -> _Entries:
                     hidden.append(entry.path)
                 elif name == ".git" and is_directory:
                     repositories.append(entry.path)
-                elif name in PROTECTED_FOLDERS:
+                elif is_protected_name(name):
                     protected.append(entry.path)
+                    is_environment = is_environment or name == "pyvenv.cfg"
                 elif is_directory and name in _PACKAGE_FOLDERS:
                     packages.append((entry.path, _PACKAGE_FOLDERS[name]))
                 elif is_directory and name not in _NOT_SEARCHED:
@@ -163,7 +176,7 @@ def _read_entries(directory: str, changed: int) -> _Entries:
     except OSError:  # it cannot be read here, so not there either
         pass
     others = tuple(packages), tuple(hidden), tuple(protected), tuple(repositories)
-    return _Entries(tuple(searched), *others, is_ordinary=not any(others))
+    return _Entries(tuple(searched), *others, is_environment=is_environment, is_ordinary=not any(others))
 
 
 def _repository_settings(git: Path, root: Path) -> Iterator[Path]:

@@ -7,9 +7,9 @@ from oneclaw_core.tools.hidden_paths import (
     is_hidden,
     is_hidden_name,
     is_private_directory,
-    protected_root,
     user_directory,
 )
+from oneclaw_core.tools.protected_places import protected_root
 
 
 @pytest.fixture(autouse=True)
@@ -124,12 +124,18 @@ def test_public_certificates_of_the_system_are_readable():
     assert is_hidden("/etc/shadow")
 
 
-@pytest.mark.parametrize("name", [".git/config", ".GIT/hooks/pre-commit", "sub/.git", ".vscode/tasks.json", ".hg/hgrc"])
+@pytest.mark.parametrize(
+    "name",
+    [".git/config", ".GIT/hooks/pre-commit", "sub/.git", ".vscode/tasks.json", ".hg/hgrc", ".github/workflows/ci.yml",
+     ".gitlab-ci.yml", "Jenkinsfile", ".mcp.json", "CLAUDE.md", "sub/AGENTS.md", "Gemini.md", ".cursorrules",
+     ".pre-commit-config.yaml", "lefthook.yml", ".venv/bin/activate", "lib/x.pth", "node_modules/.bin/eslint",
+     ".tool-versions", ".zshrc", "sitecustomize.py", ".zed/tasks.json", ".kiro/steering/x.md", ".c\u200bursorrules"],
+)  # fmt: skip
 def test_what_steers_other_programs_is_protected(project, name):
     assert protected_root(project / name) is not None
 
 
-@pytest.mark.parametrize("name", [".gitignore", ".github/workflows/ci.yml", "git/config", "src/a.py"])
+@pytest.mark.parametrize("name", [".gitignore", "git/config", "src/a.py", "Makefile", "README.md", "docs/agents"])
 def test_other_files_are_not_protected(project, name):
     assert protected_root(project / name) is None
 

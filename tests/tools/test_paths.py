@@ -266,7 +266,12 @@ def test_writing_in_a_trusted_directory_is_asked_for(guard):
         ("a.py", "+1", f"write {start}/a.py\n+1", start),
         (".git/config", "+1", f"write {start}/.git/config, which other programs run or obey\n+1", None),
         (".env", "", f"write {start}/.env, which may hold secrets", None),
-        (f"{workspace}/.git/config", "+1", f"write {workspace}/.git/config\n+1", None),
+        (
+            f"{workspace}/.git/config",
+            "+1",
+            f"write {workspace}/.git/config, which other programs run or obey\n+1",
+            None,
+        ),
     ):
         questions.asked.clear()
         found = asking.writable(path, change)

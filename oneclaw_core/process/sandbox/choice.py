@@ -25,11 +25,13 @@ class ChosenSandbox:
         backend: ``None`` for no sandbox.
         strength: what the backend enforces, or why there is none.
         rejected: better backends by name, with what they lack.
+        is_off: True if the user turned the sandbox off.
     """
 
     backend: SandboxBackend | None
     strength: Strength
     rejected: tuple[tuple[str, Strength], ...] = ()
+    is_off: bool = False
 
     @property
     def name(self) -> str:
@@ -50,7 +52,7 @@ def choose_sandbox(setting: str = AUTO) -> ChosenSandbox:
         off = Strength(
             is_available=False, reason="the setting sandbox is off", remedy="oneclaw config set sandbox auto"
         )
-        return ChosenSandbox(None, off)
+        return ChosenSandbox(None, off, is_off=True)
     rejected: list[tuple[str, Strength]] = []
     for backend in _backends(setting):
         strength = backend.probe()

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from oneclaw_core import OneClawError, ToolResult, UsageError, redact
 from oneclaw_core.process import ProgramEnd, SandboxError, run_program
 from oneclaw_shell.denials import find_denials, report
+from oneclaw_shell.made_places import settle_made_places
 from oneclaw_shell.network import denied_connections
 from oneclaw_shell.place import Needs, find_place
 from oneclaw_shell.truncation import TruncatedOutput
@@ -83,7 +84,7 @@ async def execute(
     stdout.finish()
     stderr.finish()
     shown = context.shown_characters
-    notes = notes_on(end, seconds, place)
+    notes = notes_on(end, seconds, place) + await settle_made_places(place, context)
     if place.backend is not None and place.policy is not None:
         said = f"{stdout.text()}\n{stderr.text()}"
         denials = find_denials(said, end.exit_code, place.policy, directory, refused)

@@ -106,9 +106,9 @@ async def find_place(command: str, directory: Path, needs: Needs, context: ToolC
     """Decide where a command runs, and ask the user where that is needed.
 
     A command that the user has granted runs outside. Where tools can have written what it runs, such as a Makefile,
-    that takes a grant for all commands; a pattern is not enough, with or without a sandbox. Others run in the sandbox
-    without a question if it enforces the whole policy; what they need beyond it is asked for. Without such a sandbox
-    each command is asked for.
+    that takes a grant for all commands: a pattern is not enough, unless the user turned the sandbox off. Others run
+    in the sandbox without a question if it enforces the whole policy; what they need beyond it is asked for. Without
+    such a sandbox each command is asked for.
 
     Raises:
         PermissionDeniedError: the user does not let it run.
@@ -127,7 +127,10 @@ async def find_place(command: str, directory: Path, needs: Needs, context: ToolC
         except (SandboxError, OSError) as error:
             chosen, gap = _without(chosen), f"the sandbox cannot be used here: {error}"
     is_asked = bool(gap) or needs.is_unsandboxed
-    as_a_whole = await run_in_thread(partial(runs_what_tools_write, command, directory, context.paths))
+    # The user who turned the sandbox off has decided that patterns are enough.
+    as_a_whole = not chosen.is_off and await run_in_thread(
+        partial(runs_what_tools_write, command, directory, context.paths)
+    )
     if await context.is_granted(PERMISSION, subject, place, "" if is_asked else chosen.name, as_a_whole=as_a_whole):
         return OUTSIDE
     if needs.is_unsandboxed and chosen.backend is not None:

@@ -13,6 +13,7 @@ from oneclaw_core.process import SandboxError
 from oneclaw_core.sessions import BackgroundWork
 from oneclaw_shell.denials import find_denials, report
 from oneclaw_shell.execute import exit_code_of, notes_on, run_in_place
+from oneclaw_shell.made_places import settle_made_places
 from oneclaw_shell.output_file import OutputFile, read_output
 
 if TYPE_CHECKING:
@@ -176,7 +177,7 @@ class Commands:
             )
             outcome = f"exit code {exit_code_of(end, max_seconds)}"
             document |= {"state": "ended" if end.exit_code is not None else "stopped", "exit": outcome}
-            notes = notes_on(end, max_seconds, ran_in)
+            notes = notes_on(end, max_seconds, ran_in) + await settle_made_places(ran_in, context)
             if ran_in.backend is not None and ran_in.policy is not None:
                 said, _, _ = read_output(self.path(command_id), 0, 0)
                 text = said[-_DENIAL_BYTES:].decode("utf-8", "replace")
@@ -188,7 +189,8 @@ class Commands:
             if not running.is_stopped or current is None:
                 raise
             current.uncancel()
-            document |= {"state": "stopped", "notes": ["[stopped, with all that it had started]"]}
+            made = await settle_made_places(place, context)
+            document |= {"state": "stopped", "notes": ["[stopped, with all that it had started]", *made]}
         except SandboxError as error:
             document |= {"state": "failed", "notes": [f"[the command has not run: {error}]"]}
         except OSError as error:

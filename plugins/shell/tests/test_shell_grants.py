@@ -100,6 +100,11 @@ def test_a_granted_pattern_holds_where_tools_cannot_write(oneclaw, grant, monkey
     assert oneclaw.user.asked == []
 
 
+def test_a_granted_pattern_holds_if_the_user_turned_the_sandbox_off(oneclaw_factory):
+    oneclaw = oneclaw_factory(("shell",), allow=["shell.execute:echo *"], environ={"ONECLAW_SANDBOX": "off"})
+    assert "hello" in oneclaw.call_tool("exec", command="echo hello").result
+
+
 def test_all_commands_can_be_granted_without_a_sandbox(oneclaw, grant, oneclaw_home, monkeypatch):
     grant(None, directory=str(oneclaw_home.workspace))
     no_backend(monkeypatch)

@@ -249,7 +249,7 @@ def test_no_command_plants_settings_that_git_may_read_later(run, oneclaw_home, t
 
 def test_packages_are_searched_for_repositories_alone(tmp_path):
     guard = guard_for(tmp_path)
-    start, repositories = guard.workspace, ["node_modules/@a/b", "node_modules/c", ".venv/src/d", ".tox/py/src/e"]
+    start, repositories = guard.workspace, ["node_modules/@a/b", "node_modules/c", ".tox/py/src/e"]
     for name in repositories:
         (start / name / ".git").mkdir(parents=True)
         (start / name / "key.pem").write_text("x")
