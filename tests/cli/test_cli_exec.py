@@ -16,21 +16,24 @@ def result_of(outcome):
     return result
 
 
-def test_a_command_is_run_if_a_pattern_allows_it(oneclaw):
-    outcome = oneclaw("call", "--allow", "shell.execute:echo *", "exec", '{"command": "echo hello"}')
+def test_a_command_is_run_if_a_pattern_allows_it(oneclaw, tmp_path, monkeypatch):
+    monkeypatch.setenv("ONECLAW_SANDBOX", "off")
+    # In the workspace, where tools write what a command may run, a pattern is not enough.
+    arguments = json.dumps({"command": "echo hello", "working_directory": str(tmp_path)})
+    outcome = oneclaw("call", "--allow", "shell.execute:echo *", "exec", arguments)
     assert outcome.status == 0
     assert outcome.json == {"status": "success", "result": "[exit code: 0]\n\nhello"}
 
 
 @pytest.mark.parametrize("command", ["echo hello; echo $0", "ls", "echo hello > there"])
-def test_another_command_is_not(oneclaw, home, command, monkeypatch):
+def test_another_command_is_not(oneclaw, tmp_path, command, monkeypatch):
     monkeypatch.setenv("ONECLAW_SANDBOX", "off")
-    arguments = json.dumps({"command": command})
+    arguments = json.dumps({"command": command, "working_directory": str(tmp_path)})
     outcome = oneclaw("call", "--allow", "shell.execute:echo *", "exec", arguments)
     assert outcome.status == 1
     assert outcome.json["error_type"] == "permission_denied"
     assert "The user can grant it with: oneclaw permissions grant shell.execute" in outcome.json["message"]
-    assert not (home / "workspace" / "there").exists()
+    assert not (tmp_path / "there").exists()
 
 
 def test_what_is_granted_for_good_holds_and_what_is_denied_goes_before_it(oneclaw, ok):

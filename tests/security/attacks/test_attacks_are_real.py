@@ -41,8 +41,9 @@ def agreed(machines):
 
 @pytest.mark.parametrize("way_out", EXITS if IS_LONG else TRIED_WITH_EVERY_CARRIER[::2])
 def test_an_exit_works_if_the_user_agrees(agreed, way_out):
-    if "browser" in way_out:
-        require("chromium")
+    for word, program in (("browser", "chromium"), ("command with the network", "curl")):
+        if word in way_out:
+            require(program)
     harm = agreed(CARRIERS["page"], EXITS[way_out])
     assert (harm == Harm()) == (way_out in REFUSED), harm
 
