@@ -13,6 +13,7 @@ import fcntl
 import json
 import os
 import platform
+import resource
 import signal
 import socket
 import subprocess
@@ -63,6 +64,32 @@ def connect(family, address, kind=socket.SOCK_STREAM, protocol=0):
 def io_uring():
     if ctypes.CDLL(None, use_errno=True).syscall(425, 1, ctypes.create_string_buffer(120)) < 0:
         raise OSError(ctypes.get_errno(), "")
+
+
+def watch(folder):
+    libc = ctypes.CDLL(None, use_errno=True)
+    descriptor = libc.inotify_init1(os.O_CLOEXEC)
+    if descriptor < 0:
+        raise OSError(ctypes.get_errno(), "")
+    try:
+        if libc.inotify_add_watch(descriptor, folder.encode(), 0x100) < 0:
+            raise OSError(ctypes.get_errno(), "")
+    finally:
+        os.close(descriptor)
+
+
+def shared_memory(key):
+    libc = ctypes.CDLL(None, use_errno=True)
+    if libc.shmget(key, 0, 0) < 0:
+        raise OSError(ctypes.get_errno(), "")
+
+
+def limit(pid):
+    resource.prlimit(pid, resource.RLIMIT_NOFILE, resource.prlimit(pid, resource.RLIMIT_NOFILE))
+
+
+def keep_priority(pid):
+    os.setpriority(os.PRIO_PROCESS, pid, os.getpriority(os.PRIO_PROCESS, pid))
 
 
 def fork():
@@ -137,6 +164,12 @@ def attempts(of):
         "make a socket of a virtual machine": lambda: socket.socket(40).close(),
         "make a pair of sockets": lambda: [each.close() for each in socket.socketpair()],
         "signal the one outside": lambda: os.kill(of["pid"], 0),
+        "limit the one outside": lambda: limit(of["pid"]),
+        "bind the one outside to a processor": lambda: os.sched_setaffinity(of["pid"], os.sched_getaffinity(0)),
+        "change the priority of the one outside": lambda: keep_priority(of["pid"]),
+        "read memory that the one outside shares": lambda: shared_memory(of["shared"]),
+        "watch a folder outside": lambda: watch(outside),
+        "limit itself": lambda: limit(0),
         "signal the parent": lambda: os.kill(parent, 0),
         "trace": lambda: system_call("ptrace", 0, 0, 0, 0),
         "use keys of the kernel": lambda: system_call("keyctl", 0, -3, 0),

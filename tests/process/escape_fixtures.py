@@ -1,6 +1,8 @@
 """What sandboxes are tried with: a directory with secrets, and servers of the host that they must not reach."""
 
+import ctypes
 import os
+import secrets
 import socket
 import subprocess
 import tempfile
@@ -13,6 +15,8 @@ REFUSED = {
     "EACCES", "EAFNOSUPPORT", "EBADF", "EBUSY", "ECONNREFUSED", "EINVAL", "ENETUNREACH", "ENOENT", "ENOSYS", "ENXIO",
     "EPERM", "EPROTONOSUPPORT", "EROFS", "ESOCKTNOSUPPORT", "ESRCH", "EXDEV", "nothing",
 }  # fmt: skip
+LIBC = ctypes.CDLL(None, use_errno=True)
+CREATE_FOR_ALL, REMOVE = 0o1666, 0  # IPC_CREAT with the permissions, IPC_RMID
 CANARY = "canary-of-the-sandbox-tests"
 
 
@@ -46,6 +50,10 @@ def surroundings():
             holder = subprocess.Popen(["sleep", "600"], env={"KEY": CANARY, "PATH": os.environ["PATH"]}, **options)
             stack.callback(holder.wait)
             stack.callback(holder.kill)
+        shared = secrets.randbits(30) | 1
+        identifier = LIBC.shmget(shared, 100, CREATE_FOR_ALL)
+        assert identifier >= 0
+        stack.callback(LIBC.shmctl, identifier, REMOVE, None)
         descriptor = os.open(secret, os.O_RDONLY)
         stack.callback(os.close, descriptor)
         os.set_inheritable(descriptor, True)
@@ -59,6 +67,7 @@ def surroundings():
             "socket": str(outside / "socket"),
             "abstract": name,
             "pid": os.getpid(),
+            "shared": shared,
             "descriptor": descriptor,
             # Written backwards: what looks for it must not find itself.
             "yranac": CANARY[::-1],

@@ -21,6 +21,7 @@ GAPS = (
     "permissions and times of files elsewhere can be changed",
     "hidden and protected files in a writable directory are neither",
     "names and command lines of other processes can be seen",
+    "folders elsewhere can be watched for changes",
     "a single domain cannot be allowed",
 )
 _OLDEST_VERSION = 6

@@ -85,6 +85,37 @@ _NUMBERS = {
     "vhangup": (153, 58),
     "syslog": (103, 116),
 }
+# Memory, semaphores and queues that all processes of the user share, and what reclaims the memory of others.
+_SHARED_MEMORY = {
+    "shmget": (29, 194),
+    "shmat": (30, 196),
+    "shmctl": (31, 195),
+    "semget": (64, 190),
+    "semop": (65, 193),
+    "semctl": (66, 191),
+    "semtimedop": (220, 192),
+    "msgget": (68, 186),
+    "msgsnd": (69, 189),
+    "msgrcv": (70, 188),
+    "msgctl": (71, 187),
+    "mq_open": (240, 180),
+    "mq_unlink": (241, 181),
+    "process_madvise": (440, 440),
+    "process_mrelease": (448, 448),
+}
+# What changes another process, with the argument that names it: 0 stands for the caller.
+_OF_A_PROCESS = {
+    "prlimit64": (302, 261, 0),
+    "setpriority": (141, 140, 1),
+    "ioprio_set": (251, 30, 1),
+    "sched_setparam": (142, 118, 0),
+    "sched_setscheduler": (144, 119, 0),
+    "sched_setaffinity": (203, 122, 0),
+    "sched_setattr": (314, 274, 0),
+    "migrate_pages": (256, 238, 0),
+    "move_pages": (279, 239, 0),
+}
+_WATCHES = {"inotify_init": (253, 0), "inotify_init1": (294, 26), "inotify_add_watch": (254, 27)}
 _PROGRAM_STARTS = {"execve": (59, 221), "execveat": (322, 281), "fork": (57, 0), "vfork": (58, 0)}
 _SOCKET, _CLONE, _CLONE3, _IOCTL = (41, 198), (56, 220), (435, 435), (16, 29)
 _FIRST_X32_NUMBER = 0x40000000
@@ -105,13 +136,13 @@ _FIRST_DESCRIPTOR = 20
 
 
 def filter_of(policy: SandboxPolicy) -> bytes:
-    """Build the filter of a policy for programs that have no separate network.
+    """Build the filter of a policy for programs that share the network and the process ids of the machine.
 
     Raises:
         NotImplementedError: It is not known how the architecture numbers its system calls.
     """
     families = INTERNET if policy.network is Network.ALL else ()
-    return build_filter(families, can_start_programs=policy.can_start_programs)
+    return build_filter(families, can_start_programs=policy.can_start_programs, shares_processes=True)
 
 
 def filter_file(policy: SandboxPolicy) -> int:
@@ -137,13 +168,18 @@ def in_memory(data: bytes) -> int:
 
 @lru_cache
 def build_filter(
-    families: tuple[int, ...] = (), *, can_start_programs: bool = True, machine: str | None = None
+    families: tuple[int, ...] = (),
+    *,
+    can_start_programs: bool = True,
+    shares_processes: bool = False,
+    machine: str | None = None,
 ) -> bytes:
     """Build a filter that refuses what no program in a sandbox needs.
 
     Args:
         families: The address families that sockets may have; pairs of connected sockets are always allowed.
         can_start_programs: False to allow threads, but no other process and no other program.
+        shares_processes: True without a namespace for process ids and shared memory: those of others are refused.
         machine: The machine's architecture as ``os.uname`` names it; by default this one's.
 
     Raises:
@@ -155,7 +191,9 @@ def build_filter(
     column = list(_ARCHITECTURES).index(machine)
     refused = [each[column] for each in _NUMBERS.values()]
     if not can_start_programs:
-        refused += [each[column] for each in _PROGRAM_STARTS.values()]
+        refused += [each[column] for each in (_PROGRAM_STARTS | _WATCHES).values()]
+    if shares_processes:
+        refused += [each[column] for each in _SHARED_MEMORY.values()]
     program = [
         _step(_LOAD, _AT_ARCHITECTURE),
         _step(_EQUAL, _ARCHITECTURES[machine], 1, 0),
@@ -166,6 +204,9 @@ def build_filter(
         program += [_step(_AT_LEAST, _FIRST_X32_NUMBER, 0, 1), _step(_RETURN, _ERROR | errno.ENOSYS)]
     for number in filter(None, refused):
         program += _when(number, [_step(_RETURN, _ERROR | errno.EPERM)])
+    for *numbers, argument in _OF_A_PROCESS.values() if shares_processes else ():
+        rule = [_load_argument(argument), _step(_EQUAL, 0, 1, 0), _step(_RETURN, _ERROR | errno.EPERM)]
+        program += _when(numbers[column], [*rule, _step(_RETURN, _ALLOW)])
     # libc then uses clone, whose flags are no pointer.
     program += _when(_CLONE3[column], [_step(_RETURN, _ERROR | errno.ENOSYS)])
     program += _when(_CLONE[column], _clone_rule(can_start_programs=can_start_programs))
