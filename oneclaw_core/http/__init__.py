@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from oneclaw_core.errors import PortError as PortError
     from oneclaw_core.errors import SignInNeededError as SignInNeededError
     from oneclaw_core.http.addresses import checked_addresses as checked_addresses
+    from oneclaw_core.http.clients import create_client as create_client
     from oneclaw_core.http.clients import create_guarded_client as create_guarded_client
     from oneclaw_core.http.clients import expands_boundedly as expands_boundedly
     from oneclaw_core.http.clients import prepare_clients as prepare_clients
@@ -48,7 +49,7 @@ _NAMES = {
     ".errors": "OAuthError OAuthUnavailableError PortError SignInNeededError",
     ".secrets.store": "SecretPlace SecretStore SecretWords",
     "addresses": "checked_addresses",
-    "clients": "create_guarded_client expands_boundedly prepare_clients",
+    "clients": "create_client create_guarded_client expands_boundedly prepare_clients",
     "listening": "listen",
     "messages": (
         "body_pieces InvalidRequestError decoded failure_text media_type outgoing_request shown_url status_text"

@@ -31,6 +31,8 @@ class WebhookChannel(Channel):
         """See ``Channel``; the body is the message's data, else an object with its title and text."""
         import httpx
 
+        from oneclaw_core.http import create_client
+
         if not _URL.fullmatch(message.to):
             raise UndeliverableError("a webhook is a URL that begins with https:// or http://")
         # What follows the host is often a secret.
@@ -41,7 +43,7 @@ class WebhookChannel(Channel):
             # The answer itself says nothing that is needed, and may go on for ever.
             async with (
                 asyncio.timeout(_SECONDS),
-                httpx.AsyncClient(timeout=_SECONDS, follow_redirects=False) as client,
+                create_client(read_timeout_seconds=_SECONDS) as client,
                 client.stream("POST", message.to, json=document, headers=headers) as response,
             ):
                 status = response.status_code

@@ -117,3 +117,11 @@ def test_an_answer_that_never_begins_is_given_up(send, monkeypatch):
 def test_an_address_that_is_no_url_is_refused(send):
     with pytest.raises(UndeliverableError, match="a URL that begins with https"):
         send("ftp://example.com/x", text="x")
+
+
+def test_a_proxy_that_is_not_needed_stops_no_message(send, monkeypatch):
+    monkeypatch.setenv("ALL_PROXY", "socks://127.0.0.1:9/")
+    monkeypatch.setenv("NO_PROXY", "[::1],fd07:b51a:cc66:f0::/64")
+    with server_that_answers(204) as (url, taken):
+        send(url, text="Good morning.")
+    assert len(taken) == 1
