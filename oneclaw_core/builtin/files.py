@@ -21,6 +21,7 @@ from oneclaw_core.tools.text_content import (
     read_all,
     read_lines,
     untrusted,
+    wide_encoding,
 )
 from oneclaw_core.types.tools import ToolResult
 
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from oneclaw_core.tools.context import ToolContext
+    from oneclaw_core.tools.paths import PathGuard
 
 _MAX_ENTRIES_SHOWN = 20
 _MAX_ENTRIES_SEEN = 1000
@@ -109,12 +111,27 @@ def write_file(path: str, content: str, mode: str = "overwrite", *, context: Too
         if path.endswith("/"):
             raise DirectoryInsteadError
         if mode == "append":
+            if (encoding := wide_encoding_of(resolved, context.paths)) is not None:
+                return ToolResult.error(
+                    "execution_error",
+                    f"Cannot append to {shown}: it is {encoding} text, and UTF-8 text behind it would be unreadable. "
+                    "Use a program that keeps the encoding of the file, or ask the user.",
+                )
             size = append_content(resolved, data, context.paths)
             return ToolResult.success(f"Wrote {_bytes(len(data))} to {resolved} (appended; it has {_bytes(size)} now)")
         replace_content(resolved, data, context.paths)
     except (OSError, UnicodeError) as error:
         return ToolResult.error("execution_error", f"Cannot write {shown}: {_reason(error)}")
     return ToolResult.success(f"Wrote {_bytes(len(data))} to {resolved}")
+
+
+def wide_encoding_of(path: Path, paths: PathGuard) -> str | None:
+    """Return the encoding that the byte order mark of a file names, other than UTF-8; ``None`` if there is none."""
+    try:
+        with open_for_reading(path, paths, "look") as stream:
+            return wide_encoding(stream.read(4))
+    except OSError:
+        return None
 
 
 def _presented(text: str, path: Path, context: ToolContext) -> str:

@@ -232,7 +232,12 @@ def _codec(encoding: str, beginning: bytes) -> str:
     """The codec for a text; a byte order mark, which is not a part of it, tells more than "UTF-8" does."""
     if codecs.lookup(encoding).name not in ("utf-8", "utf-8-sig"):
         return encoding
-    return next((codec for mark, codec in _WIDE_MARKS if beginning.startswith(mark)), "utf-8-sig")
+    return wide_encoding(beginning) or "utf-8-sig"
+
+
+def wide_encoding(beginning: bytes) -> str | None:
+    """Return the encoding of more than one byte a character that a byte order mark names; ``None`` for no such mark."""
+    return next((codec for mark, codec in _WIDE_MARKS if beginning.startswith(mark)), None)
 
 
 def _without_nul(text: str) -> str:

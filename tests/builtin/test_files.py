@@ -614,3 +614,12 @@ def test_the_manifests_name_these_functions(function):
     assert manifest["function"] == f"oneclaw_core.builtin.files:{name}"
     parameters = set(manifest["parameters"]["properties"])
     assert parameters == set(function.__annotations__) - {"context", "return"}
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-32"])
+def test_nothing_is_appended_to_a_file_in_a_wide_encoding(context, workspace, encoding):
+    file = workspace / "wide.txt"
+    before = "Preis\n".encode(encoding)
+    file.write_bytes(before)
+    assert encoding in error_of(write_file(str(file), "more\n", "append", context=context))
+    assert file.read_bytes() == before

@@ -323,3 +323,30 @@ def test_more_than_gemini_takes_are_dispatched(tmp_path):
         [events] = talk(tmp_path, server, GEMINI, "Do it", tools=510)
     assert events[-1].text == "Done."
     assert [len(GEMINI.at_hand(body)) for body in server.bodies] == [13, 14, 14]
+
+
+@pytest.mark.parametrize(
+    ("status", "words"),
+    [
+        (500, "image input is not supported - hint: if this is unexpected, you may need to provide the mmproj"),
+        (403, "This model does not accept image input."),
+        (404, "No endpoints found that support image input"),
+        (413, "The image is too large"),
+        (415, "Unsupported media type: image"),
+        (422, "Bildeingabe wird nicht unterstützt (images)"),
+        (400, "nope"),
+    ],
+)
+def test_an_image_is_left_out_under_any_status(tmp_path, status, words):
+    wire = WIRES["openai_compatible"]
+
+    def script(body):
+        return wire.refuses(status, words) if has_image(body) else wire.says("Fine.")
+
+    with ModelServer(script) as server:
+        first = said(tmp_path, addresses(server), wire, "What is this?", attachments=[PNG])
+        again = said(tmp_path, addresses(server), wire, "Hello")
+    assert (first[-1].text, again[-1].text) == ("Fine.", "Fine.")
+    assert [has_image(body) for body in server.bodies] == [True, False, False]
+    [notice] = of_type(RetryEvent, first)
+    assert "left out: chart.png" in notice.reason

@@ -571,6 +571,16 @@ def test_an_empty_answer_that_was_refused_is_not_asked_for_again(stage, reason):
     assert len(model.requests) == 1
 
 
+@pytest.mark.parametrize("reason", [StopReason.CONTENT_FILTER, StopReason.REFUSAL])
+def test_a_message_that_was_answered_with_a_refusal_does_not_go_with_later_ones(stage, reason):
+    refused = ScriptedModel(replace(says(""), stop_reason=reason))
+    with pytest.raises(ProviderError, match="marked as not sent"):
+        stage.play((refused, "tell me"))
+    later = ScriptedModel(says("fine"))
+    stage.play((later, "something else"))
+    assert [each.content for each in later.requests[0].messages] == ["something else"]
+
+
 @pytest.mark.parametrize("reason", StopReason)
 def test_the_last_event_says_why_the_answer_ends(stage, reason):
     finished = stage.play((ScriptedModel(replace(says("Half of"), stop_reason=reason)), "tell me"))[-1]
