@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from oneclaw_core.providers.base import ReasoningDelta as ReasoningDelta
     from oneclaw_core.providers.base import RetryNotice as RetryNotice
     from oneclaw_core.providers.base import TextDelta as TextDelta
+    from oneclaw_core.providers.base import TextWithdrawn as TextWithdrawn
     from oneclaw_core.providers.base import ToolLoading as ToolLoading
     from oneclaw_core.providers.base import UsageSoFar as UsageSoFar
     from oneclaw_core.providers.base import WireRequest as WireRequest
@@ -68,7 +69,7 @@ _NAMES = {
     ".types.messages": "StopReason",
     "base": (
         "ArgumentsDelta LoadingRefused ModelEvent ModelInfo ModelRequest ModelResponse Provider ProviderConfig "
-        "ReasoningDelta RetryNotice TextDelta ToolLoading UsageSoFar WireRequest"
+        "ReasoningDelta RetryNotice TextDelta TextWithdrawn ToolLoading UsageSoFar WireRequest"
     ),
     "history": "AnsweredCall Exchange exchanges valid_name loading_calls without_listed_tools",
     "answer": "AnswerCutError AnswerFailedError AnswerGarbledError END_OF_STREAM",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -90,21 +89,34 @@ class Answer(Protocol):
         ...
 
 
-async def take_rest(answer: Answer, chunks: AsyncGenerator[dict[str, Any], None]) -> None:
-    """Take what comes after the model is done: token counts, and the end of the stream, neither of which must come.
+async def awaited_chunks(
+    answer: Answer, chunks: AsyncGenerator[dict[str, Any], None]
+) -> AsyncGenerator[dict[str, Any], None]:
+    """Yield the chunks of an answer, which takes each before the next is asked for.
 
-    An answer that is complete, and paid for, is not lost for what a server says behind it.
+    Once the model is done, token counts and the end of the stream may come, but need not. An answer that is complete,
+    and paid for, is not lost for what a server says behind it.
     """
-    with suppress(TimeoutError, AttemptFailed):
-        if not answer.is_final:
-            async with asyncio.timeout(_COUNTS_SECONDS):
-                async for chunk in chunks:
-                    answer.add(chunk)
-                    if answer.is_final:
-                        break
-        async with asyncio.timeout(END_SECONDS):
-            async for chunk in chunks:
-                answer.add(chunk)
+    now = asyncio.get_running_loop().time
+    until: float | None = None
+    was_final = False
+    while True:
+        if not answer.is_complete:
+            until, was_final = None, False
+        elif answer.is_final and not was_final:
+            until, was_final = now() + END_SECONDS, True
+        elif until is None:
+            until = now() + _COUNTS_SECONDS
+        try:
+            async with asyncio.timeout_at(until):
+                chunk = await anext(chunks)
+        except StopAsyncIteration:
+            return
+        except (TimeoutError, AttemptFailed):
+            if answer.is_complete:
+                return
+            raise
+        yield chunk
 
 
 def usage_of_failed(answer: Answer, *, has_output: bool) -> TokenUsage:

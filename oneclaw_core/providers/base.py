@@ -148,6 +148,17 @@ class TextDelta:
 
 
 @frozen_dataclass
+class TextWithdrawn:
+    """All text of the answer so far was none: it was the model's thoughts, which only their end shows.
+
+    Attributes:
+        text: as it was given by each :class:`TextDelta`.
+    """
+
+    text: str
+
+
+@frozen_dataclass
 class ReasoningDelta:
     """A piece of what the model thinks, or of a summary of it, where the service shows it."""
 
@@ -228,7 +239,16 @@ class ModelResponse:
     finish_reason: str | None = None
 
 
-ModelEvent = TextDelta | ReasoningDelta | ArgumentsDelta | UsageSoFar | RetryNotice | LoadingRefused | ModelResponse
+ModelEvent = (
+    TextDelta
+    | TextWithdrawn
+    | ReasoningDelta
+    | ArgumentsDelta
+    | UsageSoFar
+    | RetryNotice
+    | LoadingRefused
+    | ModelResponse
+)
 
 
 @frozen_dataclass(kw_only=True)

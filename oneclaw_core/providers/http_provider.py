@@ -24,7 +24,7 @@ from oneclaw_core.providers.answer import (
     AnswerCutError,
     AnswerFailedError,
     AnswerGarbledError,
-    take_rest,
+    awaited_chunks,
     usage_of_failed,
 )
 from oneclaw_core.providers.base import (
@@ -313,7 +313,8 @@ class HttpProvider(ABC):
                     client.stream("POST", self._endpoint_url(self._endpoint(request)), content=body, headers=headers),
                     request.first_byte_seconds,
                 ) as (response, pieces),
-                aclosing(self._reader.chunks(response, pieces, request.model)) as chunks,
+                aclosing(self._reader.chunks(response, pieces, request.model)) as read,
+                aclosing(awaited_chunks(answer, read)) as chunks,
             ):
                 async for chunk in chunks:
                     parts = answer.add(chunk)
@@ -323,9 +324,6 @@ class HttpProvider(ABC):
                     for event in parts:
                         has_output = True
                         yield event
-                    if answer.is_complete:
-                        break
-                await take_rest(answer, chunks)
         except httpx.HTTPError as error:
             if not answer.is_complete:
                 raise self._errors.of_transport(error, has_begun=answer.has_begun) from error

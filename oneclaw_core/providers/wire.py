@@ -48,6 +48,8 @@ def member(value: object, key: str) -> Any:
 def count_member(counts: object, key: str) -> int | None:
     """A count_member among others, such as of tokens; ``None`` if it is not there, or no count_member."""
     value = member(counts, key)
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
     return value if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < _MAX_COUNT else None
 
 

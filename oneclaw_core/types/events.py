@@ -262,6 +262,7 @@ _NOTICES: dict[str, str] = {
     "more with: oneclaw models set PROVIDER/MODEL max_output_tokens NUMBER",
     StopReason.CONTENT_FILTER: "the answer is cut off: a content filter of the service stopped it",
     StopReason.REFUSAL: "the model declined to answer",
+    StopReason.REPETITION: "the answer is cut off: the model repeated itself; try again, or choose another model",
     StopReason.OTHER: "the answer may be incomplete: the service stopped it for another reason",
 }
 

@@ -41,13 +41,15 @@ class StopReason(StrEnum):
 
     ``COMPLETE``: the model was done, or wants tools run. ``LENGTH_LIMIT``: it reached the longest answer allowed.
     ``CONTENT_FILTER``: the service stopped it for what it said. ``REFUSAL``: the model declines; its text says so.
-    ``OTHER``: the service stopped it for another reason.
+    ``REPETITION``: it repeated itself and was stopped. ``OTHER``: the service stopped it for another reason, or gave a
+    reason that is not known.
     """
 
     COMPLETE = "complete"
     LENGTH_LIMIT = "length_limit"
     CONTENT_FILTER = "content_filter"
     REFUSAL = "refusal"
+    REPETITION = "repetition"
     OTHER = "other"
 
     @property
@@ -61,6 +63,7 @@ _ENDED_BY = {
     StopReason.LENGTH_LIMIT: "the token limit",
     StopReason.CONTENT_FILTER: "the service's content filter",
     StopReason.REFUSAL: "the model, which declines to go on",
+    StopReason.REPETITION: "the end of a text that repeats itself",
     StopReason.OTHER: "the service",
 }
 

@@ -39,6 +39,7 @@ class OpenAIChatProvider(HttpProvider):
         super().__init__(config, **options)
         self._encoder = RequestEncoder(self._url.origin)
         self._wanting_reasoning: set[str] = set()  # models
+        self._is_vendor = dialect_of(self._url.origin).is_vendor
 
     @property
     def attachment_media_types(self) -> tuple[str, ...]:
@@ -88,7 +89,7 @@ class OpenAIChatProvider(HttpProvider):
         return self._encoder.encode(request, wants_reasoning=request.model in self._wanting_reasoning)
 
     def _new_answer(self, request: ModelRequest) -> ChatAnswer:
-        return ChatAnswer(self._url.origin)
+        return ChatAnswer(self._url.origin, is_vendor=self._is_vendor)
 
     def _concede(self, refusal: str, request: ModelRequest) -> bool:
         if request.model in self._wanting_reasoning or not _REASONING_MISSED.search(refusal):

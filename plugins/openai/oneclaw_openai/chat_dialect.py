@@ -39,6 +39,7 @@ class ChatDialect:
         wants_answer_to_results: whether it refuses a user message right after tool messages.
         most_tools: how many tools it takes in a request, ``None`` if that is not known.
         image_limits: what it takes of images, ``None`` if that is not known.
+        is_vendor: whether it is OpenAI's own, which sends thoughts and calls as what they are.
     """
 
     limit_parameter: str = "max_tokens"
@@ -49,6 +50,7 @@ class ChatDialect:
     wants_answer_to_results: bool = False
     most_tools: int | None = None
     image_limits: ImageLimits | None = None
+    is_vendor: bool = False
 
     @property
     def attachment_media_types(self) -> tuple[str, ...]:
@@ -78,10 +80,14 @@ def dialect_of(server: str, model: str = "") -> ChatDialect:
             call_ids=re.compile(r"[!-~]{1,40}"),
             most_tools=_MOST_TOOLS,
             image_limits=IMAGE_LIMITS,
+            is_vendor=True,
         )
     elif host.endswith(_AZURE):
         dialect = ChatDialect(
-            limit_parameter="max_completion_tokens", call_ids=re.compile(r"[!-~]{1,40}"), most_tools=_MOST_TOOLS
+            limit_parameter="max_completion_tokens",
+            call_ids=re.compile(r"[!-~]{1,40}"),
+            most_tools=_MOST_TOOLS,
+            is_vendor=True,
         )
     elif host == "openrouter.ai":
         dialect = ChatDialect(takes_pdf=True)

@@ -22,6 +22,10 @@ if TYPE_CHECKING:
 PROVIDER_TYPE = "openai_compatible"
 # Of an assistant message, understood only by the server that sent it; some refuse a history without (DeepSeek).
 ECHOED_KEYS = ("reasoning_content", "reasoning", "reasoning_details")
+# The same, of the whole message; what is wanted back of a call stands there (Gemini's thought signatures).
+EXTRA_KEYS = ("extra_content",)
+# The members of calls that only the server knows, one object a call in the order of the calls.
+CALL_EXTRAS = "call_extras"
 _LIMIT_PARAMETERS = frozenset({"max_tokens", "max_completion_tokens"})
 # Said in the model's place where a server wants it to answer results before the user speaks.
 _ACKNOWLEDGEMENT = {"role": "assistant", "content": "I have the results."}
@@ -122,9 +126,11 @@ def _answer_and_results(entry: Exchange, server: str, dialect: ChatDialect) -> l
     answer: dict[str, Any] = {"role": "assistant", "content": entry.text or None, **_echo(entry, server)}
     messages = [answer]
     files: list[dict[str, Any]] = []
-    for call in entry.calls:
+    extras = _call_extras(entry, server)
+    for place, call in enumerate(entry.calls):
         call_id = dialect.call_id(call.id)
-        answer.setdefault("tool_calls", []).append(_call(call, call_id))
+        extra = extras[place] if place < len(extras) else {}
+        answer.setdefault("tool_calls", []).append(_with_extra(_call(call, call_id), extra))
         messages.append({"role": "tool", "tool_call_id": call_id, "content": call.envelope})
         if call.result.attachments:
             name = call.message.tool_name
@@ -167,7 +173,23 @@ def _echo(entry: Exchange, server: str) -> dict[str, Any]:
     data = entry.provider_data(PROVIDER_TYPE)
     if data.get("server", server) != server:
         return {}
-    return {key: data[key] for key in ECHOED_KEYS if key in data}
+    return {key: data[key] for key in (*ECHOED_KEYS, *EXTRA_KEYS) if key in data}
+
+
+def _call_extras(entry: Exchange, server: str) -> list[dict[str, Any]]:
+    data = entry.provider_data(PROVIDER_TYPE)
+    extras = data.get(CALL_EXTRAS)
+    if data.get("server", server) != server or not isinstance(extras, list):
+        return []
+    return [each if isinstance(each, dict) else {} for each in extras]
+
+
+def _with_extra(call: dict[str, Any], extra: dict[str, Any]) -> dict[str, Any]:
+    function = extra.get("function")
+    members = {key: value for key, value in extra.items() if key not in call}
+    if isinstance(function, dict):
+        call["function"] = {**function, **call["function"]}
+    return {**call, **members}
 
 
 def _call(call: AnsweredCall, call_id: str) -> dict[str, Any]:
