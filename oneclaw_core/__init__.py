@@ -101,10 +101,12 @@ if TYPE_CHECKING:
     from oneclaw_core.types.events import CompactedEvent as CompactedEvent
     from oneclaw_core.types.events import GroupLoadedEvent as GroupLoadedEvent
     from oneclaw_core.types.events import ModelSwitchedEvent as ModelSwitchedEvent
+    from oneclaw_core.types.events import NoticeEvent as NoticeEvent
     from oneclaw_core.types.events import ReasoningEvent as ReasoningEvent
     from oneclaw_core.types.events import RetryEvent as RetryEvent
     from oneclaw_core.types.events import SteeredEvent as SteeredEvent
     from oneclaw_core.types.events import TextEvent as TextEvent
+    from oneclaw_core.types.events import TextWithdrawnEvent as TextWithdrawnEvent
     from oneclaw_core.types.events import ToolCallEvent as ToolCallEvent
     from oneclaw_core.types.events import ToolProgressEvent as ToolProgressEvent
     from oneclaw_core.types.events import ToolResultEvent as ToolResultEvent
@@ -165,7 +167,8 @@ _NAMES = {
     "turn.preview": "RequestPreview",
     "types.agents": "Agent AgentLimits",
     "types.events": (
-        "CompactedEvent GroupLoadedEvent ModelSwitchedEvent ReasoningEvent RetryEvent SteeredEvent TextEvent "
+        "CompactedEvent GroupLoadedEvent ModelSwitchedEvent NoticeEvent ReasoningEvent RetryEvent SteeredEvent "
+        "TextEvent TextWithdrawnEvent "
         "ToolCallEvent "
         "ToolProgressEvent ToolResultEvent TurnEvent TurnFinishedEvent UsageEvent"
     ),

@@ -30,7 +30,8 @@
     ├── ProviderError               the model service could not answer
     │   ├── ProviderUnavailableError    unreachable, overloaded or broken; worth another try
     │   │   ├── ProviderUnreachableError    no connection, or none that lasted until the answer
-    │   │   └── ProviderSilentError         not a byte in time
+    │   │   ├── ProviderSilentError         not a byte in time
+    │   │   └── UnreadableCallError         the model wrote a tool call that cannot be read
     │   ├── ProviderRateLimitError      too many requests for now
     │   ├── ProviderAuthenticationError the key is missing or refused
     │   ├── ProviderQuotaError          the account has no credit left
@@ -220,6 +221,16 @@ class ProviderUnreachableError(ProviderUnavailableError):
 
 class ProviderSilentError(ProviderUnavailableError):
     """The service sent nothing for as long as it may be silent."""
+
+
+class UnreadableCallError(ProviderUnavailableError):
+    """The model wrote a tool call that cannot be read; the turn asks it again.
+
+    Attributes:
+        written: the call as the model wrote it; empty if the service does not say.
+    """
+
+    written: str = ""
 
 
 class ProviderRateLimitError(ProviderError):

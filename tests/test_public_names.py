@@ -32,7 +32,7 @@ FIXED = [
     "ask",
 ]
 
-MAX_ROOT_NAMES = 112
+MAX_ROOT_NAMES = 114
 
 
 @pytest.mark.parametrize("package", PUBLIC_PACKAGES)

@@ -14,7 +14,9 @@ from oneclaw_core.plugins.contract.contact_points import OutMessage
 from oneclaw_core.types.events import (
     CompactedEvent,
     ModelSwitchedEvent,
+    NoticeEvent,
     TextEvent,
+    TextWithdrawnEvent,
     ToolCallEvent,
     ToolResultEvent,
     TurnFinishedEvent,
@@ -107,6 +109,8 @@ class MessageView:
         match event:
             case TextEvent():
                 self._text += event.text
+            case TextWithdrawnEvent():
+                self._text = ""
             case ToolCallEvent():
                 self._end_text()
                 self._calls[event.id] = f"`{_name(event.name)}` …"
@@ -116,7 +120,7 @@ class MessageView:
                 outcome = seconds if event.result.is_success else f"failed after {seconds}"
                 self._parts.append(f"`{_name(event.name)}` {outcome}")
                 self.attachments += event.result.attachments
-            case CompactedEvent() | ModelSwitchedEvent():
+            case CompactedEvent() | ModelSwitchedEvent() | NoticeEvent():
                 self._parts.append(f"({event.notice})")
             case TurnFinishedEvent():
                 self._text = event.text

@@ -22,10 +22,12 @@ from oneclaw_core.secrets.redaction import redact
 from oneclaw_core.types.events import (
     CompactedEvent,
     ModelSwitchedEvent,
+    NoticeEvent,
     ReasoningEvent,
     RetryEvent,
     SteeredEvent,
     TextEvent,
+    TextWithdrawnEvent,
     ToolCallEvent,
     ToolProgressEvent,
     ToolResultEvent,
@@ -69,6 +71,8 @@ class TurnView:
         self._progress: dict[str, str] = {}
         self._is_thinking = False
         self._has_text = False
+        self._is_for_people = isinstance(answer, AnswerText) or is_terminal(answer)
+        self._unsure: list[str] = []  # text that may be withdrawn, as long as it is not written
         self._status = status or _StatusLine(is_plain=is_plain)
         # What happens while the terminal is somebody else's.
         self._held_back: list[TurnEvent | str] | None = None
@@ -78,7 +82,9 @@ class TurnView:
         if self._held_back is not None:
             self._held_back.append(event)
         elif isinstance(event, TextEvent):
-            self._write_text(event.text)
+            self._write_text(event.text, is_unsure=event.may_be_withdrawn)
+        elif isinstance(event, TextWithdrawnEvent):
+            self._withdraw(event.text)
         elif isinstance(event, ReasoningEvent):
             self._write_reasoning(event.text)
         elif isinstance(event, ToolCallEvent):
@@ -95,7 +101,7 @@ class TurnView:
             self._write_line(f"{printable_line(event.reason)}; trying again{delay}", dim=True)
         elif isinstance(event, SteeredEvent):
             self._write_line(f"> {printable(event.text)}", bold=True)
-        elif isinstance(event, ModelSwitchedEvent):
+        elif isinstance(event, ModelSwitchedEvent | NoticeEvent):
             self._write_line(printable_line(event.notice), dim=True)
         elif isinstance(event, CompactedEvent):
             self._write_line(event.notice, dim=True)
@@ -137,17 +143,38 @@ class TurnView:
         self._has_text = False
 
     def _pause(self) -> None:
+        self._write_unsure()
         self._status.erase()
         self._end_thought_line()
         self._answer.end()
 
-    def _write_text(self, text: str) -> None:
+    def _write_text(self, text: str, *, is_unsure: bool = False) -> None:
         if not text:
             return
         self._status.erase()
         self._end_thought_line()
         self._has_text = True
-        self._answer.write(text)
+        if is_unsure and not self._is_for_people:  # a script cannot take back what it has read
+            self._unsure.append(text)
+        else:
+            self._write_unsure()
+            self._answer.write(text)
+
+    def _write_unsure(self) -> None:
+        text = "".join(self._unsure)
+        self._unsure.clear()
+        if text:
+            self._answer.write(text)
+
+    def _withdraw(self, text: str) -> None:
+        """Say that the text of the answer so far was none."""
+        is_shown = not self._unsure
+        self._unsure.clear()
+        self._has_text = False
+        if is_shown:
+            self._write_line("what stands above are the thoughts of the model; its answer follows", dim=True)
+        else:
+            self._write_reasoning(text)
 
     def _write_reasoning(self, text: str) -> None:
         """Show what the model thinks on stderr, if everything is shown."""

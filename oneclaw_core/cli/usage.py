@@ -100,12 +100,18 @@ def _cells(sums: UsageTotals) -> tuple[str, ...]:
     return (
         f"{sums.requests:,}",
         _count(sums.input_tokens, at_least),
-        "unknown" if sums.cached_share is None else f"{sums.cached_share:.0%}",
+        _cached(sums),
         _count(sums.output_tokens, at_least),
         _count(sums.reasoning_tokens, at_least),
         _cost(sums, at_least),
         _breaks(sums),
     )
+
+
+def _cached(sums: UsageTotals) -> str:
+    if sums.cached_input_tokens is None or sums.cached_share is None:
+        return "unknown"
+    return f"{sums.cached_input_tokens:,} ({sums.cached_share:.0%})"
 
 
 def _count(tokens: int | None, at_least: str) -> str:

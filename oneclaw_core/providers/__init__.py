@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from oneclaw_core.errors import ProviderUnavailableError as ProviderUnavailableError
     from oneclaw_core.errors import ProviderUnreachableError as ProviderUnreachableError
     from oneclaw_core.errors import UnknownModelError as UnknownModelError
+    from oneclaw_core.errors import UnreadableCallError as UnreadableCallError
     from oneclaw_core.providers.answer import END_OF_STREAM as END_OF_STREAM
     from oneclaw_core.providers.answer import AnswerCutError as AnswerCutError
     from oneclaw_core.providers.answer import AnswerFailedError as AnswerFailedError
@@ -64,7 +65,8 @@ if TYPE_CHECKING:
 _NAMES = {
     ".errors": (
         "ContextTooLongError ProviderAuthenticationError ProviderQuotaError ProviderRateLimitError "
-        "ProviderRequestError ProviderSilentError ProviderUnavailableError ProviderUnreachableError UnknownModelError"
+        "ProviderRequestError ProviderSilentError ProviderUnavailableError ProviderUnreachableError UnknownModelError "
+        "UnreadableCallError"
     ),
     ".types.messages": "StopReason",
     "base": (

@@ -142,9 +142,15 @@ class ModelRequest:
 
 @frozen_dataclass
 class TextDelta:
-    """A piece of the model's text."""
+    """A piece of the model's text.
+
+    Attributes:
+        text: the piece.
+        may_be_withdrawn: True if a :class:`TextWithdrawn` may still follow.
+    """
 
     text: str
+    may_be_withdrawn: bool = field(default=False, compare=False)
 
 
 @frozen_dataclass

@@ -18,6 +18,7 @@ from oneclaw_core.errors import (
     ProviderUnavailableError,
     ProviderUnreachableError,
     UnknownModelError,
+    UnreadableCallError,
 )
 from oneclaw_core.http.messages import FaultKind, connection_fault
 from oneclaw_core.providers.error_meaning import (
@@ -47,6 +48,8 @@ _SHORTEST_SECRET = 4
 _FULL_CHARACTERS = 4_000
 _CODE_KEYS = ("code", "type", "status", "reason")
 _OF_FILES = re.compile(r"\b(images?|files?|pdfs?|documents?|attachments?|audio|videos?)\b", re.IGNORECASE)
+# What services say of a call that they could not read (Groq and its like).
+_UNREADABLE_CALL = frozenset({"tool_use_failed", "malformed_function_call", "tool_call_parse_error"})
 # The status that stands for an error that came inside a 200 answer, by its code or type.
 _STATUS_OF_CODE = {
     "rate_limit_exceeded": 429,
@@ -74,6 +77,7 @@ class ServerMessage:
         retry_after_seconds: when the service asks to be asked again, ``None`` if it does not say here.
         counts: the numbers in the error, by name.
         full_text: the text as it came, for finding out what it means; empty for ``text``.
+        unreadable_call: the call that the model wrote and the service cannot read, ``None`` if it speaks of none.
     """
 
     text: str
@@ -81,6 +85,7 @@ class ServerMessage:
     retry_after_seconds: float | None = None
     counts: Mapping[str, int] = field(default_factory=dict)
     full_text: str = ""
+    unreadable_call: str | None = None
 
     @property
     def quoted(self) -> str:
@@ -256,13 +261,23 @@ class ServiceErrors:
         )
         counts = {key: value for key, value in error.items() if isinstance(value, int) and key not in _CODE_KEYS}
         text = " - ".join(texts)
-        return ServerMessage(self.clean(text), words, counts=counts, full_text=text[:_FULL_CHARACTERS])
+        return ServerMessage(
+            self.clean(text),
+            words,
+            counts=counts,
+            full_text=text[:_FULL_CHARACTERS],
+            unreadable_call=_unreadable_call(error, words),
+        )
 
     def _refusal(
         self, status: int, shown: str, message: ServerMessage, retry_after: float | None, model: str | None
     ) -> AttemptFailed:
         name, said = self.config.name, message.quoted
         retry_after = message.retry_after_seconds if retry_after is None else retry_after
+        if message.unreadable_call is not None:
+            error = UnreadableCallError(f"{name} cannot read a tool call that the model wrote{said}")
+            error.written = message.unreadable_call
+            return AttemptFailed(error)
         if status == 400 and "invalid_api_key" in message.words:
             status = 401
         text, words = message.full_text or message.text, message.words
@@ -330,3 +345,12 @@ class ServiceErrors:
         if self.config.name == "ollama":
             return "is Ollama running? Start it with: ollama serve"
         return "check that the server is running and the base URL is right"
+
+
+def _unreadable_call(error: Mapping[str, Any], words: frozenset[str]) -> str | None:
+    """Return the call that a service could not read; ``None`` if the error is about something else."""
+    written = error.get("failed_generation")
+    is_text = isinstance(written, str)
+    if words.isdisjoint(_UNREADABLE_CALL) and not (is_text and any("tool" in each for each in words)):
+        return None
+    return str(written) if is_text else ""

@@ -25,9 +25,17 @@ from oneclaw_core.errors import (
     StoreError,
     StoreUnavailableError,
     TurnLimitError,
+    UnreadableCallError,
 )
 from oneclaw_core.plugins.contract.sessions import session_info
-from oneclaw_core.providers.base import ModelResponse, ReasoningDelta, RetryNotice, TextDelta, ToolLoading
+from oneclaw_core.providers.base import (
+    ModelResponse,
+    ReasoningDelta,
+    RetryNotice,
+    TextDelta,
+    TextWithdrawn,
+    ToolLoading,
+)
 from oneclaw_core.tools.arguments import ArgumentsError, parse_arguments
 from oneclaw_core.tools.context import TurnScope
 from oneclaw_core.tools.executor import CallScope, ToolOutcome, ToolProgress
@@ -51,6 +59,7 @@ from oneclaw_core.turn.request import left_out, model_request, shown_history, to
 from oneclaw_core.turn.store_retry import retried
 from oneclaw_core.turn.summary import explanation_request
 from oneclaw_core.turn.turn_hooks import marked_context
+from oneclaw_core.turn.unreadable_calls import MOST_ATTEMPTS, told_again
 from oneclaw_core.turn.unusable_answers import cut_calls, empty_answer
 from oneclaw_core.types.events import (
     GroupLoadedEvent,
@@ -58,6 +67,7 @@ from oneclaw_core.types.events import (
     RetryEvent,
     SteeredEvent,
     TextEvent,
+    TextWithdrawnEvent,
     ToolCallEvent,
     ToolProgressEvent,
     ToolResultEvent,
@@ -274,6 +284,7 @@ class Turn:
         refused: ContextTooLongError | None = None
         was_empty = False
         tried: set[str] = set()
+        unreadable: list[UnreadableCallError] = []
         while True:
             if not self._are_tools_fresh:
                 await self._parts.tool_sources.refresh()
@@ -288,7 +299,13 @@ class Turn:
             elif refused is not None:
                 raise await self._explained(refused, request)
             try:
-                self._answer = await self._answer_to(request)
+                self._answer = await self._answer_to(told_again(request, unreadable[-1]) if unreadable else request)
+            except UnreadableCallError as error:
+                unreadable.append(error)
+                if len(unreadable) > MOST_ATTEMPTS:
+                    raise
+                await self._emit(RetryEvent(str(error), 0))
+                continue
             except ContextTooLongError as error:
                 if reason is not None:
                     raise await self._explained(error, request) from error
@@ -565,7 +582,10 @@ class Turn:
         def show(event: ModelEvent) -> Awaitable[None] | None:
             if isinstance(event, TextDelta):
                 text_so_far.append(event.text)
-                return self._emit(TextEvent(event.text))
+                return self._emit(TextEvent(event.text, event.may_be_withdrawn))
+            if isinstance(event, TextWithdrawn):
+                text_so_far.clear()
+                return self._emit(TextWithdrawnEvent(event.text))
             if isinstance(event, ReasoningDelta):
                 return self._emit(ReasoningEvent(event.text))
             return self._show_retry(event)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import field
 from typing import TYPE_CHECKING, Any
 
 from oneclaw_core.types.frozen_dataclass import frozen_dataclass
@@ -14,13 +15,49 @@ if TYPE_CHECKING:
 
 @frozen_dataclass
 class TextEvent:
-    """A piece of the model's text."""
+    """A piece of the model's text.
+
+    Attributes:
+        text: the piece.
+        may_be_withdrawn: True if a :class:`TextWithdrawnEvent` may still follow. JSON does not have it.
+    """
+
+    text: str
+    may_be_withdrawn: bool = field(default=False, compare=False)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The event as JSON."""
+        return {"event": "text", "text": self.text}
+
+
+@frozen_dataclass
+class TextWithdrawnEvent:
+    """All text of the model's answer so far was its thoughts, and is no part of the answer.
+
+    Attributes:
+        text: that text, which is stored nowhere.
+    """
 
     text: str
 
     def to_dict(self) -> dict[str, Any]:
         """The event as JSON."""
-        return {"event": "text", "text": self.text}
+        return {"event": "text_withdrawn", "text": self.text}
+
+
+@frozen_dataclass
+class NoticeEvent:
+    """Something that the user should know about the turn.
+
+    Attributes:
+        notice: a sentence.
+    """
+
+    notice: str
+
+    def to_dict(self) -> dict[str, Any]:
+        """The event as JSON."""
+        return {"event": "notice", "text": self.notice}
 
 
 @frozen_dataclass
@@ -269,6 +306,8 @@ _NOTICES: dict[str, str] = {
 
 TurnEvent = (
     TextEvent
+    | TextWithdrawnEvent
+    | NoticeEvent
     | ReasoningEvent
     | ToolCallEvent
     | ToolProgressEvent

@@ -56,17 +56,17 @@ def table(text):
 def test_usage_is_shown_by_day_with_a_total(ok, today):
     assert table(ok("usage")) == [
         ["day", "requests", "input", "cached", "output", "reasoning", "cost", "prefix breaks"],
-        [str(today - timedelta(days=1)), "1", "1,000", "75%", "50", "20", "$0.2500", "0"],
-        [str(today), "2", "1,007", "75%", "50", "20", "at least $1.50", "1 (model 1)"],
-        ["total", "3", "2,007", "75%", "100", "40", "at least $1.75", "1 (model 1)"],
+        [str(today - timedelta(days=1)), "1", "1,000", "750 (75%)", "50", "20", "$0.2500", "0"],
+        [str(today), "2", "1,007", "750 (75%)", "50", "20", "at least $1.50", "1 (model 1)"],
+        ["total", "3", "2,007", "1,500 (75%)", "100", "40", "at least $1.75", "1 (model 1)"],
     ]
 
 
 def test_usage_is_shown_by_model(ok, today):
     lines = table(ok("usage", "--by", "model"))
     assert lines[1:4] == [
-        ["openai/mini", "1", "1,000", "75%", "50", "20", "$1.50", "1 (model 1)"],
-        ["openai/gpt", "1", "1,000", "75%", "50", "20", "$0.2500", "0"],
+        ["openai/mini", "1", "1,000", "750 (75%)", "50", "20", "$1.50", "1 (model 1)"],
+        ["openai/gpt", "1", "1,000", "750 (75%)", "50", "20", "$0.2500", "0"],
         ["ollama/llama", "1", "7", "unknown", "unknown", "unknown", "unknown", "0"],
     ]
 
@@ -128,7 +128,7 @@ def test_sums_with_an_answer_that_broke_off_are_marked(ok, today):
 
     asyncio.run(break_off())
     lines = {line[0]: line[1:] for line in table(ok("usage", "--by", "model"))}
-    assert lines["openai/gpt"][:3] == ["2", "at least 1,500", "75%"]
+    assert lines["openai/gpt"][:3] == ["2", "at least 1,500", "750 (75%)"]
     assert lines["openai/gpt"][3:6] == ["at least 52", "at least 20", "at least $0.7500"]
     assert lines["openai/mini"][:2] == ["1", "1,000"]
     assert lines["total"][1] == "at least 2,507"

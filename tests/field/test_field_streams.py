@@ -21,7 +21,14 @@ from oneclaw_openai.chat import OpenAIChatProvider
 from oneclaw_openai.responses import OpenAIResponsesProvider
 
 from oneclaw_core.errors import ProviderError
-from oneclaw_core.providers.base import ModelRequest, ModelResponse, ProviderConfig, ReasoningDelta, TextDelta
+from oneclaw_core.providers.base import (
+    ModelRequest,
+    ModelResponse,
+    ProviderConfig,
+    ReasoningDelta,
+    TextDelta,
+    TextWithdrawn,
+)
 from oneclaw_core.tools.definition import ToolDefinition
 from oneclaw_core.tools.toolset import ActiveTools
 from oneclaw_core.types.messages import StopReason
@@ -66,7 +73,13 @@ class Outcome:
         self.response = next((each for each in self.events if isinstance(each, ModelResponse)), None)
 
     def shown(self, kind):
-        return "".join(each.text for each in self.events if isinstance(each, kind))
+        texts = []
+        for each in self.events:
+            if isinstance(each, TextWithdrawn) and kind is TextDelta:
+                texts.clear()
+            elif isinstance(each, kind):
+                texts.append(each.text)
+        return "".join(texts)
 
 
 async def _events(kind, url):

@@ -9,10 +9,12 @@ from oneclaw_core import (
     CompactedEvent,
     GroupLoadedEvent,
     ModelSwitchedEvent,
+    NoticeEvent,
     ReasoningEvent,
     RetryEvent,
     SteeredEvent,
     TextEvent,
+    TextWithdrawnEvent,
     TokenUsage,
     ToolCallEvent,
     ToolProgressEvent,
@@ -27,6 +29,8 @@ from parts._markdown import code, docstring
 
 _SAMPLES: dict[type, list[Any]] = {
     TextEvent: [TextEvent("It has 6")],
+    TextWithdrawnEvent: [TextWithdrawnEvent("The user wants to know how many pages")],
+    NoticeEvent: [NoticeEvent("lab sends tool calls as text: what it wrote was run")],
     ReasoningEvent: [ReasoningEvent("The file is a PDF, so")],
     ToolCallEvent: [ToolCallEvent("call_20", "load_tool_group", {"group_name": "pdf"})],
     ToolProgressEvent: [ToolProgressEvent("call_23", "table_fetch", "65536 bytes", 0.25)],

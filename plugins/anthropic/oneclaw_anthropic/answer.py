@@ -56,6 +56,8 @@ _SHOWN_AS: dict[str, type[TextDelta | ReasoningDelta | ArgumentsDelta]] = {
     "thinking": ReasoningDelta,
     "partial_json": ArgumentsDelta,
 }
+# Blocks of these are for people to read: what is wrong with their form endangers no call.
+_READ = ("text", "thinking")
 
 
 @dataclass(slots=True)
@@ -78,8 +80,10 @@ class _Block:
     def arguments(self) -> str:
         """The arguments as the model wrote them; of a server that does not stream them, as JSON."""
         written = clean_text("".join(self.pieces.get("partial_json", ())))
-        if not written.strip() and self.begun.get("input"):
-            return clean_text(compact_json(self.begun["input"]))
+        begun = self.begun.get("input")
+        if not written.strip() and begun:
+            is_object = isinstance(begun, str) and parse_object(begun) is not None
+            return clean_text(begun if is_object else compact_json(begun))
         return written
 
     @property
@@ -117,7 +121,10 @@ class MessagesAnswer:
         self._server = server
         self._model = model
         self._tools = tools
-        self._blocks: dict[int, _Block] = {}
+        # By index, and in their order where a server gives several the same.
+        self._blocks: dict[tuple[int, int], _Block] = {}
+        self._block_at: dict[int, _Block] = {}
+        self._is_mended = False
         self._counts: dict[str, Any] = {}
         self._stop_reason = StopReason.COMPLETE
         self._finish_reason: str | None = None
@@ -157,17 +164,19 @@ class MessagesAnswer:
             case "message_start":
                 self._add_counts(member(chunk.get("message"), "usage"))
             case "content_block_start":
-                return self._start_block(chunk.get("index"), chunk.get("content_block"))
+                return self._start_block(self._index_in(chunk, is_new=True), chunk.get("content_block"))
             case "content_block_delta":
-                return self._add_delta(self._open_block(chunk), chunk.get("delta"))
+                return self._add_delta(self._index_in(chunk), chunk.get("delta"))
             case "content_block_stop":
-                self._open_block(chunk).is_open = False
+                if (block := self._block_at.get(self._index_in(chunk))) is not None:
+                    block.is_open = False
             case "message_delta":
                 self._add_counts(chunk.get("usage"))
                 delta = chunk.get("delta")
                 if isinstance(delta, dict) and delta.get("stop_reason") and not self._is_stopped:
                     self._stop(delta)
             case "message_stop":
+                self._add_counts(chunk.get("usage"))
                 self.is_final = True
         return []
 
@@ -193,45 +202,85 @@ class MessagesAnswer:
         self._add_counts(message.get("usage"))
         shown: list[ModelEvent] = []
         content = message.get("content")
-        for index, block in enumerate(content if isinstance(content, list) else ()):
-            shown += self._start_block(index, block)
-            self._blocks[index].is_open = False
+        if self._blocks:  # it repeats what has come in pieces
+            content = None
+        for index, begun in enumerate(content if isinstance(content, list) else ()):
+            shown += self._start_block(index, begun)
+            self._block_at[index].is_open = False
         self._stop(message)
         self.is_final = True
         return shown
 
-    def _start_block(self, index: object, begun: object) -> list[ModelEvent]:
-        if self._is_stopped or not isinstance(index, int) or index in self._blocks or not is_block(begun):
+    def _start_block(self, index: int, begun: object) -> list[ModelEvent]:
+        if not is_block(begun):
             raise AnswerGarbledError
         try:
             json.dumps(begun, allow_nan=False)
         except (ValueError, RecursionError):  # it could not be sent back
             raise AnswerGarbledError from None
-        block = self._blocks[index] = _Block(begun)
+        earlier = self._block_at.get(index)
+        if earlier is not None and earlier.is_open:
+            if earlier.begun == begun and not earlier.pieces:  # said twice
+                return []
+            if earlier.type not in _READ:
+                raise AnswerGarbledError
+        if self._is_stopped and begun["type"] not in _READ:
+            raise AnswerGarbledError
+        block = self._add_block(index, begun)
         return _shown(block.type, block.text(block.type)) if block.type in _SHOWN_AS else []
 
-    def _open_block(self, chunk: Mapping[str, Any]) -> _Block:
-        index = chunk.get("index")
-        block = self._blocks.get(index) if isinstance(index, int) else None
-        if block is None or not block.is_open:
-            raise AnswerGarbledError
+    def _add_block(self, index: int, begun: dict[str, Any]) -> _Block:
+        block = self._blocks[index, len(self._blocks)] = self._block_at[index] = _Block(begun)
         return block
 
-    def _add_delta(self, block: _Block, delta: object) -> list[ModelEvent]:
-        if self._is_stopped or not isinstance(delta, dict):
+    def _index_in(self, chunk: Mapping[str, Any], *, is_new: bool = False) -> int:
+        """Return the index of an event; of a server that gives none, that of the last block or the next one."""
+        index = chunk.get("index")
+        if isinstance(index, str) and index.isdecimal() and len(index) < 9:
+            index = int(index)
+        if isinstance(index, int):
+            return index
+        return max(self._block_at, default=-1) + is_new
+
+    def _add_delta(self, index: int, delta: object) -> list[ModelEvent]:
+        if not isinstance(delta, dict):
             raise AnswerGarbledError
         kind = delta.get("type")
-        if kind == "citations_delta":
+        block = self._block_at.get(index)
+        if kind == "citations_delta" and block is not None:
             earlier = block.begun.get("citations")
             block.begun["citations"] = [*(earlier if isinstance(earlier, list) else ()), delta.get("citation")]
         key = _KEY_OF_DELTA.get(str(kind))
         if key is None:
             return []
-        piece = delta.get(key)
-        if not isinstance(piece, str) or _BLOCK_OF_KEY.get(key, block.type) != block.type:
+        piece = delta.get(key, "")
+        if not isinstance(piece, str):
             raise AnswerGarbledError
+        block = self._block_for(index, key)
         block.pieces.setdefault(key, []).append(piece)
         return _shown(key, piece)
+
+    def _block_for(self, index: int, key: str) -> _Block:
+        """Return the block that a piece belongs to; text and thoughts in a wrong place get one for themselves.
+
+        Raises:
+            AnswerGarbledError: the piece belongs to a call, and not to this block.
+        """
+        block = self._block_at.get(index)
+        kind = _BLOCK_OF_KEY.get(key)
+        if block is not None and block.is_open and block.type == (kind or block.type) and not self._is_stopped:
+            return block
+        if kind is None:
+            raise AnswerGarbledError
+        self._is_mended = True
+        wrong = None if block is None or block.type == kind else block
+        last = next((each for each in reversed(self._blocks.values()) if each.type in _READ), None)
+        if last is not None and last.type == kind:
+            return last
+        made = self._add_block(index, {"type": kind, kind: ""})
+        if wrong is not None:  # what follows may belong to it
+            self._block_at[index] = wrong
+        return made
 
     def _stop(self, said: Mapping[str, Any]) -> None:
         reason = said.get("stop_reason")
@@ -246,7 +295,11 @@ class MessagesAnswer:
     def _add_counts(self, usage: object) -> None:
         # Those at the end are totals, and leave out what they do not change.
         if isinstance(usage, dict):
-            self._counts |= {name: number for name, number in usage.items() if number is not None}
+            self._counts |= {
+                name: number
+                for name, number in usage.items()
+                if number is not None and (number != 0 or not self._counts.get(name))
+            }
             self.usage = _token_usage(self._counts)
 
     def _tool_calls(self, blocks: list[_Block]) -> Iterator[ToolCall]:
@@ -263,7 +316,7 @@ class MessagesAnswer:
 
     def _provider_data(self, content: list[dict[str, Any]]) -> dict[str, Any] | None:
         data: dict[str, Any] = {}
-        if not _is_plain(content):
+        if not _is_plain(content) and not self._is_mended:
             data = {"server": self._server, "model": self._model, "content": content}
         if any(block.get("type") == "tool_use" and block.get("name") == LOAD_TOOL_GROUP for block in content):
             data[BRIEF_LOADS] = True

@@ -251,8 +251,6 @@ def test_an_end_that_is_said_twice_changes_nothing_and_another_block_after_it_is
 @pytest.mark.parametrize(
     "chunk",
     [
-        {"type": "content_block_start", "index": 0, "content_block": {"type": "tool_use", "id": "y", "name": "x"}},
-        {"type": "content_block_start", "index": "1", "content_block": {"type": "text", "text": ""}},
         {"type": "content_block_start", "index": 1, "content_block": None},
         {"type": "content_block_start", "index": 1, "content_block": {"type": "text", "text": float("nan")}},
         {"type": "content_block_start", "index": 1, "content_block": {}},
@@ -260,10 +258,9 @@ def test_an_end_that_is_said_twice_changes_nothing_and_another_block_after_it_is
         {"type": "content_block_start", "index": 1, "content_block": {"type": "text", "text": 5}},
         {"type": "content_block_start", "index": 1, "content_block": {"type": "tool_use", "id": "y", "name": ["x"]}},
         {"type": "content_block_delta", "index": 0, "delta": None},
-        {"type": "content_block_delta", "index": 0, "delta": {"type": "text_delta"}},
-        {"type": "content_block_delta", "index": 0, "delta": {"type": "thinking_delta", "thinking": "x"}},
-        {"type": "content_block_delta", "index": 7, "delta": {"type": "text_delta", "text": "x"}},
-        {"type": "content_block_stop", "index": 7},
+        {"type": "content_block_delta", "index": 0, "delta": {"type": "text_delta", "text": 5}},
+        {"type": "content_block_delta", "index": 0, "delta": {"type": "input_json_delta", "partial_json": 5}},
+        {"type": "content_block_delta", "index": 7, "delta": {"type": "input_json_delta", "partial_json": "{}"}},
     ],
 )
 def test_events_that_cannot_follow_are_refused(chunk):

@@ -266,8 +266,8 @@ def test_a_stream_that_breaks_off_in_a_call_gives_no_call():
 
 
 def test_events_that_do_not_fit_together_are_an_error():
-    written = events(text("Hi"))
-    garbled = raw(sse([*written[:3], written[2]]))
+    delta = {"type": "input_json_delta", "partial_json": "{}"}
+    garbled = raw(sse([*events(text("Hi"))[:3], {"type": "content_block_delta", "index": 7, "delta": delta}]))
     assert "do not fit together" in refusal(garbled, kind=ProviderUnavailableError, max_retries=0)[0]
 
 

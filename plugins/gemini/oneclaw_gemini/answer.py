@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from oneclaw_core import TokenUsage, ToolCall
 from oneclaw_core.providers import (
     AnswerCutError,
+    AnswerFailedError,
     AnswerGarbledError,
     AttemptFailed,
     ModelEvent,
@@ -21,10 +22,12 @@ from oneclaw_core.providers import (
     ReasoningDelta,
     StopReason,
     TextDelta,
+    UnreadableCallError,
     compact_json,
     count_member,
     objects_in,
     shown_word,
+    text_member,
 )
 from oneclaw_core.tools import clean_text
 from oneclaw_gemini.contents import PROVIDER_TYPE, is_acceptable
@@ -41,12 +44,12 @@ _STOP_REASONS = {
         ("SAFETY", "RECITATION", "LANGUAGE", "BLOCKLIST", "PROHIBITED_CONTENT", "SPII"), StopReason.CONTENT_FILTER
     ),
 }
-# The model stumbled over a call; asked again, it often does not.
-_STUMBLES = {
+# The model stumbled over a call; told so, it often does not again.
+_UNREADABLE_CALLS = {
     "MALFORMED_FUNCTION_CALL": "the model wrote a tool call that cannot be read",
-    "MALFORMED_RESPONSE": "the model wrote an answer that cannot be read",
     "UNEXPECTED_TOOL_CALL": "the model called a tool in a way that is not possible",
 }
+_STUMBLES = {"MALFORMED_RESPONSE": "the model wrote an answer that cannot be read"}
 _FAULTS = {
     "TOO_MANY_TOOL_CALLS": "the model called too many tools in a row: ask for less at once",
     "MISSING_THOUGHT_SIGNATURE": "a signature of the model's thoughts is missing: go on in a new session",
@@ -80,6 +83,7 @@ class GeminiAnswer:
         self._counts: dict[str, int] = {}
         self._has_counts_in_last_chunk = False
         self._finish_reason: str | None = None
+        self._finish_message = ""
         self._block_reason: str | None = None
         self.usage = TokenUsage()
         self.has_begun = False
@@ -114,6 +118,10 @@ class GeminiAnswer:
         Raises:
             AnswerGarbledError: a call is nested too deeply to be read.
         """
+        if isinstance(wrapped := chunk.get("response"), dict) and "candidates" not in chunk:  # Code Assist
+            chunk = wrapped
+        if chunk.get("type") == "error":
+            raise AnswerFailedError(chunk)
         self.has_begun = True
         self._add_counts(chunk.get("usageMetadata"))
         feedback = chunk.get("promptFeedback")
@@ -128,6 +136,7 @@ class GeminiAnswer:
             raise AnswerGarbledError from None
         if candidate.get("finishReason"):
             self._finish_reason = _reason(candidate["finishReason"])
+            self._finish_message = text_member(candidate, "finishMessage") or ""
         elif parts:  # what was said to be the end was none
             self._finish_reason = None
         return events
@@ -160,6 +169,10 @@ class GeminiAnswer:
     def _failure(self, *, has_said_something: bool) -> AttemptFailed | None:
         reason = self._finish_reason or self._block_reason or ""
         name = self._name
+        if reason in _UNREADABLE_CALLS:
+            error = UnreadableCallError(f"{name} could not answer, {_UNREADABLE_CALLS[reason]} ({reason})")
+            error.written = self._finish_message
+            return AttemptFailed(error)
         if reason in _STUMBLES:
             text = f"{name} could not answer, {_STUMBLES[reason]} ({reason}): try again"
             return AttemptFailed(ProviderUnavailableError(text), is_retryable=True)

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from oneclaw_gemini.answer import GeminiAnswer
 from oneclaw_gemini.contents import is_acceptable
 
-from oneclaw_core.errors import ProviderRequestError, ProviderUnavailableError
+from oneclaw_core.errors import ProviderRequestError, ProviderUnavailableError, UnreadableCallError
 from oneclaw_core.providers.answer import AnswerCutError, AnswerGarbledError
 from oneclaw_core.providers.base import ReasoningDelta, TextDelta
 from oneclaw_core.providers.retry import AttemptFailed
@@ -256,7 +256,9 @@ def test_a_call_that_went_wrong_is_worth_another_try_and_gives_out_no_other(reas
     assert f"({reason})" in message
     assert "secret" not in message
     assert isinstance(failure.error, ProviderUnavailableError)
-    assert failure.is_retryable
+    # The turn asks again for a call, and tells the model so.
+    assert failure.is_retryable == (reason == "MALFORMED_RESPONSE")
+    assert isinstance(failure.error, UnreadableCallError) == (reason != "MALFORMED_RESPONSE")
 
 
 @pytest.mark.parametrize("reason", ["TOO_MANY_TOOL_CALLS", "MISSING_THOUGHT_SIGNATURE"])

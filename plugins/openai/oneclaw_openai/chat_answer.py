@@ -206,7 +206,11 @@ class ChatAnswer:
         yield from self._shown("", refusal)
 
     def _split(self, text: str) -> Iterator[ModelEvent]:
-        return self._parts(self._think_blocks.split(text)) if text else iter(())
+        if not text:
+            return
+        yield from self._parts(self._think_blocks.split(text))
+        if self._reasoning or self._details:
+            self._think_blocks.expect_no_thoughts()
 
     def _rest(self) -> list[ModelEvent]:
         return [*self._split(self._content.rest()), *self._parts(self._think_blocks.rest())]
@@ -222,7 +226,7 @@ class ChatAnswer:
         if thoughts := self._shown_reasoning.add(thoughts):
             yield ReasoningDelta(thoughts)
         if text := self._text.add(text):
-            yield TextDelta(text)
+            yield TextDelta(text, may_be_withdrawn=self._think_blocks.may_withdraw)
 
     def _add_detail(self, detail: dict[str, Any]) -> None:
         last = self._details[-1] if self._details else {}

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 # A model that repeats so much of its text, from the beginning and in one piece, is a server that sends it again.
 _SURE_CHARACTERS = 16
+_SURE_WORDS = 3
 
 
 class PiecedText:
@@ -35,9 +36,11 @@ class PiecedText:
                 return self.rest() + self._add(piece)
             self._grown, self._repeats = None, True
             return self._replace(piece)
-        if len(piece) >= self._length > 0 and piece.startswith("".join(self._parts)):
+        whole = "".join(self._parts) if len(piece) >= self._length > 0 else ""
+        if whole.strip() and piece.startswith(whole):
             is_whole_again = is_last and len(piece) == self._length and self._pieces > 2
-            if self._repeats or is_whole_again or self._length >= _SURE_CHARACTERS:
+            is_sure = self._length >= _SURE_CHARACTERS and len(set(whole.split())) >= _SURE_WORDS
+            if self._repeats or is_whole_again or is_sure:
                 return self._replace(piece)
             if self._pieces == 2 and len(piece) > self._length and not is_last:
                 self._grown = piece  # the third piece shows what it is

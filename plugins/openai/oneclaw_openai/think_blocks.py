@@ -28,14 +28,16 @@ _ANSWER_MARKS = (
 )
 _BEGINNINGS = (*_MARKS, *_ANSWER_MARKS)
 # Without their opening mark; others are found in ordinary texts.
-_LONE_MARKS = ("</think>", "</thinking>", "[/THINK]", "\u25c1/think\u25b7", "</seed:think>")
+# The channels of gpt-oss, whose marks are special tokens, without these.
+_CHANNELS = ("analysis", "assistantfinal")
+_LONE_MARKS = (_CHANNELS[1], "</think>", "</thinking>", "[/THINK]", "\u25c1/think\u25b7", "</seed:think>")
 _LONE = re.compile("|".join(map(re.escape, _LONE_MARKS)))
 _OPENED = re.compile("|".join(map(re.escape, _MARKS)))
 _QUOTES = "`'\"\u201c\u2018\u201d\u2019(*"
 
 
 class Split(NamedTuple):
-    """What a piece of text is.
+    """A piece of text, parted into thoughts and answer.
 
     Attributes:
         thoughts: of the model.
@@ -63,6 +65,16 @@ class ThinkBlocks:
         self._had_block = False
         self._has_answer_begun = False
         self._answer: list[str] | None = [] if finds_lone_marks else None  # while a lone mark may come
+
+    @property
+    def may_withdraw(self) -> bool:
+        """True if the text so far may turn out to be thoughts."""
+        return self._answer is not None
+
+    def expect_no_thoughts(self) -> None:
+        """Take the text as the answer from here on: the thoughts have come in a place of their own."""
+        if any(each.strip() for each in self._answer or ()):
+            self._answer = None
 
     def split(self, text: str) -> Split:
         """Take a piece and tell, as far as it is known, what it is."""
@@ -122,7 +134,7 @@ class ThinkBlocks:
             return Split("", text[: found.start()])
         before = "".join(self._answer) + text[: found.start()]
         after = text[found.end() :]
-        if not _ends_thoughts(before, after):
+        if not _ends_thoughts(found[0], before, after):
             self._answer = None
             return Split("", text)
         self._answer = None
@@ -131,8 +143,10 @@ class ThinkBlocks:
         return Split(text[: found.start()] + answer.thoughts, answer.text, has_withdrawn=True)
 
 
-def _ends_thoughts(before: str, after: str) -> bool:
+def _ends_thoughts(mark: str, before: str, after: str) -> bool:
     """Return True if a closing mark ends thoughts, and is not spoken of."""
+    if mark == _CHANNELS[1]:
+        return before.lstrip().startswith(_CHANNELS[0])
     if _OPENED.search(before) or before.count("```") % 2:
         return False
     if not before.strip() or before.endswith("\n") or after.startswith("\n"):

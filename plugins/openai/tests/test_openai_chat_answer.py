@@ -103,6 +103,45 @@ def test_empty_arguments_are_an_empty_object_and_malformed_ones_stay_as_they_are
     ]
 
 
+WHOLE = '{"n": 1}'
+
+
+@pytest.mark.parametrize(
+    "deltas",
+    [
+        [[fragment("{}", name="a", index=0, id="x")], [fragment(WHOLE[:3], index=0)], [fragment(WHOLE[3:], index=0)]],
+        [[fragment(WHOLE[:n], name="a", index=0, id="x")] for n in (3, 6, 8)],
+        [[fragment(WHOLE, name="a", index=0, id="x")]] * 2,
+        [[fragment(WHOLE, name="a", index=0, id="x")], [fragment("", name="a", index=0, id="y")]],
+        [[fragment(WHOLE[:3], name="a", index=0, id="x")], [fragment(WHOLE[3:], name="a", index=0, id="y")]],
+        [[fragment(index=0, id="x")], [fragment(name="a", index=0)], [fragment(WHOLE, index=0)]],
+        [[fragment(WHOLE, name="a", index="0", id="x")], [fragment(index=1), fragment("", index=2)]],
+    ],
+    ids=["placeholder", "all so far", "twice", "echo", "new ids", "id first", "nothing more"],
+)
+def test_a_call_is_told_by_its_place_and_its_name(deltas):
+    assert calls_of(*deltas) == [("x", "a", WHOLE)]
+
+
+def test_messages_may_come_in_place_of_deltas():
+    words = ["The ", "sky ", "is blue."]
+    messages = [{"choices": [{"index": 0, "message": {"content": each}}]} for each in words]
+    messages[-1]["choices"][0]["finish_reason"] = "stop"
+    answer, shown = answer_to(*messages)
+    assert (shown, answer.response().text) == ("The sky is blue.",) * 2
+    assert not answer_to(*messages[:2])[0].is_complete
+
+
+def test_counts_of_nothing_replace_no_others():
+    counts = ({"prompt_tokens": 12, "completion_tokens": 0}, {"prompt_tokens": 0, "completion_tokens": 3})
+    answer, _ = answer_to(chunk(usage=counts[0]), chunk({"content": "x"}, "stop"), chunk(usage=counts[1]))
+    assert answer.response().usage == TokenUsage(input_tokens=12, output_tokens=3)
+
+
+def test_calls_run_whatever_reason_a_server_gives_for_the_end():
+    assert calls_of([fragment(WHOLE, name="a", index=0, id="x")], reason="stop") == [("x", "a", WHOLE)]
+
+
 def test_arguments_that_are_an_object_are_written_as_json():
     assert calls_of([fragment({"n": "ä"}, name="a", index=0, id="x")]) == [("x", "a", '{"n":"ä"}')]
 

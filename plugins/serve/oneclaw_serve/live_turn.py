@@ -107,7 +107,7 @@ class LiveTurn:
         """Add an event behind the text so far."""
         self._flush_text(is_last=True)
         self._append(kind, data)
-        if kind == "tool_call":
+        if kind in ("tool_call", "text_withdrawn"):
             self._growing = GrowingText()
 
     def add_text(self, text: str) -> None:

@@ -16,7 +16,7 @@ export async function request(method, path, body) {
   return answer;
 }
 
-const KINDS = ["turn_started", "text", "tool_call", "tool_progress", "tool_result", "group_loaded", "steered", "compacted",
+const KINDS = ["turn_started", "text", "text_withdrawn", "tool_call", "tool_progress", "tool_result", "group_loaded", "steered", "compacted",
   "retry", "model_switched", "turn_finished", "turn_ended", "approval", "approval_decided", "question",
   "question_decided", "notice", "reset"];
 

@@ -104,6 +104,10 @@ const handlers = {
     state.text ??= add(answer());
     changing(() => state.text.grow(event.text, event.html_done, event.html_rest));
   },
+  text_withdrawn() {
+    state.text?.remove();
+    state.text = null;
+  },
   tool_call(event) {
     state.text = null;
     state.calls.set(event.id, add(toolCall(event.name, event.arguments)));
