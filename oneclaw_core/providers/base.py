@@ -234,6 +234,7 @@ class ModelResponse:
         cut_calls: calls that the token limit cut before their arguments were complete, behind the others in its order,
             with as much of the arguments as came. They do not run; the turn tells the model so.
         finish_reason: the service's own word for why it ends there, for messages; ``None`` if it said none.
+        are_calls_text: True if the model wrote the calls as text; then whatever is not read-only asks before it runs.
     """
 
     text: str = ""
@@ -243,6 +244,7 @@ class ModelResponse:
     provider_data: Mapping[str, Any] | None = None
     cut_calls: tuple[ToolCall, ...] = ()
     finish_reason: str | None = None
+    are_calls_text: bool = False
 
 
 ModelEvent = (

@@ -46,6 +46,7 @@ from oneclaw_core.providers.retry import (
 )
 from oneclaw_core.providers.service_errors import ServiceErrors
 from oneclaw_core.providers.service_url import ServiceUrl
+from oneclaw_core.providers.text_call_answer import TextCallAnswer, reads_text_calls
 from oneclaw_core.providers.wire import compact_json
 from oneclaw_core.secrets.redaction import REDACTED
 
@@ -79,6 +80,8 @@ class HttpProvider(ABC):
 
     default_base_url: ClassVar[str]
     loads_natively = False
+    may_send_calls_as_text = False
+    """True for a server that imitates a vendor, and may pass on calls as the model wrote them."""
 
     def __init__(
         self,
@@ -303,6 +306,8 @@ class HttpProvider(ABC):
         import httpx
 
         answer = self._new_answer(request)
+        if self.may_send_calls_as_text and reads_text_calls(request):
+            answer = TextCallAnswer(answer, request, self._config.name)
         counted: TokenUsage | None = None
         has_output = False
         headers = self._headers(_ANSWER_TYPES, key) | self._request_headers(request)
@@ -340,6 +345,8 @@ class HttpProvider(ABC):
         if not (answer.is_complete or getattr(answer, "may_end", False)):
             raise self._errors.broken_off() if answer.has_begun else self._errors.closed_silently()
         try:
+            for event in answer.rest() if isinstance(answer, TextCallAnswer) else ():
+                yield event
             complete = answer.response()
         except (AnswerCutError, AttemptFailed) as failed:
             yield UsageSoFar(usage_of_failed(answer, has_output=True))

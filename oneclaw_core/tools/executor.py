@@ -68,6 +68,7 @@ if TYPE_CHECKING:
     from oneclaw_core.types.tools import ToolSourceInfo
 
 MAX_PARALLEL_CALLS = 32
+TEXT_CALL_PERMISSION = "calls.as_text"
 MAX_QUEUED_PROGRESS = 1000
 
 _log = logging.getLogger("oneclaw.executor")
@@ -115,6 +116,7 @@ class CallScope:
         caller: what makes the calls: ``model``, ``command line`` or ``program``.
         conversation: where the text of the conversation comes from; the calls add to it.
         views: what the conversation has seen of files; the calls add to it.
+        are_calls_text: True if the model wrote the calls as text.
         asked_in: stands for a session in questions outside one; ``None`` if there is nothing to stand for it.
     """
 
@@ -128,6 +130,7 @@ class CallScope:
     conversation: Provenance = field(default_factory=Provenance)
     views: FileViews = field(default_factory=FileViews)
     asked_in: str | None = None
+    are_calls_text: bool = False
 
     @property
     def session_of_user(self) -> str | None:
@@ -422,6 +425,8 @@ class ToolExecutor:
         try:
             if hooks is not None:
                 await hooks.check(require)
+            if scope.are_calls_text and not definition.read_only:
+                await require(TEXT_CALL_PERMISSION, f"run {call.name}, whose call the model wrote as text")
             if source.is_supplied and source.is_foreign and arguments and not definition.required_permissions:
                 await _ask_to_give(call.name, scope.conversation, require)
             if getattr(tool, "asks_itself", False):

@@ -17,6 +17,7 @@ MAX_NAME_CHARACTERS = 100
 KNOWN_PERMISSIONS: dict[str, str] = {
     "agents.create": "create agents, and have them do a task within the limits of the turn",
     "config.write": "change providers, models, agents, settings, tools and variables",
+    "calls.as_text": "run a tool that changes something, whose call the model wrote as text",
     "data.send": "send what a model wrote, if the conversation holds text from outside and private data",
     "directory.instructions": "have agents follow a file of a trusted directory that is new or has changed",
     "directory.trust": "write in the directory OneClaw was started in, and follow its AGENTS.md and skills",

@@ -36,6 +36,7 @@ from oneclaw_core.providers.base import (
     TextWithdrawn,
     ToolLoading,
 )
+from oneclaw_core.providers.text_call_answer import REMEDY
 from oneclaw_core.tools.arguments import ArgumentsError, parse_arguments
 from oneclaw_core.tools.context import TurnScope
 from oneclaw_core.tools.executor import CallScope, ToolOutcome, ToolProgress
@@ -63,6 +64,7 @@ from oneclaw_core.turn.unreadable_calls import MOST_ATTEMPTS, told_again
 from oneclaw_core.turn.unusable_answers import cut_calls, empty_answer
 from oneclaw_core.types.events import (
     GroupLoadedEvent,
+    NoticeEvent,
     ReasoningEvent,
     RetryEvent,
     SteeredEvent,
@@ -354,6 +356,8 @@ class Turn:
         """Run the calls of an answer in parallel; each result is stored when it arrives."""
         calls, context, answer, states = self._calls, self._context, self._answer, self._states
         assert answer is not None
+        if answer.response.are_calls_text:
+            await self._emit(NoticeEvent(f"{context.model.config.name} sends tool calls as text; to fix it, {REMEDY}"))
         assert states is not None
         for call in calls:
             await self._emit(ToolCallEvent(call.id, call.name, readable(call.arguments)))
@@ -372,6 +376,7 @@ class Turn:
             self._scope,
             context.result_max_characters,
             conversation=self.provenance,
+            are_calls_text=answer.response.are_calls_text,
             views=self._file_views,
         )
         loaded: set[str] = set()

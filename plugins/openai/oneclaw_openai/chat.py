@@ -40,6 +40,7 @@ class OpenAIChatProvider(HttpProvider):
         self._encoder = RequestEncoder(self._url.origin)
         self._wanting_reasoning: set[str] = set()  # models
         self._is_vendor = dialect_of(self._url.origin).is_vendor
+        self.may_send_calls_as_text = not self._is_vendor
 
     @property
     def attachment_media_types(self) -> tuple[str, ...]:
