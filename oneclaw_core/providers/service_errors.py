@@ -275,9 +275,9 @@ class ServiceErrors:
         name, said = self.config.name, message.quoted
         retry_after = message.retry_after_seconds if retry_after is None else retry_after
         if message.unreadable_call is not None:
-            error = UnreadableCallError(f"{name} cannot read a tool call that the model wrote{said}")
-            error.written = message.unreadable_call
-            return AttemptFailed(error)
+            unreadable = UnreadableCallError(f"{name} cannot read a tool call that the model wrote{said}")
+            unreadable.written = message.unreadable_call
+            return AttemptFailed(unreadable)
         if status == 400 and "invalid_api_key" in message.words:
             status = 401
         text, words = message.full_text or message.text, message.words

@@ -199,10 +199,10 @@ def test_calls_of_an_answer_that_breaks_off_are_never_given_out_but_asked_for_ag
         assert len(waits) == 1
 
 
-def test_a_stumble_over_a_call_is_tried_again():
-    events, waits = answer(stream(chunk(reason="MALFORMED_FUNCTION_CALL")), text("Hi."))
+def test_an_answer_that_the_service_cannot_read_is_tried_again():
+    events, waits = answer(stream(chunk(reason="MALFORMED_RESPONSE")), text("Hi."))
     notices = [event.reason for event in events if isinstance(event, RetryNotice)]
-    assert "MALFORMED_FUNCTION_CALL" in notices[0]
+    assert "MALFORMED_RESPONSE" in notices[0]
     assert events[-1].text == "Hi."
     assert len(waits) == 1
 
