@@ -53,8 +53,16 @@ class SandboxSupervisor(Supervisor):
             self._block_reading, self._block_writing = _pipe()
             self._awaited.append(self._info_reading)
 
-    def open_report(self) -> None:
-        """Give bubblewrap and the shell their descriptors, in the process that becomes bubblewrap."""
+    def open_report(self, scope: int | None = None) -> None:
+        """Give bubblewrap and the shell their descriptors, in the process that becomes bubblewrap.
+
+        Args:
+            scope: a ruleset of Landlock that it enters; ``None`` for none.
+        """
+        if scope is not None:
+            from oneclaw_core.process.sandbox.confinement import enter_scope
+
+            enter_scope(scope)
         os.dup2(self._writing, REPORT_DESCRIPTOR)
         if self._channel is not None:
             os.dup2(self._info_writing, INFO_DESCRIPTOR)

@@ -235,11 +235,12 @@ def _of_kind(
     """Return a supervisor, and what is done before the program is run: see ``sandbox_supervisor``."""
     if not sandbox:
         return Supervisor(stop_signal, grace_seconds), None
-    if sandbox[0] == "namespaces":
+    kind, _, scope = sandbox[0].partition(":")
+    if kind == "namespaces":
         from oneclaw_core.process.sandbox_supervisor import SandboxSupervisor
 
         supervisor = SandboxSupervisor(stop_signal, grace_seconds, *map(int, sandbox[1:]))
-        return supervisor, supervisor.open_report
+        return supervisor, lambda: supervisor.open_report(int(scope) if scope else None)
     return Supervisor(stop_signal, grace_seconds), lambda: enter_sandbox(" ".join(sandbox[1:]))
 
 

@@ -68,7 +68,7 @@ class Prepared:
     def supervisor_options(self) -> list[str]:
         """Return the arguments by which the supervisor of programs knows the sandbox."""
         if self.has_namespaces:
-            return ["namespaces"]
+            return ["namespaces" if self.ruleset is None else f"namespaces:{self.ruleset}"]
         return ["confinement", str(self.ruleset), str(self.program)]
 
     def __enter__(self) -> Prepared:

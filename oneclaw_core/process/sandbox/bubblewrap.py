@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import stat
 import subprocess
 from functools import cached_property
 from pathlib import Path
@@ -15,8 +16,10 @@ from typing import TYPE_CHECKING
 from oneclaw_core.errors import SandboxError
 from oneclaw_core.process.network_namespace import ADDRESS
 from oneclaw_core.process.sandbox.backend import Prepared, Strength
+from oneclaw_core.process.sandbox.landlock import make_scope
 from oneclaw_core.process.sandbox.policy import Access, Network, SandboxPolicy
-from oneclaw_core.process.sandbox.seccomp import INTERNET, build_filter, in_memory
+from oneclaw_core.process.sandbox.seccomp import INTERNET, UNIX, build_filter, in_memory
+from oneclaw_core.process.sandbox.unix_sockets import without_foreign_sockets
 from oneclaw_core.process.sandbox_supervisor import BLOCK_DESCRIPTOR, INFO_DESCRIPTOR
 
 if TYPE_CHECKING:
@@ -87,7 +90,14 @@ class Bubblewrap:
     def _wrap(self, command: Sequence[str], policy: SandboxPolicy, directory: Path) -> Prepared:
         if self._program is None:
             raise SandboxError(f"bubblewrap (bwrap) is not installed: {_INSTALL}")
-        filter_ = in_memory(build_filter(INTERNET, can_start_programs=policy.can_start_programs))
+        families: tuple[int, ...] = INTERNET
+        scope: int | None = None
+        if policy.has_unix_sockets:
+            # With the machine's network come its abstract sockets, from which only Landlock keeps programs.
+            scope = make_scope() if policy.network is Network.ALL and not self._has_privileges else None
+            if scope is not None or policy.network is not Network.ALL:
+                policy, families = without_foreign_sockets(policy), (*INTERNET, UNIX)
+        filter_ = in_memory(build_filter(families, can_start_programs=policy.can_start_programs))
         has_proxy = policy.network is Network.DOMAINS
         arguments = [*self._namespaces(policy), *_mounts(policy), "--seccomp", str(filter_), "--chdir", str(directory)]
         if has_proxy:
@@ -98,6 +108,7 @@ class Bubblewrap:
             # Its own environment too: it can be read by what runs inside.
             environment=policy.environment_with(_TEMPORARY) | (PROXY_VARIABLES if has_proxy else {}),
             descriptors=(filter_,),
+            ruleset=scope,
             has_namespaces=True,
         )
 
@@ -107,6 +118,11 @@ class Bubblewrap:
         if policy.network is not Network.ALL:
             yield "--unshare-net"
         yield from ("--die-with-parent", "--new-session", "--cap-drop", "ALL", "--hostname", "sandbox")
+
+    @cached_property
+    def _has_privileges(self) -> bool:
+        """True if bubblewrap gets its rights from its file, which it does not in a scope."""
+        return self._program is not None and bool(os.stat(self._program).st_mode & stat.S_ISUID)  # noqa: PTH116
 
     def _attempt(self) -> str:
         """Run a program with all that a policy can ask for; return why that fails, ``""`` if it does not."""

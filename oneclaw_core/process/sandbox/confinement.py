@@ -58,6 +58,19 @@ def confine(ruleset: int | None, program: bytes | None) -> None:
             raise OSError(0, f"the thread {unsynchronised} has a separate filter")
 
 
+def enter_scope(ruleset: int) -> None:
+    """Enter a Landlock ruleset, and keep the privileges that setting up namespaces needs.
+
+    Args:
+        ruleset: The descriptor of a ruleset without rules of files, which would forbid mounts.
+
+    Raises:
+        OSError: The system refuses it.
+    """
+    _control(_PR_SET_NO_NEW_PRIVS, 1)
+    system_call(_LANDLOCK_RESTRICT_SELF, ruleset, 0)
+
+
 def drop_capabilities() -> None:
     """Give up all capabilities, also those that root gets when it runs a program.
 

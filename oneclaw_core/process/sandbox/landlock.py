@@ -33,6 +33,7 @@ _READ = _EXECUTE | _READ_FILE | _READ_DIRECTORY
 # By the version of Landlock that brought the last of them.
 _ALL_RIGHTS = {1: 0x1FFF, 2: 0x3FFF, 3: 0x7FFF, 4: 0x7FFF}
 _ALL_RIGHTS_NOW = 0xFFFF
+_ABSTRACT_SOCKETS = 1 << 0
 _NETWORK_VERSION, _SCOPE_VERSION, _NO_NETWORK, _OWN_SCOPE = 4, 6, 3, 3
 # Nothing is kept in them, and programs cannot do without.
 _DEVICES = ("null", "zero", "full", "random", "urandom")
@@ -74,6 +75,18 @@ def make_ruleset(policy: SandboxPolicy) -> int:
         os.close(ruleset)
         raise
     return ruleset
+
+
+def make_scope() -> int | None:
+    """Make a ruleset that keeps programs from abstract Unix sockets of others, and nothing else.
+
+    Returns:
+        A descriptor, to be entered with :func:`~oneclaw_core.process.sandbox.confinement.enter_scope` and closed;
+        ``None`` if this kernel cannot do that.
+    """
+    if landlock_version() < _SCOPE_VERSION:
+        return None
+    return system_call(_CREATE_RULESET, struct.pack("=3Q", 0, 0, _ABSTRACT_SOCKETS), 24, 0)
 
 
 def allowed_paths(policy: SandboxPolicy) -> Iterator[tuple[Path, Access]]:

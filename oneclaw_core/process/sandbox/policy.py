@@ -60,6 +60,8 @@ class SandboxPolicy:
         environment: the environment variables of the programs.
         temporary: the writable directory for temporary files; ``None`` for none.
         can_start_programs: False if the process may start no other.
+        has_unix_sockets: True for Unix sockets among its own programs and in the directories that it writes, where that
+            can be enforced.
         limits: what the programs may use.
     """
 
@@ -73,6 +75,7 @@ class SandboxPolicy:
     environment: tuple[tuple[str, str], ...] = field(default=(), repr=False)
     temporary: Path | None = None
     can_start_programs: bool = True
+    has_unix_sockets: bool = False
     limits: SandboxLimits = SandboxLimits()
 
     def rules(self) -> dict[Path, Access]:

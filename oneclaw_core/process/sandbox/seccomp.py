@@ -125,6 +125,8 @@ _THREAD_FLAG = 0x00010000
 _TERMINAL_INPUT = (0x5412, 0x541C)  # TIOCSTI, TIOCLINUX
 _MPTCP = 262
 
+UNIX = 1
+"""Address family of the sockets that connect programs of one machine."""
 INTERNET = (2, 10, 16)
 """Address families of sockets: IPv4, IPv6, and netlink, by which libc lists addresses."""
 

@@ -134,6 +134,7 @@ def _policy(home: Path, sandbox: Sandbox, directory: Path, environ: Mapping[str,
         network=Network.ALL if sandbox.has_network else Network.NONE,
         environment=tuple(environ.items()),
         temporary=temporary,
+        has_unix_sockets=True,
     )
 
 
