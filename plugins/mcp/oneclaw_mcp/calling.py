@@ -12,7 +12,7 @@ from oneclaw_core import ToolResult
 from oneclaw_mcp.cleaning import cleaned
 from oneclaw_mcp.connection import ServerError, answer_adapter, describe, first_error
 from oneclaw_mcp.messages import RAW, is_answer, is_lost_session
-from oneclaw_mcp.results import content_parts, shown_text, tool_result
+from oneclaw_mcp.results import content_parts, is_empty, shown_text, tool_result
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -61,7 +61,7 @@ async def call_tool(
                         f"The user can look at the difference with: oneclaw mcp check {server.name}",
                     )
                 answer = await _asked(connection, client, tool, arguments, context)
-            return await tool_result(server, tool, answer, context)
+            return _with_sandbox(connection, await tool_result(server, tool, answer, context))
         except TimeoutError:
             return ToolResult.error(
                 "timeout",
@@ -74,8 +74,22 @@ async def call_tool(
             if is_lost_session(found) and not is_last:
                 connection.disconnect()  # the server was restarted; it has refused the call before doing anything
                 continue
-            return _error(connection, found)
+            return _with_sandbox(connection, _error(connection, found))
     raise AssertionError  # the second round returns
+
+
+def _with_sandbox(connection: Connection, result: ToolResult) -> ToolResult:
+    """Add to a failed or empty result what the server sees: in a sandbox, files look as if they did not exist."""
+    if not connection.is_in_sandbox or result.attachments:
+        return result
+    from oneclaw_mcp.sandboxing import sandbox_note
+
+    if not result.is_success:
+        text = f"{result.error_message}\n{sandbox_note(connection.server)}"
+        return ToolResult.error(result.error_type or "execution_error", text)
+    if not is_empty(result.result):
+        return result
+    return ToolResult.success(f"{result.text()}\n{sandbox_note(connection.server)}".lstrip())
 
 
 async def read_resource(connection: Connection, uri: str | None, context: ToolContext) -> ToolResult:

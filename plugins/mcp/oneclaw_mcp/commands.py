@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import os
+import re
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from datetime import datetime
@@ -118,6 +120,7 @@ def add(
         ).to_dict(),
     )
     print_text(f"{'runs' if command else 'connects to'}: {without_secrets(server)[0].address}")
+    server = _asked_for_candidates(server)
     for line in server.sandbox.lines() if server.sandbox is not None else ():
         print_text(f"in a sandbox: {line}")
     if directory is None:
@@ -133,6 +136,33 @@ def add(
     _show_tools(manifest.tools)
     _warn_of_odd_tools(manifest)
     print_text(f"each tool asks for its permission; to allow all of them: oneclaw permissions grant 'mcp.{name}.*'")
+
+
+@mcp.command()
+@click.argument("name")
+@click.option("--read", "reads", multiple=True, metavar="PATH", help="A path that it may read from now on.")
+@click.option("--write", "writes", multiple=True, metavar="DIRECTORY", help="A directory that it may write to.")
+@click.option("--network", type=click.Choice(("all", "none")), help="Its network access.")
+def sandbox(name: str, reads: tuple[str, ...], writes: tuple[str, ...], network: str | None) -> None:
+    """Show what a server may reach, and let it reach more."""
+    from oneclaw_mcp.sandboxing import candidates, widened
+
+    book, _ = _book()
+    server = book.get(name)
+    if server.sandbox is None:
+        if reads or writes or network:
+            raise UsageError(f"{name} has no sandbox; add it again to give it one")
+        print_text(f"{name} has no sandbox{': it may do all that you can' if server.command else ''}")
+        return
+    made = widened(server.sandbox, reads, writes)
+    if network is not None:
+        made = replace(made, has_network=network == "all")
+    if made != server.sandbox:
+        server = book.change(name, sandbox=made)
+    for line in made.lines():
+        print_text(line)
+    for each in candidates(server.command, server.environment, made):
+        print_text(f"does not see {printable_line(each.path)} ({printable_line(each.place)})")
 
 
 @mcp.command("list")
@@ -323,8 +353,8 @@ def logout(name: str) -> None:
 def import_servers(source: str, is_agreed: bool, only_lists: bool) -> None:
     """Add the servers of another client, or of a file.
 
-    The clients are claude, vscode, codex, cursor and gemini. The servers are shown first, and none is started.
-    Permissions of the other client are not imported.
+    The clients are claude, vscode, codex, cursor, gemini, windsurf, zed, opencode and cline. The servers are shown
+    first, with what of them is not taken over, and none is started. Permissions of the other client are not imported.
     """
     from oneclaw_mcp.importing import find_servers, variables_of
     from oneclaw_mcp.sandboxing import derived_sandbox
@@ -350,6 +380,8 @@ def import_servers(source: str, is_agreed: bool, only_lists: bool) -> None:
                 continue
         servers.append(server)
         _show_entry(server, variables_of(server), str(found.path))
+        for each in found.dropped:
+            warn(f"{server.name}: not taken over: {printable_line(each)}")
     if not servers:
         print_text("there is no server to add")
     if only_lists or not servers:
@@ -358,6 +390,7 @@ def import_servers(source: str, is_agreed: bool, only_lists: bool) -> None:
     if not is_agreed and not _is_agreed(question):
         print_text("nothing was added; to add them, answer yes on a terminal, or give --yes")
         return
+    servers = [_asked_for_candidates(each) for each in servers]
 
     async def run(opened: ServerSource) -> None:
         from oneclaw_mcp.adding import add_server
@@ -478,14 +511,16 @@ def _trust_project(name: str) -> None:
     _show_entry(server, variables_of(server), str(path))
     if not _is_agreed("Let it be used in this directory?"):
         raise UsageError("nothing was trusted: that takes a yes on a terminal")
+    server = _asked_for_candidates(server)
     run_async(_with_source(lambda source: _added(source, server, is_started=False)))
     print_text(f"{name} can be used in {server.project}")
 
 
 def _show_entry(server: Server, variables: list[str], origin: str) -> None:
     from oneclaw_mcp.adding import without_secrets
+    from oneclaw_mcp.sandboxing import candidates
 
-    server, _ = without_secrets(server)
+    server, secrets = without_secrets(server)
     lines = [f"{'runs' if server.command else 'connects to'}: {server.url or server.address}"]
     lines += [f"in a sandbox: {line}" for line in (server.sandbox.lines() if server.sandbox is not None else ())]
     if server.directory is not None:
@@ -494,9 +529,48 @@ def _show_entry(server: Server, variables: list[str], origin: str) -> None:
         lines.append(f"gets: {', '.join((*server.environment, *server.headers))}")
     if variables:
         lines.append(f"from your environment: {', '.join(variables)}")
+    missing = [each for each in variables if each not in os.environ]
+    if missing:
+        lines.append(f"not set in your environment now: {', '.join(missing)}")
+    if server.only_tools:
+        lines.append(f"only these tools are used: {', '.join(server.only_tools)}")
+    if server.without_tools:
+        lines.append(f"these tools are not used: {', '.join(server.without_tools)}")
+    stored = sorted(set(re.findall(r"\$\{secret:([^}]+)\}", json.dumps(server.to_dict()))))
+    lines += [f"needs a stored value: oneclaw mcp secret {each}" for each in stored if each not in secrets]
+    lines += [
+        f"is given {each.path} ({each.place}), which its sandbox does not show"
+        for each in candidates(server.command, server.environment, server.sandbox)
+    ]
     print_text(f"{server.name}, from {printable_line(origin)}")
     for line in lines:  # of one line each, whatever the file says
         print_text(f"  {printable_line(line)}")
+
+
+def _asked_for_candidates(server: Server) -> Server:
+    """Show the paths that a server is given and does not see, and ask whether it may use them."""
+    from oneclaw_mcp.sandboxing import candidates, widened
+
+    if server.sandbox is None:
+        return server
+    sandbox = server.sandbox
+    for each in candidates(server.command, server.environment, sandbox):
+        shown = f"{printable_line(each.path)} ({printable_line(each.place)})"
+        if each.directory is None:
+            warn(f"it is given {shown}, which its sandbox cannot show: make its directory, or name one with --write")
+        elif _holds(sandbox, each.path):
+            continue  # by an answer before
+        elif _is_agreed(f"It is given {shown}, which its sandbox does not show. May it write to {each.directory}?"):
+            sandbox = widened(sandbox, (), (each.directory,))
+        elif _is_agreed(f"May it read {each.directory}?"):
+            sandbox = widened(sandbox, (each.directory,), ())
+        else:
+            warn(f"it does not see {shown}; to let it write there: --write {each.directory}")
+    return replace(server, sandbox=sandbox)
+
+
+def _holds(sandbox: Sandbox, path: str) -> bool:
+    return any(Path(path).resolve().is_relative_to(each) for each in (*sandbox.reads, *sandbox.writes))
 
 
 def _is_agreed(question: str) -> bool:
@@ -629,7 +703,6 @@ def _warn_of_odd_tools(manifest: Manifest) -> None:
 
 def _show_difference(manifest: Manifest, difference: Difference) -> None:
     import difflib
-    import json
 
     before = {each.wire: each for each in manifest.tools}
 

@@ -162,6 +162,11 @@ class Connection:
         return has_stopped or (self._exchange is not None and self._exchange.has_ended)
 
     @property
+    def is_in_sandbox(self) -> bool:
+        """True if the server is a program in a sandbox."""
+        return self._program is not None and self._program.is_in_sandbox and self.server.sandbox is not None
+
+    @property
     def refusal(self) -> str:
         """The text of the last answer over HTTP that was none to a message; ``""`` for none."""
         return self._http.refusal

@@ -11,10 +11,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from oneclaw_core import UsageError
+from oneclaw_mcp.references import client_of, file_variables, referred
 from oneclaw_mcp.servers import HTTP, SSE, Server, clean_name
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
 MAX_FILE_BYTES = 20_000_000
 PROJECT_FILE = ".mcp.json"
@@ -34,11 +35,29 @@ CLIENTS = {
     "codex": ("~/.codex/config.toml",),
     "cursor": ("~/.cursor/mcp.json", ".cursor/mcp.json"),
     "gemini": ("~/.gemini/settings.json", ".gemini/settings.json"),
+    "windsurf": ("~/.codeium/windsurf/mcp_config.json",),
+    "zed": ("~/.config/zed/settings.json", ".zed/settings.json"),
+    "opencode": ("~/.config/opencode/opencode.json", "opencode.json", "opencode.jsonc"),
+    "cline": (
+        "~/.config/Code/User/globalStorage/saoudrizwan.claude-dev/settings/cline_mcp_settings.json",
+        "~/Library/Application Support/Code/User/globalStorage/saoudrizwan.claude-dev/settings/cline_mcp_settings.json",
+    ),
 }
-_REFERENCE = re.compile(
-    r"\$\{(?P<kind>env|secret|input):(?P<named>[\w.@+-]+)\}|\$\{(?P<braced>\w+)(?::-(?P<default>[^}]*))?\}"
-    r"|\$(?P<plain>[A-Za-z_]\w*)|%(?P<percent>[A-Za-z_]\w*)%"
-)
+# What only limits a server: what of it is not taken over is named first.
+_RESTRICTIONS = (
+    "sandbox", "sandboxEnabled", "include_tags", "exclude_tags", "tools", "permissions", "scopes", "headersHelper",
+)  # fmt: skip
+# Permissions that the user gave in another client.
+_APPROVALS = ("alwaysAllow", "autoApprove", "trust", "default_tools_approval_mode", "approval", "auto_approve")
+_TAKEN = frozenset(
+    {
+        "type", "transport", "command", "args", "env", "environment", "env_vars", "envFile", "env_file", "cwd",
+        "workingDirectory", "url", "httpUrl", "serverUrl", "headers", "http_headers", "env_http_headers",
+        "bearer_token_env_var", "disabled", "enabled", "timeout", "startup_timeout_sec", "startup_timeout_ms",
+        "tool_timeout_sec", "description", "name", "source", "enabled_tools", "includeTools", "disabled_tools",
+        "excludeTools", "disabledTools",
+    }
+)  # fmt: skip
 # What has no end goes to the end of the text, so that each part of it is looked at once.
 _COMMENT = re.compile(r'("(?:[^"\\]|\\.)*(?:"|\\?\Z))|//[^\n]*|/\*(?:.*?\*/|.*\Z)', re.DOTALL)
 _TRAILING_COMMA = re.compile(r'("(?:[^"\\]|\\.)*(?:"|\\?\Z))|,(?=\s*[}\]])', re.DOTALL)
@@ -52,12 +71,14 @@ class Found:
         server: as OneClaw would have it.
         path: the file.
         problem: why it cannot be used, ``""`` if it can.
+        dropped: what of its entry is not taken over, restrictions first.
     """
 
     server: Server | None
     path: Path
     name: str
     problem: str = ""
+    dropped: tuple[str, ...] = ()
 
 
 def find_servers(source: str, directory: Path) -> list[Found]:
@@ -89,67 +110,146 @@ def read_servers(path: Path, directory: Path, *, is_gemini: bool = False) -> lis
         UsageError: it cannot be read.
     """
     document = _document(path)
+    client = "gemini" if is_gemini else client_of(path, document)
+    off = _switched_off(document, directory)
     found = []
     for name, entry in _entries(document, directory):
         ours = clean_name(name)
         try:
             if not ours:
                 raise UsageError(f"nothing of its name {name[:50]!r} can be used")
-            server = Server.from_dict(ours, translated(ours, entry, directory, is_gemini=is_gemini))
+            made, dropped = translated(ours, entry, directory, client)
+            server = Server.from_dict(ours, {**made, **({"disabled": True} if off(name) else {})})
             if _is_own_gateway(server.command):
                 raise UsageError("it is OneClaw itself")
-            found.append(Found(server, path, name))
+            found.append(Found(server, path, name, dropped=tuple(dropped)))
         except (UsageError, ValueError, TypeError, AttributeError) as error:
             found.append(Found(None, path, name, str(error)))
     return found
 
 
-def translated(name: str, entry: Mapping[str, Any], directory: Path, *, is_gemini: bool) -> dict[str, Any]:
-    """Return an entry of another client in our form, with our references to variables.
+def translated(name: str, entry: Mapping[str, Any], directory: Path, client: str) -> tuple[dict[str, Any], list[str]]:
+    """Return an entry of another client in our form, and what of it is not taken over, restrictions first.
+
+    Args:
+        name: of the server here.
+        entry: of the server there.
+        directory: the project.
+        client: as :func:`~oneclaw_mcp.references.client_of` returns it.
 
     Raises:
         UsageError: it is in no form that is known.
     """
     if not isinstance(entry, dict):
         raise UsageError("its entry is not an object")
+    if isinstance(entry.get("command"), dict):  # of Zed
+        program = entry["command"]
+        entry = {**entry, **program, "command": program.get("path") or program.get("command")}
+        entry.pop("path", None)
+    made = _program_or_address(name, entry, directory, client)
+    if entry.get("disabled") is True or entry.get("enabled") is False:
+        made["disabled"] = True
+    made |= _tools_of(entry)
+    timeout = entry.get("timeout")
+    if isinstance(timeout, int | float) and timeout > 0:  # milliseconds in some files, seconds in others
+        made["call_seconds"] = min(timeout / 1_000 if timeout >= 1_000 else timeout, 86_400)
+    for theirs, ours, unit in (
+        ("startup_timeout_sec", "start_seconds", 1),
+        ("startup_timeout_ms", "start_seconds", 1_000),
+        ("tool_timeout_sec", "call_seconds", 1),
+    ):
+        if isinstance(entry.get(theirs), int | float):
+            made[ours] = entry[theirs] / unit
+    if isinstance(entry.get("description"), str):
+        made["description"] = entry["description"]
+    return made, list(_dropped(entry))
 
-    def referred(value: object) -> str:
-        return _referred(str(value), name, directory)
+
+def _program_or_address(name: str, entry: Mapping[str, Any], directory: Path, client: str) -> dict[str, Any]:
+    def ours(value: object) -> str:
+        return referred(str(value), name, client, directory)
 
     command, arguments = entry.get("command"), list(entry.get("args") or [])
     if isinstance(command, list):
         command, *arguments = command
     url = entry.get("httpUrl") or entry.get("url") or entry.get("serverUrl")
     kind = str(entry.get("type") or entry.get("transport") or "").lower()
-    is_sse = kind == SSE or (is_gemini and "httpUrl" not in entry)
-    made: dict[str, Any] = {}
     if command:
-        made |= {"type": "stdio", "command": referred(command), "args": [referred(each) for each in arguments]}
+        made: dict[str, Any] = {"type": "stdio", "command": ours(command), "args": [ours(each) for each in arguments]}
+        file = entry.get("envFile") or entry.get("env_file")
+        made["env"] = file_variables(ours(file), directory) if file else {}
         environment = {**(entry.get("env") or {}), **(entry.get("environment") or {})}
-        made["env"] = {key: referred(value) for key, value in environment.items()}
+        made["env"] |= {key: ours(value) for key, value in environment.items() if value is not None}
         made["env"] |= {each: f"${{env:{each}}}" for each in entry.get("env_vars") or [] if isinstance(each, str)}
-        if entry.get("cwd"):
-            made["cwd"] = referred(entry["cwd"])
-    elif url:
-        made |= {"type": SSE if is_sse else HTTP, "url": referred(url)}
-        headers = {**(entry.get("headers") or {}), **(entry.get("http_headers") or {})}
-        made["headers"] = {key: referred(value) for key, value in headers.items()}
-        made["headers"] |= {key: f"${{env:{value}}}" for key, value in (entry.get("env_http_headers") or {}).items()}
-        if entry.get("bearer_token_env_var"):
-            made["headers"]["Authorization"] = f"Bearer ${{env:{entry['bearer_token_env_var']}}}"
-    else:
+        where = entry.get("cwd") or entry.get("workingDirectory")
+        if where:
+            made["cwd"] = str(directory / Path(ours(where)).expanduser())
+        return made
+    if not url:
         raise UsageError("it has neither a command nor a url")
-    if entry.get("disabled") is True or entry.get("enabled") is False:
-        made["disabled"] = True
-    # Milliseconds in some files, seconds in others.
-    if isinstance(entry.get("timeout"), int | float) and entry["timeout"] >= 1_000:
-        made["call_seconds"] = min(entry["timeout"] / 1_000, 86_400)
-    for theirs, ours in (("startup_timeout_sec", "start_seconds"), ("tool_timeout_sec", "call_seconds")):
-        if isinstance(entry.get(theirs), int | float):
-            made[ours] = entry[theirs]
-    if isinstance(entry.get("description"), str):
-        made["description"] = entry["description"]
+    is_sse = kind == SSE or (client == "gemini" and "httpUrl" not in entry and kind != HTTP)
+    made = {"type": SSE if is_sse else HTTP, "url": ours(url)}
+    headers = {**(entry.get("headers") or {}), **(entry.get("http_headers") or {})}
+    made["headers"] = {key: ours(value) for key, value in headers.items()}
+    made["headers"] |= {key: f"${{env:{value}}}" for key, value in (entry.get("env_http_headers") or {}).items()}
+    if entry.get("bearer_token_env_var"):
+        made["headers"]["Authorization"] = f"Bearer ${{env:{entry['bearer_token_env_var']}}}"
     return made
+
+
+def _tools_of(entry: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the tools that an entry allows and forbids.
+
+    Raises:
+        UsageError: one of its lists cannot be read.
+    """
+
+    def names(*keys: str) -> list[str] | None:
+        given = [entry[key] for key in keys if entry.get(key) is not None]
+        if not all(isinstance(each, list) and all(isinstance(name, str) for name in each) for each in given):
+            raise UsageError(f"its list of tools cannot be read: {' or '.join(keys)}")
+        return [name.partition("(")[0] for each in given for name in each] if given else None
+
+    only = names("enabled_tools", "includeTools", *(["tools"] if isinstance(entry.get("tools"), list) else []))
+    without = names("disabled_tools", "excludeTools", "disabledTools")
+    made: dict[str, Any] = {"without_tools": without} if without else {}
+    if only == []:
+        made["disabled"] = True
+    elif only and "*" not in only:
+        made["only_tools"] = only
+    return made
+
+
+def _dropped(entry: Mapping[str, Any]) -> Iterator[str]:
+    """Yield what of an entry is not taken over."""
+    rest = {key: value for key, value in entry.items() if key not in _TAKEN and value not in (None, False, [], {})}
+    if isinstance(rest.get("tools"), list):
+        del rest["tools"]
+    for key in sorted(rest, key=lambda each: (each not in _RESTRICTIONS, each not in _APPROVALS, each)):
+        if key in _RESTRICTIONS:
+            yield f"the restriction {key}"
+        elif key in _APPROVALS:
+            yield f"the permission {key}: here you are asked"
+        elif key in ("oauth", "auth", "oauth_resource"):
+            yield f"{key}: sign in with oneclaw mcp login"
+        else:
+            yield key
+
+
+def _switched_off(document: Any, directory: Path) -> Callable[[str], bool]:
+    """Return what says which servers are switched off elsewhere in a file than in their entries."""
+    keys = document if isinstance(document, dict) else {}
+    projects = keys.get("projects")
+    project = projects.get(str(directory)) if isinstance(projects, dict) else None
+    off: set[str] = set()
+    for table in (keys, project if isinstance(project, dict) else {}):
+        for key in ("disabledMcpServers", "disabledMcpjsonServers"):
+            off |= {each for each in table.get(key) or () if isinstance(each, str)}
+    rules = keys.get("mcp")  # of Gemini CLI
+    allowed = rules.get("allowed") if isinstance(rules, dict) else None
+    excluded = rules.get("excluded") if isinstance(rules, dict) else None
+    off |= {each for each in excluded or () if isinstance(each, str)} if isinstance(excluded, list) else set()
+    return lambda name: name in off or (isinstance(allowed, list) and name not in allowed)
 
 
 def project_digest(path: Path, name: str) -> str:
@@ -175,28 +275,6 @@ def _is_own_gateway(command: Sequence[str]) -> bool:
     )
 
 
-def _referred(text: str, name: str, directory: Path) -> str:
-    def replaced(match: re.Match[str]) -> str:
-        if match["kind"] == "input":
-            return f"${{secret:{name}.{match['named']}}}"
-        if match["kind"] == "secret":  # which may be that of another server
-            raise UsageError(f"it refers to a stored secret, {match['named'][:100]}; add it with: oneclaw mcp add")
-        if match["kind"]:
-            return match[0]
-        variable = match["braced"] or match["plain"] or match["percent"]
-        if variable in ("workspaceFolder", "workspaceRoot"):
-            return str(directory)
-        if variable == "userHome":
-            return str(Path.home())
-        if match["default"] is not None:
-            import os
-
-            return f"${{env:{variable}}}" if variable in os.environ else match["default"]
-        return f"${{env:{variable}}}"
-
-    return _REFERENCE.sub(replaced, text)
-
-
 def _document(path: Path) -> Any:
     try:
         with path.open("rb") as file:
@@ -218,7 +296,7 @@ def _document(path: Path) -> Any:
 def _entries(document: Any, directory: Path) -> Iterator[tuple[str, Any]]:
     if not isinstance(document, dict):
         return
-    tables = [document.get(key) for key in ("mcpServers", "servers", "mcp_servers", "mcp")]
+    tables = [document.get(key) for key in ("mcpServers", "servers", "mcp_servers", "context_servers", "mcp")]
     tools = document.get("tools")
     if isinstance(tools, dict):  # of nanobot
         tables.append(tools.get("mcpServers"))

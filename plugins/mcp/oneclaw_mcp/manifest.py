@@ -327,6 +327,8 @@ def known_tools(
             refused["(no name)"] = "it is not the definition of a tool"
             continue
         name = definition.get("name")
+        if isinstance(name, str) and not server.uses(name):
+            continue
         if not isinstance(name, str) or not name or len(name) > MAX_NAME_CHARACTERS or cleaned(name) != name:
             shown = cleaned(name, 100) if isinstance(name, str) else ""
             refused[shown or "(no name)"] = "its name cannot be used"

@@ -146,6 +146,16 @@ def _repeated(structured: Any) -> Iterator[Any]:
             yield from inner
 
 
+def is_empty(value: Any) -> bool:
+    """Return True for a result that holds nothing, such as empty lists in an object, also written as JSON."""
+    if isinstance(value, str):
+        read = _value(value)
+        return not value.strip() or (isinstance(read, dict | list) and is_empty(read))
+    if isinstance(value, dict):
+        return all(map(is_empty, value.values()))
+    return value is None or (isinstance(value, list) and all(map(is_empty, value)))
+
+
 def _value(text: str) -> Any:
     """Return the JSON value of a text, or the text."""
     try:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import os
+import re
 import shutil
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
+from urllib.parse import unquote
 
 from oneclaw_core import UsageError
 from oneclaw_core.process import Network, SandboxError, run_in_thread
@@ -14,13 +17,20 @@ from oneclaw_core.tools import PathGuard, SandboxScope, sandbox_policy
 from oneclaw_mcp.connection import ServerError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from oneclaw_core.plugins import HomeServices
     from oneclaw_core.process import SandboxBackend, SandboxPolicy
     from oneclaw_mcp.servers import Server
 
 _PACKAGE_FILES = ("package.json", "pyproject.toml")
+_SYSTEM = frozenset({"usr", "bin", "sbin", "lib", "lib64", "etc", "opt", "dev", "proc", "sys"})
+_NAME = re.compile(r"-{0,2}[A-Za-z][\w.-]*")
+# Such as file:///x, sqlite:////x and sqlite+aiosqlite:///x?mode=ro.
+_LOCAL_URL = re.compile(r"[A-Za-z][\w.+-]*:///(?P<path>[^?#]+).*", re.DOTALL)
+_VARIABLE = re.compile(r"\$\{env:([^}]+)\}")
+_SEPARATOR = re.compile(r"[:;,](?=[/~])")
+_LONGEST_VALUE = 4_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +72,107 @@ class Sandbox:
             f"writes {', '.join(self.writes) or 'in a separate directory only'}",
             "connects to any place" if self.has_network else "has no network",
         ]
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A path that a server is given, and that its sandbox does not hold.
+
+    Attributes:
+        path: as it is given, absolute.
+        place: where it stands, such as the name of an option or a variable.
+        directory: what the server would have to be given; ``None`` if that holds too much.
+    """
+
+    path: str
+    place: str
+    directory: str | None
+
+
+def candidates(command: Sequence[str], environment: Mapping[str, str], sandbox: Sandbox | None) -> list[Candidate]:
+    """Find the paths in options, variables and URLs that a server cannot reach, whether they exist or not.
+
+    Args:
+        command: the program and its arguments.
+        environment: its variables, as they are configured.
+        sandbox: what it may reach; ``None`` for everything.
+    """
+    if sandbox is None:
+        return []
+    texts = [*_texts_of_arguments(command[1:]), *((name, value) for name, value in environment.items())]
+    found: dict[str, Candidate] = {}
+    for place, text in texts:
+        for path in _paths_in(text):
+            resolved = path.resolve()
+            held = [Path(each) for each in (*sandbox.reads, *sandbox.writes)]
+            is_system = _is_system(resolved) and resolved != Path.home()
+            if not is_system and not any(resolved.is_relative_to(each) for each in held):
+                found.setdefault(str(path), Candidate(str(path), place, _directory_for(resolved)))
+    return list(found.values())
+
+
+def _texts_of_arguments(arguments: Sequence[str]) -> Iterator[tuple[str, str]]:
+    """Yield the values of arguments, each with the option or the name that it belongs to."""
+    option = ""
+    for number, each in enumerate(arguments, 1):
+        name, has_value, value = each.partition("=")
+        if has_value and _NAME.fullmatch(name):
+            yield name, value
+        else:
+            yield option or f"argument {number}", each
+        option = each if each.startswith("-") and not has_value else ""
+
+
+def _paths_in(text: str) -> Iterator[Path]:
+    """Yield the absolute paths in a value: one, several with separators, or that of a URL without a host."""
+    text = _VARIABLE.sub(lambda match: os.environ.get(match[1], ""), text)
+    if len(text) > _LONGEST_VALUE:
+        return
+    url = _LOCAL_URL.fullmatch(text)
+    if url is not None:
+        yield Path("/" + unquote(url["path"]).lstrip("/"))
+        return
+    for each in _SEPARATOR.split(text):
+        if each.startswith(("/", "~/")) and not each.startswith("//") and len(each) > 1:
+            yield Path(each).expanduser()
+
+
+def _directory_for(path: Path) -> str | None:
+    """Return the directory, or the file, that a server needs in order to use a path."""
+    for each in (path if path.is_dir() else path.parent, path):
+        try:
+            if each.exists():
+                return str(_checked(str(each)))
+        except UsageError:
+            continue
+    return None
+
+
+def widened(sandbox: Sandbox, reads: Iterable[str], writes: Iterable[str]) -> Sandbox:
+    """Return a sandbox with more rights.
+
+    Raises:
+        UsageError: one of them holds too much.
+    """
+    return replace(
+        sandbox,
+        reads=tuple(dict.fromkeys([*sandbox.reads, *(str(_checked(each)) for each in reads)])),
+        writes=tuple(dict.fromkeys([*sandbox.writes, *(str(_checked(each)) for each in writes)])),
+    )
+
+
+def sandbox_note(server: Server) -> str:
+    """Say what a server in a sandbox sees, for a result that this may be the reason of."""
+    assert server.sandbox is not None
+    seen = ", ".join(dict.fromkeys((*server.sandbox.writes, *server.sandbox.reads)))
+    unseen = candidates(server.command, server.environment, server.sandbox)
+    missing = f" It does not see {', '.join(each.path for each in unseen[:5])}." if unseen else ""
+    network = "" if server.sandbox.has_network else " It has no network."
+    return (
+        f"[The MCP server {server.name} runs in a sandbox. Besides the system and its own directory it sees only "
+        f"{seen or 'nothing'}; other files look as if they did not exist.{missing}{network} The user can let it use "
+        f"more with: oneclaw mcp sandbox {server.name} --write DIRECTORY]"
+    )
 
 
 def derived_sandbox(
@@ -181,4 +292,4 @@ def _checked(given: str) -> Path:
 
 def _is_system(path: Path) -> bool:
     """Return True for what every sandbox reads, and for what no server should."""
-    return path.parent == path or path.parts[1] in ("usr", "bin", "lib", "etc", "opt") or path == Path.home()
+    return path.parent == path or path.parts[1] in _SYSTEM or path == Path.home()

@@ -6,6 +6,7 @@ import json
 import re
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any, Self
 
 from oneclaw_core import DuplicateError, NotFoundError, OneClawError, UsageError
@@ -45,6 +46,8 @@ class Server:
         is_enabled: False if its tools are withdrawn.
         trusts_annotations: True if what it says of its tools counts, such as that one reads only.
         parts: patterns of tool names by the part of the group that they belong to.
+        only_tools: patterns of the names of its tools that are used; none for all.
+        without_tools: patterns of the names of tools that are not.
         start_seconds: how long its start may take.
         call_seconds: how long a call may go on without progress.
         idle_seconds: how long it runs without a call.
@@ -64,6 +67,8 @@ class Server:
     is_enabled: bool = True
     trusts_annotations: bool = False
     parts: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    only_tools: tuple[str, ...] = ()
+    without_tools: tuple[str, ...] = ()
     start_seconds: float = 60.0
     call_seconds: float = 60.0
     idle_seconds: float = 600.0
@@ -85,6 +90,11 @@ class Server:
 
         return shlex.join(self.command)
 
+    def uses(self, tool: str) -> bool:
+        """Return True if the user wants a tool of it, by its true name."""
+        is_wanted = not self.only_tools or any(fnmatchcase(tool, each) for each in self.only_tools)
+        return is_wanted and not any(fnmatchcase(tool, each) for each in self.without_tools)
+
     def to_dict(self) -> dict[str, Any]:
         """Return it as JSON data, in the form that other clients use as far as they have one."""
         found: dict[str, Any] = {"type": self.transport}
@@ -99,6 +109,8 @@ class Server:
             "disabled": not self.is_enabled,
             "trust_annotations": self.trusts_annotations,
             "groups": {part: list(patterns) for part, patterns in self.parts.items()},
+            "only_tools": list(self.only_tools),
+            "without_tools": list(self.without_tools),
             "project": self.project,
             "project_digest": self.project_digest,
             "sandbox": self.sandbox.to_dict() if self.sandbox is not None else None,
@@ -134,6 +146,8 @@ class Server:
                 part: tuple(_texts(name, "groups", patterns))
                 for part, patterns in _of(name, stored, "groups", dict, {}).items()
             },
+            only_tools=tuple(_texts(name, "only_tools", _of(name, stored, "only_tools", list, []))),
+            without_tools=tuple(_texts(name, "without_tools", _of(name, stored, "without_tools", list, []))),
             start_seconds=_seconds(name, stored, "start_seconds", 60.0),
             call_seconds=_seconds(name, stored, "call_seconds", 60.0),
             idle_seconds=_seconds(name, stored, "idle_seconds", 600.0),

@@ -118,6 +118,11 @@ class ServerProgram:
         return f"cannot be run: {error}" if error is not None else describe_end(self._running.result().exit_code)
 
     @property
+    def is_in_sandbox(self) -> bool:
+        """True if the program runs in a sandbox."""
+        return self._sandbox is not None
+
+    @property
     def has_ended(self) -> bool:
         """True if the program has ended, or its connection."""
         return bool(self.fault) or (self._running is not None and self._running.done())

@@ -122,3 +122,105 @@ def test_project_server_needs_trust_in_its_entry(
     assert home.oneclaw.app.catalog.registry.get_group_definition("mcp_plain") is None
     listed = json.loads(CliRunner().invoke(mcp, ["list", "--json"]).output)
     assert "its entry has changed" in listed[-1]["problem"]
+
+
+CLINE = {
+    "command": "npx",
+    "args": ["-y", "pkg"],
+    "alwaysAllow": ["delete_all"],
+    "disabledTools": ["drop"],
+    "timeout": 90,
+    "headersHelper": "get-token",
+    "tools": ["read", "list"],
+    "icon": "x",
+}
+
+
+def test_restrictions_are_taken_over_or_named_first(tmp_path: Path) -> None:
+    found = read(tmp_path, "mcp_settings.json", json.dumps({"mcpServers": {"db": CLINE}}))["db"]
+    assert found.server is not None
+    assert (found.server.only_tools, found.server.without_tools) == (("read", "list"), ("drop",))
+    assert [found.server.uses(each) for each in ("read", "drop", "write")] == [True, False, False]
+    assert found.server.call_seconds == 90
+    assert found.dropped == (
+        "the restriction headersHelper",
+        "the permission alwaysAllow: here you are asked",
+        "icon",
+    )
+    odd = read(tmp_path, "odd.json", json.dumps({"mcpServers": {"a": {**CLINE, "includeTools": "read"}}}))["a"]
+    assert "its list of tools cannot be read" in odd.problem
+    none = read(tmp_path, "none.json", json.dumps({"mcpServers": {"a": {**CLINE, "tools": []}}}))["a"].server
+    assert not none.is_enabled
+
+
+def test_tools_that_an_entry_leaves_out_are_not_used(mcp_home: McpHome) -> None:
+    manifest = mcp_home.add("plain", only_tools=("e*", "pids"), without_tools=("pids",))
+    assert manifest is not None
+    assert [each.wire for each in manifest.tools] == ["echo"]
+    assert mcp_home.source.book.read()["plain"].only_tools == ("e*", "pids")
+
+
+def test_servers_that_are_switched_off_elsewhere_stay_off(tmp_path: Path) -> None:
+    entries = {"a": {"command": "x"}, "b": {"command": "y"}}
+    project = {str(tmp_path): {"disabledMcpServers": ["b"]}}
+    claude = read(tmp_path, ".claude.json", json.dumps({"mcpServers": entries, "projects": project}))
+    assert [claude[each].server.is_enabled for each in "ab"] == [True, False]
+    gemini = read(tmp_path, ".gemini/settings.json", json.dumps({"mcpServers": entries, "mcp": {"allowed": ["b"]}}))
+    assert [gemini[each].server.is_enabled for each in "ab"] == [False, True]
+
+
+def test_references_are_those_of_their_client(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("MISSING", raising=False)
+
+    def command(name: str, *arguments: str, key: str = "mcpServers", **more: Any) -> Any:
+        entry = {"command": "x", "args": [*arguments], **more}
+        server = read(tmp_path, name, json.dumps({key: {"a": entry}}))["a"].server
+        return server.command[1:] if server is not None else None
+
+    assert command("claude_desktop_config.json", "$HOME", "${X}", "%Y%") == ("$HOME", "${X}", "%Y%")
+    assert command(".mcp.json", "$5", "${X}", "${MISSING:-d}") == ("$5", "${env:X}", "d")
+    assert command(".cursor/mcp.json", "${env:X}", "${workspaceFolderBasename}${/}a", "$x") == (
+        "${env:X}",
+        f"{tmp_path.name}/a",
+        "$x",
+    )
+    assert command(".gemini/settings.json", "$X", "${Y}", "%Z%") == ("${env:X}", "${env:Y}", "${env:Z}")
+    (tmp_path / "key.txt").write_text("from a file\n")
+    assert command("opencode.json", "{env:X}", "{file:./key.txt}", key="mcp") == ("${env:X}", "from a file")
+    zed = {"path": "z", "args": ["${X}"], "env": {"A": "1"}}
+    found = read(tmp_path, "settings.json", json.dumps({"context_servers": {"a": {"command": zed}}}))["a"].server
+    assert (found.command, found.environment) == (("z", "${X}"), {"A": "1"})
+    assert command(".vscode/mcp.json", "${command:pick}", key="servers") is None
+    assert command("opencode.json", "{file:/etc/hostname}", key="mcp") is None
+
+
+def test_file_of_variables_is_read_within_the_project_alone(tmp_path: Path) -> None:
+    (tmp_path / ".env").write_text("# keys\nexport A=1\nB='two words'\nno line\n")
+    entry = {"command": "x", "envFile": "${workspaceFolder}/.env", "env": {"A": "own"}}
+    found = read(tmp_path, ".vscode/mcp.json", json.dumps({"servers": {"a": entry}}))["a"].server
+    assert found.environment == {"A": "own", "B": "two words"}
+    outside = {"command": "x", "envFile": "/etc/hostname"}
+    found = read(tmp_path, ".vscode/mcp.json", json.dumps({"servers": {"a": outside}}))["a"]
+    assert "which is not in" in found.problem
+
+
+def test_import_names_what_is_not_taken_over_and_not_seen(oneclaw_home: Home, tmp_path: Path) -> None:
+    data = tmp_path / "data"
+    data.mkdir()
+    entry = {
+        **CLINE,
+        "command": plain()[0],
+        "args": [*plain()[1:]],
+        "env": {"DATA": f"{data}/new.db", "K": "${input:k}"},
+    }
+    path = tmp_path / ".vscode" / "mcp.json"
+    path.parent.mkdir()
+    path.write_text(json.dumps({"servers": {"db": entry}}))
+    shown = CliRunner().invoke(mcp, ["import", "--list", str(path)]).output
+    order = [
+        shown.index(each) for each in ("the restriction headersHelper", "the permission alwaysAllow", "over: icon")
+    ]
+    assert order == sorted(order)
+    assert f"is given {data}/new.db (DATA), which its sandbox does not show" in shown
+    assert "only these tools are used: read, list" in shown
+    assert "needs a stored value: oneclaw mcp secret db.k" in shown
