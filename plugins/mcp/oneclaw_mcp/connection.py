@@ -551,7 +551,12 @@ class Connection:
         if self.is_refused or UNAUTHORIZED in self._http.statuses:
             kind = "permission_denied"
             text += f"; sign in with: oneclaw mcp login {self.server.name}"
-        return ServerError(f"{text}; {said}" if said else text, kind)
+        text = f"{text}; {said}" if said else text
+        if self.is_in_sandbox:
+            from oneclaw_mcp.sandboxing import sandbox_note
+
+            text = f"{text}\n{sandbox_note(self.server)}"
+        return ServerError(text, kind)
 
     def _refuse_dying(self) -> None:
         now = time.monotonic()

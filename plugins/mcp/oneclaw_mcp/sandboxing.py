@@ -168,10 +168,11 @@ def sandbox_note(server: Server) -> str:
     unseen = candidates(server.command, server.environment, server.sandbox)
     missing = f" It does not see {', '.join(each.path for each in unseen[:5])}." if unseen else ""
     network = "" if server.sandbox.has_network else " It has no network."
+    more = f", its own directory and {seen}" if seen else " and its own directory"
     return (
-        f"[The MCP server {server.name} runs in a sandbox. Besides the system and its own directory it sees only "
-        f"{seen or 'nothing'}; other files look as if they did not exist.{missing}{network} The user can let it use "
-        f"more with: oneclaw mcp sandbox {server.name} --write DIRECTORY]"
+        f"[The MCP server {server.name} runs in a sandbox. It sees the system, programs{more}; other files look as if "
+        f"they did not exist.{missing}{network} The user can let it use more with: "
+        f"oneclaw mcp sandbox {server.name} --write DIRECTORY]"
     )
 
 

@@ -12,6 +12,7 @@ from click.testing import CliRunner
 from mcp_homes import McpHome, plain
 from oneclaw_mcp import commands
 from oneclaw_mcp.commands import mcp
+from oneclaw_mcp.connection import ServerError
 from oneclaw_mcp.results import is_empty
 from oneclaw_mcp.sandboxing import Sandbox, candidates, derived_sandbox
 
@@ -104,3 +105,5 @@ def test_failed_and_empty_results_tell_what_the_server_sees(oneclaw_factory: Hom
     failed = home.call("plain__content", content=[{"type": "text", "text": "ENOENT"}], isError=True)
     assert str(failed.error_message).startswith("ENOENT\n[The MCP server plain")
     assert home.call("plain__echo", text="hi").result == "hi"
+    with pytest.raises(ServerError, match=r"(?s)no licence was found.*\[The MCP server odd runs in a sandbox"):
+        home.add("odd", *plain("exits"), sandbox=sandbox)
