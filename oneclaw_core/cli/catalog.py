@@ -93,6 +93,7 @@ def load_catalog(*, is_quiet: bool = False) -> HomeCatalog:
         known_providers=loaded.known_providers,
         plugins=loaded.plugins,
         skills=loaded.skills,
+        names_error=loaded.names_error,
         home=home,
         states=states,
         states_error=states_error,

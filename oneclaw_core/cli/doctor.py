@@ -363,6 +363,10 @@ def check_plugins(catalog: HomeCatalog) -> Iterator[CheckLine]:
                 f"oneclaw plugins disable {record.name}"
             )
             yield CheckLine(f"plugin {record.name}", Health.PROBLEM, message, remedy)
+    if catalog.names_error:
+        message = f"the owners of names cannot be read or noted: {catalog.names_error}"
+        remedy = "until that is repaired, names that several packages register may be withheld from all of them"
+        yield CheckLine("plugins", Health.WARNING, message, remedy)
     installed = {record.name for record in catalog.plugins}
     for plugin, message in missing_parts(catalog.home.path, installed).items():
         yield CheckLine("plugins", Health.WARNING, message, how_to_install(plugin))

@@ -114,9 +114,11 @@ class CommandLine(CommandGroup):
 
 
 def check_commands(record: PluginRecord) -> None:
-    """Report the commands of a plugin whose names are those of OneClaw's own."""
+    """Report the commands and chat commands of a plugin whose names are those of OneClaw's own."""
+    from oneclaw_core.channels.chat_commands import OWN_COMMANDS, plugin_chat_commands
     from oneclaw_core.plugins.registration.commands import COMMAND_GROUPS, plugin_commands
 
+    plugin_chat_commands([record], OWN_COMMANDS)
     plugin_commands([record], taken=BUILTIN_COMMANDS)
     for parent in COMMAND_GROUPS & {each.options.get("parent") for each in record.registrations}:
         group = BUILTIN_COMMANDS[parent].load()

@@ -107,7 +107,7 @@ def test_of_two_plugins_the_first_explains_and_the_other_is_told(oneclaw, instal
     assert plugins["attic"]["problems"] == plugins["vault"]["problems"] == []
     (problem,) = plugins["shelf"]["problems"]
     assert "'shelf.lend'" in problem["cause"]
-    assert "the plugin 'attic' says something else; each is believed for its own tools" in problem["cause"]
+    assert "belongs to oneclaw-attic, which had it first; what this plugin says about it is ignored" in problem["cause"]
     assert "nothing to worry about" not in json.dumps(plugins)
 
 

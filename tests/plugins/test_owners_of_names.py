@@ -467,6 +467,30 @@ def test_embedding_programs_follow_the_same_rule(here):
     assert asyncio.run(opened()) == "zz-first"
 
 
+def test_doctor_says_if_the_owners_of_names_cannot_be_read(machine):
+    machine.install("zz-first")
+    machine.oneclaw("plugins", "list")
+    machine.record.write_text("{")
+
+    checks = json.loads(machine.oneclaw("doctor", "--json").stdout)["checks"]
+
+    (found,) = [each for each in checks if "owners of names" in each["message"]]
+    assert (found["status"], str(machine.record) in found["message"]) == ("warning", True)
+
+
+def test_plugins_of_one_name_are_disabled_apart(machine):
+    for name in ("zz-first", "aa-second"):
+        machine.install(name, plugin="parcels", tool=name.replace("-", "_"))
+        machine.oneclaw("plugins", "list")
+    del machine.environ["ONECLAW_DISABLED_PLUGINS"]
+
+    done = machine.oneclaw("plugins", "disable", "parcels@aa-second")
+    listed = machine.document("plugins", "list")[0]
+
+    assert "no plugin named" not in done.stderr
+    assert (listed["parcels"]["status"], listed["parcels@aa-second"]["status"]) == ("ok", "disabled")
+
+
 def test_with_plugins_of_oneclaw_alone_nothing_is_noted(here):
     here.load()
 

@@ -42,6 +42,7 @@ class Catalog:
         known_providers: what is known of providers without making any.
         plugins: all that are installed, in the order of loading.
         skills: the folders of their skills, in this order.
+        names_error: why it could not be read or noted which distribution has which name; ``""`` if it could.
     """
 
     registry: ToolRegistry = field(default_factory=ToolRegistry)
@@ -49,6 +50,7 @@ class Catalog:
     known_providers: KnownProviders = field(default_factory=KnownProviders)
     plugins: list[PluginRecord] = field(default_factory=list)
     skills: list[PluginSkill] = field(default_factory=list)
+    names_error: str = ""
 
     @property
     def absent_plugins(self) -> Mapping[str, str]:

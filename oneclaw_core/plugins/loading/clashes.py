@@ -10,7 +10,9 @@ from oneclaw_core.plugins.catalogue.discovery import ENTRY_POINT_GROUP, Installe
 from oneclaw_core.plugins.catalogue.entries import InstalledCatalogue
 from oneclaw_core.plugins.catalogue.name_record import user_record
 from oneclaw_core.plugins.catalogue.ownership import Claimant, find_owners, give_names, is_known_claimant
+from oneclaw_core.plugins.registration.entry import PluginEntry
 from oneclaw_core.plugins.registration.record import PluginRecord
+from oneclaw_core.plugins.registration.settings import settle_settings
 from oneclaw_core.types.frozen_dataclass import frozen_dataclass
 
 if TYPE_CHECKING:
@@ -18,7 +20,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from oneclaw_core.plugins.catalogue.claims import Name
-    from oneclaw_core.plugins.registration.entry import PluginEntry
 
 
 @frozen_dataclass
@@ -104,12 +105,16 @@ class NewPlugins:
     def _clashes_with_core(self, check_commands: Callable[[PluginRecord], None]) -> Iterable[NameClash]:
         for plugin, entry in self._new:
             for registration in entry.registrations:
-                if registration.hook == "register_commands":
-                    record = PluginRecord(plugin.name, registrations=[registration])
-                    check_commands(record)
-                    if record.problems:
-                        why = f"belongs to {CORE_DISTRIBUTION}, OneClaw itself"
-                        yield NameClash(_package_of(plugin), "command", registration.name, why, is_final=True)
+                record = PluginRecord(plugin.name, registrations=[registration])
+                check_commands(record)
+                if registration.hook == "register_settings":
+                    settle_settings([record])
+                if record.problems:
+                    cause = record.problems[0].cause
+                    claims = list(claims_of(PluginEntry(plugin.name, registrations=[registration]), plugin.name))
+                    claim = next((each for each in claims if each.name in cause), claims[0])
+                    why = f"belongs to {CORE_DISTRIBUTION}, OneClaw itself"
+                    yield NameClash(_package_of(plugin), claim.kind, claim.name, why, is_final=True)
 
 
 def _plugins_in(folder: Path) -> list[InstalledPlugin]:

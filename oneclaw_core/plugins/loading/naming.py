@@ -11,6 +11,7 @@ from oneclaw_core.plugins.catalogue.claims import (
     GROUP,
     PERMISSION,
     PLUGIN,
+    SETTING,
     Claim,
     check_of,
     claims_of,
@@ -78,6 +79,7 @@ class Naming:
                 claimant.claims = [*claimant.claims, *claims_of(entry, record.name)]
                 claimant.is_known = not any(each.is_error for each in entry.problems)
         owners = self._owners()
+        catalog.names_error = owners.error
         settled: list[PluginEntry | None] = []
         for claimant, entry, record in zip(self._claimants, entries, records, strict=True):
             lost = owners.lost(claimant) if not record.is_disabled else []
@@ -144,9 +146,15 @@ def _listed(claims: Sequence[Claim]) -> str:
 
 def _what_is_lost(kind: str, record: PluginRecord, count: int) -> str:
     if kind == PLUGIN:
-        return f"this one is called {record.name!r}"
+        return f"this one is called {record.name!r}" if "@" in record.name else "the tool source is left out"
     if kind == "service":
         return f"this plugin's is only called '{record.name}.NAME'"
+    if kind == PERMISSION:
+        return "what this plugin says about it is ignored"
+    if kind == GROUP:
+        return "what this plugin says about it is ignored, and tools of both belong to it"
+    if kind == SETTING:
+        return "the plugin's settings are left out"
     return f"{'those' if count > 1 else 'that'} of this plugin {'are' if count > 1 else 'is'} not used"
 
 

@@ -83,12 +83,17 @@ def tools():
 @hookimpl
 def register_commands(register):
     register("tools", tools)
+
+@hookimpl
+def register_chat_commands(register):
+    register("stop", "acme_commands:tools")
 """
     write_wheel(wheels, "acme-commands", source=source)
     for options in ((), ("--allow-shadowing", "tools")):
         done = with_uv.oneclaw("plugins", "install", *options, "acme-commands")
         assert done.returncode == 1
         assert "the command 'tools' of acme-commands belongs to oneclaw-core" in done.stderr
+        assert "the chat command 'stop' of acme-commands belongs to oneclaw-core" in done.stderr
         assert not list(with_uv.site().glob("acme_commands*"))
 
 
