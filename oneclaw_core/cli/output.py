@@ -21,6 +21,7 @@ import click
 
 from oneclaw_core.secrets.redaction import redact
 from oneclaw_core.types.text import INVISIBLE_CHARACTERS
+from oneclaw_core.types.text import printable as printable
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -28,8 +29,6 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.text import Text
 
-# C0 without tab and newline, DEL, C1, and what cannot be seen: a terminal shows something else than what is written.
-_CONTROL = re.compile(f"[\x00-\x08\x0b-\x1f\x7f-\x9f{INVISIBLE_CHARACTERS}]")
 # Outside ASCII, JSON leaves these as they are. They occur in texts only, where an escape means the same.
 _CONTROL_IN_JSON = re.compile(f"[\x7f-\x9f{INVISIBLE_CHARACTERS}\ud800-\udfff]")
 
@@ -48,14 +47,6 @@ _OF_CHANGES = {"+": "green", "-": "red", "@": "cyan"}
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 """Gives a command the parameter ``as_json``."""
-
-
-def printable(text: str) -> str:
-    """Make a text from a model, a tool or a plugin harmless for a terminal.
-
-    Newlines and tabs stay; carriage returns go; other control characters, escape sequences among them, become visible.
-    """
-    return _CONTROL.sub(lambda match: ascii(match[0])[1:-1], text.replace("\r", ""))
 
 
 def shown_on(stream: TextIO, text: str) -> str:

@@ -64,13 +64,15 @@ if TYPE_CHECKING:
     from oneclaw_core.types.permissions import Grant as Grant
     from oneclaw_core.types.text import INVISIBLE_CHARACTERS as INVISIBLE_CHARACTERS
     from oneclaw_core.types.text import clean_text as clean_text
+    from oneclaw_core.types.text import printable as printable
+    from oneclaw_core.types.text import printable_document as printable_document
 
 _NAMES = {
     ".errors": "DuplicateToolError ToolDefinitionError",
     ".private_files": "make_private_directory read_private write_private",
     ".secrets.redaction": "SHORTEST_KEY_CHARACTERS",
     ".types.permissions": "Decision Fact Grant",
-    ".types.text": "INVISIBLE_CHARACTERS clean_text",
+    ".types.text": "INVISIBLE_CHARACTERS clean_text printable printable_document",
     "approval": "ApprovalQuestion Choice approval_question",
     "approval_text": "question_text user_question_text",
     "arguments": "argument_faults compile_schema",

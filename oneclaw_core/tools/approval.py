@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
+from oneclaw_core.tools.approval_text import visible_lines
 from oneclaw_core.tools.permission_meanings import KNOWN_PERMISSIONS
 from oneclaw_core.tools.permission_rules import subject_kind
 from oneclaw_core.tools.permissions import PermissionAnswer, grant_in_words
@@ -60,14 +61,20 @@ class ApprovalQuestion:
         return frozenset(each.answer for each in self.choices)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the question as JSON data."""
+        """Return the question as JSON data, with everything in its texts visible."""
         return {
-            "tool": self.tool,
-            "permission": self.permission,
-            "meaning": self.meaning,
-            "meaning_by": self.meaning_by,
-            "facts": [{"kind": each.kind, "label": each.label, "text": each.text} for each in self.facts],
-            "choices": [{"answer": str(each.answer), "grants": each.grants} for each in self.choices],
+            "tool": visible_lines(self.tool),
+            "permission": visible_lines(self.permission),
+            "meaning": visible_lines(self.meaning),
+            "meaning_by": self.meaning_by and visible_lines(self.meaning_by),
+            "facts": [
+                {"kind": each.kind, "label": visible_lines(each.label), "text": visible_lines(each.text)}
+                for each in self.facts
+            ],
+            "choices": [
+                {"answer": str(each.answer), "grants": each.grants and visible_lines(each.grants)}
+                for each in self.choices
+            ],
         }
 
 

@@ -142,6 +142,11 @@ def _one_line(text: str, limit: int) -> str:
     return line if len(line) <= limit else f"{line[:limit]} [… {len(line) - limit:,} more characters are not shown]"
 
 
+def visible_lines(text: str) -> str:
+    """Make everything in a question visible that could hide or reorder a part of it; the lines stay."""
+    return "\n".join(_visible(line) for line in text.replace("\r\n", "\n").split("\n"))
+
+
 def _visible(line: str) -> str:
     """Make invisible characters and repeated spaces visible."""
     shown = "".join(each if each.isprintable() and each not in _UNSEEN else ascii(each)[1:-1] for each in line)

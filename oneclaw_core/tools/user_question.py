@@ -10,6 +10,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
 from oneclaw_core.errors import UsageError
+from oneclaw_core.tools.approval_text import visible_lines
 from oneclaw_core.types.frozen_dataclass import frozen_dataclass
 
 MAX_QUESTION_CHARACTERS = 2_000
@@ -68,21 +69,27 @@ class UserQuestion:
         if text.isascii() and text.isdigit() and self.choices:
             number = int(text[:4])
             return self.choices[number - 1] if 1 <= number <= len(self.choices) else None
-        found = next((each for each in self.choices if each.strip().casefold() == text.casefold()), None)
+        wanted = (text.casefold(), visible_lines(text).casefold())
+        found = next((each for each in self.choices if _is_one_of(each.strip(), wanted)), None)
         if found is not None:
             return found
         return text if text and (self.allows_text or not self.choices) else None
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the question as JSON data."""
+        """Return the question as JSON data, with everything in its texts visible."""
         return {
-            "question": self.question,
-            "choices": list(self.choices),
+            "question": visible_lines(self.question),
+            "choices": [visible_lines(each) for each in self.choices],
             "allows_text": self.allows_text or not self.choices,
             "tool": self.tool,
             "agent": self.agent,
-            "sub_agent": self.sub_agent,
+            "sub_agent": self.sub_agent and visible_lines(self.sub_agent),
         }
+
+
+def _is_one_of(choice: str, wanted: tuple[str, ...]) -> bool:
+    """Return True if a person typed a choice, or a page sent it as it was shown."""
+    return choice.casefold() in wanted or visible_lines(choice).casefold() in wanted
 
 
 UserAsker = Callable[[UserQuestion], Awaitable[str | None]]

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from typing import Any
+
 # Parts of character classes for ``re``.
 LINE_SEPARATORS = "\u2028\u2029"
 DIRECTION_MARKS = "\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069"
@@ -15,6 +18,28 @@ BLANKS = (
     "\uffa0\ufff0-\uffff\U000e0080-\U000e0fff"
 )
 """Characters that look like a blank or like nothing, without the ordinary blank."""
+
+
+# C0 without tab and newline, DEL, C1, and what cannot be seen.
+_CONTROL = re.compile(f"[\x00-\x08\x0b-\x1f\x7f-\x9f{INVISIBLE_CHARACTERS}]")
+
+
+def printable(text: str) -> str:
+    """Make a text from a model, a tool or a plugin harmless for terminals, pages and messengers.
+
+    Newlines and tabs stay; carriage returns go. Control characters, escape sequences, invisible characters and those
+    that change the order of reading become visible.
+    """
+    return _CONTROL.sub(lambda match: ascii(match[0])[1:-1], text.replace("\r", ""))
+
+
+def printable_document(document: Any) -> Any:
+    """Return JSON data with all its texts printable, names of members included."""
+    if isinstance(document, str):
+        return printable(document)
+    if isinstance(document, dict):
+        return {printable_document(name): printable_document(each) for name, each in document.items()}
+    return [printable_document(each) for each in document] if isinstance(document, list | tuple) else document
 
 
 def clean_text(text: str) -> str:

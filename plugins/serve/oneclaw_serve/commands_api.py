@@ -9,6 +9,7 @@ from starlette.responses import JSONResponse
 
 from oneclaw_core import NotFoundError, OneClawError
 from oneclaw_core.channels import ChatState, Conversation, SlashCommands, expandable_command, is_slash_command
+from oneclaw_core.tools import printable
 from oneclaw_serve.endpoint import PERSON, Body, Endpoint
 from oneclaw_serve.errors import Refusal
 from oneclaw_serve.waiting import CHANNEL, Options
@@ -71,7 +72,7 @@ async def _run(site: Site, caller: Caller, request: Request, body: TypedCommand)
     try:
         answer = await commands.run(conversation, body.text)
     except _ConfirmationNeededError as question:
-        return JSONResponse({"state": "question", "text": str(question)})
+        return JSONResponse({"state": "question", "text": printable(str(question))})
     for each in stopped:
         await site.turns.stop(each)
     if session is not None and (live := site.turns.live(session)) is not None:
@@ -92,7 +93,7 @@ async def _conversation(
         return is_running
 
     async def confirm(text: str) -> bool:
-        if text in body.confirmed:
+        if printable(text) in body.confirmed:
             return True
         raise _ConfirmationNeededError(text)
 
@@ -129,7 +130,7 @@ async def _follow(site: Site, session: str | None, answer: ChatAnswer) -> None:
 def _document(answer: ChatAnswer, chosen: ChatState) -> dict[str, Any]:
     return {
         "state": "done",
-        "text": _NOTHING_TO_LEAVE if answer.leave else answer.text,
+        "text": _NOTHING_TO_LEAVE if answer.leave else printable(answer.text),
         "session": answer.session,
         "copy": answer.copy,
         "send": answer.send if chosen.session is None and not answer.session else None,

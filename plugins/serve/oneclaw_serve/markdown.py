@@ -6,8 +6,11 @@ import re
 import time
 from functools import cache
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
 
 import nh3
+
+from oneclaw_core.tools import printable
 
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt
@@ -45,6 +48,7 @@ def _renderer() -> MarkdownIt:
     # Raw HTML is shown as text. An image would be loaded from anywhere, and tell its server what stands in the address.
     made = MarkdownIt("js-default", {"html": False, "linkify": False})
     made.add_render_rule("image", _image_as_link)
+    made.add_render_rule("link_close", _with_host)
     return made
 
 
@@ -53,13 +57,35 @@ def _image_as_link(self: Any, tokens: Any, index: int, options: Any, env: Any) -
 
     token = tokens[index]
     text = escapeHtml(token.content or "image")
-    return f'<a href="{escapeHtml(str(token.attrGet("src") or ""))}">{text}</a>'
+    target = str(token.attrGet("src") or "")
+    return f'<a href="{escapeHtml(target)}">{text}</a>{_host_note(target, token.content)}'
+
+
+def _with_host(self: Any, tokens: Any, index: int, options: Any, env: Any) -> str:
+    """Close a link, and show where it leads unless its text says so."""
+    opening = next(place for place in range(index, -1, -1) if tokens[place].type == "link_open")
+    target = str(tokens[opening].attrGet("href") or "")
+    text = "".join(each.content for each in tokens[opening + 1 : index])
+    return f"</a>{_host_note(target, text)}"
+
+
+def _host_note(target: str, text: str) -> str:
+    from markdown_it.common.utils import escapeHtml
+
+    try:
+        parts = urlsplit(target)
+        host = parts.hostname or parts.path
+    except ValueError:
+        host = target
+    shown = text.strip().removeprefix("https://").removeprefix("http://").removeprefix("mailto:")
+    says_so = shown == host or shown.startswith((f"{host}/", f"{host}:", f"{host}?", f"{host}#"))
+    return "" if says_so or not host else f" ({escapeHtml(printable(host))})"
 
 
 def render(text: str) -> str:
     """Return Markdown as HTML without scripts, styles, images and forms."""
     return nh3.clean(
-        _renderer().render(text),
+        _renderer().render(printable(text)),
         tags=set(_TAGS),
         attributes={tag: set(names) for tag, names in _ATTRIBUTES.items()},
         url_schemes={"http", "https", "mailto"},

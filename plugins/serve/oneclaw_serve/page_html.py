@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from html import escape
+from html import escape as escape_exactly
 from typing import TYPE_CHECKING, Any, TypeAlias
 from urllib.parse import quote
 
@@ -14,6 +14,7 @@ from oneclaw_serve.access import FORM_TOKEN
 from oneclaw_serve.headers import PAGE_HEADERS
 from oneclaw_serve.markdown import render
 from oneclaw_serve.schema_form import fields_html
+from oneclaw_serve.visible_html import escape
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -93,7 +94,7 @@ def _around(title: str, content: str, frame: Frame | None) -> str:
 def _menu_link(address: str, text: str, frame: Frame) -> str:
     is_here = frame.here == address or frame.here.startswith(f"{address.rstrip('/')}/")
     current = ' aria-current="page"' if is_here and address != "/" else ""
-    return f'<li><a href="{escape(address)}"{current}>{escape(text)}</a></li>'
+    return f'<li><a href="{escape_exactly(address)}"{current}>{escape(text)}</a></li>'
 
 
 class _Parts:
@@ -146,12 +147,12 @@ class _Parts:
         if link.session:
             return f'<a href="/#session={quote(link.session, safe="")}">{escape(link.text)}</a>'
         address = self._frame.base + quote(link.path.lstrip("/"), safe=_SAFE_IN_PATHS)
-        return f'<a href="{escape(address)}">{escape(link.text)}</a>'
+        return f'<a href="{escape_exactly(address)}">{escape(link.text)}</a>'
 
     def _form(self, form: WebForm) -> str:
         self._forms += 1
         hidden = "".join(
-            f'<input type="hidden" name="{escape(name)}" value="{escape(value)}">'
+            f'<input type="hidden" name="{escape_exactly(name)}" value="{escape_exactly(value)}">'
             for name, value in {**form.hidden, FORM_TOKEN: self._frame.form_token}.items()
         )
         fields = fields_html(form.fields, form.values, f"form{self._forms}")

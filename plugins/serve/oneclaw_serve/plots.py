@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from html import escape
 from typing import TYPE_CHECKING
 
 from oneclaw_serve.page_html import Drawing, capital
+from oneclaw_serve.visible_html import escape
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -13,6 +13,7 @@ from starlette.responses import JSONResponse, Response, StreamingResponse
 
 from oneclaw_core import MessageType, NotFoundError
 from oneclaw_core.channels import InboundFile, expandable_command
+from oneclaw_core.tools import printable, printable_document
 from oneclaw_serve.endpoint import PERSON, Body, Endpoint, answer_once
 from oneclaw_serve.errors import Refusal
 from oneclaw_serve.markdown import render
@@ -223,7 +224,10 @@ async def _stream(
 
 
 def _event_text(event: LoggedEvent, *, with_html: bool) -> str:
-    data = event.data if with_html else {name: each for name, each in event.data.items() if name not in _HTML_FIELDS}
+    html = {name: each for name, each in event.data.items() if name in _HTML_FIELDS}
+    data = {name: each for name, each in event.data.items() if name not in _HTML_FIELDS}
+    # A page shows what it is sent; a program gets it as it is.
+    data = {**printable_document(data), **html} if with_html else data
     text = json.dumps({"event": event.kind, **data}, ensure_ascii=False)
     return f"id: {event.number}\nevent: {event.kind}\ndata: {text}\n\n"
 
@@ -263,12 +267,12 @@ async def _find(site: Site, request: Request, name: str | None = None) -> Any:
 def _session(session: Any) -> dict[str, Any]:
     return {
         "id": session.id,
-        "name": session.name,
-        "title": session.title,
+        "name": session.name and printable(session.name),
+        "title": session.title and printable(session.title),
         "agent": session.agent,
         "model": session.model,
         "updated_at": session.updated_at.isoformat(),
-        "last_text": getattr(session, "last_text", ""),
+        "last_text": printable(getattr(session, "last_text", "") or ""),
     }
 
 
@@ -295,8 +299,10 @@ def _message(message: Message, *, with_html: bool) -> dict[str, Any]:
             {"name": each.name, "media_type": each.media_type, "size": each.size, "is_for_user": each.is_for_user}
             for each in message.attachments
         ]
-    if with_html and message.type is MessageType.ASSISTANT:
-        document["html"] = render(message.content)
+    if with_html:
+        document = printable_document(document)
+        if message.type is MessageType.ASSISTANT:
+            document["html"] = render(message.content)
     return document
 
 

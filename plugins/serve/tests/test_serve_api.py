@@ -270,3 +270,21 @@ def test_curl_sends_a_message_and_goes_on_with_the_events(serving):
     assert sent["state"] == "started"
     assert rest == ids[3:]
     assert file == "day,sun"
+
+
+def test_a_page_gets_texts_with_everything_in_them_visible(serving):
+    serving.model.says("The answer\u202e is\u200b here.")
+
+    async def work(rig):
+        async with await rig.program() as client:
+            made = (await client.post("/api/sessions", json={"title": "Tit\u202ele"})).json()
+            await client.post(f"/api/sessions/{made['id']}/messages", json={"text": "Hel\u202elo"})
+            await read_events(client, made["id"])
+            path = f"/api/sessions/{made['id']}/messages"
+            return made, (await client.get(f"{path}?html=1")).json(), (await client.get(path)).json()
+
+    made, for_a_page, for_a_program = serving.run(work)
+    assert made["title"] == "Tit\\u202ele"
+    assert [each["text"] for each in for_a_page["messages"]] == ["Hel\\u202elo", "The answer\\u202e is\\u200b here."]
+    assert for_a_page["messages"][1]["html"] == "<p>The answer\\u202e is\\u200b here.</p>\n"
+    assert [each["text"] for each in for_a_program["messages"]] == ["Hel\u202elo", "The answer\u202e is\u200b here."]

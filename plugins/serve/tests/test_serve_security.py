@@ -212,3 +212,21 @@ def test_it_listens_to_other_machines_only_with_a_named_host_and_proxy():
         check_exposure("0.0.0.0", ServeSettings(public_hosts=("claw.example.org",)))
     with pytest.raises(ValueError, match="not a host name"):
         ServeSettings(public_hosts=("https://claw",))
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("[bank.example](https://evil.example/x)", "bank.example</a> (evil.example)"),
+        ("[click here](https://evil.example/x)", "click here</a> (evil.example)"),
+        ("[https://bank.example](https://bank.example.evil.example)", "</a> (bank.example.evil.example)"),
+        ("[bank.example@evil](https://bank.example@evil.example/)", "</a> (evil.example)"),
+        ("![chart](https://evil.example/c.png)", "chart</a> (evil.example)"),
+        ("<https://good.example/x>", "good.example/x</a></p>"),
+        ("[good.example/x](https://good.example/x)", "good.example/x</a></p>"),
+        ("a \u202etxet b", "a \\u202etxet b"),
+        ("`a\u200bb`", "<code>a\\u200bb</code>"),
+    ],
+)
+def test_links_show_their_host_and_nothing_is_reordered(text, shown):
+    assert shown in render(text)

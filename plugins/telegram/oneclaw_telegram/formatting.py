@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 from urllib.parse import urlsplit
 
+from oneclaw_core.tools import printable
+
 MAX_UNITS = 4096
 MAX_ENTITIES = 100
+_LINK = re.compile(r"(?<!!)\[([^\]\n]*)\]\(\s*<?([^\s<>()]+)[^()\n]*\)")
 _SCHEMES = ("http", "https", "mailto", "tg")
 
 
@@ -24,12 +28,25 @@ def formatted(markdown: str) -> list[tuple[str, list[dict[str, Any]]]]:
     from telegramify_markdown import convert
     from telegramify_markdown.entity import split_entities
 
+    markdown = _LINK.sub(_with_host, printable(markdown))
     text, entities = convert(markdown)
     if not text.strip():
         # Such as nothing but a link definition.
         text, entities = markdown, []
     parts = [(text, entities)] if utf16_length(text) <= MAX_UNITS else split_entities(text, entities, MAX_UNITS)
     return [(part, _usable(found)) for part, found in parts if part.strip()]
+
+
+def _with_host(match: re.Match[str]) -> str:
+    """Show the host of a link behind its text, unless the text says it."""
+    text, target = match[1], match[2]
+    try:
+        host = urlsplit(target).hostname or ""
+    except ValueError:
+        host = target
+    shown = text.removeprefix("https://").removeprefix("http://")
+    says_so = shown == host or shown.startswith((f"{host}/", f"{host}:", f"{host}?", f"{host}#"))
+    return match[0] if says_so or not host else f"{match[0]} ({host})"
 
 
 def _usable(entities: list[Any]) -> list[dict[str, Any]]:

@@ -430,3 +430,8 @@ def test_the_pace_keeps_the_published_limits():
     assert max(time for time, each in sent if each == 2) < 116
     line.block(7, 500.0)
     assert (line.blocked_seconds(7, 499.0), line.blocked_seconds(8, 499.0) <= 0) == (1.0, True)
+
+
+def test_links_show_their_host_and_nothing_is_reordered():
+    ((text, _),) = formatted("[bank.example](https://evil.example/x) and [good.example](https://good.example) a\u202eb")
+    assert text.strip() == "bank.example (evil.example) and good.example a\\u202eb"
