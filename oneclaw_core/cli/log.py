@@ -86,6 +86,13 @@ class HomeLog(logging.Handler):
                 # Python's own way to set the mode of a new file; the handler closes it.
                 return open(self.baseFilename, self.mode, encoding="utf-8", errors="replace", opener=_private)
 
+            def emit(self, record: logging.LogRecord) -> None:
+                # Another process may have rotated it: what is written behind a file's name is soon deleted.
+                if self.stream is not None and not _is_at(self.stream, path):
+                    self.stream.close()
+                    self.stream = None  # opened by the base class
+                super().emit(record)
+
             def handleError(self, record: logging.LogRecord) -> None:  # noqa: N802  # the base class's name
                 log.works = False
 
@@ -93,6 +100,13 @@ class HomeLog(logging.Handler):
         file = LogFile(path, maxBytes=MAX_FILE_BYTES, backupCount=OLD_FILES, encoding="utf-8")
         file.setFormatter(logging.Formatter(_FORMAT))
         return file
+
+
+def _is_at(file: IO[str], path: Path) -> bool:
+    try:
+        return os.path.samestat(os.fstat(file.fileno()), path.stat())
+    except FileNotFoundError:
+        return False
 
 
 class WarningLines(logging.Handler):

@@ -124,6 +124,7 @@ async def _serve(
     names: set[tuple[str, str]], allow: tuple[str, ...], options: dict[str, dict[str, Any]], stop: _Stop
 ) -> None:
     from oneclaw_core.cli.options import open_allowing
+    from oneclaw_core.cli.upkeep import upkeep
     from oneclaw_core.services.manager import SERVICE_HOOK, ServiceManager
     from oneclaw_core.services.supervisor import Supervisor
 
@@ -134,7 +135,7 @@ async def _serve(
         off: list[ServiceNews] = []
         report = lambda news: off.append(news) if news.change == "off" else _say(news)  # noqa: E731
         manager = ServiceManager(claw, services, "serve", report, options)
-        async with supervisor.watching(manager.settled):
+        async with upkeep(claw.home), supervisor.watching(manager.settled):
             await manager.run(stop.event)
     if len(off) == len(services):
         raise OneClawError(f"nothing to run: {'; '.join(str(each) for each in off)}")

@@ -135,7 +135,7 @@ def _words_of_query(query: str) -> list[str]:
     return [_term(word) for word in words if word.lower() not in _STOP_WORDS] or [_term(word) for word in words]
 
 
-@lru_cache(maxsize=16_384)
+@lru_cache(maxsize=4_096)
 def _term(word: str) -> str:
     word = folded(word)
     for ending in ("ing", "es", "ed", "s"):

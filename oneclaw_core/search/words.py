@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 # A longer word is no word, but an encoded file.
 _WORD_CHARACTERS = 64
-_WORDS_REMEMBERED = 1 << 14
+_WORDS_REMEMBERED = 1 << 10
 
 # Thai, Lao, Burmese, Khmer; Korean; Japanese and Chinese.
 _UNSPACED = (
@@ -80,7 +80,6 @@ def is_unspaced(part: str) -> bool:
     return not part.isascii() and _unspaced().match(part) is not None
 
 
-@lru_cache(_WORDS_REMEMBERED)
 def folded(part: str) -> str:
     """Give a part the form that it is compared in: no case, no accents, no plural s; empty if nothing is left.
 
@@ -93,6 +92,12 @@ def folded(part: str) -> str:
     part = part[:_WORD_CHARACTERS] if not is_unspaced(part) else part
     if part.isascii():
         return _singular(part.lower())
+    # A long stretch does not come again.
+    return _without_accents(part) if len(part) <= _WORD_CHARACTERS else _without_accents.__wrapped__(part)
+
+
+@lru_cache(_WORDS_REMEMBERED)
+def _without_accents(part: str) -> str:
     decomposed = unicodedata.normalize("NFKD", part).casefold()
     letters = "".join(each for each in unicodedata.normalize("NFKD", decomposed) if not _is_accent(each))
     letters = _JOINERS.sub("", letters).translate(_STROKES)

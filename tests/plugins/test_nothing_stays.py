@@ -1,12 +1,11 @@
 """Calls into a plugin leave nothing in memory: objects are counted before and after 200 calls of every kind."""
 
 import asyncio
-import gc
 import weakref
-from collections import Counter
 from contextlib import contextmanager
 
 import pytest
+from counted_objects import assert_none_left, counted_objects
 from pydantic import BaseModel
 
 from oneclaw_core import (
@@ -32,8 +31,6 @@ from oneclaw_core.types.messages import MessageType, ToolCall
 pytestmark = pytest.mark.every_python
 
 CALLS = 200
-# What is kept up to a limit may still grow a little. An object of each call would be 200, with its parts thousands.
-MOST_MORE_OBJECTS = 150
 
 
 THINGS = weakref.WeakSet()
@@ -418,12 +415,6 @@ KINDS = {
 }
 
 
-def counted():
-    for _ in range(3):
-        gc.collect()
-    return Counter(type(each).__name__ for each in gc.get_objects())
-
-
 async def repeated(work, claw, start, calls):
     for number in range(start, start + calls):
         await work(claw, number)
@@ -441,11 +432,38 @@ def test_calls_into_a_plugin_leave_no_objects(oneclaw_factory, caplog, kind):
             await claw.store.set_setting(f"{PROVIDER_SETTING}speaker", {"type": "speaker"})
             await claw.store.set_setting(f"{MODEL_SETTING}speaker/model", {"input_price": 0, "output_price": 0})
             await repeated(KINDS[kind], claw, 0, CALLS // 4)
-            before = counted()
+            before = counted_objects()
             await repeated(KINDS[kind], claw, CALLS, CALLS)
-            return before, counted()
+            return before, counted_objects()
 
     before, after = asyncio.run(main())
     assert len(THINGS) < 10
-    more = after - before
-    assert more.total() < MOST_MORE_OBJECTS, more.most_common(20)
+    assert_none_left(before, after, CALLS)
+
+
+@tool(isolation="process")
+def isolated(number: int) -> str:
+    """Answer from another process.
+
+    Args:
+        number: whatever.
+    """
+    return "isolated " * number
+
+
+@pytest.mark.one_python
+def test_calls_of_isolated_tools_leave_no_objects(oneclaw_factory, caplog):
+    caplog.set_level("CRITICAL")
+    calls = 60
+
+    async def main():
+        async with oneclaw_factory([]).opened() as claw:
+            claw.add_tools(isolated)
+            for number in range(2 * calls):
+                if number == calls:
+                    before = counted_objects()
+                result = (await claw.call_tool("isolated", {"number": number % 7})).result
+                assert result.is_success, result
+            return before, counted_objects()
+
+    assert_none_left(*asyncio.run(main()), calls, most_per_call=3)

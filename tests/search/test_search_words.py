@@ -1,5 +1,6 @@
 """What counts as a word, in any script."""
 
+import sys
 import time
 
 import pytest
@@ -112,3 +113,11 @@ def test_emoji_and_letters_are_told_apart():
     assert parts("ok👍done") == ["ok", "👍", "done"]
     assert is_unspaced("東京")
     assert not is_unspaced("tokyo")
+
+
+@pytest.mark.parametrize("character", ["x", "日"])
+def test_a_long_part_is_not_remembered(character):
+    part = character * 100_000
+    before = sys.getrefcount(part)
+    folded(part)
+    assert sys.getrefcount(part) == before

@@ -8,10 +8,11 @@ from functools import lru_cache
 from oneclaw_core.search import folded, is_unspaced, pairs, parts
 
 _ENDING = re.compile(r"(?<=[a-z]{3})(?:ly|ing|ed)$")
+_LONGEST_NAME = 100
 _E_MAIL = re.compile(r"\be-mail", re.IGNORECASE)
 
 
-@lru_cache(maxsize=8192)
+@lru_cache(maxsize=4096)
 def stem(word: str) -> str:
     """Strip the most common English endings, so that the forms of a word are equal."""
     word = folded(word)
@@ -72,9 +73,12 @@ SYNONYMS = {
 }
 
 
-@lru_cache(maxsize=4096)
 def terms(text: str) -> tuple[str, ...]:
     """Return the stems of the words that say something; of scripts without spaces, the pairs of characters."""
+    return _terms_of_name(text) if len(text) <= _LONGEST_NAME else _terms(text)
+
+
+def _terms(text: str) -> tuple[str, ...]:
     found: list[str] = []
     for part in parts(_E_MAIL.sub("email", text)):
         if is_unspaced(part) and len(part) > 1:
@@ -82,6 +86,9 @@ def terms(text: str) -> tuple[str, ...]:
         elif part.lower() not in STOP_WORDS and folded(part) not in STOP_WORDS:
             found.append(stem(part))
     return tuple(found)
+
+
+_terms_of_name = lru_cache(maxsize=1024)(_terms)
 
 
 def is_question(message: str) -> bool:
