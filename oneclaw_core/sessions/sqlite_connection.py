@@ -65,6 +65,7 @@ _HARMLESS = frozenset(
     }
 )
 # What the store sets for a transaction, and what SQLite itself runs to add a column.
+_CACHE_KILOBYTES = 512
 _PRAGMAS = frozenset({"query_only", "quick_check"})
 # SQLite's own tables, which it writes to itself, and the one of the versions of plugins' tables. A StorageConnection
 # refuses statements that name them.
@@ -134,6 +135,8 @@ class SqliteConnection(Connection):
             self.driver.execute("PRAGMA foreign_keys = ON")
             # With a write-ahead log a killed process loses nothing, a machine without power its last transactions.
             self.driver.execute("PRAGMA synchronous = NORMAL")
+            # Each thread of a server has a connection, and the system caches the file for all of them.
+            self.driver.execute(f"PRAGMA cache_size = -{_CACHE_KILOBYTES}")
             if not checkpoints:
                 self.driver.execute("PRAGMA wal_autocheckpoint = 0")
         except DRIVER_ERRORS:

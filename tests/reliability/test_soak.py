@@ -28,8 +28,8 @@ MINUTES = float(os.environ.get("ONECLAW_SOAK_MINUTES", "10"))
 TURNS_A_SECOND = 2
 MOST_BYTES_PER_TURN = 512
 SAMPLE_SECONDS = 5
-# What is kept up to a limit, such as words and compiled statements, fills up in the first turns.
-WARM_UP_SHARE = 0.25
+# What is kept up to a limit, such as pages of the database and compiled statements, fills up in the first minutes.
+WARM_UP_SHARE = 0.5
 PLUGIN = '''
 import asyncio
 from oneclaw_core import hookimpl, tool

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 from asyncio import CancelledError, current_task, wait
 from dataclasses import fields, replace
-from functools import cache, partial
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from oneclaw_core.types.frozen_dataclass import frozen_dataclass
@@ -136,7 +136,7 @@ def _across(loop: asyncio.AbstractEventLoop, value: Any) -> Any:
     return _Across(loop, value) if is_served else value
 
 
-@cache
+@lru_cache(maxsize=256)
 def _has_async(kind: type) -> bool:
     return any(inspect.iscoroutinefunction(each) for base in kind.__mro__ for each in vars(base).values())
 

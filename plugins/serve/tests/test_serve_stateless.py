@@ -152,3 +152,23 @@ def test_deleted_sessions_are_announced_to_plugins(serving, looking, oneclaw_fac
             return session
 
     assert asyncio.run(work()) == deleted[0]
+
+
+def test_answered_questions_are_forgotten_after_a_month(serving):
+    async def work(rig):
+        from oneclaw_serve.event_log import EventLog
+
+        log = await EventLog.open(rig.storage)
+        for name, days in (("old", 31), ("recent", 29)):
+            await log.ask(name, "session", "approval", {"text": "?"})
+            await log.answer(name, "once", "me")
+            await log.tables.write(asked_before, name, days)
+        await log.end_turn("another")
+        assert (await log.answer_to("old"), await log.answer_to("recent")) == (None, "once")
+
+    def asked_before(connection, name, days):
+        table = connection.table("questions")
+        values = {"days": days * DAY * 1_000, "id": name}
+        connection.execute(f"UPDATE {table} SET asked_at = asked_at - :days WHERE id = :id", values)
+
+    serving.run(work)
