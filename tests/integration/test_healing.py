@@ -147,3 +147,21 @@ def test_a_context_that_is_too_small_is_told_with_its_numbers(say):
     assert "reads 4,096 tokens, and the request takes about 5,210" in outcome.stderr
     assert "--ctx-size" in outcome.stderr
     assert len(server.bodies) == 1
+
+
+def test_a_message_behind_results_gets_an_answer_between_where_roles_must_alternate(say, home):
+    (home / "workspace").mkdir(parents=True)
+    page = home / "workspace" / "page.txt"
+    page.write_text("a page")
+
+    def script(body):
+        roles = [each["role"] for each in body["messages"]]
+        return (
+            refuses("Unexpected role 'user' after role 'tool'") if ("tool", "user") in pairwise(roles) else text("ok")
+        )
+
+    with ModelServer([calls(("read_file", {"path": str(page)})), status(401)]) as server:
+        assert say(server, "What is in it?").status == 1
+    with ModelServer(script) as server:
+        assert say(server, "And now?").status == 0
+    assert [each["role"] for each in server.bodies[-1]["messages"][-3:]] == ["tool", "assistant", "user"]
