@@ -1,4 +1,4 @@
-"""Folders for the temporary files of worker processes; those of a program that was killed are removed by the next one.
+"""Folders for the temporary files of child processes; those of a program that was killed are removed by the next one.
 
 All folders of a program lie in one that it holds a lock on until it ends, however that happens.
 """

@@ -49,6 +49,19 @@ def test_the_first_account_is_the_default_and_the_next_follows_when_it_goes(acco
         accounts.get("a")
 
 
+def test_the_lock_file_of_an_account_goes_with_it(accounts, folder):
+    async def use(name):
+        accounts.save(OAuthAccount(name), {"refresh_token": f"refresh-{name}"}, in_file=True)
+        async with accounts.alone(name):
+            pass
+
+    for name in ("a", "b"):
+        asyncio.run(use(name))
+        accounts.remove(name)
+
+    assert not [each.name for each in (folder / "locks").iterdir() if "token" in each.name]
+
+
 def test_details_of_a_plugin_are_kept(accounts):
     account = OAuthAccount("work", ("read",), "ana@example.com", {"workspace": "T1"})
     accounts.save(account, {"refresh_token": "refresh-x"}, in_file=True)

@@ -289,7 +289,7 @@ def in_child(monkeypatch, names, *outcomes):
     requests = []
     left = iter(outcomes)
 
-    def run_probe(request, scratch, seconds, *, environment):
+    def run_probe(request, scratch, seconds, *, import_paths, environment):
         assert scratch.home.is_dir()
         assert seconds == isolation.LOAD_SECONDS
         assert environment == {k: v for k, v in scratch.environment().items() if k != "PYTHONDONTWRITEBYTECODE"}
@@ -382,7 +382,7 @@ def test_a_child_process_imports_what_may_end_it(monkeypatch):
 
         def run_probe(request, scratch, seconds, is_complete=is_complete):
             assert scratch.home.is_dir()
-            assert scratch.root.name.startswith("oneclaw-")
+            assert scratch.root.parent.name.startswith("oneclaw-workers-")
             assert request == {
                 "task": "oneclaw_core.plugins.loading.crash_probe:import_targets",
                 "targets": ["acme", "acme:b"],

@@ -166,6 +166,9 @@ class OAuthAccounts:
         with self._changing() as (default, accounts):
             accounts.pop(name, None)
             self._write(default if default in accounts else next(iter(accounts), None), accounts)
+        # A call that holds it now works for an account that is gone.
+        with suppress(FileNotFoundError):
+            self._token_lock(name).unlink()
         if problem is not None:
             raise problem
 

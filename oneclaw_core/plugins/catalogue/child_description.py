@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import atexit
-import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +14,7 @@ from oneclaw_core.plugins.registration.entry import PluginEntry
 from oneclaw_core.plugins.registration.hook_marks import PluginContract
 from oneclaw_core.process.probe import Scratch, run_probe
 from oneclaw_core.process.probe_child import ProcessState, exit_fault
+from oneclaw_core.process.temporary_folders import worker_folder
 from oneclaw_core.tools.registry import ToolRegistry
 
 if TYPE_CHECKING:
@@ -90,7 +90,7 @@ def describe_in_child(plugins: Sequence[InstalledPlugin], *, import_paths: Seque
 
 def _described(plugins: Sequence[InstalledPlugin], import_paths: Sequence[str]) -> list[PluginEntry]:
     """Describe plugins with one process, up to the first one that stops it."""
-    with tempfile.TemporaryDirectory(prefix="oneclaw-", ignore_cleanup_errors=True) as folder:
+    with worker_folder() as folder:
         scratch = Scratch(Path(folder))
         scratch.make()
         environment = scratch.environment()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,6 +10,7 @@ from oneclaw_core.plugins import isolation
 from oneclaw_core.plugins.isolation import ForeignCall, ForeignError
 from oneclaw_core.plugins.registration.entry import import_target
 from oneclaw_core.process.probe import Scratch, run_probe
+from oneclaw_core.process.temporary_folders import worker_folder
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -34,7 +34,7 @@ _TASK = "oneclaw_core.plugins.loading.crash_probe:import_targets"
 
 def can_be_imported(targets: Sequence[str]) -> bool:
     """Return True if a child process lives on after importing something; exceptions do no harm."""
-    with tempfile.TemporaryDirectory(prefix="oneclaw-", ignore_cleanup_errors=True) as folder:
+    with worker_folder() as folder:
         scratch = Scratch(Path(folder))
         scratch.make()
         request = {"task": _TASK, "targets": list(targets)}
