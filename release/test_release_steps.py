@@ -47,8 +47,13 @@ def test_the_scripts_of_the_workflow_are_there():
     assert [name for name in named if not (ROOT / name).is_file()] == []
 
 
-def test_the_tag_of_this_version_is_right_and_another_is_not():
-    assert find_faults(f"v{current_version()}") == []
+def test_the_tag_of_this_version_is_right_and_another_is_not(tmp_path):
+    for project in ("pyproject.toml", *(str(each.relative_to(ROOT)) for each in ROOT.glob("plugins/*/pyproject.toml"))):
+        (tmp_path / project).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / project).write_bytes((ROOT / project).read_bytes())
+    (tmp_path / "CHANGELOG.md").write_text(f"# Changes\n\n## {current_version()} - 2026-11-28\n")
+
+    assert find_faults(f"v{current_version()}", tmp_path) == []
     assert "CHANGELOG.md does not begin with 9.9.9 and a date" in find_faults("v9.9.9")
     assert "the tag release does not begin with v" in find_faults("release")
 
