@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sys
-from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager, nullcontext
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager, nullcontext, suppress
 from typing import TYPE_CHECKING, Any, Protocol, TextIO, runtime_checkable
 
 from oneclaw_core.cli.output import (
@@ -35,6 +35,7 @@ from oneclaw_core.types.events import (
 )
 
 if TYPE_CHECKING:
+    from asyncio import TimerHandle
     from collections.abc import AsyncIterator, Iterator
 
     from oneclaw_core.types.events import TurnEvent
@@ -44,6 +45,8 @@ _ARGUMENTS_CHARACTERS = 60
 _RESULT_CHARACTERS = 60
 _ERROR_CHARACTERS = 160
 _VERBOSE_CHARACTERS = 10_000
+# How long an answer pauses until text that may be withdrawn is written all the same.
+_UNSURE_SECONDS = 2.0
 _ERASE_LINE = "\r\x1b[K"
 
 
@@ -73,6 +76,7 @@ class TurnView:
         self._has_text = False
         self._is_for_people = isinstance(answer, AnswerText) or is_terminal(answer)
         self._unsure: list[str] = []  # text that may be withdrawn, as long as it is not written
+        self._pause_timer: TimerHandle | None = None
         self._status = status or _StatusLine(is_plain=is_plain)
         # What happens while the terminal is somebody else's.
         self._held_back: list[TurnEvent | str] | None = None
@@ -155,12 +159,25 @@ class TurnView:
         self._end_thought_line()
         self._has_text = True
         if is_unsure and not self._is_for_people:  # a script cannot take back what it has read
-            self._unsure.append(text)
+            self._hold(text)
         else:
             self._write_unsure()
             self._answer.write(text)
 
+    def _hold(self, text: str) -> None:
+        """Keep text that may be withdrawn, until the answer pauses or ends."""
+        import asyncio
+
+        self._unsure.append(text)
+        if self._pause_timer is not None:
+            self._pause_timer.cancel()
+        with suppress(RuntimeError):  # no loop runs
+            self._pause_timer = asyncio.get_running_loop().call_later(_UNSURE_SECONDS, self._write_unsure)
+
     def _write_unsure(self) -> None:
+        if self._pause_timer is not None:
+            self._pause_timer.cancel()
+            self._pause_timer = None
         text = "".join(self._unsure)
         self._unsure.clear()
         if text:

@@ -57,6 +57,8 @@ def run(
     --resume takes no message. It continues the last turn of --session, or of the session used last: calls of tools that
     are read-only or idempotent run again, other calls are answered as interrupted. A turn that already has its answer
     is not run again; the answer is printed, and the exit status is 0.
+
+    The exit status is 1 if there is no answer, or if it is cut off.
     """
     if len(words) > 1:
         raise click.UsageError('put the whole message in quotes, as in: oneclaw run "What time is it?"')
@@ -95,7 +97,9 @@ def run(
                 rest, session=session, attachments=attached, files=files, command=command, **chosen
             )
 
-        run_async(_print_events(send, choice, stdout) if as_json else _show_turn(send, choice, stdout))
+        is_whole = run_async(_print_events(send, choice, stdout) if as_json else _show_turn(send, choice, stdout))
+    if not is_whole:
+        context.exit(1)
 
 
 async def _resumed(events: AsyncGenerator[TurnEvent, None]) -> AsyncGenerator[TurnEvent, None]:
@@ -127,25 +131,32 @@ def read_stdin() -> str:
         raise UsageError("standard input is not UTF-8 text") from None
 
 
-async def _print_events(send: Sender, choice: ConversationChoice, stdout: TextIO) -> None:
+async def _print_events(send: Sender, choice: ConversationChoice, stdout: TextIO) -> bool:
+    """Print the events of a turn; return True if its answer is whole."""
     from oneclaw_core.cli.rendering import EventLines
+    from oneclaw_core.types.events import TurnFinishedEvent
 
     lines = EventLines(stdout)
+    is_whole = True
     async with choice.open(lines) as claw, aclosing(await send(claw)) as events:
         async for event in events:
             lines.show(event)
+            if isinstance(event, TurnFinishedEvent):
+                is_whole = event.is_whole
         await claw.plugins.drain(DRAIN_SECONDS)
         note_cut_off(claw, "; in oneclaw chat it would go on")
+    return is_whole
 
 
-async def _show_turn(send: Sender, choice: ConversationChoice, stdout: TextIO) -> None:
+async def _show_turn(send: Sender, choice: ConversationChoice, stdout: TextIO) -> bool:
+    """Show a turn to people; return True if its answer is whole."""
     from oneclaw_core.cli.rendering import TurnView
     from oneclaw_core.config.providers import OFFLINE_MODEL
     from oneclaw_core.types.events import TurnFinishedEvent, UsageEvent
 
     view = TurnView(stdout)
     used_model: str | None = None
-    session = ""
+    session, is_whole = "", True
     try:
         async with choice.open(view) as claw, aclosing(await send(claw)) as events:
             async for event in events:
@@ -153,7 +164,7 @@ async def _show_turn(send: Sender, choice: ConversationChoice, stdout: TextIO) -
                 if isinstance(event, UsageEvent):
                     used_model = event.model
                 elif isinstance(event, TurnFinishedEvent):
-                    session = event.session
+                    session, is_whole = event.session, event.is_whole
             await claw.plugins.drain(DRAIN_SECONDS)
             note_cut_off(claw, "; in oneclaw chat it would go on")
             was_chosen = choice.model is not None or (await claw.settings()).model is not None
@@ -167,6 +178,7 @@ async def _show_turn(send: Sender, choice: ConversationChoice, stdout: TextIO) -
         click.echo(styled(hint, sys.stderr, dim=True), err=True)
     if session and is_terminal(sys.stderr):
         click.echo(styled(session_hint(session), sys.stderr, dim=True), err=True)
+    return is_whole
 
 
 @click.command()

@@ -37,6 +37,7 @@ from oneclaw_core.providers.base import (
 from oneclaw_core.providers.images import ImageFitter
 from oneclaw_core.providers.key_rotation import KeyRotation
 from oneclaw_core.providers.refusals import refused_parts, unexplained_parts
+from oneclaw_core.providers.repetition import AnswerWatch
 from oneclaw_core.providers.response_reader import ResponseReader
 from oneclaw_core.providers.retry import (
     ANSWER_PARTS,
@@ -309,7 +310,8 @@ class HttpProvider(ABC):
         if self.may_send_calls_as_text and reads_text_calls(request):
             answer = TextCallAnswer(answer, request, self._config.name)
         counted: TokenUsage | None = None
-        has_output = False
+        has_output = is_repeating = False
+        watch = AnswerWatch()
         headers = self._headers(_ANSWER_TYPES, key) | self._request_headers(request)
         try:
             async with (
@@ -329,6 +331,9 @@ class HttpProvider(ABC):
                     for event in parts:
                         has_output = True
                         yield event
+                        is_repeating = is_repeating or watch.repeats(event)
+                    if is_repeating:
+                        break
         except httpx.HTTPError as error:
             if not answer.is_complete:
                 raise self._errors.of_transport(error, has_begun=answer.has_begun) from error
@@ -342,6 +347,9 @@ class HttpProvider(ABC):
             raise self._errors.of_error_object(failed.error, request.model) from None
         except AnswerGarbledError:
             raise self._errors.garbled() from None
+        if is_repeating:
+            yield watch.stopped(answer.usage)
+            return
         if not (answer.is_complete or getattr(answer, "may_end", False)):
             raise self._errors.broken_off() if answer.has_begun else self._errors.closed_silently()
         try:

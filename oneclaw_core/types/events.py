@@ -282,6 +282,11 @@ class TurnFinishedEvent:
     model: str | None = None
 
     @property
+    def is_whole(self) -> bool:
+        """True if nothing of the answer is missing; a model that declines has said all it wants to say."""
+        return self.stop_reason in (StopReason.COMPLETE, StopReason.REFUSAL)
+
+    @property
     def notice(self) -> str | None:
         """Sentence for the user about how the answer ends; ``None`` if it is complete."""
         return _NOTICES.get(self.stop_reason)

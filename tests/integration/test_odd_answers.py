@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from model_server import ModelServer
+from model_server import ModelServer, chunk, raw, sse
 from test_every_model import WIRES, addresses, command, ended, every_format, of_type, said, stored
 from wire_formats import SEAL
 
@@ -108,3 +108,15 @@ def test_a_cut_call_of_the_dispatcher_is_one_of_the_tool_that_it_names(tmp_path)
     assert (outcome.name, outcome.result.error_type) == ("pdf_info", "cut_off")
     [call] = server.bodies[1]["messages"][-2]["tool_calls"]
     assert json.loads(call["function"]["arguments"]) == {"name": "pdf_info", "arguments": {}}
+
+
+@pytest.mark.parametrize("as_json", [False, True])
+@pytest.mark.parametrize(("reason", "status"), [("length", 1), ("content_filter", 1), ("of_our_own", 1), ("stop", 0)])
+def test_an_answer_that_was_cut_off_is_no_success(tmp_path, reason, status, as_json):
+    half = raw(sse([chunk({"content": "Half of"}), chunk({}, reason)]))
+    with ModelServer([half]) as server:
+        arguments = ("run", *(["--json"] if as_json else []), "--model", CHAT.full_model, "Hello")
+        finished = ended(tmp_path, addresses(server), *arguments)
+    assert finished.returncode == status
+    assert "Half of" in finished.stdout
+    assert as_json or ("cut off" in finished.stderr or "incomplete" in finished.stderr) == bool(status)
