@@ -151,13 +151,14 @@ def _number(value: Any) -> float | None:
 
 
 def _unreadable(text: str, reason: str) -> list[dict[str, Any]]:
-    """Return an error in the place of an answer that is no JSON, if its id can be read."""
+    """Return an error in the place of an answer that is no JSON, with its id if that can be read."""
     match = _ID_FIRST.match(text) or _ID_LAST.search(text[-_QUOTED_CHARACTERS:])
-    if match is None or '"method"' in text[: match.end()]:
+    beginning = text[:_QUOTED_CHARACTERS]
+    if '"method"' in beginning or (match is None and '"jsonrpc"' not in beginning):
         return []
     message = f"its answer is no JSON ({reason[:100]}): {text[:_QUOTED_CHARACTERS]}"
     error = {"code": _PARSE_ERROR, "message": message, "data": {ANSWERED: True}}
-    return [{"jsonrpc": "2.0", "id": json.loads(match[1]), "error": error}]
+    return [{"jsonrpc": "2.0", "id": json.loads(match[1]) if match is not None else None, "error": error}]
 
 
 def _whole(value: Any) -> Any:

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 # Longer ones are parsed in a thread.
 _LONG_LINE_BYTES = 262_144
+# Of one that goes over several lines.
+_LONGEST_MESSAGE_BYTES = 1_048_576
 
 
 class _Stream:
@@ -53,6 +55,7 @@ class ReceivedMessages(_Stream):
         self._log = log
         self._taken = taken
         self._read: deque[SessionMessage] = deque()
+        self._unfinished = bytearray()
 
     def __aiter__(self) -> Self:
         return self
@@ -84,10 +87,23 @@ class ReceivedMessages(_Stream):
             raise anyio.EndOfStream from None
 
     def _parsed(self, line: bytes) -> list[SessionMessage]:
-        messages = read_messages(line)
+        messages = read_messages(line) if line.strip() != b"{" else []
+        if messages or len(self._unfinished) > _LONGEST_MESSAGE_BYTES:
+            self._unfinished.clear()
+        elif self._unfinished or line.strip() == b"{":  # a message with a member on each line, as jq writes it
+            self._unfinished += line + b"\n"
+            if line.rstrip() == b"}":
+                messages = read_messages(bytes(self._unfinished))
+                self._unfinished.clear()
+            if messages or self._unfinished:
+                return _session_messages(messages)
         if not messages and line.strip():  # such as a banner on standard output
             self._log.feed(b"[on standard output] " + line[:500] + b"\n")
-        return [SessionMessage(jsonrpc_message_adapter.validate_python(each, by_name=False)) for each in messages]
+        return _session_messages(messages)
+
+
+def _session_messages(messages: list[dict[str, Any]]) -> list[SessionMessage]:
+    return [SessionMessage(jsonrpc_message_adapter.validate_python(each, by_name=False)) for each in messages]
 
 
 class SentMessages(_Stream):

@@ -73,6 +73,7 @@ def test_error_of_a_living_server_is_told_as_it_is(saying: Callable[[dict[str, s
         ('{"jsonrpc":"2.0","id":$ID,"error":{"code":-32001}}', "-32001"),
         ('{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"Parse error"}}', "Parse error"),
         ('{"jsonrpc":"2.0","id":$ID,"result":{"content":[{"type":"text","text":"a "b" c"}]}}', "is no JSON"),
+        ('{"jsonrpc":"2.0","result":{"content":[{"text":"a "b" c"}]},"id":$ID,"more":1}', "is no JSON"),
     ],
 )
 def test_answer_that_breaks_a_rule_ends_its_call(
@@ -94,6 +95,14 @@ def test_answers_with_other_ids_are_those_of_the_call_that_waits(saying: Callabl
     )
     assert home.call("plain__echo").result == "done"
     assert home.call("plain__none").result == "done"
+
+
+def test_message_may_go_over_several_lines(saying: Callable[[dict[str, str]], McpHome]) -> None:
+    """Servers of a few lines of shell write their answers with jq."""
+    answer = json.dumps(json.loads(DONE.replace("$ID", '"$ID"')), indent=2).replace('"$ID"', "$ID")
+    home = saying({"tools/call echo": f"starting {{\n{answer}"})
+    assert home.call("plain__echo").result == "done"
+    assert home.call("plain__pids").is_success
 
 
 def test_half_of_a_character_is_replaced(saying: Callable[[dict[str, str]], McpHome]) -> None:
