@@ -20,6 +20,8 @@ RAW = "oneclaw.raw"
 _LOST = "oneclaw.lost_session"
 _PARSE_ERROR, _SERVER_ERROR = -32700, -32000
 _MOST_CHARACTERS = 2_000
+# On a line, messages or not.
+_MOST_VALUES = 10_000
 # Python writes NaN and line breaks within texts, which JSON does not have.
 _DECODER = json.JSONDecoder(strict=False, parse_constant=str)
 # Where a message can begin behind something else on its line, such as a prompt or the color of a terminal.
@@ -28,6 +30,7 @@ _ID = r'"id"\s*:\s*(\d{1,18}|"[^"\\]{1,100}")'
 _ID_FIRST = re.compile(rf'\s*\{{\s*(?:"jsonrpc"\s*:\s*"[^"]*"\s*,\s*)?{_ID}\s*,')
 _ID_LAST = re.compile(rf'{_ID}\s*(?:,\s*"jsonrpc"\s*:\s*"[^"]*"\s*)?\}}\s*$')
 _QUOTED_CHARACTERS = 300
+_BLANKS = re.compile(r"\s*")
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _ESCAPED_SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 
@@ -40,8 +43,11 @@ def read_messages(data: bytes | str) -> list[dict[str, Any]]:
     """
     text = _text(data)
     found: list[dict[str, Any]] = []
-    position = len(text) - len(text.lstrip())
-    while position < len(text):
+    has_halves = _ESCAPED_SURROGATE.search(text) is not None
+    position = _end_of_blanks(text, 0)
+    values = 0
+    while position < len(text) and values < _MOST_VALUES:
+        values += 1
         start = position
         if text[position] not in "[{":
             match = _BEGINNING.search(text, position)
@@ -58,12 +64,17 @@ def read_messages(data: bytes | str) -> list[dict[str, Any]]:
             return [*found, *_unreadable(text[start:], str(error))]
         is_behind_text = bool(text[position:start].strip())
         for each in value if isinstance(value, list) else [value]:
-            message = _message(_whole(each) if _ESCAPED_SURROGATE.search(text) else each)
+            message = _message(_whole(each) if has_halves else each)
             # A request behind other text is a line of a log with what the server was sent.
             if message is not None and not (is_behind_text and "method" in message and "id" in message):
                 found.append(message)
-        position = end + len(text[end:]) - len(text[end:].lstrip())
+        position = _end_of_blanks(text, end)
     return found
+
+
+def _end_of_blanks(text: str, position: int) -> int:
+    match = _BLANKS.match(text, position)
+    return position if match is None else match.end()
 
 
 def is_answer(error: object) -> bool:
