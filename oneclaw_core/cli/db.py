@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import shlex
 from pathlib import Path
@@ -16,7 +17,9 @@ from oneclaw_core.home import find_home
 from oneclaw_core.plugins.loading.stores import backend_of, home_with_backend
 
 if TYPE_CHECKING:
+    from oneclaw_core.home import Home
     from oneclaw_core.sessions.backend import Backend
+    from oneclaw_core.sessions.snapshots import Snapshot
 
 
 @click.group(cls=CommandGroup)
@@ -51,12 +54,18 @@ def show_status(url: str | None, as_json: bool) -> None:
 def migrate(url: str | None) -> None:
     """Make the database, or bring it to the current schema.
 
-    Commands that change something do so by themselves; those that only read ask for this command. The database is
-    snapshotted before.
+    Commands that change something do so by themselves; those that only read ask for this command. A SQLite file is
+    snapshotted before; back up a PostgreSQL database with pg_dump.
     """
     from oneclaw_core.sessions import database_status
 
-    found = database_status.migrate(database_backend() if url is None else backend_of(url, os.environ))
+    # What is logged about it is the result of this command, and no warning.
+    logger = logging.getLogger("oneclaw.store")
+    logger.addFilter(_print_record)
+    try:
+        found = database_status.migrate(database_backend() if url is None else backend_of(url, os.environ))
+    finally:
+        logger.removeFilter(_print_record)
     print_text(f"{found.name} has schema {found.version}")
 
 
@@ -73,21 +82,70 @@ def backup(file: Path) -> None:
     print_text(f"the database is in {copy}; to restore it: oneclaw db restore {shlex.quote(str(copy))}")
 
 
+@db.command("snapshots")
+@json_option
+def list_snapshots(as_json: bool) -> None:
+    """List the snapshots of the home's databases, the oldest first.
+
+    OneClaw takes them before migrations and restores. The newest five of each kind are kept.
+    """
+    home, _ = home_with_backend(find_home(), os.environ)
+    found = _snapshots(home)
+    if as_json:
+        print_json(
+            [
+                {
+                    "name": each.path.name,
+                    "database": str(each.database),
+                    "taken_at": each.taken_at.isoformat(timespec="seconds"),
+                    "reason": each.reason,
+                    "size_bytes": each.size_bytes,
+                    "path": str(each.path),
+                }
+                for each in found
+            ]
+        )
+        return
+    rows = [
+        (each.path.name, each.database.name, f"{each.taken_at:%Y-%m-%d %H:%M:%SZ}", each.reason, str(each.size_bytes))
+        for each in found
+    ]
+    print_table(("name", "database", "taken at", "reason", "bytes"), rows)
+
+
 @db.command("restore")
 @click.argument("file", type=click.Path(path_type=Path))
 def restore(file: Path) -> None:
     """Restore the database from the copy FILE.
 
-    FILE is a backup or a snapshot, and is checked first. The previous content is kept as a snapshot. Refused while a
-    turn runs. This is for SQLite; use pg_restore for a PostgreSQL database.
+    FILE is a backup, or a snapshot or its name, and is checked first. The previous content is kept as a snapshot.
+    Refused while a program has the database open. This is for SQLite; use pg_restore for a PostgreSQL database.
     """
     from oneclaw_core.sessions import snapshots
 
     home, backend = home_with_backend(find_home(), os.environ)
-    kept = snapshots.restore(backend, file, home.locks)
-    print_text(f"{backend.name} has the content of {file}")
+    if not file.exists():
+        file = next((each.path for each in _snapshots(home) if each.path.name == file.name == str(file)), file)
+    target, kept = snapshots.restore(backend, file, home.locks)
+    print_text(f"{target} has the content of {file}")
     if kept is not None:
         print_text(f"what was there before is in {kept}")
+
+
+def _print_record(record: logging.LogRecord) -> bool:
+    """Print a record, which goes on to the log as a note."""
+    record.levelno, record.levelname = logging.INFO, "INFO"
+    print_text(record.getMessage())
+    return True
+
+
+def _snapshots(home: Home) -> list[Snapshot]:
+    """List the snapshots beside the main database, and beside those in the folders of plugins."""
+    from oneclaw_core.sessions.snapshots import list_snapshots
+
+    database = home.database_path
+    folders = [*([database.parent] if database is not None else []), *sorted((home.path / "plugins").glob("*"))]
+    return sorted((each for folder in folders for each in list_snapshots(folder)), key=lambda each: each.taken_at)
 
 
 def database_backend(url: str | None = None) -> Backend:

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from oneclaw_core.errors import StoreDamagedError as StoreDamagedError
     from oneclaw_core.errors import StoreUnavailableError as StoreUnavailableError
     from oneclaw_core.errors import StoreVersionError as StoreVersionError
+    from oneclaw_core.sessions.backend import NO_SNAPSHOT as NO_SNAPSHOT
     from oneclaw_core.sessions.backend import SCHEMA_VERSION as SCHEMA_VERSION
     from oneclaw_core.sessions.backend import Backend as Backend
     from oneclaw_core.sessions.backend import Inspection as Inspection
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     from oneclaw_core.sessions.schema import Column as Column
     from oneclaw_core.sessions.schema import Table as Table
     from oneclaw_core.sessions.search import SearchIndex as SearchIndex
+    from oneclaw_core.sessions.snapshots import snapshot_before_migration as snapshot_before_migration
     from oneclaw_core.sessions.sqlite_backend import APPLICATION_ID as APPLICATION_ID
     from oneclaw_core.sessions.sqlite_backend import SqliteBackend as SqliteBackend
     from oneclaw_core.sessions.sqlite_backend import migrate_sqlite_file as migrate_sqlite_file
@@ -43,7 +45,7 @@ if TYPE_CHECKING:
 
 _NAMES = {
     ".errors": "ConstraintError StoreDamagedError StoreUnavailableError StoreVersionError",
-    "backend": "Backend explaining foreign_table Inspection invalid_statement SCHEMA_VERSION",
+    "backend": "Backend explaining foreign_table Inspection invalid_statement NO_SNAPSHOT SCHEMA_VERSION",
     "background": "Background BackgroundWork",
     "connection": "ColumnType Connection Cursor Dialect rewrite_placeholders",
     "database_status": "count_rows prepared STORED_TABLES",
@@ -52,6 +54,7 @@ _NAMES = {
     "plugin_tables": "PluginTables StorageConnection",
     "schema": "Column Table",
     "search": "SearchIndex",
+    "snapshots": "snapshot_before_migration",
     "sqlite_backend": "APPLICATION_ID migrate_sqlite_file SqliteBackend",
     "sqlite_files": "new_file",
     "usage_report": "UsageGrouping",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from abc import ABC, abstractmethod
 from contextlib import closing, contextmanager
 from typing import TYPE_CHECKING
@@ -10,7 +11,7 @@ from oneclaw_core.errors import StoreError, StoreVersionError
 from oneclaw_core.types.frozen_dataclass import frozen_dataclass
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
     from oneclaw_core.errors import StoreDamagedError
@@ -19,6 +20,13 @@ if TYPE_CHECKING:
     from oneclaw_core.sessions.schema import Table
 
 SCHEMA_VERSION = 17
+
+NO_SNAPSHOT = (
+    "no snapshot: OneClaw takes none of databases on servers; back them up before an upgrade, PostgreSQL with pg_dump"
+)
+"""Said where a database on a server is migrated."""
+
+_log = logging.getLogger("oneclaw.store")
 
 
 @frozen_dataclass
@@ -42,8 +50,10 @@ class Backend(ABC):
         url: the URL of the database, with the password; never shown.
         threads: the number of transactions that may run at a time.
         driver_errors: the exceptions of the driver.
+        how_to_migrate: what to do to migrate an older database.
     """
 
+    how_to_migrate = "back it up with its server's tools (PostgreSQL: pg_dump), then: oneclaw db migrate"
     name: str
     url: str
     threads: int
@@ -80,6 +90,10 @@ class Backend(ABC):
 
         connection = self.connect()
         try:
+            with connection.transaction(writes=False):
+                version = self.version(connection)
+            if 0 < version < SCHEMA_VERSION:
+                self.keep_before_migration(version, SCHEMA_VERSION)
             bring_up_to_date(connection, self)
         except BaseException:
             connection.close()
@@ -102,7 +116,7 @@ class Backend(ABC):
                 raise StoreVersionError(
                     f"the database {self.name} was written by an older OneClaw (schema {version}, this one needs "
                     f"{SCHEMA_VERSION}), and a command that only reads does not migrate it; to migrate it: "
-                    "oneclaw db migrate"
+                    f"{self.how_to_migrate}"
                 )
         except BaseException:
             connection.close()
@@ -113,6 +127,20 @@ class Backend(ABC):
         return self.prepare()
 
     # The schema
+
+    def keep_before_migration(self, version: int, newest: int, plugin: str | None = None) -> None:
+        """Take a snapshot before a schema is migrated, or say that there is none.
+
+        Args:
+            version: of the schema now.
+            newest: of the schema afterwards.
+            plugin: whose tables are migrated, if it is not the database as a whole.
+
+        Raises:
+            StoreError: the snapshot cannot be written.
+        """
+        what = f"the tables of plugin {plugin} in {self.name}" if plugin else self.name
+        _log.warning("migrating %s from schema %d to %d; %s", what, version, newest, NO_SNAPSHOT)
 
     def version(self, connection: Connection, known_version: int = SCHEMA_VERSION) -> int:
         """Read the version of the schema, 0 for an empty database.
@@ -160,6 +188,17 @@ class Backend(ABC):
         Args:
             directory: for lock files, where locks are files.
         """
+
+    def hold_open(self, directory: Path) -> Callable[[], None]:
+        """Keep the database from being replaced until the returned function is called.
+
+        Args:
+            directory: for lock files, where locks are files.
+
+        Raises:
+            StoreError: the lock cannot be used.
+        """
+        return lambda: None
 
     def is_transient(self, error: BaseException | None) -> bool:
         """Return True if the transaction changed nothing and may succeed when it is retried."""

@@ -26,6 +26,7 @@ from oneclaw_core.sessions.connection import damaged_value
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+    from pathlib import Path
     from typing import Self
 
     from oneclaw_core.sessions.backend import Backend
@@ -83,6 +84,7 @@ class Database:
         self.is_read_only = is_read_only
         threads = threads or backend.threads
         self._threads = ThreadPoolExecutor(threads, thread_name_prefix="oneclaw-store")
+        self._release: Callable[[], None] | None = None
         # Each thread keeps its connection.
         self._of_thread = threading.local()
         self._connections: list[Connection] = []
@@ -103,11 +105,12 @@ class Database:
         self._others: deque[_Job] = deque()
 
     @classmethod
-    async def open(cls, backend: Backend, *, is_read_only: bool = False) -> Self:
+    async def open(cls, backend: Backend, *, lock_directory: Path | None = None, is_read_only: bool = False) -> Self:
         """Open a database, create it if it is missing, and migrate it to the current schema.
 
         Args:
             backend: what kind it is, and where.
+            lock_directory: for the lock that keeps it from being replaced while it is open; ``None`` for no lock.
             is_read_only: True to change nothing in an existing database, which may be in a read-only directory.
 
         Raises:
@@ -117,7 +120,7 @@ class Database:
         """
         database = cls(backend, is_read_only=is_read_only)
         try:
-            await database._in_thread(database._prepare)
+            await database._in_thread(lambda: database._prepare(lock_directory))
         except BaseException:
             await database.close()
             raise
@@ -419,14 +422,24 @@ class Database:
         self._connections.append(connection)
         return connection
 
-    def _prepare(self) -> None:
+    def _prepare(self, lock_directory: Path | None) -> None:
+        if self.is_read_only:
+            lock_directory = None
+        # Beside a database that is not OneClaw's, no directory is made.
+        if lock_directory is not None and lock_directory.is_dir():
+            self._release = self.backend.hold_open(lock_directory)
         with explaining(self.backend):
             self._keep(self.backend.prepare_read_only() if self.is_read_only else self.backend.prepare())
+        if lock_directory is not None and self._release is None:
+            self._release = self.backend.hold_open(lock_directory)
 
     def _shut_down(self) -> None:
         self._threads.shutdown()
         while self._connections:
             self._connections.pop().close()
+        release, self._release = self._release, None
+        if release is not None:
+            release()
 
 
 def _taken(queue: deque[_Job], most: int) -> list[_Job]:

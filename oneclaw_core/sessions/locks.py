@@ -14,7 +14,7 @@ import fcntl
 import os
 import re
 import time
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from functools import partial, wraps
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Protocol, TypeVar
 
@@ -23,7 +23,7 @@ from oneclaw_core.private_files import make_private_directory
 from oneclaw_core.types.frozen_dataclass import frozen_dataclass
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Mapping
     from pathlib import Path
 
     from oneclaw_core.sessions.connection import Connection
@@ -33,7 +33,6 @@ Value = TypeVar("Value")
 
 _FIRST_PAUSE_SECONDS = 0.01
 _LONGEST_PAUSE_SECONDS = 0.1
-_LONGEST_HOLD_SECONDS = 5.0  # others hold the directory for a moment
 # A younger file may be about to be locked by a turn that would not wait.
 _LEAST_AGE_SECONDS = 3_600
 # Of sessions, and of processes with work in the background.
@@ -124,28 +123,9 @@ def remove_unheld(directory: Path) -> None:
                     _release(descriptor, path)
 
 
-@contextmanager
-def no_new_locks(directory: Path) -> Iterator[None]:
-    """Keep all processes from acquiring locks, for as long as a database is replaced.
-
-    Raises:
-        StoreError: the directory cannot be locked.
-    """
-    descriptor = _open_directory(directory)
-    try:
-        deadline = time.monotonic() + _LONGEST_HOLD_SECONDS
-        while not _is_locked(descriptor):
-            if time.monotonic() > deadline:
-                raise StoreError(f"another process has locked {directory}: try again when it is done")
-            time.sleep(_FIRST_PAUSE_SECONDS)
-        yield
-    finally:
-        os.close(descriptor)
-
-
 def _try(path: Path) -> int | None:
     """Return the descriptor of a lock file that is locked now, ``None`` if another holder has it."""
-    directory = _open_directory(path.parent)
+    directory = open_directory(path.parent)
     try:
         fcntl.flock(directory, fcntl.LOCK_SH | fcntl.LOCK_NB)
         while True:
@@ -164,18 +144,8 @@ def _try(path: Path) -> int | None:
         os.close(directory)
 
 
-def _is_locked(directory: int) -> bool:
-    """Return True if a directory is locked now, or cannot be."""
-    try:
-        fcntl.flock(directory, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    except OSError:  # a file system without locks
-        return True
-    return True
-
-
-def _open_directory(directory: Path) -> int:
+def open_directory(directory: Path) -> int:
+    """Open a directory of lock files to lock it as a whole; it is made if it is missing."""
     flags = os.O_RDONLY | os.O_CLOEXEC | os.O_DIRECTORY
     try:
         return os.open(directory, flags)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
 from oneclaw_core.errors import StoreError, StoreVersionError
@@ -12,6 +12,7 @@ from oneclaw_core.sessions.backend import foreign_table
 from oneclaw_core.sessions.connection import ColumnType, without_literals
 from oneclaw_core.sessions.database import Database
 from oneclaw_core.sessions.plugin_storage import count_values, forget_values
+from oneclaw_core.threads import run_in_thread
 from oneclaw_core.types.frozen_dataclass import frozen_dataclass
 
 if TYPE_CHECKING:
@@ -210,6 +211,8 @@ class PluginDatabases:
         if database is None:
             database = self._databases[prefix] = Database(self._backend.confined_to(prefix), threads=1)
         version = await database.read(_version, plugin, len(migrations))
+        if 0 < version < len(migrations):
+            await run_in_thread(partial(self._backend.keep_before_migration, version, len(migrations), plugin))
         while version < len(migrations):
             version = await database.write(_migrate, self._backend, plugin, migrations)
         return PluginTables(database, prefix)

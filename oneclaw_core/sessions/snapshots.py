@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-import fcntl
+import logging
 import os
 import re
 import sys
-from contextlib import ExitStack, closing, contextmanager, suppress
+from contextlib import closing, suppress
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from oneclaw_core.errors import NotFoundError, SessionBusyError, StoreDamagedError, StoreError, UsageError
+from oneclaw_core.errors import NotFoundError, StoreDamagedError, StoreError, UsageError
 from oneclaw_core.private_files import make_private_directory
 from oneclaw_core.sessions.backend import SCHEMA_VERSION, explaining
-from oneclaw_core.sessions.locks import no_new_locks
+from oneclaw_core.sessions.open_databases import not_in_use
 from oneclaw_core.sessions.sqlite_connection import SqliteConnection
 from oneclaw_core.sessions.sqlite_files import exclusive, new_file, unusable
+from oneclaw_core.types.frozen_dataclass import frozen_dataclass
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from pathlib import Path
 
     from oneclaw_core.sessions.backend import Backend
@@ -27,12 +27,65 @@ if TYPE_CHECKING:
 KEPT_SNAPSHOTS = 5
 
 _BUSY_SECONDS = 10.0
-_SNAPSHOT = re.compile(r"(.+\.db)(-wal)?")
+_MOMENT = "%Y%m%dT%H%M%S.%fZ"
+_SNAPSHOT = re.compile(r"(?P<name>(?P<stem>.+)-(?P<moment>\d{8}T\d{6}\.\d{6}Z)-(?P<reason>.+)\.db)(?P<log>-wal)?")
+_OF_MIGRATION = re.compile(r"(.+-)?schema-\d+")
+_log = logging.getLogger("oneclaw.store")
+
+
+@frozen_dataclass
+class Snapshot:
+    """A snapshot of a database.
+
+    Attributes:
+        path: of the snapshot.
+        database: the file that it is a copy of.
+        taken_at: when it was taken.
+        reason: such as ``schema-5`` for one from before a migration of schema 5, or ``before-restore``.
+        size_bytes: of the snapshot.
+    """
+
+    path: Path
+    database: Path
+    taken_at: datetime
+    reason: str
+    size_bytes: int
 
 
 def snapshot_directory(path: Path) -> Path:
     """Return the directory of a database's snapshots, beside it."""
     return path.parent / "snapshots"
+
+
+def list_snapshots(directory: Path) -> list[Snapshot]:
+    """List the snapshots of the databases in a directory, the oldest first."""
+    found = []
+    for file in snapshot_directory(directory / "any.db").glob("*.db"):
+        named = _SNAPSHOT.fullmatch(file.name)
+        with suppress(OSError, ValueError):
+            if named is not None:
+                taken_at = datetime.strptime(named["moment"], _MOMENT).replace(tzinfo=UTC)
+                database = directory / f"{named['stem']}.db"
+                found.append(Snapshot(file, database, taken_at, named["reason"], file.stat().st_size))
+    return sorted(found, key=lambda snapshot: snapshot.taken_at)
+
+
+def snapshot_before_migration(path: Path, version: int, newest: int, plugin: str | None = None) -> Path:
+    """Take a snapshot of a SQLite file that is about to be migrated, and say where it is.
+
+    Args:
+        path: the file.
+        version: of the schema now.
+        newest: of the schema afterwards.
+        plugin: whose tables are migrated, if it is not the file as a whole.
+
+    Raises:
+        StoreError: it cannot be written.
+    """
+    snapshot = take_snapshot(path, f"{plugin}-schema-{version}" if plugin else f"schema-{version}")
+    what = f"the tables of plugin {plugin} in {path}" if plugin else path
+    _log.warning("migrating %s from schema %d to %d; snapshot: %s", what, version, newest, snapshot)
+    return snapshot
 
 
 def take_snapshot(path: Path, reason: str) -> Path:
@@ -76,21 +129,21 @@ def back_up(backend: Backend, target: Path) -> Path:
     return target
 
 
-def restore(backend: Backend, copy: Path, lock_directory: Path) -> Path | None:
+def restore(backend: Backend, copy: Path, lock_directory: Path) -> tuple[Path, Path | None]:
     """Put a copy in the place of a database; what was there is kept as a snapshot.
 
     Args:
         backend: the database, which may be missing or damaged.
-        copy: a backup or a snapshot.
-        lock_directory: with the lock files of sessions.
+        copy: a backup or a snapshot; a snapshot of a plugin's own database replaces that one.
+        lock_directory: for lock files.
 
     Returns:
-        The snapshot; ``None`` if there was nothing to keep.
+        The database, and the snapshot; ``None`` for that if there was nothing to keep.
 
     Raises:
         UsageError: the copy is the database itself, or that is not a SQLite file.
         NotFoundError: there is no such copy.
-        SessionBusyError: a turn runs.
+        StoreUnavailableError: a program has the database open; the message names it.
         StoreError: the copy is damaged, of another program or of a newer OneClaw; or something cannot be written.
     """
     from oneclaw_core.sessions.sqlite_backend import SqliteBackend
@@ -98,29 +151,63 @@ def restore(backend: Backend, copy: Path, lock_directory: Path) -> Path | None:
     target = _sqlite(backend, "pg_restore")
     given = SqliteBackend(copy.absolute())
     if not given.exists():
-        raise NotFoundError(f"there is no file {given.path}")
+        raise NotFoundError(f"there is no file {given.path}: oneclaw db snapshots lists the snapshots")
+    other = _other_database(given.path, target.path)
+    if other is not None:
+        with exclusive(target.path), not_in_use(target.path, lock_directory):
+            return other, _restore_other(given.path, other)
     if target.path.exists() and given.path.samefile(target.path):
         raise UsageError(f"{given.path} is the database itself: name a copy")
     with explaining(given), closing(given.connect_read_only()) as source:
         assert isinstance(source, SqliteConnection)
         _check(given, source, SCHEMA_VERSION)
-        with exclusive(target.path), _no_turns(lock_directory), explaining(target):
+        with exclusive(target.path), not_in_use(target.path, lock_directory), explaining(target):
             try:
                 with explaining(target):
-                    return _replace_content(source, target) if target.exists() else _replace_file(source, target.path)
+                    replace = _replace_content if target.exists() else _replace_file
+                    return target.path, replace(source, target.path)
             except StoreDamagedError:
-                return _replace_file(source, target.path)
+                return target.path, _replace_file(source, target.path)
 
 
-def _replace_content(source: SqliteConnection, target: SqliteBackend) -> Path:
+def _replace_content(source: SqliteConnection, path: Path) -> Path:
     """Overwrite a database in one transaction: processes that have it open see all of it."""
     # A copy that is the oldest snapshot may be removed here: it is open, and stays readable.
-    kept = take_snapshot(target.path, "before-restore")
-    with closing(SqliteConnection(target.path, _BUSY_SECONDS)) as database:
+    kept = take_snapshot(path, "before-restore")
+    with closing(SqliteConnection(path, _BUSY_SECONDS)) as database:
         # A newer OneClaw may have migrated it, which is a reason to restore the snapshot from before.
-        _check(target, database, sys.maxsize)
+        _check(_backend_of(path), database, sys.maxsize)
         source.driver.backup(database.driver)
     return kept
+
+
+def _other_database(copy: Path, path: Path) -> Path | None:
+    """Return the database that a snapshot is of, if it is not the main one but a plugin's own one."""
+    named = _SNAPSHOT.fullmatch(copy.name)
+    if named is None or copy.parent.name != snapshot_directory(path).name:
+        return None
+    place = copy.parent.parent
+    is_in_home = place == path.parent or place.parent == path.parent / "plugins"
+    return place / f"{named['stem']}.db" if is_in_home and place / f"{named['stem']}.db" != path else None
+
+
+def _restore_other(copy: Path, path: Path) -> Path | None:
+    """Overwrite a database of a plugin with its snapshot, in one transaction."""
+    backend = _backend_of(copy)
+    with explaining(backend), closing(SqliteConnection(copy, _BUSY_SECONDS, is_read_only=True)) as source:
+        _check_pages(copy, source)
+        if not path.exists():
+            return _replace_file(source, path)
+        kept = take_snapshot(path, "before-restore")
+        with closing(SqliteConnection(path, _BUSY_SECONDS)) as database:
+            source.driver.backup(database.driver)
+        return kept
+
+
+def _backend_of(path: Path) -> SqliteBackend:
+    from oneclaw_core.sessions.sqlite_backend import SqliteBackend
+
+    return SqliteBackend(path)
 
 
 def _replace_file(source: SqliteConnection, path: Path) -> Path | None:
@@ -147,9 +234,18 @@ def _check(backend: SqliteBackend, connection: SqliteConnection, known_version: 
     with connection.transaction(writes=False):
         if not backend.version(connection, known_version):
             raise StoreDamagedError(f"{backend.path} is a database without tables: name another file")
-        [fault, *_] = [line for (line,) in connection.execute("PRAGMA quick_check")]
+        _check_pages(backend.path, connection)
+
+
+def _check_pages(path: Path, connection: SqliteConnection) -> None:
+    """Read all pages of a database.
+
+    Raises:
+        StoreDamagedError: some are damaged.
+    """
+    [fault, *_] = [line for (line,) in connection.execute("PRAGMA quick_check")]
     if fault != "ok":
-        raise StoreDamagedError(f"{backend.path} is damaged: {' '.join(fault.split())}; name another file")
+        raise StoreDamagedError(f"{path} is damaged: {' '.join(fault.split())}; name another file")
 
 
 def _copy(source: SqliteConnection, target: Path) -> None:
@@ -170,7 +266,7 @@ def _new_snapshot(path: Path, reason: str) -> Path:
         make_private_directory(directory)
     except OSError as error:
         raise unusable(directory, error) from error
-    moment = datetime.now(UTC).strftime("%Y%m%dT%H%M%S.%fZ")
+    moment = datetime.now(UTC).strftime(_MOMENT)
     return directory / f"{path.stem}-{moment}-{reason}.db"
 
 
@@ -193,37 +289,14 @@ def _keep_damaged(path: Path) -> Path | None:
 
 
 def _remove_old(path: Path) -> None:
-    files = sorted(
-        file for file in snapshot_directory(path).glob(f"{path.stem}-*.db*") if _SNAPSHOT.fullmatch(file.name)
-    )
-    names = sorted({file.name.removesuffix("-wal") for file in files})
-    for name in names[:-KEPT_SNAPSHOTS]:
-        for suffix in ("", "-wal"):
-            with suppress(OSError):
-                (snapshot_directory(path) / f"{name}{suffix}").unlink()
-
-
-@contextmanager
-def _no_turns(directory: Path) -> Iterator[None]:
-    """Hold the locks of all sessions.
-
-    Raises:
-        SessionBusyError: a turn of one runs.
-    """
-    with ExitStack() as stack:
-        if directory.is_dir():
-            stack.enter_context(no_new_locks(directory))
-        for lock in sorted(directory.glob("*.lock")):
-            try:
-                descriptor = os.open(lock, os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW)
-                stack.callback(os.close, descriptor)
-                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except FileNotFoundError:
-                continue  # it was released
-            except BlockingIOError:
-                raise SessionBusyError(
-                    f"a turn of session {lock.stem} runs: restore when it has ended; nothing was changed"
-                ) from None
-            except OSError as error:
-                raise StoreError(f"the lock file {lock} cannot be used: {error.strerror}") from error
-        yield
+    """Keep the newest snapshots of a database: those from before migrations, and separately all others."""
+    kinds: dict[bool, set[str]] = {True: set(), False: set()}
+    for file in snapshot_directory(path).iterdir():
+        named = _SNAPSHOT.fullmatch(file.name)
+        if named is not None and named["stem"] == path.stem:
+            kinds[_OF_MIGRATION.fullmatch(named["reason"]) is not None].add(named["name"])
+    for names in kinds.values():
+        for name in sorted(names)[:-KEPT_SNAPSHOTS]:
+            for suffix in ("", "-wal"):
+                with suppress(OSError):
+                    (snapshot_directory(path) / f"{name}{suffix}").unlink()

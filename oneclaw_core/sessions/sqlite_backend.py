@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import re
 import sqlite3
 import time
@@ -24,11 +23,11 @@ from oneclaw_core.sessions.sqlite_connection import (
 from oneclaw_core.sessions.sqlite_files import exclusive, is_there, new_file, private_copy
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from oneclaw_core.sessions.connection import Connection
     from oneclaw_core.sessions.locks import SessionLocks
     from oneclaw_core.sessions.schema import Table
-
-_log = logging.getLogger("oneclaw.store")
 
 # Stands in the file's header, where file(1) and sqlite3 find it: "OClw".
 APPLICATION_ID = 0x4F436C77
@@ -85,6 +84,7 @@ class SqliteBackend(Backend):
 
     # SQLite allows one writer at a time, and readers of the same process wait their turn cheaply.
     threads = 1
+    how_to_migrate = "oneclaw db migrate"  # takes a snapshot
     driver_errors = DRIVER_ERRORS
 
     def __init__(self, path: Path, busy_seconds: float | None = None, prefix: str | None = None) -> None:
@@ -153,18 +153,13 @@ class SqliteBackend(Backend):
             if not self.exists():
                 with new_file(self.path) as temporary:
                     SqliteBackend(temporary, self._busy_seconds)._migrated().close()
-            self._snapshot_older()
             return self._migrated()
 
-    def _snapshot_older(self) -> None:
-        """Copy a database before it is migrated."""
-        with closing(self.connect()) as connection, connection.transaction(writes=False):
-            version = self.version(connection)
-        if 0 < version < SCHEMA_VERSION:
-            from oneclaw_core.sessions.snapshots import take_snapshot
+    def keep_before_migration(self, version: int, newest: int, plugin: str | None = None) -> None:
+        """See :class:`~oneclaw_core.sessions.backend.Backend`."""
+        from oneclaw_core.sessions.snapshots import snapshot_before_migration
 
-            snapshot = take_snapshot(self.path, f"schema-{version}")
-            _log.info("migrating %s from schema %d to %d; snapshot: %s", self.path, version, SCHEMA_VERSION, snapshot)
+        snapshot_before_migration(self.path, version, newest, plugin)
 
     def _is_current(self, connection: Connection) -> bool:
         """Return True for the current schema and a write-ahead log; close the connection on an error."""
@@ -209,6 +204,12 @@ class SqliteBackend(Backend):
         from oneclaw_core.sessions.locks import FileLocks  # imported for turns alone
 
         return FileLocks(directory)
+
+    def hold_open(self, directory: Path) -> Callable[[], None]:
+        """See :class:`~oneclaw_core.sessions.backend.Backend`."""
+        from oneclaw_core.sessions.open_databases import hold_open
+
+        return hold_open(self.path, directory)
 
     def explain(self, error: BaseException | None) -> StoreError:
         """See :class:`~oneclaw_core.sessions.backend.Backend`."""

@@ -125,7 +125,7 @@ class Store:
 
         Args:
             backend: the kind and the address of the database.
-            lock_directory: for the lock files of sessions, the same for all processes that use a SQLite file.
+            lock_directory: for lock files, the same for all processes that use a SQLite file.
             is_read_only: True to change nothing in an existing database.
 
         Raises:
@@ -133,7 +133,8 @@ class Store:
             StoreDamagedError: it is damaged, or another program's.
             StoreError: it cannot be opened.
         """
-        return cls(await Database.open(backend, is_read_only=is_read_only), lock_directory)
+        database = await Database.open(backend, lock_directory=lock_directory, is_read_only=is_read_only)
+        return cls(database, lock_directory)
 
     @property
     def name(self) -> str:

@@ -2,12 +2,20 @@
 
 import json
 import os
+import sqlite3
+import subprocess
+import sys
+from contextlib import closing
+from pathlib import Path
+from subprocess import PIPE
 
 import pytest
 from databases import VARIABLE
 from postgres_server import database_on_server
 
 from oneclaw_core.cli.main import main
+
+VERSION_1 = (Path(__file__).parents[1] / "sessions" / "version_1.sql").read_text(encoding="utf-8")
 
 
 @pytest.fixture
@@ -86,3 +94,39 @@ def test_a_password_is_not_shown(home, monkeypatch, capsys):
     shown = capsys.readouterr()
     assert "postgresql://127.0.0.1:1/x cannot be reached" in shown.err
     assert "hunter2" not in shown.err
+
+
+def test_a_home_of_version_0_1_is_migrated_and_restored_by_the_name_of_its_snapshot(home, tmp_path, capsys):
+    home.mkdir(mode=0o700)
+    with closing(sqlite3.connect(home / "oneclaw.db")) as database:
+        database.executescript(VERSION_1)
+    assert main(["config", "set", "session_wait_seconds", "7"]) == 0
+    said = capsys.readouterr().err
+    [snapshot] = json.loads(printed(capsys, "db", "snapshots", "--json"))
+    assert snapshot["reason"] == "schema-1"
+    assert snapshot["database"] == str(home / "oneclaw.db")
+    assert f"; snapshot: {snapshot['path']}" in said
+    assert snapshot["name"] in printed(capsys, "db", "snapshots")
+
+    assert f"{home / 'oneclaw.db'} has the content of" in printed(capsys, "db", "restore", snapshot["name"])
+    with closing(sqlite3.connect(home / "oneclaw.db")) as database:
+        assert database.execute("SELECT version FROM schema_version").fetchall() == [(1,)]
+    assert main(["db", "restore", "no-such-name.db"]) == 2
+    assert "oneclaw db snapshots lists the snapshots" in capsys.readouterr().err
+
+
+def test_a_program_that_has_the_home_open_is_named_and_nothing_is_restored_under_it(home, tmp_path, capsys):
+    printed(capsys, "config", "set", "session_wait_seconds", "7")
+    printed(capsys, "db", "backup", str(tmp_path / "copy.db"))
+    opening = (
+        "import asyncio, sys\nfrom oneclaw_core import OneClaw\nasync def main():\n    async with OneClaw.open():\n"
+    )
+    opening += "        print('open', flush=True)\n        sys.stdin.read()\nasyncio.run(main())\n"
+    (tmp_path / "shop.py").write_text(opening)
+    with subprocess.Popen([sys.executable, "shop.py"], cwd=tmp_path, stdin=PIPE, stdout=PIPE, text=True) as program:
+        assert program.stdout.readline() == "open\n"
+        assert main(["db", "restore", str(tmp_path / "copy.db")]) == 1
+        assert f"is in use by shop.py (process {program.pid}, since " in capsys.readouterr().err
+        program.stdin.close()
+        assert program.wait(60) == 0
+    printed(capsys, "db", "restore", str(tmp_path / "copy.db"))

@@ -15,7 +15,8 @@ import pytest
 from histories import opened, rows, user
 
 from oneclaw_core.errors import NotFoundError, SessionBusyError, StoreError
-from oneclaw_core.sessions.locks import FileLocks, no_new_locks, remove_unheld
+from oneclaw_core.sessions.locks import FileLocks, remove_unheld
+from oneclaw_core.sessions.open_databases import not_in_use
 
 pytestmark = pytest.mark.every_python
 
@@ -270,7 +271,7 @@ def test_of_many_that_remove_the_file_one_holds_the_lock(tmp_path: Path) -> None
 def test_no_lock_begins_while_a_database_is_replaced(tmp_path: Path) -> None:
     async def main() -> None:
         locks = FileLocks(tmp_path)
-        with no_new_locks(tmp_path):
+        with not_in_use(tmp_path / "oneclaw.db", tmp_path):
             assert await locks.acquire("session", 0.02) is None
         lock = await locks.acquire("session", 0)
         assert lock is not None

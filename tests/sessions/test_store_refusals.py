@@ -313,7 +313,10 @@ def test_backups_are_new_files_of_databases_that_are_there(tmp_path):
     copy.write_text("")
     assert refused(lambda: back_up(backend, copy)) == f"{copy} exists: name a new file"
     copy.unlink()
-    assert refused(lambda: restore(backend, copy, locks)) == f"there is no file {copy}"
+    assert (
+        refused(lambda: restore(backend, copy, locks))
+        == f"there is no file {copy}: oneclaw db snapshots lists the snapshots"
+    )
     assert refused(lambda: restore(backend, path, locks)) == f"{path} is the database itself: name a copy"
     assert refused(lambda: restore(backend, empty, locks)) == f"{empty} is a database without tables: name another file"
     assert back_up(backend, copy) == copy

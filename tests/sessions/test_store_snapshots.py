@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import fcntl
 import logging
+import os
 import sqlite3
 import stat
 from contextlib import closing
@@ -14,11 +16,21 @@ import pytest
 from databases import backend_of
 from histories import database_path, database_url, opened, url_of
 
-from oneclaw_core.errors import NotFoundError, SessionBusyError, StoreDamagedError, StoreVersionError, UsageError
+from oneclaw_core.errors import NotFoundError, StoreDamagedError, StoreUnavailableError, StoreVersionError, UsageError
 from oneclaw_core.sessions.backend import SCHEMA_VERSION
-from oneclaw_core.sessions.snapshots import KEPT_SNAPSHOTS, back_up, restore, snapshot_directory, take_snapshot
+from oneclaw_core.sessions.snapshots import (
+    KEPT_SNAPSHOTS,
+    back_up,
+    list_snapshots,
+    restore,
+    snapshot_directory,
+    take_snapshot,
+)
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from oneclaw_core.sessions import StorageConnection
     from oneclaw_core.sessions.backend import Backend
 
 pytestmark = pytest.mark.only("sqlite")
@@ -54,7 +66,7 @@ def test_a_migration_leaves_a_private_snapshot_that_the_log_names(
 ) -> None:
     with closing(sqlite3.connect(database_path(tmp_path))) as connection:
         connection.executescript(VERSION_1)
-    with caplog.at_level(logging.INFO, "oneclaw.store"):
+    with caplog.at_level(logging.WARNING, "oneclaw.store"):
         for text in ("new", "newer"):
             put(tmp_path, text)
     [snapshot] = snapshot_directory(database_path(tmp_path)).iterdir()
@@ -74,6 +86,42 @@ def test_the_newest_snapshots_are_kept(tmp_path: Path) -> None:
     Path(f"{made[0]}-wal").touch()  # left by a program that opened it
     made += [take_snapshot(database_path(tmp_path), "test") for _ in range(KEPT_SNAPSHOTS + 1)]
     assert sorted(snapshot_directory(database_path(tmp_path)).iterdir()) == made[2:]
+
+
+def test_other_snapshots_do_not_push_out_those_of_migrations_and_of_other_databases(tmp_path: Path) -> None:
+    put(tmp_path, "here")
+    path = database_path(tmp_path)
+    tasks = path.with_name(f"{path.stem}-tasks.db")
+    back_up(backend(tmp_path), tasks)
+    kept = [take_snapshot(path, "schema-3"), take_snapshot(path, "acme-schema-1"), take_snapshot(tasks, "schema-1")]
+    for _ in range(KEPT_SNAPSHOTS + 1):
+        take_snapshot(path, "before-restore")
+    listed = list_snapshots(path.parent)
+    assert [(each.path, each.database, each.reason) for each in listed[:3]] == [
+        (kept[0], path, "schema-3"),
+        (kept[1], path, "acme-schema-1"),
+        (kept[2], tasks, "schema-1"),
+    ]
+    assert len(listed) == 3 + KEPT_SNAPSHOTS
+
+
+def test_migrating_the_tables_of_a_plugin_leaves_a_snapshot(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    def first(connection: StorageConnection) -> None:
+        connection.execute("CREATE TABLE acme__things (name TEXT)")
+
+    def second(connection: StorageConnection) -> None:
+        connection.execute("ALTER TABLE acme__things ADD COLUMN size BIGINT")
+
+    async def main(*migrations: Callable[[StorageConnection], None]) -> None:
+        async with opened(tmp_path) as store:
+            await store.plugin_storage("acme").tables(migrations)
+
+    asyncio.run(main(first))
+    assert list_snapshots(tmp_path) == []
+    asyncio.run(main(first, second))
+    [snapshot] = list_snapshots(tmp_path)
+    assert snapshot.reason == "acme-schema-1"
+    assert str(snapshot.path) in caplog.text
 
 
 def test_a_backup_has_what_was_just_stored(tmp_path: Path) -> None:
@@ -103,15 +151,13 @@ def test_restoring_brings_back_the_copy_and_keeps_what_was_there(tmp_path: Path)
     put(home, "old")
     back_up(backend(home), copy)
 
-    async def main() -> tuple[Path | None, object]:
-        async with opened(home) as store:
-            await store.set_setting("key", "new")
-            kept = restore(backend(home), copy, home / "locks")
-            # A process that has the database open sees what was restored.
-            return kept, (await store.settings())["key"]
-
-    kept, seen = asyncio.run(main())
-    assert seen == value(database_path(home)) == "old"
+    put(home, "new")
+    # A database that is read, such as by a listing, sees what was restored.
+    with closing(sqlite3.connect(database_path(home))) as reader:
+        path, kept = restore(backend(home), copy, home / "locks")
+        [[seen]] = reader.execute("SELECT value FROM settings WHERE key = 'key'").fetchall()
+    assert path == database_path(home)
+    assert seen.strip('"') == value(path) == "old"
     assert kept is not None
     assert value(kept) == "new"
     assert kept.parent == snapshot_directory(database_path(home))
@@ -129,7 +175,7 @@ def test_a_database_in_any_state_can_be_restored(tmp_path: Path, fault: str) -> 
         change(path, "UPDATE schema_version SET version = 99")
     else:
         path.write_bytes(b"" if fault == "emptied" else b"garbage" * 1000)
-    kept = restore(backend(home), copy, home / "locks")
+    _, kept = restore(backend(home), copy, home / "locks")
     assert value(path) == "old"
     if fault == "garbage":
         assert kept is not None
@@ -163,19 +209,43 @@ def test_a_copy_that_cannot_be_used_changes_nothing(tmp_path: Path, fault: str) 
     assert not snapshot_directory(database_path(home)).exists()
 
 
-def test_restoring_is_refused_while_a_turn_runs(tmp_path: Path) -> None:
+def test_restoring_is_refused_while_a_program_has_the_database_open(tmp_path: Path) -> None:
     home, copy = tmp_path / "home", tmp_path / "copy.db"
+    put(home, "old")
+    back_up(backend(home), copy)
 
     async def main() -> None:
         async with opened(home) as store:
-            session = await store.create_session(agent="default")
-            back_up(backend(home), copy)
-            async with store.session_lock(session.id, 1):
-                with pytest.raises(SessionBusyError, match=f"a turn of session {session.id} runs"):
-                    restore(backend(home), copy, home / "locks")
-            restore(backend(home), copy, home / "locks")
+            await store.set_setting("key", "new")
+            with pytest.raises(StoreUnavailableError) as raised:
+                restore(backend(home), copy, home / "locks")
+            assert f" (process {os.getpid()}, since 20" in str(raised.value)
+            assert (await store.settings())["key"] == "new"
 
     asyncio.run(main())
+    restore(backend(home), copy, home / "locks")
+    assert value(database_path(home)) == "old"
+
+
+def test_what_a_killed_program_and_other_locks_leave_stops_no_restoring(tmp_path: Path) -> None:
+    home, copy = tmp_path / "home", tmp_path / "copy.db"
+    put(home, "old")
+    back_up(backend(home), copy)
+    left = home / "open" / f"{database_path(home).name}.4711.abcd1234"
+    left.parent.mkdir()
+    left.write_text('{"program": "oneclaw serve", "host": "here"}')
+    with (home / "locks" / "keys.lock").open("w") as other:  # no program holds a home with it
+        fcntl.flock(other, fcntl.LOCK_EX)
+        restore(backend(home), copy, home / "locks")
+
+        async def main() -> None:
+            async with opened(home):
+                with pytest.raises(StoreUnavailableError) as raised:
+                    restore(backend(home), copy, home / "locks")
+                assert "4711" not in str(raised.value)
+
+        asyncio.run(main())
+    assert not left.exists()
 
 
 @pytest.mark.only("postgresql")

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 from oneclaw_checkpoints.processes import Process, this_process
 from oneclaw_checkpoints.states import FileState, Kind, as_bytes, as_path
 from oneclaw_core import OneClawError
+from oneclaw_core.sessions import snapshot_before_migration
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping
@@ -161,6 +162,8 @@ class CheckpointDatabase:
             self._connection.execute("PRAGMA synchronous = NORMAL")
             with self._changing():
                 version = self._connection.execute("PRAGMA user_version").fetchone()[0]
+                if 0 < version < _VERSION:
+                    snapshot_before_migration(path, version, _VERSION)
                 if version < _VERSION:
                     for statement in filter(str.strip, (_UPGRADE if version else _TABLES).split(";")):
                         self._connection.execute(statement)

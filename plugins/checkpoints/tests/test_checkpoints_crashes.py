@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 import subprocess
+from contextlib import closing
 
 import oneclaw_checkpoints.undoing
 import pytest
@@ -188,3 +189,6 @@ def test_a_database_of_version_1_is_used_further(tmp_path):
     (undo,) = CheckpointDatabase(path).undos()
 
     assert (undo.id, undo.process) == ("a", Process())
+    [snapshot] = (tmp_path / "snapshots").iterdir()
+    with closing(sqlite3.connect(snapshot)) as it:
+        assert it.execute("PRAGMA user_version").fetchall() == [(1,)]

@@ -186,10 +186,12 @@ def schema(home: Path) -> dict[str, list[tuple[Any, ...]]]:
 
 
 def test_a_database_of_version_4_keeps_its_rows_and_gets_the_tables_of_a_new_one(
-    postgres: PostgresServer, tmp_path: Path
+    postgres: PostgresServer, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     old = tmp_path / "old"
     administer(empty_database(postgres, old).replace("+psycopg", ""), VERSION_4)
+    with pytest.raises(StoreVersionError, match=r"pg_dump\), then: oneclaw db migrate$"):
+        backend_of(database_url(old)).prepare_read_only()
 
     async def main() -> None:
         async with opened(old) as store, opened(old) as other:
@@ -213,6 +215,7 @@ def test_a_database_of_version_4_keeps_its_rows_and_gets_the_tables_of_a_new_one
             assert len((await store.search(parse_query("more"), SearchRange(), wants_all=True)).passages) == 1
 
     asyncio.run(main())
+    assert any("no snapshot" in each and "pg_dump" in each for each in caplog.messages)
     assert rows(old, "SELECT version FROM schema_version") == [(SCHEMA_VERSION,)]
     new = tmp_path / "new"
     open_and_close(empty_database(postgres, new))

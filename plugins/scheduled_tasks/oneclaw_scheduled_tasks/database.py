@@ -6,6 +6,7 @@ Transactions are plain functions of a connection, run in a thread.
 from __future__ import annotations
 
 import asyncio
+import logging
 import os
 import re
 import shutil
@@ -17,7 +18,7 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Concatenate, ParamSpec, TypeVar
 
 from oneclaw_core import StoreError
-from oneclaw_core.sessions import StoreVersionError
+from oneclaw_core.sessions import NO_SNAPSHOT, StoreVersionError, snapshot_before_migration
 from oneclaw_core.tools import make_private_directory
 
 if TYPE_CHECKING:
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
     Arguments = ParamSpec("Arguments")
 
 Value = TypeVar("Value")
+
+_log = logging.getLogger("oneclaw.tasks")
 
 URL_VARIABLE = "ONECLAW_TASKS_DATABASE_URL"
 _SQLITE = "sqlite:///"
@@ -200,6 +203,7 @@ def _bring_up_to_date(engine: Engine, *, is_read_only: bool) -> None:
                 "each command that changes tasks"
             )
         if version < SCHEMA_VERSION:
+            _keep_before_migration(engine, version, SCHEMA_VERSION)
             for statement in (each for step in _STEPS[version - 1 :] for each in step):
                 connection.execute(text(statement.format(schema=f"{schema}." if schema else "")))
             connection.execute(update(schema_version).values(version=SCHEMA_VERSION))
@@ -208,6 +212,15 @@ def _bring_up_to_date(engine: Engine, *, is_read_only: bool) -> None:
                 f"the tasks' database was written by a newer version (schema {version}, this one knows "
                 f"{SCHEMA_VERSION}): upgrade oneclaw-scheduled-tasks"
             )
+
+
+def _keep_before_migration(engine: Engine, version: int, newest: int) -> None:
+    """Take a snapshot of a SQLite file; of a database on a server say that there is none."""
+    path = sqlite_path(str(engine.url))
+    if path is not None:
+        snapshot_before_migration(path, version, newest)
+    else:
+        _log.warning("migrating the tables of tasks from schema %d to %d; %s", version, newest, NO_SNAPSHOT)
 
 
 # What brings a database from each version to the next one.

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import shutil
+import sqlite3
 import tempfile
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -92,8 +94,27 @@ def test_reading_does_not_migrate_an_older_database(any_database, tasks, task, r
         assert "(schema 5, this one needs 6), and a command that only reads does not migrate it" in err
     assert run("triggers")[0] == 0
     assert tasks.call(lambda connection: connection.execute(select(schema_version.c.version)).scalar_one()) == 5
-    assert run("pause", task.id)[0] == 0
+    status, _, err = run("pause", task.id)
+    assert status == 0
+    if not prefix:
+        [snapshot] = Path(tasks.url.removeprefix("sqlite:///")).parent.glob("snapshots/*-tasks-*-schema-5.db")
+    assert f"from schema 5 to 6; {'no snapshot' if prefix else f'snapshot: {snapshot}'}" in err
     assert run("list")[0] == 0
+
+
+def test_the_tasks_of_before_a_migration_are_restored(home, tasks, task, run, capsys):
+    path = Path(tasks.url.removeprefix("sqlite:///"))
+    tasks.call(lambda connection: connection.execute(text("UPDATE task_schema_version SET version = 5")))
+    tasks.call(lambda connection: connection.execute(text("ALTER TABLE task_definitions DROP COLUMN trigger_error")))
+    assert run("pause", task.id)[0] == 0
+    assert main(["db", "snapshots", "--json"]) == 0
+    [snapshot] = json.loads(capsys.readouterr().out)
+    assert (snapshot["database"], snapshot["reason"]) == (str(path), "schema-5")
+
+    assert main(["db", "restore", snapshot["name"]]) == 0
+    assert f"{path} has the content of" in capsys.readouterr().out
+    with closing(sqlite3.connect(path)) as database:
+        assert database.execute("SELECT version FROM task_schema_version").fetchall() == [(5,)]
 
 
 def test_reading_makes_no_database(home, run):
