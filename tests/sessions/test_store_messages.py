@@ -451,3 +451,18 @@ def test_several_outcomes_are_stored_all_or_none(tmp_path: Path) -> None:
             assert await store.finish_calls(session.id, [failure("2")]) == stored[:1]
 
     asyncio.run(main())
+
+
+def test_a_message_is_marked_as_not_sent_and_keeps_the_rest(tmp_path: Path) -> None:
+    async def main() -> None:
+        async with opened(tmp_path) as store:
+            session = await store.create_session(agent="default")
+            first, second = await store.append(session.id, [user("one"), user("two")])
+            data = {"other": {"kept": True}, "oneclaw": {"not_sent": "no, thanks"}}
+            await store.mark_not_sent(session.id, [replace(second, provider_data=data)])
+            again = await store.messages(session.id)
+        assert [each.not_sent for each in again] == [None, "no, thanks"]
+        assert (again[1].provider_data or {})["other"] == {"kept": True}
+        assert again[0] == first
+
+    asyncio.run(main())
