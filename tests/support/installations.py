@@ -75,8 +75,8 @@ def serve_index(wheels):
                 return str(wheels / file[0])
             listing = wheels / "simple" / name
             listing.mkdir(parents=True, exist_ok=True)
-            for wheel in wheels.glob(f"{name.replace('-', '_')}-*.whl"):
-                (listing / wheel.name).touch()
+            for file in wheels.glob(f"{name.replace('-', '_')}-*"):
+                (listing / file.name).touch()
             return str(listing)
 
         def log_message(self, *_):

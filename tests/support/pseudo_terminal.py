@@ -28,15 +28,16 @@ class PseudoTerminal:
     Args:
         arguments: of the program.
         environ: its environment.
+        python: the interpreter that runs it.
 
     Attributes:
         raw: all that was shown so far, escape sequences included.
     """
 
-    def __init__(self, *arguments, environ):
+    def __init__(self, *arguments, environ, python=sys.executable):
         self._master, terminal = pty.openpty()
         self._process = subprocess.Popen(
-            [sys.executable, "-c", _START, *arguments],
+            [python, "-c", _START, *arguments],
             stdin=terminal,
             stdout=terminal,
             stderr=terminal,

@@ -10,6 +10,8 @@ PIP = """
 import json, sys
 with open({written!r}, "a") as file:
     file.write(" ".join(sys.argv[1:]) + chr(10))
+if "--target" in sys.argv:
+    sys.exit(0)
 if "--dry-run" not in sys.argv:
     sys.exit("no: \x1b[2J")
 origin = {{"url": "https://example.com/acme\x1b[2J.whl", "archive_info": {{"hash": "sha256=abcd"}}}}
@@ -40,12 +42,13 @@ def test_somebody_at_a_terminal_is_shown_the_plan_and_asked(calls):
     with program("install", "acme-tools") as terminal:
         terminal.expect("acme-tools 1.0 from https://example.com/acme\\x1b[2J.whl")
         terminal.expect("sha256 abcd")
-        terminal.expect(f"Install acme-tools in {sys.prefix} (a virtual environment with pip)? [Y/n]: ")
-        terminal.type("n\n")
+        terminal.expect(f"Install acme-tools in {sys.prefix} (a virtual environment with pip)? [y/N]: ")
+        terminal.type("\n")  # the default changes nothing
         terminal.expect("oneclaw: nothing was changed")
         assert terminal.exit_status() == 1
-    (call,) = calls.read_text().splitlines()
-    assert "--dry-run" in call
+    planned, unpacked = calls.read_text().splitlines()
+    assert "--dry-run --report=report.json --only-binary :all: -- " in planned
+    assert "--target" in unpacked
 
 
 @pytest.mark.skipif(sys.prefix == sys.base_prefix, reason="this Python may forbid installing")
@@ -54,10 +57,11 @@ def test_what_the_installer_prints_is_harmless(calls):
         terminal.expect("no: \\x1b[2J")
         terminal.expect("oneclaw: pip failed (exit status 1); what it printed above says why")
         assert terminal.exit_status() == 1
-    planned, unpacked = calls.read_text().splitlines()
+    planned, unpacked, installed = calls.read_text().splitlines()
     assert planned.endswith(" acme-tools")
     assert unpacked.startswith("install --no-input --quiet --target ")
-    assert unpacked.endswith(" --require-hashes --no-deps -r requirements.txt")
+    assert "--only-binary :all:" in unpacked
+    assert installed.endswith(" --require-hashes --no-deps -r requirements.txt")
 
 
 @pytest.mark.parametrize(

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from oneclaw_core.plugins import NameClash
-    from oneclaw_devtools.installing.package_manager import PackageManager, ResolvedPackage
+    from oneclaw_devtools.installing.package_manager import ResolvedPackage
     from oneclaw_devtools.installing.record import RecordedPlugin
     from oneclaw_devtools.installing.requirement import PluginRequirement
 
@@ -42,33 +42,47 @@ _shadowing_option = click.option(
 )
 
 
+_build_option = click.option(
+    "--allow-build",
+    "built",
+    multiple=True,
+    metavar="NAME",
+    help="Build the package NAME from its source, which runs its code. Can be repeated.",
+)
+
+
 @click.command("install")
 @click.argument("packages", nargs=-1, required=True, metavar="PACKAGE...")
 @_shadowing_option
+@_build_option
 @_yes_option
-def install(packages: tuple[str, ...], shadowing: tuple[str, ...], is_confirmed: bool) -> None:
+def install(packages: tuple[str, ...], shadowing: tuple[str, ...], built: tuple[str, ...], is_confirmed: bool) -> None:
     """Install plugins into the environment that OneClaw runs in.
 
     PACKAGE is a name, such as oneclaw-pdf or 'oneclaw-pdf>=0.1', the path of a wheel or project, or 'NAME @ URL'. The
     home records what is installed, so that 'oneclaw plugins sync' can restore it.
 
-    Nothing is installed if a package registers a name, such as that of a tool, that belongs to another one.
+    Nothing is installed if a package registers a name, such as that of a tool, that belongs to another one. Before the
+    question, only wheels are read, which runs nothing of them. What has to be built from source is asked for before.
     """
-    installer = _Installer(is_confirmed=is_confirmed, shadowing=shadowing)
+    installer = _Installer(is_confirmed=is_confirmed, shadowing=shadowing, built=built)
     wanted = _parse(packages)
-    installer.install("Install", [(wanted, installer.manager.resolve(wanted))])
+    installer.install("Install", [(wanted, installer.resolve(wanted))])
 
 
 @click.command("upgrade", short_help="Install newer versions of plugins.")
 @click.argument("packages", nargs=-1, metavar="[PACKAGE]...")
 @click.option("--all", "is_all", is_flag=True, help="Everything that was installed by 'oneclaw plugins install'.")
 @_shadowing_option
+@_build_option
 @_yes_option
-def upgrade(packages: tuple[str, ...], is_all: bool, shadowing: tuple[str, ...], is_confirmed: bool) -> None:
+def upgrade(
+    packages: tuple[str, ...], is_all: bool, shadowing: tuple[str, ...], built: tuple[str, ...], is_confirmed: bool
+) -> None:
     """Install the newest versions of plugins that are compatible with this OneClaw."""
     if is_all == bool(packages):
         raise UsageError("name the packages to upgrade, or give --all")
-    installer = _Installer(is_confirmed=is_confirmed, shadowing=shadowing)
+    installer = _Installer(is_confirmed=is_confirmed, shadowing=shadowing, built=built)
     recorded = installer.recorded
     texts = [each.requirement for each in recorded.values()]
     if packages:
@@ -86,7 +100,7 @@ def upgrade(packages: tuple[str, ...], is_all: bool, shadowing: tuple[str, ...],
         print_text("nothing was installed by 'oneclaw plugins install'")
         return
     wanted = _parse(texts)
-    installer.install("Upgrade", [(wanted, installer.manager.resolve(wanted, upgrade=True))])
+    installer.install("Upgrade", [(wanted, installer.resolve(wanted, upgrade=True))])
 
 
 @click.command("uninstall")
@@ -121,7 +135,7 @@ def sync(is_dry: bool, is_confirmed: bool) -> None:
         for each, reason in missing.items():
             print_text(f"{each.name}: {reason}; would be installed: {without_credentials(each.requirement)}")
     else:
-        plans, failures = _plan_again(missing, installer.manager)
+        plans, failures = _plan_again(missing, installer)
         installer.install("Install", plans, failures, is_checked=False)
 
 
@@ -131,19 +145,52 @@ class _Installer:
     Args:
         is_confirmed: True to ask nothing.
         shadowing: Names to give to what is installed, though others have them.
+        built: Names of packages that may be built from their source.
     """
 
-    def __init__(self, *, is_confirmed: bool, shadowing: Sequence[str] = ()) -> None:
+    def __init__(self, *, is_confirmed: bool, shadowing: Sequence[str] = (), built: Sequence[str] = ()) -> None:
         from oneclaw_core import find_home
         from oneclaw_devtools.installing.package_manager import PackageManager, find_environment
         from oneclaw_devtools.installing.record import InstallationRecord
+        from oneclaw_devtools.installing.requirement import parse_name
 
         self._is_confirmed = is_confirmed
+        self._built = set(map(parse_name, built))
         self._shadowing = shadowing
         self._environment = find_environment()
         self._record = InstallationRecord(find_home())
         self.manager = PackageManager(self._environment, _show)
         self.recorded: Mapping[str, RecordedPlugin] = self._record.read()
+
+    def resolve(self, wanted: Sequence[PluginRequirement], *, upgrade: bool = False) -> list[ResolvedPackage]:
+        """Find out what would be installed; ask for each package that has to be built from its source.
+
+        Raises:
+            OneClawError: A package may not be built, or the installer failed.
+        """
+        from oneclaw_devtools.installing.package_manager import SourceOnlyError
+
+        for each in wanted:
+            if each.is_source and each.name not in self._built:
+                self._allow_build(each.name, f"{each.text} is source code")
+        while True:
+            try:
+                return self.manager.resolve(wanted, upgrade=upgrade, built=sorted(self._built))
+            except SourceOnlyError as error:
+                if not self._can_ask():
+                    raise
+                self._allow_build(error.name, f"there is no wheel of {error.name} that fits this Python")
+
+    def _allow_build(self, name: str, why: str) -> None:
+        """Ask whether a package may be built; what the user named by its place is built without a terminal, too."""
+        if self._can_ask():
+            question = f"{printable_line(why)}: building it runs its code before anything of it can be shown. Build it?"
+            if not click.confirm(question, default=False, err=True):
+                raise OneClawError("nothing was changed")
+        self._built.add(name)
+
+    def _can_ask(self) -> bool:
+        return not self._is_confirmed and is_terminal(sys.stdin)
 
     def install(
         self, verb: str, plans: Sequence[Plan], failures: Iterable[str] = (), *, is_checked: bool = True
@@ -156,19 +203,34 @@ class _Installer:
             failures: what is to be reported in the end.
             is_checked: True to refuse packages that register names of others.
         """
-        from oneclaw_core.plugins import accept_plugins
-
         failures = list(failures)
         packages = [package for _, resolved in plans for package in resolved]
-        if packages:
-            _show_packages(packages, self.recorded)
-            self._confirm(verb, [each.name for wanted, _ in plans for each in wanted], "in")
-        if not plans:
-            _fail(failures)
+        with TemporaryDirectory(prefix="oneclaw-") as directory:
+            folder = Path(directory, "packages")
+            if packages:
+                self.manager.unpack(packages, folder)
+                _show_packages(packages, self.recorded, folder)
+                self._confirm(verb, [each.name for wanted, _ in plans for each in wanted], "in")
+            if not plans:
+                _fail(failures)
+            self._carry_out(plans, folder, failures, is_checked=is_checked)
+
+    def _carry_out(self, plans: Sequence[Plan], folder: Path, failures: list[str], *, is_checked: bool) -> None:
+        """Install what was agreed to, and print the outcome.
+
+        Args:
+            plans: as for :meth:`install`.
+            folder: where the packages were unpacked to.
+            failures: as for :meth:`install`.
+            is_checked: as for :meth:`install`.
+        """
+        from oneclaw_core.plugins import accept_plugins
+
+        packages = [package for _, resolved in plans for package in resolved]
         with self._record.locked():
             before = _load_plugins()
             if is_checked and (packages or self._shadowing):
-                self._settle_names([each for wanted, _ in plans for each in wanted], packages)
+                self._settle_names([each for wanted, _ in plans for each in wanted], folder)
             added: list[str] = []
             for wanted, resolved in plans:
                 try:
@@ -184,7 +246,7 @@ class _Installer:
             _show(f"'{self._environment.remover}' will remove plugins; run 'oneclaw plugins sync' after it")
         _fail(failures)
 
-    def _settle_names(self, wanted: Sequence[PluginRequirement], packages: Sequence[ResolvedPackage]) -> None:
+    def _settle_names(self, wanted: Sequence[PluginRequirement], folder: Path) -> None:
         """Refuse packages that register names of others, unless the user gives these names to them.
 
         Raises:
@@ -193,20 +255,17 @@ class _Installer:
         from oneclaw_core.cli import check_commands, load_catalog
         from oneclaw_core.plugins import NewPlugins
 
-        with TemporaryDirectory(prefix="oneclaw-") as directory:
-            folder = Path(directory, "packages")
-            self.manager.unpack(packages, folder)
-            new = NewPlugins(folder, load_catalog(is_quiet=True).plugins, {each.name for each in wanted})
-            for name in self._shadowing:
-                having = new.packages_with(name)
-                if len(having) != 1:
-                    who = f"{' and '.join(having)} both register" if having else "no package of these registers"
-                    raise UsageError(f"--allow-shadowing {name}: {who} that name; nothing was installed")
-            clashes = new.clashes(check_commands)
-            refused = [each for each in clashes if each.name not in self._shadowing or each.is_final]
-            if refused:
-                raise OneClawError(_refusal(refused))
-            new.give(self._shadowing)
+        new = NewPlugins(folder, load_catalog(is_quiet=True).plugins, {each.name for each in wanted})
+        for name in self._shadowing:
+            having = new.packages_with(name)
+            if len(having) != 1:
+                who = f"{' and '.join(having)} both register" if having else "no package of these registers"
+                raise UsageError(f"--allow-shadowing {name}: {who} that name; nothing was installed")
+        clashes = new.clashes(check_commands)
+        refused = [each for each in clashes if each.name not in self._shadowing or each.is_final]
+        if refused:
+            raise OneClawError(_refusal(refused))
+        new.give(self._shadowing)
 
     def uninstall(self, names: Sequence[str]) -> None:
         """Ask, uninstall packages, remove them from the record, and print the outcome."""
@@ -253,11 +312,11 @@ class _Installer:
         return [each.name for each in added]
 
     def _confirm(self, verb: str, packages: Sequence[str], preposition: str) -> None:
-        if self._is_confirmed or not is_terminal(sys.stdin):
+        if not self._can_ask():
             return
         what, where = printable_line(", ".join(packages)), printable_line(sys.prefix)
         question = f"{verb} {what} {preposition} {where} ({self._environment.description})?"
-        if not click.confirm(question, default=True, err=True):
+        if not click.confirm(question, default=False, err=True):
             raise OneClawError("nothing was changed")
 
 
@@ -287,7 +346,7 @@ def _parse(texts: Iterable[str]) -> list[PluginRequirement]:
     return list(wanted.values())
 
 
-def _plan_again(missing: Iterable[RecordedPlugin], manager: PackageManager) -> tuple[list[Plan], list[str]]:
+def _plan_again(missing: Iterable[RecordedPlugin], installer: _Installer) -> tuple[list[Plan], list[str]]:
     """Plan to install recorded packages again; report those that are not available."""
     wanted: list[PluginRequirement] = []
     failures = []
@@ -297,12 +356,12 @@ def _plan_again(missing: Iterable[RecordedPlugin], manager: PackageManager) -> t
         except UsageError as error:
             failures.append(f"{each.name}: {error}; install it from elsewhere")
     try:
-        return ([(wanted, manager.resolve(wanted, upgrade=True))] if wanted else []), failures
+        return ([(wanted, installer.resolve(wanted, upgrade=True))] if wanted else []), failures
     except OneClawError:
         plans: list[Plan] = []
     for one in wanted:
         try:
-            plans.append(([one], manager.resolve([one], upgrade=True)))
+            plans.append(([one], installer.resolve([one], upgrade=True)))
         except OneClawError as error:
             failures.append(f"{one.name}: {error}")
     return plans, failures
@@ -409,7 +468,10 @@ def _find_problems(plugins: Plugins, packages: Iterable[str]) -> Iterator[str]:
                     yield f"plugin {name} does not work: {each['cause']}; what to do: {each['remedy']}"
 
 
-def _show_packages(packages: Iterable[ResolvedPackage], recorded: Mapping[str, RecordedPlugin]) -> None:
+def _show_packages(packages: Iterable[ResolvedPackage], recorded: Mapping[str, RecordedPlugin], folder: Path) -> None:
+    from oneclaw_devtools.installing.wheel_contents import read_contents
+
+    contents = read_contents(folder)
     _show("to be installed:")
     for package in packages:
         _show(f"  {package.name} {package.version} from {package.url}")
@@ -417,6 +479,10 @@ def _show_packages(packages: Iterable[ResolvedPackage], recorded: Mapping[str, R
         known = recorded.get(package.name)
         if known and known.version == package.version and known.sha256 not in ("", package.sha256):
             _show(f"    this is another file than the one installed before, sha256 {known.sha256}")
+        if package.is_source:
+            _show("    built from source, which runs its code")
+        for line in contents[package.name].lines() if package.name in contents else ():
+            _show(f"    {line}")
 
 
 def _show(line: str) -> None:

@@ -6,6 +6,7 @@ import asyncio
 import importlib.util
 import json
 import os
+import re
 import shutil
 import signal
 import site
@@ -29,7 +30,7 @@ from oneclaw_devtools.fixed_names import CORE_DISTRIBUTION
 from oneclaw_devtools.installing.requirement import without_credentials
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
     from oneclaw_devtools.installing.requirement import PluginRequirement
 
@@ -43,6 +44,10 @@ _MAKERS = {
 _CORE_AS_IT_IS = f"{CORE_DISTRIBUTION}=={__version__}"
 # Variables that installers read, with the passwords of private indexes.
 _FOR_INSTALLERS = ("PIP_", "UV_", "GIT_")
+# The words of pip and of uv for a package without a wheel.
+_NO_WHEEL = re.compile(
+    r"(?:No matching distribution found for|Wheels are required for) `?([A-Za-z0-9][A-Za-z0-9._-]*)", re.IGNORECASE
+)
 _DEADLINE_SECONDS = 1_800.0
 _GRACE_SECONDS = 5.0
 
@@ -83,6 +88,38 @@ class ResolvedPackage:
     url: str
     sha256: str
     pin: str
+
+    @property
+    def is_source(self) -> bool:
+        """True if it is built, which runs its code, to be installed."""
+        return not self.url.partition("#")[0].lower().endswith(".whl")
+
+
+class InstallerError(OneClawError):
+    """Raised when pip or uv failed.
+
+    Attributes:
+        lines: What it printed.
+    """
+
+    def __init__(self, message: str, lines: Sequence[str]) -> None:
+        super().__init__(message)
+        self.lines = tuple(lines)
+
+
+class SourceOnlyError(OneClawError):
+    """Raised when there is no wheel of a package.
+
+    Attributes:
+        name: Normalised name of the package.
+    """
+
+    def __init__(self, name: str) -> None:
+        super().__init__(
+            f"there is no wheel of {name} that fits this Python. If it has a source distribution, building that runs "
+            f"its code before anything of it can be shown. If you trust it: --allow-build {name}"
+        )
+        self.name = name
 
 
 def find_environment() -> Environment:
@@ -136,23 +173,36 @@ class PackageManager:
         self._environment = environment
         self._show = show
 
-    def resolve(self, wanted: Sequence[PluginRequirement], *, upgrade: bool = False) -> list[ResolvedPackage]:
+    def resolve(
+        self, wanted: Sequence[PluginRequirement], *, upgrade: bool = False, built: Collection[str] = ()
+    ) -> list[ResolvedPackage]:
         """Find out what would be installed for some packages, dependencies included.
+
+        Only wheels are looked at, since a source distribution is built, and so runs its code, to be looked at.
 
         Args:
             wanted: Packages to install.
             upgrade: True for the newest versions that fit.
+            built: Names of packages that may be built from their source.
 
         Raises:
+            SourceOnlyError: There is no wheel of a package.
             OneClawError: The program failed; what it printed says why.
         """
         specifiers = ["--", _CORE_AS_IT_IS, *(each.specifier for each in wanted)]
-        with _neutral_directory() as directory:
-            if self._environment.uv is not None:
-                return self._resolve_with_uv(specifiers, wanted, directory, upgrade=upgrade)
-            options = ["--dry-run", "--report=report.json", *(["--upgrade"] if upgrade else [])]
-            self._run("install", [*options, *specifiers], directory)
-            report = json.loads((directory / "report.json").read_text("utf-8"))
+        try:
+            with _neutral_directory() as directory:
+                if self._environment.uv is not None:
+                    return self._resolve_with_uv(specifiers, wanted, directory, upgrade=upgrade, built=built)
+                options = ["--dry-run", "--report=report.json", *(["--upgrade"] if upgrade else [])]
+                self._run("install", [*options, *_wheels_only(built), *specifiers], directory)
+                report = json.loads((directory / "report.json").read_text("utf-8"))
+        except InstallerError as error:
+            names = [canonicalize_name(found[1]) for each in error.lines for found in _NO_WHEEL.finditer(each)]
+            missing = next((each for each in names if each not in built and each != CORE_DISTRIBUTION), None)
+            if missing is None:
+                raise
+            raise SourceOnlyError(missing) from None
         return [read_report_entry(each, wanted) for each in report["install"]]
 
     def install(self, packages: Sequence[ResolvedPackage]) -> None:
@@ -175,7 +225,7 @@ class PackageManager:
         hashed = [f"{each.pin} --hash=sha256:{each.sha256}" for each in packages if each.sha256]
         unhashed = [each.pin for each in packages if not each.sha256]
         again = [f"--reinstall-package={each.name}" for each in packages] if self._environment.uv else []
-        again += target
+        again += [*target, *_wheels_only([each.name for each in packages if each.is_source])]
         for options, lines in ((["--require-hashes"], hashed), ([], unhashed)):
             if lines:
                 with _neutral_directory() as directory:
@@ -192,10 +242,16 @@ class PackageManager:
             self._run("uninstall", [*([] if self._environment.uv else ["--yes"]), "--", *names], directory)
 
     def _resolve_with_uv(
-        self, specifiers: Sequence[str], wanted: Sequence[PluginRequirement], directory: Path, *, upgrade: bool
+        self,
+        specifiers: Sequence[str],
+        wanted: Sequence[PluginRequirement],
+        directory: Path,
+        *,
+        upgrade: bool,
+        built: Collection[str],
     ) -> list[ResolvedPackage]:
         """Read uv's plan, and the files and hashes from a lock of it."""
-        options = ["--dry-run"]
+        options = ["--dry-run", *_wheels_only(built)]
         for each in wanted if upgrade else ():
             options += ["--upgrade-package", each.name]
             # A folder or a repository may have changed and kept its version.
@@ -208,7 +264,8 @@ class PackageManager:
         if not pins:
             return []
         (directory / "requirements.in").write_text("\n".join(pin for pin, _ in pins.values()) + "\n", "utf-8")
-        options = ["--quiet", "--no-deps", "--no-header", "--output-file=pylock.toml", "requirements.in"]
+        options = ["--quiet", "--no-deps", "--no-header", *_wheels_only(built)]
+        options += ["--output-file=pylock.toml", "requirements.in"]
         self._run("compile", options, directory)
         lock = tomllib.loads((directory / "pylock.toml").read_text("utf-8"))
         return [read_lock_entry(each, *pins[each["name"]]) for each in lock["packages"]]
@@ -251,8 +308,13 @@ class PackageManager:
             raise OneClawError(f"{command[0]} was stopped: it was not done in {_DEADLINE_SECONDS:.0f} seconds")
         if status != 0:
             name = "pip" if uv is None else "uv"
-            raise OneClawError(f"{name} failed (exit status {status}); what it printed above says why")
+            message = f"{name} failed (exit status {status}); what it printed above says why"
+            raise InstallerError(message, [line.decode(errors="replace") for line in lines])
         return [line.decode(errors="replace") for line in lines]
+
+
+def _wheels_only(built: Collection[str]) -> list[str]:
+    return ["--only-binary", ":all:", *(option for name in built for option in ("--no-binary", name))]
 
 
 def installer_environ(environ: Mapping[str, str]) -> dict[str, str]:

@@ -35,6 +35,12 @@ class PluginRequirement:
     specifier: str
     is_direct: bool
 
+    @property
+    def is_source(self) -> bool:
+        """True for a path or a URL that is not a wheel: to install it, its own code has to be run."""
+        place = self.specifier.partition(" @ ")[2].partition(";")[0].partition("#")[0].strip()
+        return self.is_direct and not place.lower().endswith(".whl")
+
 
 def without_credentials(text: str) -> str:
     """Remove user names and passwords from the URLs in a text."""
