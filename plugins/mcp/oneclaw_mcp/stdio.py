@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from oneclaw_core.process import ProgramEnd, SandboxBackend, SandboxPolicy
 
 MAX_LINE_BYTES = 16 * 1024 * 1024
+MAX_DROPPED_BYTES = 16 * MAX_LINE_BYTES
+_KEPT_BYTES = 200
 MAX_LOG_BYTES = 1_000_000
 _TAIL_BYTES = 8_192
 _TAIL_LINES = 20
@@ -101,6 +103,7 @@ class ServerProgram:
         self._sandbox = sandbox
         self.fault = ""
         self._buffer = bytearray()
+        self._dropped_bytes = 0
         self._lines: asyncio.Queue[bytes | None] = asyncio.Queue()
         self._waiting_bytes = 0
         self._running: asyncio.Task[ProgramEnd] | None = None
@@ -165,17 +168,31 @@ class ServerProgram:
         if self.fault:
             return
         first, *others = piece.split(b"\n")
-        self._buffer += first
+        self._add(first)
         for each in others:
+            if self._dropped_bytes:
+                self._buffer += f" [a line of more than {MAX_LINE_BYTES // 1024**2} MiB]".encode()
+                self._dropped_bytes = 0
             self._waiting_bytes += len(self._buffer)
             self._lines.put_nowait(bytes(self._buffer))
-            self._buffer[:] = each
-        if len(self._buffer) > MAX_LINE_BYTES:
-            self._fail(f"it sent a line of more than {MAX_LINE_BYTES // 1024**2} MiB")
+            self._buffer.clear()
+            self._add(each)
+        if self._dropped_bytes > MAX_DROPPED_BYTES:
+            self._fail(f"it sent a line of more than {MAX_DROPPED_BYTES // 1024**2} MiB")
         elif self._lines.qsize() > _MOST_WAITING or self._waiting_bytes > MAX_WAITING_BYTES:
             self._fail(
                 f"it sent more than {_MOST_WAITING:,} messages that could not be read in time, or very long ones"
             )
+
+    def _add(self, piece: bytes) -> None:
+        """Add to the line that is being received; of one that is too long its beginning is kept, which has its id."""
+        if not self._dropped_bytes:
+            self._buffer += piece
+        else:
+            self._dropped_bytes += len(piece)
+        if len(self._buffer) > MAX_LINE_BYTES:
+            self._dropped_bytes = len(self._buffer) - _KEPT_BYTES
+            del self._buffer[_KEPT_BYTES:]
 
     def _fail(self, fault: str) -> None:
         self.fault = fault

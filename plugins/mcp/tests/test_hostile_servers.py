@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     [
         ("mute", 0.5, "server plain does not start: it has not answered within 0.5 s"),
         ("flood", 0.5, "server plain does not start: it has not answered within 0.5 s.*\n.*noise noise"),
-        ("long_line", 60.0, "server plain does not start: it sent a line of more than 16 MiB"),
         ("vast", 60.0, "server plain does not start: its list is longer than 1 MiB"),
     ],
 )
@@ -83,6 +82,32 @@ def test_names_of_core_tools_and_orders_in_descriptions_give_no_right(
         result = home.call(f"plain__{each}")
         assert result.error_type == "permission_denied"
         assert f"mcp.plain.{each}" in str(result.error_message)
+
+
+def test_line_that_is_too_long_ends_its_call_alone(oneclaw_factory: HomeFactory, tmp_path: Path) -> None:
+    says = {
+        "tools/call echo": '{"jsonrpc":"2.0","id":$ID,"result":{"content":[{"type":"text","text":"' + "x" * 17_000_000
+    }
+    (tmp_path / "says.json").write_text(json.dumps(says))
+    home = McpHome(oneclaw_factory(["mcp"], allow=["mcp.plain.*"]))
+    home.add("plain", *plain("long_line", f"says={tmp_path / 'says.json'}"))
+    result = home.call("plain__echo")
+    assert result.error_type == "execution_error"
+    assert "a line of more than 16 MiB" in str(result.error_message)
+    assert home.call("plain__pids").is_success
+
+
+def test_line_without_an_end_ends_the_server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(stdio, "MAX_LINE_BYTES", 1_000)
+    monkeypatch.setattr(stdio, "MAX_DROPPED_BYTES", 5_000)
+
+    async def use() -> str:
+        program = stdio.ServerProgram(["x"], tmp_path, {}, stdio.ServerLog(tmp_path / "log"))
+        for _ in range(10):
+            program._feed(b"x" * 1_000)
+        return program.fault
+
+    assert "it sent a line of more than" in asyncio.run(use())
 
 
 def test_call_without_an_answer_is_cancelled_in_time(oneclaw_factory: HomeFactory) -> None:
