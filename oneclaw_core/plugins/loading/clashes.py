@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from oneclaw_core.distributions import CORE_DISTRIBUTION, normalised
-from oneclaw_core.plugins.catalogue.claims import PLUGIN, Claim, claims_of
+from oneclaw_core.plugins.catalogue.claims import PLUGIN, TOOL, Claim, claims_of, name_of
 from oneclaw_core.plugins.catalogue.discovery import ENTRY_POINT_GROUP, InstalledPlugin, package_metadata
 from oneclaw_core.plugins.catalogue.entries import InstalledCatalogue
 from oneclaw_core.plugins.catalogue.name_record import user_record
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from oneclaw_core.plugins.catalogue.claims import Name
+    from oneclaw_core.tools.registry import ToolRegistry
 
 
 @frozen_dataclass
@@ -68,10 +69,11 @@ class NewPlugins:
         self._others = [each for each in _installed_claimants(installed) if each.distribution not in packages]
         self._wanted = [*self._claimants, *(each for each in self._others if each.distribution in wanted)]
 
-    def clashes(self, check_commands: Callable[[PluginRecord], None]) -> list[NameClash]:
-        """Return the names that new packages do not get, without those that they did not get before.
+    def clashes(self, registry: ToolRegistry, check_commands: Callable[[PluginRecord], None]) -> list[NameClash]:
+        """Return the names that new packages do not get or would take, without those that they did not get before.
 
         Args:
+            registry: the tools there are, with those of tool sources, such as the user's own and those of MCP servers.
             check_commands: reports the commands of a plugin whose names are OneClaw's own.
         """
         claimants = [*self._others, *self._claimants]
@@ -83,7 +85,11 @@ class NewPlugins:
             for claim, owner in owners.lost(each)
             if not is_known_claimant(self._record, each.distribution, claim)
         }
-        return [*found.values(), *self._clashes_with_core(check_commands)]
+        return [
+            *found.values(),
+            *self._clashes_with_sources(registry),
+            *self._clashes_with_core(check_commands),
+        ]
 
     def packages_with(self, name: str) -> list[str]:
         """Return the packages that register something by a name."""
@@ -101,6 +107,19 @@ class NewPlugins:
 
     def _claims_of(self, name: str) -> list[tuple[Name, str]]:
         return [(claim.key, each.distribution) for each in self._wanted for claim in each.claims if claim.name == name]
+
+    def _clashes_with_sources(self, registry: ToolRegistry) -> Iterable[NameClash]:
+        """Return the tools of tool sources that a package would take the names of."""
+        registered = {claim.key for each in self._others for claim in each.claims}
+        present = {name_of(TOOL, name): name for name in registry.get_all_tool_names()}
+        own = {plugin.name for plugin, _ in self._new}
+        for each in self._claimants:
+            for claim in each.claims:
+                if claim.kind != TOOL or claim.key in registered or claim.key not in present:
+                    continue
+                source = registry.get_source_info(present[claim.key])
+                if source is not None and source.plugin not in own:
+                    yield NameClash(each.distribution, TOOL, claim.name, f"is one that {source.plugin} has now")
 
     def _clashes_with_core(self, check_commands: Callable[[PluginRecord], None]) -> Iterable[NameClash]:
         for plugin, entry in self._new:
@@ -151,4 +170,4 @@ def _claimant(plugin: InstalledPlugin, entry: PluginEntry | None) -> Claimant:
 
 
 def _package_of(plugin: InstalledPlugin) -> str:
-    return normalised(plugin.dist.name or plugin.value)
+    return CORE_DISTRIBUTION if plugin.is_builtin else normalised(plugin.dist.name or plugin.value)

@@ -6,7 +6,7 @@ import logging
 import shlex
 from typing import TYPE_CHECKING
 
-from oneclaw_core.distributions import normalised
+from oneclaw_core.distributions import CORE_DISTRIBUTION, normalised
 from oneclaw_core.plugins.catalogue.claims import (
     GROUP,
     PERMISSION,
@@ -113,6 +113,8 @@ def _claimant_of(point: EntryPoint, place: int) -> Claimant:
 
 
 def _package_of(point: EntryPoint) -> str | None:
+    if isinstance(point, InstalledPlugin) and point.is_builtin:
+        return CORE_DISTRIBUTION  # also if its metadata are damaged
     return package_metadata(getattr(point, "dist", None)).name
 
 
@@ -127,7 +129,9 @@ def _report(record: PluginRecord, distribution: str, lost: Sequence[tuple[Claim,
         cause = f"the {kind} {_listed(claims)} {owner.why}; {_what_is_lost(kind, record, len(claims))}"
         causes.append(cause)
         give = f"oneclaw plugins install --allow-shadowing {shlex.quote(claims[0].name)} {distribution}"
-        if owner.distribution:
+        if record.installed is None:
+            remedy = "use another name, or leave one of the two plugins out"
+        elif owner.distribution:
             remedy = f"uninstall {distribution} or {owner.distribution}, or give it the name: {give}"
         else:
             remedy = f"{f'{error}; or ' if error else ''}uninstall one of them{'' if error else f', or choose: {give}'}"

@@ -97,6 +97,32 @@ def register_chat_commands(register):
         assert not list(with_uv.site().glob("acme_commands*"))
 
 
+def test_a_tool_of_a_source_is_not_taken_over(with_uv, wheels):
+    source = """
+from oneclaw_core import hookimpl, tool
+
+@tool
+def parcel_find() -> str:
+    "Say who; use when asked to."
+    return "source"
+
+def listed(context, tools):
+    tools.publish([parcel_find])
+
+@hookimpl
+def register_tools(register):
+    register.source("parcels", "acme_source:listed", listing="acme_source:listed")
+"""
+    write_wheel(wheels, "acme-source", source=source)
+    wheel(wheels, "acme-one")
+    assert with_uv.oneclaw("plugins", "install", "acme-source").returncode == 0
+
+    done = with_uv.oneclaw("plugins", "install", "acme-one")
+
+    assert done.returncode == 1
+    assert "the tool 'parcel_find' of acme-one is one that acme_source has now" in done.stderr
+
+
 def test_two_packages_of_one_command_cannot_have_one_name(with_uv, wheels):
     for name in ("acme-one", "acme-two"):
         wheel(wheels, name)

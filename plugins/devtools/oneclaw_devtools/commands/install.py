@@ -255,13 +255,14 @@ class _Installer:
         from oneclaw_core.cli import check_commands, load_catalog
         from oneclaw_core.plugins import NewPlugins
 
-        new = NewPlugins(folder, load_catalog(is_quiet=True).plugins, {each.name for each in wanted})
+        catalog = load_catalog(is_quiet=True)
+        new = NewPlugins(folder, catalog.plugins, {each.name for each in wanted})
         for name in self._shadowing:
             having = new.packages_with(name)
             if len(having) != 1:
                 who = f"{' and '.join(having)} both register" if having else "no package of these registers"
                 raise UsageError(f"--allow-shadowing {name}: {who} that name; nothing was installed")
-        clashes = new.clashes(check_commands)
+        clashes = new.clashes(catalog.registry, check_commands)
         refused = [each for each in clashes if each.name not in self._shadowing or each.is_final]
         if refused:
             raise OneClawError(_refusal(refused))

@@ -91,12 +91,16 @@ def name_findings(facts: PluginFacts) -> Iterator[Finding]:
     """Look at the names of tools and parameters by themselves."""
     seen: dict[str, str] = {}
     for tool in facts.tools:
-        other = seen.setdefault(tool.name.lower().replace("-", "_"), tool.name)
+        other = seen.setdefault(_form(tool.name), tool.name)
         if other != tool.name:
             yield ALIKE.found(tool.where, f"it differs from {other!r} in case and hyphens only")
         if _GENERIC.fullmatch(tool.name):
             yield GENERIC.found(tool.where, f"{tool.name!r} says nothing of what it is about")
         yield from _parameter_names(tool)
+
+
+def _form(name: str) -> str:
+    return name.lower().replace("-", "_")
 
 
 def _parameter_names(tool: ToolFacts) -> Iterator[Finding]:
@@ -107,15 +111,16 @@ def _parameter_names(tool: ToolFacts) -> Iterator[Finding]:
 
 def collision_findings(facts: PluginFacts, neighbours: Sequence[NeighbourFacts]) -> Iterator[Finding]:
     """Compare with what the other installed plugins have."""
-    tools = {tool.name for tool in facts.tools}
+    tools = {_form(tool.name): tool.name for tool in facts.tools}
     descriptions = {group.name: group.description for group in facts.groups if group.is_declared}
     for neighbour in neighbours:
         whose = f"the plugin {neighbour.plugin} ({neighbour.package or '?'})"
         if neighbour.plugin == facts.name:
             yield PLUGIN.found(f"plugin {facts.name}", f"the package {neighbour.package or '?'} has one of that name")
         for name in neighbour.tools:
-            if name in tools:
-                yield TAKEN.found(f"tool {name}", f"{whose} has a tool of that name")
+            if _form(name) in tools:
+                differs = "" if name in tools.values() else f", {name!r}: case, and '-' or '_', make no difference"
+                yield TAKEN.found(f"tool {tools[_form(name)]}", f"{whose} has a tool of that name{differs}")
         for name, description in neighbour.groups.items():
             if descriptions.get(name, description) != description:
                 yield GROUP.found(f"group {name}", f"{whose} describes it differently")
