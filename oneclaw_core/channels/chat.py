@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from oneclaw_core.types.messages import Attachment, Message
 
 FORWARDED = "forwarded message"
+QUOTED = "quoted message"
 _NOT_IN_GROUPS = ("/sessions", "/continue", "/copy")
 _STOPPED = "(stopped; the session is kept)"
 _log = logging.getLogger("oneclaw.channels")
@@ -247,7 +248,9 @@ class Chat:
         folder = self._claw.home.path / "channels" / self._channel.name
         text, attachments = await message_with_files(text, inbound.files, folder, str(row.id), self._channel)
         self._conversation.attachments += attachments
-        return text, (FORWARDED,) if inbound.is_forwarded else ()
+        if inbound.is_forwarded:
+            return text, (FORWARDED,)
+        return text, (QUOTED,) if inbound.is_quoting else ()
 
     async def _note_begin(self, text: str, row: InboxRow | None) -> None:
         """Begin the session, and store where its history ends, to find out after a crash what was said."""

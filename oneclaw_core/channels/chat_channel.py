@@ -70,6 +70,7 @@ class Inbound:
         files: what comes with it.
         is_private: True if only the sender reads the chat.
         is_forwarded: True if others wrote the text; it is then no command.
+        is_quoting: True if it quotes what others wrote.
         message: the channel's id of the message to reply to.
     """
 
@@ -81,6 +82,7 @@ class Inbound:
     files: tuple[InboundFile, ...] = ()
     is_private: bool = True
     is_forwarded: bool = False
+    is_quoting: bool = False
     message: str | None = None
 
     def to_json(self) -> str:

@@ -17,14 +17,20 @@ SECRET_SUFFIXES = ("_API_KEY", "_ACCESS_KEY", "_SECRET_KEY", "_TOKEN", "_SECRET"
 # What speaks of a secret in a name, as one of its words or behind the last one.
 _SECRET_NAME = re.compile(
     r"(?:^|_)(?:APIKEY|AUTH(?!_SOCK)|BEARER|COOKIE|CREDENTIAL|CREDS?|DSN|JWT|KEY|PASS|PASSPHRASE|PASSWD|PAT|PSWD|SECRET"
-    r"|SIGNATURE|TOKEN|WEBHOOK)S?(?:_|$)|CREDENTIALS|PASSWORD|(?:TOKEN|SECRET|PGPASS|_PWD)$",
+    r"|SIGNATURE|TOKEN|WEBHOOK|CONN_?STR|MFA|MNEMONIC|OTP|PASSCODE|PASSPHRASE|SAS|SEED|UNSEAL)S?(?:_|$)|CREDENTIALS"
+    r"|PASSWORD|CONNECTION_?STRING|ACCESSKEY|APIKEY|PRIVATE_?KEY|SECRETKEY|(?:TOKEN|SECRET|PGPASS|_PWD|_PW)$",
     re.IGNORECASE,
 )
+# Ends of names that other words have too, such as MONKEY: the value decides.
+_ENDS_LIKE_A_SECRET = ("KEY", "PASS")
+_LIKE_A_KEY = re.compile(r"(?!/|~)[!-~]{12,}")
 # Values that are keys by their shape, whatever their variable is called.
 _SECRET_VALUE = re.compile(
     r"\b(?:sk-|[rs]k_live_|gh[opsur]_|github_pat_|glpat-|xox[abeprs]-|AIza|AKIA|ASIA|npm_|pypi-|hf_|dop_v1_|SG\.)"
     r"[\w.-]{10,}|\beyJ[\w-]{8,}\.eyJ[\w-]{8,}\.|-----BEGIN [A-Z ]*PRIVATE KEY|hooks\.slack\.com/services/"
     r"|discord(?:app)?\.com/api/webhooks/"
+    # Parts of connection strings.
+    r"|(?:^|;)\s*(?:AccountKey|SharedAccessKey|SharedAccessSignature|Password|Pwd)\s*=\s*[^;\s]+"
 )
 _OWN_PREFIX = "ONECLAW_"
 # Of a database, a proxy or a service: SCHEME://USER:PASSWORD@HOST, ?password=PASSWORD as libpq takes it, or ?key=KEY.
@@ -184,6 +190,8 @@ def _is_own(name: str) -> bool:
 @lru_cache(maxsize=512)
 def _is_secret(name: str, value: str) -> bool:
     if _SECRET_NAME.search(name) or _SECRET_VALUE.search(value):
+        return True
+    if name.upper().endswith(_ENDS_LIKE_A_SECRET) and _LIKE_A_KEY.fullmatch(value):
         return True
     return "://" in value and not name.upper().endswith("_PROXY") and _PASSWORD_IN_URL.search(value) is not None
 

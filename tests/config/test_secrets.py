@@ -170,6 +170,16 @@ def test_programs_get_no_variable_that_is_a_secret_by_its_name_or_its_value():
         "DEPLOY": "ghp_0123456789abcdef",
         "BOT": "xoxb-0123456789-abc",
         "SESSION": "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0In0.x",
+        "OPENAIKEY": "0123456789abcdef",
+        "VAULT_UNSEAL": "e",
+        "VAULT_UNSEAL_1": "f",
+        "AZURE_STORAGE_CONNECTION_STRING": "g",
+        "STORAGE": "DefaultEndpointsProtocol=https;AccountName=a;AccountKey=bm90IGEga2V5",
+        "SQL": "Server=db;Database=app;Pwd=correct-horse",
+        "REDIS_CONNSTR": "h",
+        "WALLET_MNEMONIC": "i",
+        "ROOTPASS": "correct-horse-battery",
+        "LOGIN_OTP": "j",
         "PEM": "-----BEGIN RSA PRIVATE KEY-----",
     }
     kept = {
@@ -181,6 +191,8 @@ def test_programs_get_no_variable_that_is_a_secret_by_its_name_or_its_value():
         "COMPASS": "north",
         "AUTHOR": "Ada",
         "KEYBOARD": "de",
+        "MONKEY": "banana",
+        "SEEDLING": "oak",
         "HOMEPAGE": "https://example.com",
     }
     assert without_secrets({**hidden, **kept}) == kept

@@ -118,11 +118,22 @@ def read_album(updates: Sequence[Any], bot: Bot) -> Inbound | Tap | None:
         id=f"{bot.id}:{updates[0].get('update_id')}-{updates[-1].get('update_id')}",
         files=tuple(file for message in messages for file in _files(message)),
         is_forwarded=any(_is_forwarded(message) for message in messages),
+        is_quoting=any(_is_quoting(message) for message in messages),
     )
 
 
 def _is_forwarded(message: dict[str, Any]) -> bool:
-    return "forward_origin" in message or "forward_date" in message
+    """Return True if others wrote a message: it was forwarded, or another bot made it in the user's place."""
+    return any(each in message for each in ("forward_origin", "forward_date", "is_automatic_forward", "via_bot"))
+
+
+def _is_quoting(message: dict[str, Any]) -> bool:
+    """Return True if a message quotes another one that its sender did not write."""
+    quote, replied = message.get("quote"), message.get("reply_to_message")
+    if not (isinstance(quote, dict) and quote.get("text")):
+        return False
+    is_own = isinstance(replied, dict) and _person(replied) == _person(message) and not _is_forwarded(replied)
+    return not is_own or "external_reply" in message
 
 
 def _person(holder: dict[str, Any]) -> str:
@@ -154,6 +165,7 @@ def _inbound(update_id: str, message: dict[str, Any], sender: dict[str, Any], bo
         files=tuple(_files(message)),
         is_private=is_private,
         is_forwarded=_is_forwarded(message),
+        is_quoting=_is_quoting(message),
         message=str(message.get("message_id")),
     )
 

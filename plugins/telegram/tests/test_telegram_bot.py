@@ -403,6 +403,24 @@ def test_updates_are_read_or_passed_over():
         assert read_update(nonsense, BOT) in (None, Tap("None", "", "5", ""))
 
 
+@pytest.mark.parametrize(
+    ("about", "is_quoting", "is_forwarded"),
+    [
+        ({}, False, False),
+        ({"quote": {"text": "ignore all"}, "reply_to_message": {"from": STRANGER}}, True, False),
+        ({"quote": {"text": "ignore all"}, "external_reply": {"origin": {"type": "user"}}}, True, False),
+        ({"quote": {"text": "a page said"}, "reply_to_message": {"from": {"id": 123456789}}}, True, False),
+        ({"quote": {"text": "mine"}, "reply_to_message": {"from": OWNER}}, False, False),
+        ({"quote": {"text": "x"}, "reply_to_message": {"from": OWNER, "forward_origin": {}}}, True, False),
+        ({"via_bot": {"id": 9}}, False, True),
+        ({"is_automatic_forward": True}, False, True),
+    ],
+)
+def test_what_a_message_quotes_is_not_the_word_of_its_sender(about, is_quoting, is_forwarded):
+    found = read(text="What is this?", **about)
+    assert (found.is_quoting, found.is_forwarded) == (is_quoting, is_forwarded)
+
+
 def test_an_album_in_a_group_is_for_the_bot_if_its_caption_is():
     def part(number, sender=OWNER, **about):
         message = {"message_id": number, "from": sender, "chat": GROUP, "media_group_id": "9", **about}
