@@ -252,6 +252,8 @@ class OneClaw:
         limits: AgentLimits | None = None,
         ask: Callable[[PermissionRequest], Awaitable[PermissionAnswer]] | None = None,
         reasoning: ReasoningLevel | None = None,
+        parameters: Mapping[str, Any] | None = None,
+        max_output_tokens: int | None = None,
         steering: list[str] | None = None,
     ) -> AsyncGenerator[TurnEvent, None]:
         """Finish the last turn of a session, which was killed or failed, and yield what happens until its answer.
@@ -279,6 +281,8 @@ class OneClaw:
                 limits=limits,
                 ask=ask,
                 reasoning=reasoning,
+                parameters=parameters or {},
+                max_output_tokens=max_output_tokens,
                 resumes=True,
                 steering=steering,
             )

@@ -26,6 +26,7 @@ from oneclaw_core import (
 )
 from oneclaw_core.providers import (
     ContextTooLongError,
+    ProviderAuthenticationError,
     ProviderQuotaError,
     ProviderRateLimitError,
     ProviderRequestError,
@@ -53,7 +54,8 @@ _STATUSES: tuple[tuple[type[OneClawError], int, str], ...] = (
     (ProtectedError, 409, "protected"),
     (UsageError, 400, "invalid_request"),
     (ContextTooLongError, 400, "context_length_exceeded"),
-    (UnknownModelError, 502, "model_unknown"),
+    (UnknownModelError, 422, "model_unknown"),
+    (ProviderAuthenticationError, 422, "key_refused_by_model"),
     (ProviderRequestError, 400, "refused_by_model"),
     (ProviderRateLimitError, 429, "rate_limit_exceeded"),
     (ProviderQuotaError, 402, "insufficient_quota"),

@@ -157,7 +157,7 @@ def test_unknown_members_are_named(serving, asking):
 FAILURES = (
     (ProviderUnavailableError("overloaded"), 503, "model_unavailable"),
     (ProviderSilentError("no byte"), 504, "model_silent"),
-    (ProviderAuthenticationError("the key is refused"), 502, "failed"),
+    (ProviderAuthenticationError("the key is refused"), 422, "key_refused_by_model"),
     (ProviderQuotaError("no credit"), 402, "insufficient_quota"),
     (ProviderRequestError("temperature is odd"), 400, "refused_by_model"),
     (ContextTooLongError("too long"), 400, "context_length_exceeded"),
@@ -471,6 +471,20 @@ def test_a_fault_of_the_server_is_no_reason_to_ask_again(serving, asking, monkey
 
     assert (answer.status_code, answer.headers["x-should-retry"]) == (500, "false")
     assert "unexpected ZeroDivisionError" in answer.json()["error"]["message"]
+
+
+def test_a_request_that_is_sent_again_finishes_its_turn(serving, asking):
+    # The Vercel AI SDK asks three times after a status from 500 on, whatever the headers say.
+    serving.model.says("One.").calls("report").fails(ProviderUnavailableError("overloaded")).says("Two.").says("Three.")
+    talk = [user("a"), assistant("One."), user("b")]
+    first, failed, again, later = asking(talk[:1], talk, talk, [*talk, assistant("Two."), user("c")])
+
+    assert (failed.status_code, again.status_code) == (503, 200)
+    assert again.json()["choices"][0]["message"]["content"] == "Two."
+    assert len({each.headers["x-oneclaw-session"] for each in (first, again, later)}) == 1
+    said = [each.content for each in serving.model.requests[-1].messages if each.type == "user"]
+    assert said == ["a", "b", "c"]
+    assert len([each for each in serving.model.requests[-1].messages if each.type == "tool_call"]) == 1
 
 
 def test_words_are_compared():

@@ -182,6 +182,19 @@ class Conversations:
         if said := [Said.of(each) for each in before]:
             await self._add_end(_point(said), session)
 
+    async def keep_unfinished(self, request: str, session: str) -> None:
+        """Note that the turn for a request has no answer yet; clients may send the same request again.
+
+        Args:
+            request: all of it.
+            session: its id.
+        """
+        await self._log.keep(self._client, f"unfinished/{_digest(request)}", session)
+
+    async def take_unfinished(self, request: str) -> str | None:
+        """Return the session whose turn for a request has no answer yet, once; ``None`` for none."""
+        return await self._log.take(self._client, f"unfinished/{_digest(request)}")
+
     async def known(self, session: str) -> Known | None:
         """Return what is known of a session."""
         text = await self._log.kept(self._client, f"session/{session}")

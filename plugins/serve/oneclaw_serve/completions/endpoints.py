@@ -7,6 +7,7 @@ with its groups loaded. Any other begins a session, which gets what was said bef
 from __future__ import annotations
 
 import hashlib
+import json
 import secrets
 import time
 from contextlib import aclosing
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
 
     from starlette.requests import Request
 
-    from oneclaw_core import Attachment, PermissionAnswer, PermissionRequest
+    from oneclaw_core import Attachment, PermissionAnswer, PermissionRequest, TurnEvent
     from oneclaw_serve.access import Caller
     from oneclaw_serve.application import Site
 
@@ -48,6 +49,8 @@ class _Exchange:
     conversations: Conversations
     before: list[ChatMessage]
     messages: list[ChatMessage]
+    request: str = ""
+    is_repeated: bool = False
     options: TurnOptions = field(default_factory=TurnOptions)
     answer: str = ""
     input_tokens: int = 0
@@ -94,7 +97,7 @@ async def _complete(site: Site, caller: Caller, request: Request, body: ChatRequ
     session_name = _header(request, _SESSION_HEADER, notes)
     conversations = Conversations(site.log, (caller.key, agent, body.user))
     if _header(request, _TASK_HEADER, notes) is not None:
-        exchange = _Exchange(agent, "", "", [], conversations, [], body.messages, options)
+        exchange = _Exchange(agent, "", "", [], conversations, [], body.messages)
         events = _task_answer(site, exchange)
     else:
         exchange = await _exchange(site, caller, session_name, body, agent, conversations)
@@ -155,6 +158,11 @@ async def _exchange(
     conversations: Conversations,
 ) -> _Exchange:
     before, now = split_messages(body.messages)
+    whole = json.dumps([session_name, body.model_dump(mode="json")], sort_keys=True)
+    unfinished = await conversations.take_unfinished(whole)
+    if unfinished is not None and await site.claw.store.find_session(unfinished) is not None:
+        await conversations.take(before, "")  # it goes on from here already
+        return _Exchange(agent, unfinished, "", [], conversations, before, body.messages, whole, is_repeated=True)
     text = "\n\n".join(each.text for each in now if each.text)
     attachments = [file for each in now for file in each.attachments()]
     system = instructions(body.messages)
@@ -182,22 +190,12 @@ async def _exchange(
     if key is None:
         await site.stateless.note_use(known, caller.key)
     text = "\n\n".join(filter(None, (opening, heard, text)))
-    return _Exchange(agent, known, text, attachments, conversations, before, body.messages)
+    return _Exchange(agent, known, text, attachments, conversations, before, body.messages, whole)
 
 
 async def _events(site: Site, exchange: _Exchange) -> AsyncGenerator[str, None]:
     """Run the turn and yield pieces of text; note then how the conversation stands."""
-    options = exchange.options
-    turn = site.claw.send_message(
-        exchange.text,
-        session=exchange.session,
-        agent=exchange.agent,
-        attachments=exchange.attachments,
-        ask=_refuse,
-        reasoning=options.reasoning,
-        parameters=options.parameters,
-        max_output_tokens=options.max_output_tokens,
-    )
+    turn = _turn(site, exchange)
     is_finished = False
     try:
         async with aclosing(turn) as events:
@@ -209,16 +207,46 @@ async def _events(site: Site, exchange: _Exchange) -> AsyncGenerator[str, None]:
                     exchange.input_tokens += event.usage.input_tokens or 0
                     exchange.output_tokens += event.usage.output_tokens or 0
                 elif isinstance(event, TurnFinishedEvent):
+                    if exchange.is_repeated and not exchange.answer:  # it had its answer already
+                        exchange.answer = event.text
+                        yield event.text
                     exchange.finish_reason = "length" if event.stop_reason == "length_limit" else "stop"
         is_finished = True
     finally:
         await _note_end(exchange, is_finished=is_finished)
 
 
+def _turn(site: Site, exchange: _Exchange) -> AsyncGenerator[TurnEvent, None]:
+    """Return the turn for a request; of one that is sent again, the turn that has no answer yet."""
+    options = exchange.options
+    if exchange.is_repeated:
+        return site.claw.resume(
+            exchange.session,
+            agent=exchange.agent,
+            ask=_refuse,
+            reasoning=options.reasoning,
+            parameters=options.parameters,
+            max_output_tokens=options.max_output_tokens,
+        )
+    return site.claw.send_message(
+        exchange.text,
+        session=exchange.session,
+        agent=exchange.agent,
+        attachments=exchange.attachments,
+        ask=_refuse,
+        reasoning=options.reasoning,
+        parameters=options.parameters,
+        max_output_tokens=options.max_output_tokens,
+    )
+
+
 async def _note_end(exchange: _Exchange, *, is_finished: bool) -> None:
     answer = ChatMessage(role="assistant", content=exchange.answer)
     if not is_finished:
         await exchange.conversations.put_back(exchange.session, exchange.before)
+        if not exchange.answer:
+            # The libraries of some clients send a request again after most errors.
+            await exchange.conversations.keep_unfinished(exchange.request, exchange.session)
     if answer.text.strip():
         await exchange.conversations.keep(exchange.session, exchange.messages, answer, is_cut=not is_finished)
 
