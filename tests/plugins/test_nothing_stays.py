@@ -10,12 +10,17 @@ from pydantic import BaseModel
 
 from oneclaw_core import (
     CheckResult,
+    CommandUse,
     Deny,
+    ExpandedMessage,
     Health,
+    MessageCommand,
     PromptSection,
+    SessionInfo,
     ToolContext,
     ToolDefinition,
     ToolResult,
+    ToolSelection,
     ToolSource,
     UsageError,
     hookimpl,
@@ -189,6 +194,10 @@ async def look(context):
     yield CheckResult(Health.OK, f"fine {Thing()}")
 
 
+async def ring(context, parameters, fire):
+    await fire(f"{Thing()}")
+
+
 async def work(context):
     thing = Thing()
     context.ready()
@@ -226,6 +235,10 @@ class Everything:
         register("say", say)
 
     @hookimpl
+    def register_triggers(self, register):
+        register("ring", ring, help="rings")
+
+    @hookimpl
     def register_checks(self, register):
         register("look", look)
 
@@ -255,6 +268,26 @@ class Everything:
     async def message_context(self, context, turn):
         await asyncio.sleep(0)
         return f"{turn.id} {Thing()}"
+
+    @hookimpl
+    async def current_sections(self, context, session):
+        await asyncio.sleep(0)
+        return [PromptSection("now", f"{Thing()}")]
+
+    @hookimpl
+    async def message_commands(self, context):
+        await asyncio.sleep(0)
+        return [MessageCommand("shout", "Shout.")]
+
+    @hookimpl
+    async def expand_command(self, context, command):
+        await asyncio.sleep(0)
+        return ExpandedMessage(f"{command.arguments} {Thing()}")
+
+    @hookimpl
+    async def chat_notices(self, context):
+        await asyncio.sleep(0)
+        return [f"{Thing()}"]
 
     @hookimpl
     async def rewrite_tool_call(self, context, call):
@@ -392,6 +425,21 @@ async def run_a_service(claw, number):
         await ready.wait()
 
 
+async def use_a_command_and_notices(claw, number):
+    use = CommandUse(name="shout", arguments=f"{number}", agent="General Assistant", selection=ToolSelection())
+    assert "shout" in await claw.plugins.message_commands()
+    assert await claw.plugins.expand_command(use)
+    assert await claw.plugins.chat_notices()
+    assert await claw.plugins.current_sections(SessionInfo(id="s", agent="General Assistant"))
+
+
+async def run_a_trigger(claw, number):
+    async def fire(text, *, key=None):
+        return True
+
+    await claw.services.trigger("ring").run({}, fire)
+
+
 KINDS = {
     "sync tool": calls_of("plain"),
     "async tool": calls_of("waiting"),
@@ -412,6 +460,8 @@ KINDS = {
     "chat command": run_chat_commands,
     "check": run_checks,
     "service": run_a_service,
+    "trigger": run_a_trigger,
+    "message command, notice and current section": use_a_command_and_notices,
 }
 
 
@@ -449,6 +499,24 @@ def isolated(number: int) -> str:
         number: whatever.
     """
     return "isolated " * number
+
+
+@pytest.mark.one_python
+def test_plugins_that_are_registered_started_and_stopped_leave_no_objects(oneclaw_factory, caplog):
+    caplog.set_level("CRITICAL")
+    home = oneclaw_factory([Everything()], check_plugins=False)
+    calls = 20
+
+    async def open_and_close():
+        async with home.opened() as claw:
+            assert (await claw.call_tool("waiting")).result.is_success
+
+    for number in range(2 * calls):
+        if number == calls:
+            before = counted_objects()
+        asyncio.run(open_and_close())
+    assert_none_left(before, counted_objects(), calls, most_per_call=50)
+    assert len(THINGS) < 10
 
 
 @pytest.mark.one_python
