@@ -210,7 +210,7 @@ async def _events(site: Site, exchange: _Exchange) -> AsyncGenerator[str, None]:
                     if exchange.is_repeated and not exchange.answer:  # it had its answer already
                         exchange.answer = event.text
                         yield event.text
-                    exchange.finish_reason = "length" if event.stop_reason == "length_limit" else "stop"
+                    exchange.finish_reason = _finish_reason(event)
         is_finished = True
     finally:
         await _note_end(exchange, is_finished=is_finished)
@@ -272,3 +272,10 @@ ENDPOINTS = (
     Endpoint("GET", "/v1/models/{model:path}", "chat", "Show an agent as a model", _model),
     Endpoint("POST", "/v1/chat/completions", "chat", "Answer a conversation", _complete, ChatRequest),
 )
+
+
+def _finish_reason(event: TurnFinishedEvent) -> str:
+    """Return the word for the end of an answer; one that is cut off is never said to be complete."""
+    if event.is_whole:
+        return "stop"
+    return "content_filter" if event.stop_reason == "content_filter" else "length"
