@@ -186,7 +186,8 @@ def test_a_database_of_version_1_is_used_further(tmp_path):
         it.execute("PRAGMA user_version = 1")
     it.close()
 
-    (undo,) = CheckpointDatabase(path).undos()
+    with closing(CheckpointDatabase(path)) as database:
+        (undo,) = database.undos()
 
     assert (undo.id, undo.process) == ("a", Process())
     [snapshot] = (tmp_path / "snapshots").iterdir()
