@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from oneclaw_core.http.clients import create_guarded_client as create_guarded_client
     from oneclaw_core.http.clients import expands_boundedly as expands_boundedly
     from oneclaw_core.http.clients import prepare_clients as prepare_clients
+    from oneclaw_core.http.impatient import ImpatientConnection as ImpatientConnection
     from oneclaw_core.http.listening import listen as listen
     from oneclaw_core.http.messages import InvalidRequestError as InvalidRequestError
     from oneclaw_core.http.messages import body_pieces as body_pieces
@@ -50,6 +51,7 @@ _NAMES = {
     ".secrets.store": "SecretPlace SecretStore SecretWords",
     "addresses": "checked_addresses",
     "clients": "create_client create_guarded_client expands_boundedly prepare_clients",
+    "impatient": "ImpatientConnection",
     "listening": "listen",
     "messages": (
         "body_pieces InvalidRequestError decoded failure_text media_type outgoing_request shown_url status_text"

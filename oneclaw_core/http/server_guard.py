@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
 MAX_BODY_BYTES = 4 * 1024 * 1024
 SLOW_SECONDS = 30.0
+MAX_HEADERS = 100
+MAX_HEADER_BYTES = 32_768
 _PORTS = {"http": 80, "https": 443}
 _FORWARDED = (b"forwarded", b"x-forwarded-for", b"x-forwarded-host", b"x-forwarded-proto", b"x-real-ip")
 
@@ -34,8 +36,9 @@ class ServerGuard:
     """ASGI middleware that passes on requests to known addresses from known origins.
 
     It answers a wrong ``Host`` with 421, a foreign ``Origin`` with 403, headers of a proxy that is not configured with
-    400, a body that is too long with 413 and one that comes too slowly with 408. It refuses WebSockets, and cuts off
-    clients that do not read their answers. It knows no users: the application checks tokens or cookies.
+    400, too many or too long headers with 431, a body that is too long with 413 and one that comes too slowly with
+    408. It refuses WebSockets, and cuts off clients that do not read their answers. It knows no users: the application
+    checks tokens or cookies.
 
     Args:
         app: the application behind it.
@@ -85,6 +88,9 @@ class ServerGuard:
                 raise
 
     def _refusal(self, scope: Scope) -> tuple[HTTPStatus, str] | None:
+        size = sum(len(name) + len(value) for name, value in scope["headers"])
+        if len(scope["headers"]) > MAX_HEADERS or size > MAX_HEADER_BYTES:
+            return HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE, "the request has too many or too long headers"
         hosts = _values(scope, b"host")
         if len(hosts) != 1 or _host(hosts[0], scope["scheme"]) not in self._hosts:
             return HTTPStatus.MISDIRECTED_REQUEST, "this server does not answer to that Host"

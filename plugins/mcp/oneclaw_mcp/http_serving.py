@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import anyio
 
 from oneclaw_core import OneClawError
-from oneclaw_core.http import ServerGuard, bearer_token, listen, send_refusal
+from oneclaw_core.http import ImpatientConnection, ServerGuard, bearer_token, listen, send_refusal
 from oneclaw_mcp.offer import CALL, READ
 from oneclaw_mcp.served import ServedOffer, sdk_server
 from oneclaw_mcp.serving import end_in_time
@@ -34,9 +34,7 @@ if TYPE_CHECKING:
 PATH = "/mcp"
 MAX_SESSIONS = 100
 MAX_REQUESTS = 100
-MAX_CONNECTIONS = 500
 SESSION_SECONDS = 30 * 60.0
-HEAD_SECONDS = 10.0
 DRAIN_SECONDS = 5.0
 _SHORT_DRAIN_SECONDS = 0.5
 _CHECK_SECONDS = 5.0
@@ -309,31 +307,8 @@ def _uvicorn_server(app: Any) -> uvicorn.Server:
     import uvicorn
     from uvicorn.protocols.http.h11_impl import H11Protocol
 
-    class ImpatientProtocol(H11Protocol):
-        """Waits for the head of a request for a few seconds only."""
-
-        _head_timer: asyncio.TimerHandle | None = None
-
-        def connection_made(self, transport: Any) -> None:
-            super().connection_made(transport)
-            self._look()
-
-        def data_received(self, data: bytes) -> None:
-            super().data_received(data)
-            self._look()
-
-        def connection_lost(self, exc: Exception | None) -> None:
-            super().connection_lost(exc)
-            if self._head_timer is not None:
-                self._head_timer.cancel()
-
-        def _look(self) -> None:
-            is_waiting = self.cycle is None or self.cycle.response_complete
-            if not is_waiting and self._head_timer is not None:
-                self._head_timer.cancel()
-                self._head_timer = None
-            elif is_waiting and self._head_timer is None:
-                self._head_timer = self.loop.call_later(HEAD_SECONDS, self.transport.close)
+    class Protocol(ImpatientConnection, H11Protocol):
+        """Is closed when it sends no request."""
 
     class Server(uvicorn.Server):
         """Is stopped by its caller."""
@@ -345,14 +320,13 @@ def _uvicorn_server(app: Any) -> uvicorn.Server:
     return Server(
         uvicorn.Config(
             app,
-            http=ImpatientProtocol,
+            http=Protocol,
             ws="none",
             lifespan="off",
             log_config=None,
             access_log=False,
             proxy_headers=False,
             server_header=False,
-            limit_concurrency=MAX_CONNECTIONS,
             timeout_keep_alive=15,
             timeout_graceful_shutdown=2,
         )

@@ -15,7 +15,7 @@ from oneclaw_mcp.direct import MAX_NAME_CHARACTERS, short_name
 from oneclaw_mcp.offer import Offer
 
 from oneclaw_core import NobodyToAskError, ToolContext, tool
-from oneclaw_core.http import listen
+from oneclaw_core.http import ImpatientConnection, listen
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -439,7 +439,7 @@ def test_revoked_token_ends_what_its_clients_have_open(painting: HomeUnderTest) 
 def test_strange_requests_are_refused(painting: HomeUnderTest, monkeypatch: pytest.MonkeyPatch) -> None:
     import httpx
 
-    monkeypatch.setattr(http_serving, "HEAD_SECONDS", 0.05)
+    monkeypatch.setattr(ImpatientConnection, "head_seconds", 0.05)
 
     async def use() -> None:
         async with served(painting.app) as server, httpx.AsyncClient() as http:

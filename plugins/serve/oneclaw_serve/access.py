@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import ipaddress
 import secrets
 import time
 from dataclasses import dataclass
@@ -15,6 +16,8 @@ from oneclaw_serve.errors import Refusal
 from oneclaw_serve.placeholders import is_unfilled
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
+
     from starlette.requests import Request
 
     from oneclaw_core.http import ServerToken
@@ -123,14 +126,18 @@ class Access:
         storage: of the plugin; shared by all processes of a home.
         cookie: the name of the cookie. Cookies ignore ports, so the port is part of the name.
         is_secure: True if browsers come over TLS.
+        proxies: the IP addresses of the TLS proxy, which says where a request comes from.
     """
 
-    def __init__(self, storage: PluginStorage, cookie: str, *, is_secure: bool = False) -> None:
+    def __init__(
+        self, storage: PluginStorage, cookie: str, *, is_secure: bool = False, proxies: Collection[str] = ()
+    ) -> None:
         self._storage = storage
         self._cookie = cookie
         self._is_secure = is_secure
         self.tokens = ServerTokens(storage)
-        # Failures of all clients together: every process of this machine has the same address.
+        self._proxies = frozenset(proxies)
+        # By source. What is right is accepted at any time: it cannot be guessed, and a stranger locks out no one.
         self._failures = RateLimit(10, 60)
         self._requests = RateLimit(600, 60)
 
@@ -146,16 +153,18 @@ class Access:
         """
         token = bearer_token(request.scope)
         check_is_filled_in(request, token)
-        found = await self._of_token(token) if token is not None else await self._of_cookie(request, takes_forms)
+        found = (
+            await self._of_token(token, request) if token is not None else await self._of_cookie(request, takes_forms)
+        )
         if found is None:
             raise Refusal(401, "unauthorized", "log in with the link of: oneclaw serve link; or send a valid token")
         self._requests.check(found.key)
         return found
 
-    async def _of_token(self, token: str) -> Caller | None:
+    async def _of_token(self, token: str, request: Request) -> Caller | None:
         found = await self.tokens.find(token)
         if found is None:
-            self._failures.check("token")
+            self._failures.check(f"token {source_of(request, self._proxies)}")
             return None
         return Caller(found.name, is_person=False, scopes=found.scopes, key=_key_of(found))
 
@@ -183,23 +192,23 @@ class Access:
             raise Refusal(403, "forbidden", "this form is not of this login: load its page again")
         return Caller("browser", is_person=True, scopes=(), key=digest)
 
-    async def log_in(self, code: str) -> dict[str, Any]:
+    async def log_in(self, code: str, request: Request) -> dict[str, Any]:
         """Exchange the code of a link for a cookie; each code works once.
+
+        Args:
+            code: of the link.
+            request: that brings it.
 
         Returns:
             The arguments of ``Response.set_cookie``.
 
         Raises:
-            Refusal: the code is unknown, used or too old, or there were too many wrong ones.
+            Refusal: the code is unknown, used or too old; 429 if its source sent too many wrong ones.
         """
-        if self._failures.is_reached("link"):
-            raise Refusal(
-                429, "too_many_requests", "too many wrong links: wait a minute", headers={"Retry-After": "60"}
-            )
         key = f"{_LINK}{_digest(code)}"
         # A deletion tells one of several processes alone that there was something.
         if not await self._storage.delete(key):
-            self._failures.note("link")
+            self._failures.check(f"link {source_of(request, self._proxies)}")
             raise Refusal(
                 401, "unauthorized", "this link was used or is too old; make another with: oneclaw serve link"
             )
@@ -222,6 +231,27 @@ class Access:
 
     def _cookie_options(self) -> dict[str, Any]:
         return {"key": self._cookie, "httponly": True, "samesite": "strict", "path": "/", "secure": self._is_secure}
+
+
+def source_of(request: Request, proxies: Collection[str]) -> str:
+    """Return where a request comes from: an IPv4 address, or the network of an IPv6 one, which one client can fill.
+
+    Args:
+        request: from anywhere.
+        proxies: whose word counts. The last address that they add to ``X-Forwarded-For`` is of the client; what stands
+            before it was written by the client.
+    """
+    address = request.client.host if request.client is not None else ""
+    if address in proxies:
+        hops = [each.strip() for each in ",".join(request.headers.getlist("x-forwarded-for")).split(",")]
+        address = next((each for each in reversed(hops) if each and each not in proxies), address)
+    try:
+        found = ipaddress.ip_address(address)
+    except ValueError:
+        return address[:100]
+    if found.version == 6 and found.ipv4_mapped is None:
+        return str(ipaddress.ip_network((found, 64), strict=False))
+    return str(found)
 
 
 def _key_of(token: ServerToken) -> str:

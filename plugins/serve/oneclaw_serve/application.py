@@ -66,7 +66,7 @@ class Site:
         self.origins = list(origins)
         self.is_public = is_public
         self.proxies = frozenset(proxies)
-        self.access = Access(context.storage, f"oneclaw_{port}", is_secure=is_public)
+        self.access = Access(context.storage, f"oneclaw_{port}", is_secure=is_public, proxies=proxies)
         self.log: EventLog
         self.waiting: WaitingMessages
         self.turns: Turns
@@ -204,7 +204,7 @@ async def _login(request: Request) -> JSONResponse:
     check_same_origin(request)
     code = await read_json(request, LoginCode)
     response = JSONResponse({"status": "ok"})
-    response.set_cookie(**await site.access.log_in(code.code))
+    response.set_cookie(**await site.access.log_in(code.code, request))
     return response
 
 

@@ -8,9 +8,10 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import uvicorn
+from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from oneclaw_core import SettingsError
-from oneclaw_core.http import listen
+from oneclaw_core.http import ImpatientConnection, listen
 from oneclaw_serve.access import new_link_code
 from oneclaw_serve.application import Site, make_application
 
@@ -22,6 +23,10 @@ if TYPE_CHECKING:
     from oneclaw_serve.settings import ServeSettings
 
 _STOP_SECONDS = 2
+
+
+class _Protocol(ImpatientConnection, H11Protocol):
+    """A connection that is closed when it sends no request."""
 
 
 class _Server(uvicorn.Server):
@@ -52,6 +57,7 @@ async def run_web(context: ServiceContext) -> None:
         await context.storage.set("address", {"origin": origins[0]})
         config = uvicorn.Config(
             make_application(site),
+            http=_Protocol,
             log_config=None,
             access_log=False,
             proxy_headers=False,

@@ -121,9 +121,9 @@ def test_a_new_token_inherits_nothing_of_a_revoked_one_of_its_name(serving):
 
         tokens = ServerTokens(rig.storage)
         access = Access(rig.storage, "cookie")
-        before = await access._of_token(await tokens.create("twice", ["sessions.read"]))
+        before = await access._of_token(await tokens.create("twice", ["sessions.read"]), None)
         await tokens.revoke("twice")
-        after = await access._of_token(await tokens.create("twice", ["sessions.read"]))
+        after = await access._of_token(await tokens.create("twice", ["sessions.read"]), None)
         return before.key == after.key, await access.is_valid(before), await access.is_valid(after)
 
     assert serving.run(work) == (False, False, True)
