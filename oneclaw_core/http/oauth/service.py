@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from urllib.parse import urlsplit
 
 from oneclaw_core.errors import SettingsError
+from oneclaw_core.http.messages import shown_url
 from oneclaw_core.secrets.redaction import remember_secret
 from oneclaw_core.types.frozen_dataclass import frozen_dataclass
 
@@ -88,8 +89,8 @@ class OAuthService:
         for endpoint in (self.authorization_endpoint, self.token_endpoint, self.revocation_endpoint):
             if endpoint is not None and not _is_protected(endpoint):
                 raise SettingsError(
-                    f"{endpoint[:200]!r} cannot be an OAuth endpoint of {self.title}: give an https URL, or an http "
-                    "URL on this machine"
+                    f"{shown_url(endpoint)!r} cannot be an OAuth endpoint of {self.title}: give an https URL, or an "
+                    "http URL on this machine, without user name and password"
                 )
         if not self.redirect_path.startswith("/"):
             raise SettingsError(f"the redirect path {self.redirect_path[:100]!r} must begin with /")
@@ -100,7 +101,7 @@ class OAuthService:
         if self.issuer:
             return self.issuer
         parts = urlsplit(self.token_endpoint)
-        return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}"
+        return f"{parts.scheme}://{parts.netloc}"
 
     def command(self, account: str | None = None) -> str:
         """Return the command that signs in, for messages."""
@@ -124,6 +125,8 @@ class OAuthService:
 def _is_protected(url: str) -> bool:
     try:
         parts = urlsplit(url)
+        if parts.username is not None or parts.password is not None:  # a person would take it for another host
+            return False
         return (parts.scheme == "https" and bool(parts.hostname)) or (
             parts.scheme == "http" and parts.hostname in _LOOPBACK
         )

@@ -7,6 +7,7 @@ era is known; it lists one page of tools; and it stays dead after a server has f
 from __future__ import annotations
 
 import asyncio
+import re
 import threading
 import time
 from collections import Counter
@@ -46,6 +47,8 @@ _UNKNOWN_METHOD = -32601
 _SETTLE_SECONDS = 0.5
 _MOST_SETTLE_SECONDS = 60.0
 _LOWEST_NEW_ERA = "2026"
+# A user name and password in an address, which errors of the SDK quote.
+_USERINFO = re.compile(r"://[^\s/?#]*@")
 # Modules of the SDK import each other, which can make two threads wait for each other.
 importing = threading.Lock()
 # How long a start waits for the first subscription to changes.
@@ -580,7 +583,7 @@ def describe(error: BaseException) -> str:
         first = found.errors()[0]  # type: ignore[attr-defined]  # imported by the SDK alone
         place = "/".join(map(str, first["loc"]))
         return cleaned(f"it sent what the protocol does not allow, at {place}: {first['msg']}", 500)
-    text = cleaned(str(found), 500)
+    text = _USERINFO.sub("://", cleaned(str(found), 500))
     if isinstance(found, FileNotFoundError) or not text:
         return text or kind
     return text if kind == "MCPError" else f"{kind}: {text}"

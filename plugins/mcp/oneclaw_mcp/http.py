@@ -13,6 +13,7 @@ import httpx
 import httpx2
 
 from oneclaw_core import PermissionDeniedError, __version__
+from oneclaw_core.http import shown_url
 from oneclaw_mcp.http_answers import (
     EVENTS,
     MAX_EVENT_BYTES,
@@ -50,10 +51,12 @@ class GuardedTransport(httpx2.AsyncBaseTransport):
     Args:
         allow_private: as for :class:`GuardedBackend`.
         state: gets what the answers say of the server.
+        own_userinfo: user name and password in the server's address; an address that a server gives has none.
     """
 
-    def __init__(self, allow_private: AddressGate, state: HttpState) -> None:
+    def __init__(self, allow_private: AddressGate, state: HttpState, own_userinfo: bytes = b"") -> None:
         self._state = state
+        self._own_userinfo = own_userinfo
         self._pool = httpcore2.AsyncConnectionPool(
             _ssl_context(),
             max_connections=None,
@@ -64,6 +67,11 @@ class GuardedTransport(httpx2.AsyncBaseTransport):
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
         """Send a request."""
         url = request.url
+        if url.userinfo not in (b"", self._own_userinfo):
+            raise PermissionDeniedError(
+                f"the MCP server leads to {shown_url(str(url))} with a user name or password that is not yours",
+                "network.public",
+            )
         try:
             answer = await self._pool.handle_async_request(
                 httpcore2.Request(
@@ -250,7 +258,7 @@ async def http_streams(
     ) -> httpx2.AsyncClient:
         return _Client(
             url,
-            transport=GuardedTransport(allow_private, state),
+            transport=GuardedTransport(allow_private, state, httpx2.URL(url).userinfo),
             headers={"User-Agent": f"oneclaw/{__version__}", **(headers or {}), "Accept-Encoding": "identity"},
             timeout=httpx2.Timeout(_CONNECT_SECONDS, read=_READ_SECONDS),
             trust_env=False,

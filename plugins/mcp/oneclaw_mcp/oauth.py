@@ -10,6 +10,7 @@ import json
 import time
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal
+from urllib.parse import urlsplit
 
 from mcp.client.auth import OAuthClientProvider
 from mcp.client.auth.utils import is_valid_client_metadata_url, union_scopes
@@ -25,7 +26,7 @@ from pydantic import AnyUrl
 
 from oneclaw_core import UsageError, remember_secret
 from oneclaw_core.cli import read_input_line
-from oneclaw_core.http import OAuthConsent, RedirectListener
+from oneclaw_core.http import OAuthConsent, RedirectListener, shown_url
 from oneclaw_mcp.connection import ServerError
 from oneclaw_mcp.servers import STDIO
 
@@ -150,6 +151,39 @@ def token_auth_method(metadata: OAuthMetadata | None) -> Literal["client_secret_
     return _POST if is_posted else _BASIC
 
 
+def check_sign_in(
+    server: Server, metadata: OAuthMetadata | None, resource: ProtectedResourceMetadata | None, url: str
+) -> None:
+    """Refuse to send the user to a service that cannot keep others from using the code that it gives.
+
+    Args:
+        server: that the user signs in to.
+        metadata: of the authorization server, ``None`` if it gives none.
+        resource: metadata of the server, ``None`` if it gives none.
+        url: that the user is about to see.
+
+    Raises:
+        ServerError: the service does not say that it supports PKCE with S256, as MCP requires, or an address holds a
+            user name or password, which a person would take for the host.
+    """
+    places = [url, str(resource.resource) if resource is not None else ""]
+    if metadata is not None:
+        found = (metadata.issuer, metadata.token_endpoint, metadata.registration_endpoint, metadata.revocation_endpoint)
+        places += [str(each) for each in found if each is not None]
+    for place in places:
+        if "@" in urlsplit(place).netloc:
+            raise ServerError(
+                f"The sign-in to the MCP server {server.name} is refused: the address {shown_url(place)} came with a "
+                "user name or password before the host"
+            )
+    if metadata is None or "S256" not in (metadata.code_challenge_methods_supported or ()):
+        issuer = shown_url(str(metadata.issuer)) if metadata is not None else "its authorization server"
+        raise ServerError(
+            f"The sign-in to the MCP server {server.name} is refused: {issuer} does not say that it supports PKCE with "
+            "S256 (code_challenge_methods_supported), which MCP requires"
+        )
+
+
 async def stored_auth(source: ServerSource, server: Server, sign_ins: list[str]) -> httpx2.Auth | None:
     """Return what signs the requests to a server that the user, or OneClaw, has signed in to; ``None`` for others.
 
@@ -249,8 +283,12 @@ async def login(
                 raise ServerError(f"the sign-in was refused: {given.get('error', 'no reason is given')}")
             return AuthorizationCodeResult(code=given["code"], state=given.get("state"), iss=given.get("iss"))
 
+        async def redirect(url: str) -> None:
+            check_sign_in(server, provider.context.oauth_metadata, provider.context.protected_resource_metadata, url)
+            await consent.redirect(url)
+
         await source.close(server.name)
-        provider = _provider(server, sign_in, await sign_in.read(), consent.redirect, answer)
+        provider = _provider(server, sign_in, await sign_in.read(), redirect, answer)
         await source.signed_in(replace(server, start_seconds=_SIGN_IN_SECONDS), provider)
     finally:
         await listener.__aexit__(None, None, None)

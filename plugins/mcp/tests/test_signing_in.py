@@ -38,23 +38,26 @@ class ProtectedServer:
         self.trusted = ""
         self.scope = self.scope_of_calls = ""
         self.asked: list[dict[str, list[str]]] = []
+        self.changed: dict[str, object] = {}
+        self.resource = ""
 
     def answer(self, request: ReceivedRequest) -> bytes:
         path, url = request.path, self.web.url
         if path.startswith("/.well-known/oauth-protected-resource"):
-            return reply({"resource": f"{url}/mcp", "authorization_servers": [self.trusted or url]})
+            return reply({"resource": self.resource or f"{url}/mcp", "authorization_servers": [self.trusted or url]})
         if path.startswith("/.well-known/"):
-            return reply(
-                {
-                    "issuer": url,
-                    "authorization_endpoint": f"{url}/authorize",
-                    "token_endpoint": f"{url}/token",
-                    "registration_endpoint": f"{url}/register",
-                    "response_types_supported": ["code"],
-                    "code_challenge_methods_supported": ["S256"],
-                    "client_id_metadata_document_supported": self.takes_documents,
-                }
-            )
+            if self.changed.get("issuer") == "none":
+                return reply({}, "404 Not Found")
+            document = {
+                "issuer": url,
+                "authorization_endpoint": f"{url}/authorize",
+                "token_endpoint": f"{url}/token",
+                "registration_endpoint": f"{url}/register",
+                "response_types_supported": ["code"],
+                "code_challenge_methods_supported": ["S256"],
+                "client_id_metadata_document_supported": self.takes_documents,
+            } | self.changed
+            return reply({name: each for name, each in document.items() if each is not None})
         if path == "/register":
             self.clients += 1
             return reply({**request.json(), "client_id": f"client-{self.clients}"}, "201 Created")
@@ -260,3 +263,59 @@ def test_errors_of_a_server_do_not_show_its_token(
     failed = home.call("web__who")
     assert failed.error_type == "execution_error"
     assert "a-long-token-1" not in str(failed.error_message)
+
+
+WITH_USER = "http://trusted.example:pass-word@127.0.0.1:{port}/{name}"
+
+
+@pytest.mark.parametrize(
+    ("changed", "says"),
+    [
+        ({"code_challenge_methods_supported": None}, "PKCE with S256"),
+        ({"code_challenge_methods_supported": []}, "PKCE with S256"),
+        ({"code_challenge_methods_supported": ["plain"]}, "PKCE with S256"),
+        ({"code_challenge_methods_supported": ["s256"]}, "PKCE with S256"),
+        ({"issuer": "none"}, "PKCE with S256"),  # it gives no metadata
+        ({"authorization_endpoint": WITH_USER}, "user name or password"),
+        ({"token_endpoint": WITH_USER}, "user name or password"),
+        ({"registration_endpoint": WITH_USER}, "user name or password"),
+        ({"revocation_endpoint": WITH_USER}, "user name or password"),
+        ({"issuer": "https://other.example"}, "issuer"),
+        ({"resource": "https://other.example/mcp"}, "resource"),
+        ({"resource": WITH_USER}, "127.0.0.1"),
+        ({"trusted": WITH_USER}, "user name or password"),
+    ],
+)
+def test_a_sign_in_that_others_could_take_over_is_refused(
+    oneclaw_factory: HomeFactory,
+    protected: ProtectedServer,
+    monkeypatch: pytest.MonkeyPatch,
+    changed: dict[str, object],
+    says: str,
+) -> None:
+    opened: list[str] = []
+
+    def agree_and_note(url: str) -> bool:
+        opened.append(url)
+        agree(url)
+        return True
+
+    monkeypatch.setenv("BROWSER", "true")
+    monkeypatch.setattr("webbrowser.open", agree_and_note)
+    port = protected.web.port
+    made = {
+        key: value.format(port=port, name="mcp" if key == "resource" else key) if isinstance(value, str) else value
+        for key, value in changed.items()
+    }
+    protected.resource = str(made.pop("resource", ""))
+    protected.trusted = str(made.pop("trusted", ""))
+    protected.changed = made
+    home = McpHome(oneclaw_factory(["mcp"]))
+    home.add("web", transport="http", url=f"{protected.web.url}/mcp")
+    shown: list[str] = []
+    with pytest.raises(ServerError, match=says) as refused:
+        home.oneclaw.run(login(home.source, home.source.book.get("web"), open_browser=True, show=shown.append))
+    text = str(refused.value)
+    assert "\n" not in text
+    assert "pass-word" not in f"{text} {shown}"
+    assert (opened, protected.grants) == ([], [])
