@@ -9,10 +9,10 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from oneclaw_core.tools.approval_text import visible_lines
 from oneclaw_core.tools.permission_meanings import KNOWN_PERMISSIONS
 from oneclaw_core.tools.permission_rules import subject_kind
 from oneclaw_core.tools.permissions import PermissionAnswer, grant_in_words
+from oneclaw_core.tools.visible_text import visible_lines
 from oneclaw_core.types.frozen_dataclass import frozen_dataclass
 from oneclaw_core.types.permissions import Fact
 

@@ -6,11 +6,11 @@ characters and repeated spaces in it are shown.
 
 from __future__ import annotations
 
-import re
 import textwrap
 from typing import TYPE_CHECKING
 
 from oneclaw_core.tools.permission_meanings import MAX_MEANING_CHARACTERS
+from oneclaw_core.tools.visible_text import visible_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -21,12 +21,6 @@ if TYPE_CHECKING:
 _BAR = "    │ "
 _COMMAND = "command"
 _MAX_NAME_CHARACTERS = 100
-# Letters and symbols to Unicode, and nothing to see; and the sign that a space is shown as.
-_SPACE = "\u2423"
-_UNSEEN = frozenset(f"\u115f\u1160\u2800\u3164\uffa0{_SPACE}")
-# The indentation of a line is seen well enough.
-_SPACES = re.compile(r"(?<=\S) {2,}| +$| {9,}")
-_MOST_SPACES = 8
 
 
 def question_text(question: ApprovalQuestion, columns: int, rows: int = 0) -> str:
@@ -103,7 +97,7 @@ def _pieces(text: str, columns: int) -> list[str]:
     """Break a text into pieces that fit into a row, with everything in it visible."""
     from rich.cells import chop_cells
 
-    return [piece for line in text.split("\n") for piece in chop_cells(_visible(line), max(columns, 10)) or [""]]
+    return [piece for line in text.split("\n") for piece in chop_cells(visible_line(line), max(columns, 10)) or [""]]
 
 
 def _sentence_rows(text: str, columns: int) -> list[str]:
@@ -138,21 +132,5 @@ def _without_middle(rows: list[str], limit: int) -> list[str]:
 
 
 def _one_line(text: str, limit: int) -> str:
-    line = _visible(" ".join(text.replace("\r", "").split()))
+    line = visible_line(" ".join(text.replace("\r", "").split()))
     return line if len(line) <= limit else f"{line[:limit]} [… {len(line) - limit:,} more characters are not shown]"
-
-
-def visible_lines(text: str) -> str:
-    """Make everything in a question visible that could hide or reorder a part of it; the lines stay."""
-    return "\n".join(_visible(line) for line in text.replace("\r\n", "\n").split("\n"))
-
-
-def _visible(line: str) -> str:
-    """Make invisible characters and repeated spaces visible."""
-    shown = "".join(each if each.isprintable() and each not in _UNSEEN else ascii(each)[1:-1] for each in line)
-    return _SPACES.sub(_counted_spaces, shown)
-
-
-def _counted_spaces(match: re.Match[str]) -> str:
-    count = len(match[0])
-    return _SPACE * count if count <= _MOST_SPACES else f"{_SPACE}[{count:,} spaces]{_SPACE}"

@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
 from oneclaw_core.errors import UsageError
-from oneclaw_core.tools.approval_text import visible_lines
+from oneclaw_core.tools.visible_text import visible_lines
 from oneclaw_core.types.frozen_dataclass import frozen_dataclass
 
 MAX_QUESTION_CHARACTERS = 2_000

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 _LONG_TOKENS = 4_000
 # The largest part of a known context window that is certainly not too long.
 _SURELY_FITS = 4
-# Enough for a service to accept the request; nobody reads the answer.
+# Enough for a service to accept the request; the answer is thrown away.
 PROBE_OUTPUT_TOKENS = 64
 _REASON_CHARACTERS = 300
 

@@ -1,4 +1,4 @@
-"""What packages put into an environment beside their own package, read from their files before they are installed."""
+"""Read what packages put into an environment beside their own package, before they are installed."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _MOST_NAMED = 5
 
 @dataclass(frozen=True, slots=True)
 class WheelContents:
-    """What a package brings beside its own import package.
+    """Contents of a package beside its own import package.
 
     Attributes:
         name: Normalised name of the package.
