@@ -292,14 +292,14 @@ def test_ids_that_calls_of_this_session_have_are_replaced(tmp_path: Path) -> Non
 
 
 STORE_CALL_AND_WAIT = """
-import asyncio, sys
+import asyncio, sys, tempfile
 from oneclaw_core.plugins.loading.stores import backend_of
 from pathlib import Path
 from oneclaw_core.types.messages import Message, MessageType, ToolCallStatus
 from oneclaw_core.sessions.store import Store
 
 async def main():
-    store = await Store.open(backend_of(sys.argv[1], {}), lock_directory=Path("unused"))
+    store = await Store.open(backend_of(sys.argv[1], {}), lock_directory=Path(tempfile.mkdtemp()))
     call = Message(type=MessageType.TOOL_CALL, tool_call_id="1", tool_name="write_file", tool_input="{}")
     await store.append(sys.argv[2], [call])
     print("stored", flush=True)

@@ -324,6 +324,7 @@ OPEN_AT_ONCE = """
 import asyncio, os, sys
 from importlib import import_module
 from pathlib import Path
+import tempfile
 from oneclaw_core.sessions.sqlite_backend import SqliteBackend
 from oneclaw_core.sessions.store import Store
 
@@ -332,7 +333,7 @@ for name in ("locks", "migrations", "sqlite_connection", "sqlite_search"):
     import_module(f"oneclaw_core.sessions.{name}")
 
 async def use():
-    async with await Store.open(SqliteBackend(Path(sys.argv[1])), lock_directory=Path("unused")) as store:
+    async with await Store.open(SqliteBackend(Path(sys.argv[1])), lock_directory=Path(tempfile.mkdtemp())) as store:
         await store.create_session(agent="default")
 
 waits, begins = os.pipe()

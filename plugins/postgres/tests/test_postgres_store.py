@@ -102,7 +102,7 @@ def test_tables_that_are_missing_are_reported_as_damage(tmp_path: Path, fault: s
 
 
 OPEN_WHEN_TOLD = """
-import asyncio, sys
+import asyncio, sys, tempfile
 from oneclaw_postgres.backend import open_backend
 from pathlib import Path
 from oneclaw_core.sessions.store import Store
@@ -110,7 +110,7 @@ from oneclaw_core.sessions.store import Store
 async def main():
     print("ready", flush=True)
     sys.stdin.readline()
-    async with await Store.open(open_backend(sys.argv[1]), lock_directory=Path("unused")) as store:
+    async with await Store.open(open_backend(sys.argv[1]), lock_directory=Path(tempfile.mkdtemp())) as store:
         print((await store.find_or_create_session("same", agent="default")).id)
 
 asyncio.run(main())
@@ -446,13 +446,13 @@ def test_a_restarted_server_is_found_again(postgres: PostgresServer, tmp_path: P
 # Locks of sessions
 
 HOLD = """
-import asyncio, sys
+import asyncio, sys, tempfile
 from oneclaw_postgres.backend import open_backend
 from pathlib import Path
 from oneclaw_core.sessions.store import Store
 
 async def main():
-    async with await Store.open(open_backend(sys.argv[1]), lock_directory=Path("unused")) as store:
+    async with await Store.open(open_backend(sys.argv[1]), lock_directory=Path(tempfile.mkdtemp())) as store:
         async with store.session_lock(sys.argv[2], 0):
             print("held", flush=True)
             await asyncio.to_thread(sys.stdin.readline)
