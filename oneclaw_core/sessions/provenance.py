@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from pathlib import PurePath
 from typing import TYPE_CHECKING
 
@@ -33,6 +34,10 @@ _INSERT_FILE = """
     INSERT INTO written_files (path, is_directory, started_ns, ended_ns, marks)
     VALUES (:path, :is_directory, :started_ns, :ended_ns, :marks) RETURNING id"""
 _PRUNE = "DELETE FROM written_files WHERE id <= :id"
+# What a program renames, links or copies with its times keeps the time of its content.
+_WRITTEN_THEN = """
+    SELECT started_ns, ended_ns, marks FROM written_files
+    WHERE is_directory = :no AND started_ns <= :latest AND ended_ns >= :earliest"""
 _WRITTEN = "SELECT path, is_directory, started_ns, ended_ns, marks FROM written_files WHERE path IN (:paths)"
 
 
@@ -91,7 +96,34 @@ def file_marks(connection: Connection, files: Sequence[FileState]) -> list[tuple
     by_path: dict[str, list[tuple[bool, int, int, str]]] = {}
     for path, *row in rows_in(connection, _WRITTEN, "paths", names):
         by_path.setdefault(path, []).append(tuple(row))
-    return [_marks_of_file(each, by_path) for each in files]
+    found = [_marks_of_file(each, by_path) for each in files]
+    moved = {
+        number: files[number].modified_ns
+        for number, (_, is_all) in enumerate(found)
+        if not is_all and files[number].changed_ns != files[number].modified_ns
+    }
+    for number, marks in _marks_of_moved(connection, moved).items():
+        found[number] = tuple(dict.fromkeys((*found[number][0], *marks))), False
+    return found
+
+
+def _marks_of_moved(connection: Connection, times: Mapping[int, int]) -> dict[int, list[Mark]]:
+    """Return the marks of files that were written when the content of others was, by the numbers of these.
+
+    Args:
+        connection: to the database.
+        times: when the content of each was written.
+    """
+    if not times:
+        return {}
+    numbers = sorted(times, key=lambda each: times[each])
+    ordered = [times[each] for each in numbers]
+    rows = connection.execute(_WRITTEN_THEN, {"no": False, "earliest": ordered[0], "latest": ordered[-1]}).fetchall()
+    found: dict[int, list[Mark]] = {}
+    for started_ns, ended_ns, text in rows:
+        for number in numbers[bisect_left(ordered, started_ns) : bisect_right(ordered, ended_ns)]:
+            found.setdefault(number, []).extend(marks_of_text(text))
+    return found
 
 
 def _marks_of_file(

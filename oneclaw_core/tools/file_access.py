@@ -9,11 +9,13 @@ from __future__ import annotations
 import errno
 import os
 import stat
+import time
 from contextlib import contextmanager, suppress
 from itertools import islice
 from typing import TYPE_CHECKING, Literal
 
 from oneclaw_core.tools.file_views import FileChangedError
+from oneclaw_core.types.provenance import FileState, UsedFile
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -66,7 +68,10 @@ def open_for_reading(
         _require_regular(os.stat(path.name, dir_fd=parent, follow_symlinks=False))
         descriptor = os.open(path.name, os.O_RDONLY | _FILE, dir_fd=parent)
         with os.fdopen(descriptor, "rb") as stream:
-            _require_regular(os.fstat(descriptor))
+            found = os.fstat(descriptor)
+            _require_regular(found)
+            if purpose != "look":  # it may be another file than the guard has seen
+                guard.used.append(UsedFile(path, "read", time.time_ns(), FileState.of(path, found)))
             if purpose == "show":
                 guard.views.note(path, descriptor)
             elif purpose == "change":

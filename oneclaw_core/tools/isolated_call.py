@@ -87,9 +87,15 @@ def _answer(data: bytes) -> dict[str, Any]:
 def _provenance(marks: Iterable[Mark], used: Iterable[UsedFile], views: FileViews) -> dict[str, Any]:
     return {
         "marks": [[str(each.kind), each.origin] for each in marks],
-        "used": [[str(each.path), each.use, each.since_ns] for each in used],
+        "used": [_written_out(each) for each in used],
         "views": views.noted,
     }
+
+
+def _written_out(used: UsedFile) -> list[Any]:
+    state = used.state
+    times = [state.modified_ns, state.changed_ns] if state is not None else None
+    return [str(used.path), used.use, used.since_ns, times]
 
 
 def _run(request: Request) -> ToolResult:

@@ -23,7 +23,7 @@ from oneclaw_core.tools.isolated_call import LENGTH_BYTES, Request
 from oneclaw_core.tools.isolation_policy import isolated_policy
 from oneclaw_core.tools.paths import PathPermissionError
 from oneclaw_core.types.messages import Attachment
-from oneclaw_core.types.provenance import Mark, MarkKind, UsedFile
+from oneclaw_core.types.provenance import FileState, Mark, MarkKind, UsedFile
 from oneclaw_core.types.tools import ToolResult, ToolResultStatus
 
 if TYPE_CHECKING:
@@ -153,7 +153,10 @@ def _result_of(answer: bytes, returncode: int | None, target: FunctionTarget, co
             "execution_error", f"The process that ran the tool {cause} before the tool had finished."
         )
     context.marks += (Mark(MarkKind(kind), origin) for kind, origin in fields["marks"])
-    context.paths.used.extend(UsedFile(Path(path), use, since_ns) for path, use, since_ns in fields["used"])
+    context.paths.used.extend(
+        UsedFile(Path(path), use, since_ns, FileState(path, *times) if times else None)
+        for path, use, since_ns, times in fields["used"]
+    )
     context.paths.views.add(fields["views"])
     if "raised" not in fields:
         return ToolResult(

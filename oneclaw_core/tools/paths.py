@@ -16,7 +16,7 @@ from oneclaw_core.tools.hidden_paths import hidden_root, is_private_directory
 from oneclaw_core.tools.protected_places import protected_root
 from oneclaw_core.tools.similar_names import existing_alike, similar_in
 from oneclaw_core.types.frozen_dataclass import frozen_dataclass
-from oneclaw_core.types.provenance import UsedFile
+from oneclaw_core.types.provenance import FileState, UsedFile
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -126,7 +126,7 @@ class PathGuard:
         if _exists(found):
             if self._is_private(found, written):
                 self._ask("files.read", f"read {found}, which may hold secrets", found)
-            self.used.append(UsedFile(found, "read", time.time_ns()))
+            self._note_read(found)
         return found
 
     def may_read(self, path: Path) -> bool:
@@ -141,8 +141,15 @@ class PathGuard:
             return False
         is_open = f"files.read:{found}" in self.granted or not self._is_private(found, written)
         if is_open:
-            self.used.append(UsedFile(found, "read", time.time_ns()))
+            self._note_read(found)
         return is_open
+
+    def _note_read(self, path: Path) -> None:
+        try:
+            state = FileState.of(path, path.stat())
+        except OSError:
+            state = None
+        self.used.append(UsedFile(path, "read", time.time_ns(), state))
 
     def locate(self, path: str | Path) -> Path:
         """Resolve a path as :meth:`readable` does, for a tool that tells what is there and reads nothing.

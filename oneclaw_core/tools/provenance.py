@@ -151,7 +151,7 @@ class CallProvenance:
 
     async def settle(self) -> None:
         """Add what the call has read so far to the conversation."""
-        read = dict.fromkeys(each.path for each in self.paths.used[self._settled :] if each.use == "read")
+        read = dict.fromkeys((each.path, each.state) for each in self.paths.used[self._settled :] if each.use == "read")
         self._settled = len(self.paths.used)
         if read:
             self.marks += await marks_of_files(list(read), self.paths, self.records, self.project)
@@ -214,7 +214,7 @@ class CallProvenance:
 
 
 async def marks_of_files(
-    paths: Sequence[Path],
+    files: Iterable[Path | tuple[Path, FileState | None]],
     guard: PathGuard,
     records: ProvenanceRecords | None,
     project: Project | None,
@@ -223,7 +223,7 @@ async def marks_of_files(
     """Return the marks of what was read from files: as private, and as from outside unless they are the user's own.
 
     Args:
-        paths: resolved.
+        files: resolved paths, with the state that was read; without one it is the present state.
         guard: with the workspace, whose files are the user's own.
         records: of what tools have written; ``None`` without a store.
         project: the start directory; if it is trusted, its files are the user's own too.
@@ -232,7 +232,10 @@ async def marks_of_files(
     own = [guard.workspace.resolve()]  # looked up when the files were
     if project is not None and project.is_trusted:
         own.append(Path(project.path))
-    states = await run_in_thread(lambda: [state for path in paths if (state := _state_of(path)) is not None])
+    read = [each if isinstance(each, tuple) else (each, None) for each in files]
+    states = await run_in_thread(
+        lambda: [found for path, state in read if (found := state or _state_of(path)) is not None]
+    )
     known = [((), False)] * len(states) if records is None else await records.file_marks(states)
     marks: dict[Mark, None] = {}
     for state, (stored, is_all) in zip(states, known, strict=True):
@@ -250,10 +253,9 @@ async def marks_of_files(
 
 def _state_of(path: Path) -> FileState | None:
     try:
-        found = path.stat()
-    except OSError:  # it is gone, and nothing was read
+        return FileState.of(path, path.stat())
+    except OSError:  # it was not there either when it was asked for
         return None
-    return FileState(str(path), found.st_mtime_ns, found.st_ctime_ns)
 
 
 def asks_again(permission: str, conversation: Provenance) -> bool:

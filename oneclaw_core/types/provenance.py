@@ -12,6 +12,7 @@ from oneclaw_core.types.frozen_dataclass import frozen_dataclass
 from oneclaw_core.types.text import clean_text
 
 if TYPE_CHECKING:
+    import os
     from collections.abc import Iterable
     from pathlib import Path
     from typing import Literal
@@ -72,26 +73,6 @@ class Mark:
 
 
 @frozen_dataclass
-class UsedFile:
-    """A path that a tool asked for.
-
-    Attributes:
-        path: absolute.
-        use: ``read`` or ``write``; ``run`` for a directory in which a program may write anything.
-        since_ns: when it asked.
-    """
-
-    path: Path
-    use: Literal["read", "write", "run"]
-    since_ns: int
-
-    @property
-    def is_directory(self) -> bool:
-        """True if it stands for all below."""
-        return self.use == "run"
-
-
-@frozen_dataclass
 class FileState:
     """A file as it is at one moment.
 
@@ -104,6 +85,33 @@ class FileState:
     path: str
     modified_ns: int
     changed_ns: int
+
+    @classmethod
+    def of(cls, path: Path, found: os.stat_result) -> FileState:
+        """Return the state of a file from what the system says of it."""
+        return cls(str(path), found.st_mtime_ns, found.st_ctime_ns)
+
+
+@frozen_dataclass
+class UsedFile:
+    """A path that a tool asked for.
+
+    Attributes:
+        path: absolute.
+        use: ``read`` or ``write``; ``run`` for a directory in which a program may write anything.
+        since_ns: when it asked.
+        state: of a file that is read, as it was then: the call may move or replace it.
+    """
+
+    path: Path
+    use: Literal["read", "write", "run"]
+    since_ns: int
+    state: FileState | None = None
+
+    @property
+    def is_directory(self) -> bool:
+        """True if it stands for all below."""
+        return self.use == "run"
 
 
 @dataclass(slots=True)
