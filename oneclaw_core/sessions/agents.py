@@ -13,7 +13,16 @@ from oneclaw_core.errors import AgentError, ConstraintError, DuplicateError, Not
 from oneclaw_core.sessions import schema
 from oneclaw_core.sessions.connection import damaged_value, insertion
 from oneclaw_core.sessions.timestamps import now, to_datetime, to_stored
-from oneclaw_core.types.agents import GENERAL_ASSISTANT, Agent, AgentLimits, builtin_agent, check_own, name_key
+from oneclaw_core.types.agents import (
+    BUILTIN_AGENTS,
+    GENERAL_ASSISTANT,
+    Agent,
+    AgentLimits,
+    builtin_agent,
+    check_own,
+    name_key,
+)
+from oneclaw_core.types.look_alikes import has_unseen, look
 from oneclaw_core.types.text import clean_text
 from oneclaw_core.types.tools import ToolSelection
 
@@ -80,7 +89,7 @@ def create(connection: Connection, agent: Agent, makers: Sequence[str] = ()) -> 
     """
     moment = to_datetime(now())
     stored = replace(agent, id=uuid.uuid4().hex, is_builtin=False, created_at=moment, updated_at=moment)
-    _check_name_is_free(stored)
+    _check_name_is_free(connection, stored)
     try:
         connection.execute(_INSERT, {"id": stored.id, "created_at": to_stored(moment), **_values(stored)})
     except ConstraintError:
@@ -107,7 +116,8 @@ def change(connection: Connection, name_or_id: str, change: Callable[[Agent], Ag
     """
     old = _changeable(connection, name_or_id, "changed")
     new = replace(change(old), id=old.id, is_builtin=False, created_at=old.created_at, updated_at=to_datetime(now()))
-    _check_name_is_free(new)
+    if new.name != old.name:
+        _check_name_is_free(connection, new)
     try:
         connection.execute(_UPDATE, {"it": old.id, **_values(new)})
     except ConstraintError:
@@ -156,12 +166,18 @@ def _changeable(connection: Connection, name_or_id: str, done: str) -> Agent:
     return agent
 
 
-def _check_name_is_free(agent: Agent) -> None:
-    """Reject the names of built-in agents, which have no row, and names that look like an id."""
+def _check_name_is_free(connection: Connection, agent: Agent) -> None:
+    """Reject names of built-in agents, which have no row, names that look like another's, and those of an id's form."""
     if builtin_agent(agent.name) is not None:
         raise _duplicate(agent.name)
     if _ID.fullmatch(agent.name):
         raise AgentError("32 hexadecimal digits cannot be an agent's name: they would be taken for an id")
+    if has_unseen(agent.name):
+        raise AgentError(f"an agent's name must not hold characters that cannot be seen, as {agent.name!a} does")
+    others = [*BUILTIN_AGENTS, *listed(connection)]
+    alike = next((each for each in others if each.id != agent.id and look(each.name) == look(agent.name)), None)
+    if alike is not None and name_key(alike.name) != name_key(agent.name):
+        raise DuplicateError(f"{agent.name!r} looks like the name of the agent {alike.name!r}: choose another name")
 
 
 def _duplicate(name: str) -> DuplicateError:

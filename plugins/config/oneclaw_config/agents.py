@@ -11,12 +11,16 @@ if TYPE_CHECKING:
     from oneclaw_core import Agent, ToolContext
 
 _PROMPT_CHARACTERS = 100
+_PROMPTS = "the prompts of agents"
 
 
 @answering()
 async def list_agents(offset: int = 0, *, context: ToolContext) -> str:
     """List the agents, the built-in one first."""
-    lines = [f"- {_described(agent)}" for agent in await context.services.agents.list()]
+    agents = await context.services.agents.list()
+    if not all(agent.is_builtin for agent in agents):
+        context.mark_private(_PROMPTS)
+    lines = [f"- {_described(agent)}" for agent in agents]
     return listed(lines, offset, context, "list_agents")
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from oneclaw_core import OneClawError
 from oneclaw_core.channels import UndeliverableError
 from oneclaw_core.plugins import Channel
-from oneclaw_core.process import run_program
+from oneclaw_core.process import run_program, without_secrets
 
 if TYPE_CHECKING:
     from oneclaw_core import PluginContext
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 _SECONDS = 60.0
 _SHOWN_CHARACTERS = 300
 _KEPT_BYTES = 4_096
+_HOME_VARIABLES = ("ONECLAW_HOME", "ONECLAW_PROFILE")
 
 
 class CommandChannel(Channel):
@@ -48,7 +49,7 @@ class CommandChannel(Channel):
                 end = await run_program(
                     ["/bin/sh", "-c", message.to],
                     directory=Path.cwd(),  # reads no disk
-                    environ=os.environ,
+                    environ=_environment(),
                     timeout_seconds=_SECONDS,
                     on_stdout=lambda _: None,
                     on_stderr=keep_end,
@@ -61,3 +62,9 @@ class CommandChannel(Channel):
         if end.exit_code:
             text = " ".join(written.decode(errors="replace").split())[-_SHOWN_CHARACTERS:]
             raise UndeliverableError(f"the command ended with status {end.exit_code}" + (f": {text}" if text else ""))
+
+
+def _environment() -> dict[str, str]:
+    """Return an environment without keys, in which ``oneclaw`` finds the same home."""
+    homes = {name: os.environ[name] for name in _HOME_VARIABLES if name in os.environ}
+    return without_secrets() | homes

@@ -59,3 +59,15 @@ def test_without_a_desktop_nothing_can_be_shown(send, monkeypatch):
     monkeypatch.delenv("WAYLAND_DISPLAY", raising=False)
     with pytest.raises(UndeliverableError, match="no desktop here"):
         send("desktop", text="x")
+
+
+def test_a_command_gets_no_keys(send, tmp_path, monkeypatch):
+    monkeypatch.setenv("ACME_API_KEY", "sk-canary-1234567890")
+    monkeypatch.setenv("ONECLAW_TELEGRAM_BOT_TOKEN", "1234:canary")
+    monkeypatch.setenv("DATABASE_URL", "postgres://ada:canary@db.example/x")
+    monkeypatch.setenv("ACME_PLACE", "Berlin")
+    send("command", to=f"env >{tmp_path}/environment", text="x")
+    found = (tmp_path / "environment").read_text()
+    assert "canary" not in found
+    assert "ACME_PLACE=Berlin" in found
+    assert "PATH=" in found

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 WRITE_PERMISSION = "tasks.write"
 # Room in what a model is shown for the line that says that there are more.
 _MORE_CHARACTERS = 80
+_TASKS = "the scheduled tasks"
 
 Parameters = ParamSpec("Parameters")
 
@@ -80,6 +81,7 @@ async def list_scheduled_tasks(offset: int = 0, *, context: ToolContext) -> str:
         return "There are no scheduled tasks."
     if offset >= len(found):
         raise UsageError(f"offset must be below {len(found)}, the number of tasks")
+    context.mark_private(_TASKS)
     return _listed([f"- {_described(task, last)}" for task, last in found], offset, context.shown_characters)
 
 
@@ -88,6 +90,7 @@ async def run_scheduled_task(task_id: str, *, context: ToolContext) -> str:
     """Have a task run now, whatever its schedule."""
     async with TaskService.open(context.services) as service:
         task = await service.get(task_id)
+        context.mark_private(_TASKS)
         await context.ask_permission(
             WRITE_PERMISSION, f"run the task '{task.name}' now: {task.prompt}", f"run of task {task.name}"
         )
@@ -105,6 +108,7 @@ async def update_scheduled_task(task_id: str, *, context: ToolContext, **given: 
         # As in schedule_task: what it says would be done with other tools.
         await check_change(before, after, context, service)
         changes = describe_changes(before, after)
+        context.mark_private(_TASKS)
         if not changes:
             return f"Nothing to change: task '{before.name}' is as it was."
         await context.ask_permission(
@@ -121,6 +125,7 @@ async def delete_scheduled_task(task_id: str, *, context: ToolContext) -> str:
     """Delete a task with the log of its runs."""
     async with TaskService.open(context.services) as service:
         task = await service.get(task_id)
+        context.mark_private(_TASKS)
         await context.ask_permission(
             WRITE_PERMISSION, f"delete the task '{task.name}', {task.schedule_text}", f"deletion of task {task.name}"
         )

@@ -43,6 +43,8 @@ def load_skill(
         skill = skills.load(name)
         if skill.source is not SkillSource.PLUGIN:  # of any author
             context.mark_outside(f"the skill {skill.name}")
+        if skill.source is SkillSource.HOME:  # the user's own words
+            context.mark_private(f"the skill {skill.name}")
         if file is not None and file.strip():
             return ToolResult.success(skill.folder.read_file(file.strip()))
         needs = skill_needs(skill, context.services.registry, context.selection)
