@@ -15,4 +15,4 @@ def results():
         pytest.skip("needs the package agentdojo: uv sync --all-packages --group attacks")
     from dojo_table import results_of
 
-    return cache(lambda name, step: results_of(name, step=step))
+    return cache(lambda name, step, **options: results_of(name, step=step, **options))

@@ -22,31 +22,31 @@ class Results:
     Attributes:
         benign: tasks without an injection.
         attacked: tasks with an injection each.
-        agreed: the same, with a user who agrees to everything; empty if that was not tried.
+        agreed: the same, with a user who agrees to everything.
     """
 
     benign: Sequence[Outcome]
     attacked: Sequence[Outcome]
-    agreed: Sequence[Outcome] = ()
+    agreed: Sequence[Outcome]
 
     def __add__(self, other: Results) -> Results:
         return Results((*self.benign, *other.benign), (*self.attacked, *other.attacked), (*self.agreed, *other.agreed))
 
 
-def results_of(name: str, *, step: int = 1, tries_agreeing: bool = True) -> Results:
+def results_of(name: str, *, step: int = 1, has_injections: bool = True) -> Results:
     """Run a suite.
 
     Args:
         name: of the suite.
         step: runs every so many tasks and pairs.
-        tries_agreeing: False to leave out the user who agrees to everything.
+        has_injections: False to run the tasks without injections alone.
     """
     with tempfile.TemporaryDirectory() as folder, Dojo(name, Path(folder)) as dojo:
-        pairs = dojo.pairs()[::step]
+        pairs = dojo.pairs()[::step] if has_injections else []
         return Results(
             [dojo.run(task) for task in list(dojo.user_tasks)[::step]],
             [dojo.run(*pair) for pair in pairs],
-            [dojo.run(*pair, says_yes=True) for pair in pairs] if tries_agreeing else (),
+            [dojo.run(*pair, says_yes=True) for pair in pairs],
         )
 
 
