@@ -168,6 +168,8 @@ class ChatAnswer:
     def _add_delta(self, delta: Mapping[str, Any], *, is_last: bool) -> Iterator[ModelEvent]:
         self._add_extras(delta)
         yield from map(ArgumentsDelta, self._calls.add(delta))
+        if self._calls.is_mixed:
+            raise AnswerFailedError({"code": "tool_use_failed", "message": "pieces of tool calls came out of order"})
         yield from self._add_reasoning(delta)
         yield from self._add_text(delta, is_last=is_last)
 

@@ -54,9 +54,14 @@ class Call:
 
 
 class ChatCalls:
-    """Takes the fragments of the calls of one answer."""
+    """Takes the fragments of the calls of one answer.
+
+    Attributes:
+        is_mixed: True if fragments of one call came before its name, and so went to another call.
+    """
 
     def __init__(self) -> None:
+        self.is_mixed = False
         self._calls: list[Call] = []
         self._call_at: dict[int, Call] = {}
 
@@ -125,6 +130,8 @@ class ChatCalls:
         if call is None or not _continues(call, call_id, name, arguments, index):
             if call is not None and _is_echo(call, call_id, name, arguments):
                 return None
+            # What came at this place before has continued a call of another place.
+            self.is_mixed = self.is_mixed or (by_index is not None and by_index.index != index)
             return self._begin(call_id, name, index)
         call.name = call.name or name
         call.id = call.id or call_id

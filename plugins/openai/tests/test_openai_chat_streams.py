@@ -138,6 +138,15 @@ def test_a_truncated_stream_is_an_error_unless_the_model_was_done(exchange, plac
         assert isinstance(outcome, ProviderError)
 
 
+def test_pieces_that_come_before_the_name_of_their_call_are_not_those_of_another(exchange):
+    calls = [event for event in EVENTS if b"tool_calls" in event and b'"finish_reason": null' in event]
+    begins = [event for event in calls if b'"name": ' in event]
+    assert len(begins) == 2
+    pieces = [event for event in calls if event not in begins]
+    outcome = exchange.outcome_of(raw(b"".join([begins[1], *pieces, begins[0], EVENTS[-2], EVENTS[-1], DONE])))
+    assert isinstance(outcome, ProviderError)
+
+
 @patient
 @given(st.permutations(EVENTS))
 def test_reordered_events_give_no_half_call(exchange, events):
