@@ -115,12 +115,10 @@ class ChatCalls:
         last = self._calls[-1] if self._calls else None
         if not name:
             call = by_id or by_index
-            if (
-                call is None
-                and last is not None
-                and (index is None or (last.name and not call_id and not last.is_whole))
-            ):
+            if call is None and last is not None and (index is None or self._grows(last, call_id, index)):
                 call = last
+            elif call is not None and by_index is call and call.index != index and arguments.strip() and not call_id:
+                self.is_mixed = True  # a place that grows with each fragment is not taken twice
             if call is None:  # its name may come later, but nothing of nothing does
                 return self._begin(call_id, "", index) if call_id or arguments.strip() else None
             if index is not None:
@@ -138,6 +136,10 @@ class ChatCalls:
         if call.arguments.strip() == _PLACEHOLDER and arguments.strip():
             call.pieces.clear()
         return call
+
+    def _grows(self, last: Call, call_id: str, index: int) -> bool:
+        """Return True if a server may count its fragments, and not its calls, so that one at a new place goes on."""
+        return bool(last.name) and not call_id and not last.is_whole and last.index is not None and index > last.index
 
     def _begin(self, call_id: str, name: str, index: int | None) -> Call:
         call = Call(call_id, name, index=index)
