@@ -45,13 +45,15 @@ def hold_open(path: Path, directory: Path) -> Callable[[], None]:
         StoreError: the lock cannot be used, or the database is being restored and that takes too long.
     """
     with ExitStack() as stack:
-        descriptor = _open(directory)
-        stack.callback(_unlock, descriptor)
-        deadline = time.monotonic() + _WAIT_SECONDS
-        while not _is_locked(descriptor, fcntl.LOCK_SH):
-            if time.monotonic() > deadline:
-                raise StoreUnavailableError(f"{path} is being restored: try again when that is done")
-            time.sleep(_RETRY_SECONDS)
+        # The opener itself locks the directory of the database, to make and migrate it; there the file beside it holds.
+        if directory.absolute() != path.parent.absolute():
+            descriptor = _open(directory)
+            stack.callback(_unlock, descriptor)
+            deadline = time.monotonic() + _WAIT_SECONDS
+            while not _is_locked(descriptor, fcntl.LOCK_SH):
+                if time.monotonic() > deadline:
+                    raise StoreUnavailableError(f"{path} is being restored: try again when that is done")
+                time.sleep(_RETRY_SECONDS)
         with suppress(OSError):
             _introduce(path, stack)
         return stack.pop_all().close
@@ -72,8 +74,7 @@ def not_in_use(path: Path, directory: Path) -> Iterator[None]:
     descriptor = _open(directory)
     try:
         deadline = time.monotonic() + _MOMENT_SECONDS
-        while not _is_locked(descriptor, fcntl.LOCK_EX):
-            who = ", ".join(_holders(path))
+        while (who := ", ".join(_holders(path))) or not _is_locked(descriptor, fcntl.LOCK_EX):
             if who or time.monotonic() > deadline:
                 raise StoreUnavailableError(
                     f"{path} is in use by {who or 'another program'}: end that first; nothing was changed"

@@ -165,7 +165,8 @@ def test_nothing_of_the_database_stays_behind(tmp_path: Path) -> None:
             await store.create_session(agent="default")
 
     asyncio.run(main())
-    assert [file.name for file in tmp_path.iterdir()] == [database_path(tmp_path).name]
+    assert {file.name for file in tmp_path.iterdir()} == {database_path(tmp_path).name, "locks"}
+    assert not list((tmp_path / "locks").iterdir())
     assert not [thread.name for thread in threading.enumerate() if thread.name.startswith("oneclaw-store")]
 
 
