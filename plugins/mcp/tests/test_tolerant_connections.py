@@ -177,7 +177,7 @@ class Web:
 
     def answer(self, request: ReceivedRequest) -> bytes:
         if request.method != "POST":
-            return b"HTTP/1.1 405 No\r\nContent-Length: 0\r\n\r\n"
+            return b"HTTP/1.1 405 No\r\nConnection: close\r\nContent-Length: 0\r\n\r\n"
         message = json.loads(request.body)
         return self.respond(message, dict(request.headers)).replace("$ID", json.dumps(message.get("id"))).encode()
 
