@@ -195,11 +195,15 @@ def test_what_a_failed_attempt_used_counts_for_its_model(home):
     assert {each["model"] for each in usage["rows"]} == set(MODELS)
 
 
+# One without a cycle, which would be stopped.
+LONG = " ".join(f"Hello {number}." for number in range(2_500))
+
+
 def test_the_limits_of_the_model_that_is_asked_hold(home):
     home.compose(**QUICKLY)
     home.run(lambda claw: claw.configuration.models.say(SECOND.full_model, "context_window", "12000"))
     home.serve(
-        [FIRST.says("Hello. " * 4000), FIRST.says("Hello. " * 4000), FIRST.refuses(529, "overloaded")],
+        [FIRST.says(LONG), FIRST.says(LONG), FIRST.refuses(529, "overloaded")],
         [SECOND.says("A summary."), SECOND.says("Hello.")],
     )
     home.said()
