@@ -45,7 +45,7 @@ SERVICES = {
 
 
 def parts(words, asked=None, service=SERVICES["openai"][0]):
-    """What a service is found to refuse, by its words."""
+    """Parts and parameters that a service refuses, found in its error messages."""
     asked = asked or request()
     with ModelServer([refusal(words)]) as server, pytest.raises(ProviderRequestError) as raised:
         service.ask(service.config(server.url), asked)

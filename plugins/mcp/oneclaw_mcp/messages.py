@@ -9,7 +9,7 @@ import re
 from typing import Any
 
 ANSWERED = "oneclaw.answered"
-"""Member of the data of each error that a server has sent; the SDK makes errors of its own with the same codes."""
+"""Member of the data of each error that a server has sent; errors of the SDK can have the same codes."""
 UNKNOWN_ID = "oneclaw.unknown"
 """Id of an answer that has none."""
 VALUE = "oneclaw.value"

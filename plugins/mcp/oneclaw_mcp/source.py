@@ -59,7 +59,7 @@ class McpTool:
 
     @property
     def checked_parameters(self) -> dict[str, Any]:
-        """The schema to check arguments by; the server judges them by all of its own."""
+        """The schema to check arguments by; the server checks them by its whole schema."""
         from oneclaw_mcp.schemas import checked_schema
 
         return checked_schema(self.definition.parameters)

@@ -37,7 +37,7 @@ def offered_models(body: object) -> list[ModelInfo] | None:
 
 
 def served_context(body: object, model: str) -> int | None:
-    """Read how much a server takes with a model from one of its own pages; ``None`` if it does not say.
+    """Read the context size of a model from a page of its server; ``None`` if it does not say.
 
     Args:
         body: the JSON of ``/v1/models``, of ``/props`` of llama.cpp, or of ``/api/v0/models`` of LM Studio.
