@@ -1,0 +1,90 @@
+"""The size of the core and of its parts; `python release/measures.py` prints all measures."""
+
+from functools import cache
+
+import measures
+
+CORE_LINES = 43_600
+SPINE_LINES = 14_700
+CROSSINGS = 30
+ROOT_MODULES = 15
+
+LARGE_CLASSES = {
+    "Agent": "what a user sets for a persona, stored as a row",
+    "BodyDocuments": "reads a stream byte by byte and keeps its place in it",
+    "CallScope": "becomes Caller",
+    "Compactor": "becomes a function over the state of the session",
+    "Fallback": "becomes a step of a request",
+    "FunctionTool": "what @tool takes",
+    "HomeServices": "what a home offers to its plugins",
+    "Message": "an entry of the history, stored as a row",
+    "ModelCalls": "becomes steps of a request",
+    "ModelChooser": "becomes a part of the beginning of a turn",
+    "ModelRequest": "what every wire format is written from",
+    "NewMessage": "becomes TurnRequest: the arguments of send_message",
+    "OneClaw": "the facade",
+    "PermissionPolicy": "becomes three objects",
+    "PermissionRequest": "what a person is asked, shown by each channel",
+    "PermissionUse": "an entry of the list of uses, stored as a row",
+    "PluginContext": "what the contract offers to a plugin",
+    "PluginRecord": "what is known of an installed plugin",
+    "ProviderConfig": "what a user sets for a provider",
+    "PublishedBySource": "the tools of one source",
+    "RunningCall": "becomes steps of a call",
+    "RunningPlugin": "the state of one plugin in an open home",
+    "SubjectKind": "a row of the table of kinds",
+    "ToolContext": "what the contract offers to a tool",
+    "ToolExecutor": "becomes steps of a call",
+    "ToolRegistry": "indexes of the same tools",
+    "Turn": "becomes the loop and its state",
+    "TurnContext": "becomes TurnState",
+    "TurnParts": "becomes Home",
+    "_Source": "the state of one tool source",
+}
+"""Classes of the spine that may have more than 10 attributes or 6 arguments, with the reason."""
+
+LONG_FUNCTIONS = {
+    "HttpProvider._attempt": "one request over HTTP with all ways in which it ends",
+    "ToolExecutor._check_and_run": "becomes steps of a call",
+    "Turn.__init__": "becomes the beginning of a turn",
+    "Turn._ask_model": "becomes steps of a request",
+    "Turn._run_calls": "becomes the loop",
+}
+"""Functions of the spine that may have more than 50 lines, with the reason."""
+
+
+@cache
+def core():
+    return measures.modules()
+
+
+def test_core_and_spine_stay_small():
+    lines = measures.lines_by_floor(core())
+    spine = sum(lines.get(floor, 0) for floor in measures.SPINE if floor != "plugins")
+
+    assert sum(lines.values()) <= CORE_LINES
+    assert spine <= SPINE_LINES
+
+
+def test_root_holds_few_modules():
+    assert len([module for module in core() if module.path.parent.name == measures.CORE]) <= ROOT_MODULES
+
+
+def test_classes_of_the_spine_are_small():
+    large = {name.rpartition(".")[2] for name in measures.large_classes(core())}
+
+    assert large - LARGE_CLASSES.keys() == set()
+
+
+def test_functions_of_the_spine_are_short():
+    long = {name for name in measures.long_functions(core()) if not name.endswith(tuple(LONG_FUNCTIONS))}
+
+    assert long == set()
+
+
+def test_crossings_of_event_loops_are_few():
+    assert len(measures.crossings(core())) <= CROSSINGS
+
+
+def test_permit_to_run_a_call_is_made_once():
+    assert len(measures.calls_of(core(), "PermittedCall")) <= 1
