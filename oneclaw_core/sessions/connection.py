@@ -78,6 +78,11 @@ class Cursor(Protocol):
     """The rows of a statement."""
 
     @property
+    def description(self) -> Any:
+        """A sequence for each column, which begins with its name."""
+        ...
+
+    @property
     def rowcount(self) -> int:
         """The number of rows that the statement has changed."""
         ...

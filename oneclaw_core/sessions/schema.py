@@ -1,4 +1,4 @@
-"""The tables. A change of :data:`TABLES` needs a migration: see :mod:`oneclaw_core.sessions.migrations`.
+"""The tables. A change of :data:`TABLES` raises ``SCHEMA_VERSION``: see :mod:`oneclaw_core.sessions.migrations`.
 
 Points in time are integers, see :mod:`oneclaw_core.sessions.timestamps`; JSON is text.
 """
@@ -387,18 +387,24 @@ def create_tables(connection: Connection) -> None:
 
 
 def creation(table: Table, dialect: Dialect) -> Iterator[str]:
-    """Return the statements that create a table and its indexes."""
+    """Return the statements that create a table and its indexes where they are missing."""
     number_once = dialect.number_once if table.numbers_once else None
     lines = [_column(each, dialect, number_once) for each in table.columns]
     if table.primary_key and number_once is None:
         lines.append(f"PRIMARY KEY ({_names(table.primary_key)})")
     lines += [f"UNIQUE ({quoted(each.name)})" for each in table.columns if each.is_unique]
-    lines += [_foreign_key(each) for each in table.columns if each.references]
-    yield f"CREATE TABLE {table.name} (\n    " + ",\n    ".join(lines) + "\n)"
+    lines += [f"FOREIGN KEY ({each.name}) {_reference(each)}" for each in table.columns if each.references]
+    yield f"CREATE TABLE IF NOT EXISTS {table.name} (\n    " + ",\n    ".join(lines) + "\n)"
     for index in table.indexes:
         unique = "UNIQUE " if index.is_unique else ""
         where = f" WHERE {index.where}" if index.where else ""
-        yield f"CREATE {unique}INDEX {index.name} ON {table.name} ({_names(index.columns)}){where}"
+        yield f"CREATE {unique}INDEX IF NOT EXISTS {index.name} ON {table.name} ({_names(index.columns)}){where}"
+
+
+def added_column(table: Table, column: Column, dialect: Dialect) -> str:
+    """Return the statement that adds a column to a table of an older version."""
+    reference = f" {_reference(column)}" if column.references else ""
+    return f"ALTER TABLE {table.name} ADD COLUMN {_column(column, dialect, None)}{reference}"
 
 
 def quoted(name: str) -> str:
@@ -415,9 +421,9 @@ def _column(column: Column, dialect: Dialect, number_once: str | None) -> str:
     return " ".join(words)
 
 
-def _foreign_key(column: Column) -> str:
+def _reference(column: Column) -> str:
     table, _, referenced = (column.references or "").partition(".")
-    return f"FOREIGN KEY ({column.name}) REFERENCES {table} ({referenced}) ON DELETE {column.on_delete}"
+    return f"REFERENCES {table} ({referenced}) ON DELETE {column.on_delete}"
 
 
 def _names(names: tuple[str, ...]) -> str:

@@ -12,6 +12,7 @@ import pytest
 from databases import backend_of
 from histories import assistant, database_path, opened, url_of, user
 
+from oneclaw_core.errors import StoreError
 from oneclaw_core.sessions.backend import SCHEMA_VERSION
 from oneclaw_core.sessions.settings import read_states
 from oneclaw_core.sessions.usage import PrefixFingerprint, UsageRecord
@@ -135,6 +136,24 @@ def test_migrating_is_done_once(old_home: Path) -> None:
     with closing(sqlite3.connect(database_path(old_home))) as connection:
         assert connection.execute("SELECT version FROM schema_version").fetchall() == [(SCHEMA_VERSION,)]
         assert connection.execute("SELECT count(*) FROM messages").fetchone() == (6,)
+        assert connection.execute("SELECT count(*) FROM usage").fetchone() == (2,)
+
+
+def test_a_migration_that_fails_leaves_the_database_as_it_was(old_home: Path) -> None:
+    path = database_path(old_home)
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("CREATE TABLE grants (colour TEXT)")
+    before = schema(path)
+
+    async def main() -> None:
+        async with opened(old_home):
+            pass
+
+    with pytest.raises(StoreError):
+        asyncio.run(main())
+    assert schema(path) == before
+    with closing(sqlite3.connect(path)) as connection:
+        assert connection.execute("SELECT version FROM schema_version").fetchall() == [(1,)]
         assert connection.execute("SELECT count(*) FROM usage").fetchone() == (2,)
 
 

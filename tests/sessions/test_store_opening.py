@@ -20,17 +20,14 @@ from oneclaw_core.errors import StoreDamagedError, StoreError, StoreVersionError
 from oneclaw_core.sessions.backend import SCHEMA_VERSION
 from oneclaw_core.sessions.connection import value_of
 from oneclaw_core.sessions.database import Database
-from oneclaw_core.sessions.migrations import MIGRATIONS, bring_up_to_date
 from oneclaw_core.sessions.schema import TABLES, create_tables
 from oneclaw_core.sessions.settings import read_states
-from oneclaw_core.sessions.sqlite_backend import APPLICATION_ID, SqliteBackend, path_of
+from oneclaw_core.sessions.sqlite_backend import APPLICATION_ID, path_of
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
     from pathlib import Path
 
     from oneclaw_core.sessions.connection import Connection
-    from oneclaw_core.sessions.migrations import Migration
 
 # What PostgreSQL does: tests/sessions/test_store_postgres.py.
 pytestmark = [pytest.mark.every_python, pytest.mark.only("sqlite")]
@@ -53,12 +50,6 @@ def change(path: Path, *statements: str) -> None:
     with closing(sqlite3.connect(path)) as connection, connection:
         for statement in statements:
             connection.execute(statement)
-
-
-def migrate(path: Path, migrations: Sequence[Migration]) -> None:
-    backend = SqliteBackend(path, 10)
-    with closing(backend.connect()) as connection:
-        bring_up_to_date(connection, backend, migrations)
 
 
 def history_with_text(home: Path, text: str) -> str:
@@ -93,10 +84,6 @@ def test_the_files_beside_the_database_are_private_too(tmp_path: Path) -> None:
     modes = asyncio.run(main())
     assert len(modes) == 3
     assert set(modes) == {0o600}
-
-
-def test_the_version_counts_the_migrations() -> None:
-    assert len(MIGRATIONS) + 1 == SCHEMA_VERSION
 
 
 def test_foreign_keys_are_enforced(tmp_path: Path) -> None:
@@ -366,35 +353,6 @@ def test_many_processes_that_open_at_once_make_one_database(tmp_path: Path) -> N
     assert not list(path.parent.glob(".*"))
 
 
-def test_migrations_that_are_missing_run_in_their_order(tmp_path: Path) -> None:
-    open_and_close(tmp_path)
-    path = database_path(tmp_path)
-    steps: list[Migration] = [
-        lambda it: it.execute("ALTER TABLE sessions ADD COLUMN colour TEXT DEFAULT 'blue'"),
-        lambda it: it.execute("ALTER TABLE sessions RENAME COLUMN colour TO color"),
-    ]
-    migrate(path, [*MIGRATIONS, *steps[:1]])
-    assert rows(path, "SELECT version FROM schema_version") == [(SCHEMA_VERSION + 1,)]
-    migrate(path, [*MIGRATIONS, *steps])
-    migrate(path, [*MIGRATIONS, *steps])
-    assert rows(path, "SELECT version FROM schema_version") == [(SCHEMA_VERSION + 2,)]
-    assert "color" in {name for _, name, *_ in rows(path, "PRAGMA table_info(sessions)")}
-
-
-def test_a_migration_that_fails_leaves_the_version_before(tmp_path: Path) -> None:
-    open_and_close(tmp_path)
-    path = database_path(tmp_path)
-
-    def step(connection: object) -> None:
-        connection.execute("ALTER TABLE sessions ADD COLUMN colour TEXT")  # type: ignore[attr-defined]
-        raise ZeroDivisionError
-
-    with pytest.raises(ZeroDivisionError):
-        migrate(path, [*MIGRATIONS, step])
-    assert rows(path, "SELECT version FROM schema_version") == [(SCHEMA_VERSION,)]
-    assert "colour" not in {name for _, name, *_ in rows(path, "PRAGMA table_info(sessions)")}
-
-
 KILLED_WHILE_CREATING = """
 import asyncio, os, signal, sys
 from pathlib import Path
@@ -405,7 +363,7 @@ from oneclaw_core.sessions.sqlite_connection import SqliteConnection
 execute = SqliteConnection.execute
 
 def execute_or_die(self, sql, *parameters):
-    if sql.startswith("CREATE TABLE messages"):
+    if sql.startswith("CREATE TABLE IF NOT EXISTS messages"):
         os.kill(os.getpid(), signal.SIGKILL)
     return execute(self, sql, *parameters)
 

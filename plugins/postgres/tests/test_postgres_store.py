@@ -8,7 +8,7 @@ import subprocess
 import sys
 import threading
 import time
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -27,19 +27,17 @@ from oneclaw_core.sessions import settings
 from oneclaw_core.sessions import usage as stored_usage
 from oneclaw_core.sessions.backend import SCHEMA_VERSION
 from oneclaw_core.sessions.database import Database
-from oneclaw_core.sessions.migrations import MIGRATIONS, bring_up_to_date
 from oneclaw_core.sessions.search import SearchRange
 from oneclaw_core.sessions.settings import UserStates, read_states
 from oneclaw_core.sessions.store import Store
 from oneclaw_core.tools import Decision, Grant
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator
 
     from postgres_server import PostgresServer
 
     from oneclaw_core.sessions.connection import Connection
-    from oneclaw_core.sessions.migrations import Migration
 
 
 def empty_database(server: PostgresServer, home: Path) -> str:
@@ -51,12 +49,6 @@ def open_and_close(url: str) -> None:
         await (await Database.open(backend_of(url))).close()
 
     asyncio.run(main())
-
-
-def migrate(url: str, migrations: Sequence[Migration]) -> None:
-    backend = backend_of(url)
-    with closing(backend.connect()) as connection:
-        bring_up_to_date(connection, backend, migrations)
 
 
 # Opening
@@ -143,27 +135,6 @@ def test_processes_that_open_at_once_make_one_database_and_one_session(
     assert [(errors, status) for _, errors, status in ended] == [("", 0)] * 3
     assert len({output for output, _, _ in ended}) == 1
     assert rows(tmp_path, "SELECT count(*) FROM sessions") == [(1,)]
-
-
-def test_migrations_that_are_missing_run_in_their_order_or_not_at_all(tmp_path: Path) -> None:
-    url = database_url(tmp_path)
-    steps: list[Migration] = [
-        lambda it: it.execute("ALTER TABLE sessions ADD COLUMN colour TEXT DEFAULT 'blue'").close(),
-        lambda it: it.execute("ALTER TABLE sessions RENAME COLUMN colour TO color").close(),
-    ]
-
-    def broken(connection: Connection) -> None:
-        steps[1](connection)
-        raise ZeroDivisionError
-
-    migrate(url, [*MIGRATIONS, steps[0]])
-    with pytest.raises(ZeroDivisionError):
-        migrate(url, [*MIGRATIONS, steps[0], broken])
-    assert rows(tmp_path, "SELECT version FROM schema_version") == [(SCHEMA_VERSION + 1,)]
-    for _ in range(2):
-        migrate(url, [*MIGRATIONS, *steps])
-    assert rows(tmp_path, "SELECT version FROM schema_version") == [(SCHEMA_VERSION + 2,)]
-    assert rows(tmp_path, "SELECT color FROM sessions") == []
 
 
 VERSION_4 = Path(__file__).with_name("version_4_postgresql.sql").read_text(encoding="utf-8")
