@@ -114,6 +114,7 @@ PACKAGES = {
     "process": "subprocesses, threads",
     "search": "ranking",
     "secrets": "keyring, redaction",
+    "files": "where tools read and write",
     "private_files": "files for one user",
     "types": "messages, agents, events",
 }

@@ -1,8 +1,8 @@
 """OneClaw: a framework for tool-using AI agents whose tools come from plugins and are loaded on demand.
 
-What is named here and in the public packages is public and stable: ``oneclaw_core.cli``, ``http``, ``plugins``,
-``process``, ``providers``, ``search``, ``sessions``, ``testing`` and ``tools`` have what special tasks need. Names are
-imported on first use, so that importing the package costs next to nothing.
+What is named here and in the public packages is public and stable: ``oneclaw_core.cli``, ``files``, ``http``,
+``plugins``, ``process``, ``providers``, ``search``, ``sessions``, ``testing`` and ``tools`` have what special tasks
+need. Names are imported on first use, so that importing the package costs next to nothing.
 """
 
 from __future__ import annotations
@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from oneclaw_core.errors import TurnRefusedError as TurnRefusedError
     from oneclaw_core.errors import TurnStoppedError as TurnStoppedError
     from oneclaw_core.errors import UsageError as UsageError
+    from oneclaw_core.files.text_content import untrusted as untrusted
     from oneclaw_core.home import Home as Home
     from oneclaw_core.home import find_home as find_home
     from oneclaw_core.plugins.contract.arguments import Ask as Ask
@@ -90,7 +91,6 @@ if TYPE_CHECKING:
     from oneclaw_core.tools.permissions import PermissionAnswer as PermissionAnswer
     from oneclaw_core.tools.permissions import PermissionRequest as PermissionRequest
     from oneclaw_core.tools.registry import ToolRegistry as ToolRegistry
-    from oneclaw_core.tools.text_content import untrusted as untrusted
     from oneclaw_core.tools.toolset import ToolGroupDefinition as ToolGroupDefinition
     from oneclaw_core.tools.toolset import build_system_prompt_with_tool_groups as build_system_prompt_with_tool_groups
     from oneclaw_core.tools.toolset import restore_loaded_groups as restore_loaded_groups
@@ -134,7 +134,7 @@ _NAMES = {
     "tools.manifest": "parse_group_manifest",
     "tools.permissions": "PermissionAnswer PermissionRequest",
     "tools.registry": "ToolRegistry",
-    "tools.text_content": "untrusted",
+    "files.text_content": "untrusted",
     "tools.client": "ToolClient",
     "tools.user_question": "UserQuestion",
     "tools.toolset": "ToolGroupDefinition build_system_prompt_with_tool_groups restore_loaded_groups",

@@ -48,6 +48,8 @@
 
 from __future__ import annotations
 
+import shlex
+
 
 class OneClawError(Exception):
     """The root of all errors that OneClaw raises on purpose."""
@@ -119,6 +121,20 @@ class PermissionDeniedError(OneClawError):
         super().__init__(message)
         self.permission = permission
         self.decided_by = decided_by
+
+
+def denied_for_good(name: str) -> PermissionDeniedError:
+    """Make the error that says how a lasting denial is changed.
+
+    Args:
+        name: of what is denied: ``PERMISSION``, or ``PERMISSION:PATTERN``.
+    """
+    permission, colon, _ = name.partition(":")
+    what = f"'{name}'" if colon else f"Permission '{name}'"
+    return PermissionDeniedError(
+        f"{what} is set to never. The user can change that with: oneclaw permissions reset {shlex.quote(name)}",
+        permission,
+    )
 
 
 class NobodyToAskError(OneClawError):

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from oneclaw_core.config.keys import KeyStore, known_secret_check
 from oneclaw_core.config.models import ModelLists
 from oneclaw_core.config.settings import SettingsReader
+from oneclaw_core.files.paths import PathGuard
 from oneclaw_core.home import Home, current_directory, find_home
 from oneclaw_core.plugins.contract.home_services import HomeServices
 from oneclaw_core.plugins.contract.sessions import Sessions
@@ -28,7 +29,6 @@ from oneclaw_core.sessions.background import Background
 from oneclaw_core.sessions.store import Store
 from oneclaw_core.threads import run_in_thread
 from oneclaw_core.tools.executor import ToolExecutor
-from oneclaw_core.tools.paths import PathGuard
 from oneclaw_core.tools.permissions import PermissionPolicy
 from oneclaw_core.tools.task_permissions import TaskPermissions
 from oneclaw_core.turn.context import NewMessage, TurnParts

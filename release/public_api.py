@@ -21,6 +21,7 @@ MODULES = (
     "oneclaw_core",
     "oneclaw_core.cli",
     "oneclaw_core.channels",
+    "oneclaw_core.files",
     "oneclaw_core.http",
     "oneclaw_core.plugins",
     "oneclaw_core.plugins.hookspecs",

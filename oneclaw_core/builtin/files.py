@@ -5,15 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from oneclaw_core.builtin.web import DIRECTORY as DOWNLOADS
-from oneclaw_core.secrets.redaction import SHORTEST_KEY_CHARACTERS, redact
-from oneclaw_core.tools.file_access import (
+from oneclaw_core.files.access import (
     DirectoryInsteadError,
     append_content,
     list_directory,
     open_for_reading,
     replace_content,
 )
-from oneclaw_core.tools.text_content import (
+from oneclaw_core.files.text_content import (
     Lines,
     NoSuchLineError,
     NotReadableError,
@@ -23,13 +22,14 @@ from oneclaw_core.tools.text_content import (
     untrusted,
     wide_encoding,
 )
+from oneclaw_core.secrets.redaction import SHORTEST_KEY_CHARACTERS, redact
 from oneclaw_core.types.tools import ToolResult
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from oneclaw_core.files.paths import PathGuard
     from oneclaw_core.tools.context import ToolContext
-    from oneclaw_core.tools.paths import PathGuard
 
 _MAX_ENTRIES_SHOWN = 20
 _MAX_ENTRIES_SEEN = 1000

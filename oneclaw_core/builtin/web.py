@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urlsplit
 
 from oneclaw_core.errors import PermissionDeniedError
+from oneclaw_core.files.access import new_file
+from oneclaw_core.files.text_content import untrusted
 from oneclaw_core.http.clients import expands_boundedly
 from oneclaw_core.http.messages import (
     InvalidRequestError,
@@ -23,8 +25,6 @@ from oneclaw_core.http.messages import (
     shown_url,
     status_text,
 )
-from oneclaw_core.tools.file_access import new_file
-from oneclaw_core.tools.text_content import untrusted
 from oneclaw_core.types.frozen_dataclass import frozen_dataclass
 from oneclaw_core.types.tools import ToolResult
 
@@ -34,8 +34,8 @@ if TYPE_CHECKING:
 
     import httpx
 
+    from oneclaw_core.files.access import NewFile
     from oneclaw_core.tools.context import ToolContext
-    from oneclaw_core.tools.file_access import NewFile
 
 DIRECTORY = "downloads"
 MAX_SAVED_BYTES = 50 * 1024 * 1024

@@ -145,8 +145,8 @@ def model(oneclaw: HomeUnderTest) -> ScriptedModel:
 @pytest.fixture
 def tool_context(oneclaw_home: Home, oneclaw_project: Path) -> ToolContext:
     """A context for calling a tool's function directly: its data and ``paths`` work, its services do not."""
+    from oneclaw_core.files.paths import PathGuard
     from oneclaw_core.tools.context import ToolContext
-    from oneclaw_core.tools.paths import PathGuard
 
     paths = PathGuard(oneclaw_home.workspace, oneclaw_project, oneclaw_home.path)
     return ToolContext(oneclaw_home.path, None, "test", "test", "call_1", paths)

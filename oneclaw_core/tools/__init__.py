@@ -22,12 +22,6 @@ if TYPE_CHECKING:
     from oneclaw_core.tools.arguments import compile_schema as compile_schema
     from oneclaw_core.tools.context import MAX_TURN_DEPTH as MAX_TURN_DEPTH
     from oneclaw_core.tools.context import depth_within as depth_within
-    from oneclaw_core.tools.file_access import append_content as append_content
-    from oneclaw_core.tools.file_access import list_directory as list_directory
-    from oneclaw_core.tools.file_access import new_file as new_file
-    from oneclaw_core.tools.file_access import open_for_reading as open_for_reading
-    from oneclaw_core.tools.file_access import remove_file as remove_file
-    from oneclaw_core.tools.file_access import replace_content as replace_content
     from oneclaw_core.tools.function import FunctionTool as FunctionTool
     from oneclaw_core.tools.isolation import WorkerError as WorkerError
     from oneclaw_core.tools.isolation import call_in_process as call_in_process
@@ -40,19 +34,12 @@ if TYPE_CHECKING:
     from oneclaw_core.tools.manifest_tool import ManifestTool as ManifestTool
     from oneclaw_core.tools.parameters import context_parameters as context_parameters
     from oneclaw_core.tools.parameters import signature_of as signature_of
-    from oneclaw_core.tools.paths import PathGuard as PathGuard
     from oneclaw_core.tools.permission_meanings import KNOWN_PERMISSIONS as KNOWN_PERMISSIONS
     from oneclaw_core.tools.permissions import grant_in_words as grant_in_words
     from oneclaw_core.tools.sandbox_rules import SandboxScope as SandboxScope
     from oneclaw_core.tools.sandbox_rules import is_system_place as is_system_place
     from oneclaw_core.tools.sandbox_rules import made_protected_places as made_protected_places
     from oneclaw_core.tools.sandbox_rules import sandbox_policy as sandbox_policy
-    from oneclaw_core.tools.text_content import FileStamp as FileStamp
-    from oneclaw_core.tools.text_content import NotReadableError as NotReadableError
-    from oneclaw_core.tools.text_content import is_text_encoding as is_text_encoding
-    from oneclaw_core.tools.text_content import line_ending as line_ending
-    from oneclaw_core.tools.text_content import read_all as read_all
-    from oneclaw_core.tools.text_content import split_lines as split_lines
     from oneclaw_core.tools.toolset import LISTED_DESCRIPTION_CHARACTERS as LISTED_DESCRIPTION_CHARACTERS
     from oneclaw_core.tools.toolset import LOAD_TOOL_GROUP as LOAD_TOOL_GROUP
     from oneclaw_core.tools.toolset import ActiveTools as ActiveTools
@@ -77,17 +64,14 @@ _NAMES = {
     "approval_text": "question_text user_question_text",
     "arguments": "argument_faults compile_schema",
     "context": "MAX_TURN_DEPTH depth_within",
-    "file_access": "append_content list_directory new_file open_for_reading remove_file replace_content",
     "function": "FunctionTool",
     "isolation": "WorkerError call_in_process",
     "manifest": "MAX_MANIFEST_BYTES Manifest ManifestProblem parse_json parse_manifest",
     "manifest_tool": "FunctionTarget ManifestTool",
     "parameters": "context_parameters signature_of",
-    "paths": "PathGuard",
     "permission_meanings": "KNOWN_PERMISSIONS",
     "permissions": "grant_in_words",
     "sandbox_rules": "SandboxScope is_system_place made_protected_places sandbox_policy",
-    "text_content": "FileStamp NotReadableError is_text_encoding line_ending read_all split_lines",
     "toolset": (
         "ActiveTools LISTED_DESCRIPTION_CHARACTERS LOAD_TOOL_GROUP LoadedGroup generated_group_definition one_line"
     ),

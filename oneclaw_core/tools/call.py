@@ -282,7 +282,7 @@ class RunningCall:
 
     @property
     def is_trusted(self) -> bool:
-        """True if the user trusts the start directory; see :class:`oneclaw_core.tools.paths.PathQuestions`."""
+        """True if the user trusts the start directory; see :class:`oneclaw_core.files.paths.PathQuestions`."""
         return self._project is not None and self._project.is_trusted
 
     def ask_trust(self, detail: str) -> bool:

@@ -22,10 +22,10 @@ if TYPE_CHECKING:
 
     import httpx
 
+    from oneclaw_core.files.paths import PathGuard
     from oneclaw_core.plugins.contract.arguments import TurnInfo
     from oneclaw_core.plugins.contract.context import PluginContext
     from oneclaw_core.plugins.contract.home_services import HomeServices
-    from oneclaw_core.tools.paths import PathGuard
     from oneclaw_core.tools.user_question import UserQuestion
     from oneclaw_core.types.agents import ReasoningLevel
     from oneclaw_core.types.budget import TurnBudget
@@ -527,8 +527,8 @@ class ToolContext:
 
 def detached_context(tool_name: str) -> ToolContext:
     """Make a context for a tool that is executed by hand: its data and ``paths`` work, its services do not."""
+    from oneclaw_core.files.paths import PathGuard
     from oneclaw_core.home import find_home
-    from oneclaw_core.tools.paths import PathGuard
 
     home = find_home()
     return ToolContext(

@@ -16,7 +16,8 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
 from oneclaw_core.distributions import missing_part
-from oneclaw_core.errors import PermissionDeniedError, PluginError
+from oneclaw_core.errors import PermissionDeniedError, PluginError, denied_for_good
+from oneclaw_core.files.views import FileViews
 from oneclaw_core.threads import run_in_thread, started_task
 from oneclaw_core.tools.arguments import (
     ArgumentsError,
@@ -27,14 +28,12 @@ from oneclaw_core.tools.arguments import (
 )
 from oneclaw_core.tools.call import LoopBlocks, RunningCall, execution_error, presentable
 from oneclaw_core.tools.context import ToolContext
-from oneclaw_core.tools.file_views import FileViews
 from oneclaw_core.tools.permission_rules import directory_of, subject_of
 from oneclaw_core.tools.permissions import (
     SANDBOX,
     PermissionPolicy,
     PermissionRequest,
     RequirePermission,
-    denied_for_good,
 )
 from oneclaw_core.tools.provenance import (
     SEND_PERMISSION,
@@ -54,6 +53,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
     from pathlib import Path
 
+    from oneclaw_core.files.paths import PathGuard
     from oneclaw_core.plugins.contract.home_services import HomeServices
     from oneclaw_core.plugins.running.runtime import Plugins
     from oneclaw_core.plugins.running.tool_calls import HookedCall
@@ -61,7 +61,6 @@ if TYPE_CHECKING:
     from oneclaw_core.tools.call import TrustedDirectory
     from oneclaw_core.tools.context import TurnScope
     from oneclaw_core.tools.definition import ToolDefinition
-    from oneclaw_core.tools.paths import PathGuard
     from oneclaw_core.tools.provenance import ProvenanceRecords
     from oneclaw_core.tools.registry import RegisteredTool, ToolRegistry
     from oneclaw_core.tools.user_question import UserQuestion
@@ -83,7 +82,7 @@ class ToolOutcome:
         result: what it is answered.
         duration_ms: how long the tool ran, in milliseconds; 0 if it did not run.
         marks: where the result comes from.
-        views: the state of the files that it read or wrote, see :mod:`oneclaw_core.tools.file_views`.
+        views: the state of the files that it read or wrote, see :mod:`oneclaw_core.files.views`.
     """
 
     call: ToolCall

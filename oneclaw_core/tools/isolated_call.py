@@ -13,10 +13,10 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from oneclaw_core.errors import PermissionDeniedError, describe_error, errors_within
+from oneclaw_core.files.paths import PathPermissionError
+from oneclaw_core.files.views import FileViews
 from oneclaw_core.process.python_worker import read_exactly, take_pipes, write_all
-from oneclaw_core.tools.file_views import FileViews
 from oneclaw_core.tools.function import FunctionTool, ToolFunction
-from oneclaw_core.tools.paths import PathPermissionError
 from oneclaw_core.types.frozen_dataclass import frozen_dataclass
 from oneclaw_core.types.provenance import CALL_MARKS
 from oneclaw_core.types.tools import ToolResult, of_kept_size

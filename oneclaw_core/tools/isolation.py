@@ -15,13 +15,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from oneclaw_core.errors import OneClawError, PermissionDeniedError, ToolDefinitionError
+from oneclaw_core.files.paths import PathPermissionError
 from oneclaw_core.process.python_runner import describe_end, python_process
 from oneclaw_core.process.temporary_folders import worker_folder
 from oneclaw_core.secrets.redaction import without_secrets
 from oneclaw_core.threads import run_in_thread
 from oneclaw_core.tools.isolated_call import LENGTH_BYTES, Request
 from oneclaw_core.tools.isolation_policy import isolated_policy
-from oneclaw_core.tools.paths import PathPermissionError
 from oneclaw_core.types.messages import Attachment
 from oneclaw_core.types.provenance import FileState, Mark, MarkKind, UsedFile
 from oneclaw_core.types.tools import ToolResult, ToolResultStatus
@@ -38,8 +38,8 @@ _PIECE_BYTES = 1 << 20
 _PRELOADED = (
     "oneclaw_core.tools.isolated_call",
     "oneclaw_core.tools.context",
-    "oneclaw_core.tools.file_access",
-    "oneclaw_core.tools.paths",
+    "oneclaw_core.files.access",
+    "oneclaw_core.files.paths",
 )
 # As JSON: a text of the most characters that are kept, of six bytes each, and some attachments.
 MAX_ANSWER_BYTES = 200_000_000

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from oneclaw_core.errors import PermissionDeniedError
+from oneclaw_core.files.hidden_paths import user_directory
 from oneclaw_core.process.sandbox.policy import Network, SandboxPolicy
-from oneclaw_core.tools.hidden_paths import user_directory
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping

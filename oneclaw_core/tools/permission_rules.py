@@ -16,17 +16,17 @@ from pathlib import Path, PurePath, PurePosixPath
 from typing import TYPE_CHECKING, Any
 
 from oneclaw_core.errors import UsageError
-from oneclaw_core.tools.hidden_paths import hidden_root, is_private_directory
+from oneclaw_core.files.hidden_paths import hidden_root, is_private_directory
+from oneclaw_core.files.protected_places import protected_root
 from oneclaw_core.tools.host_patterns import check_host, covers_host, covers_web_host, exact_host, touches_host
 from oneclaw_core.tools.permission_meanings import KNOWN_PERMISSIONS
-from oneclaw_core.tools.protected_places import protected_root
 from oneclaw_core.types.frozen_dataclass import frozen_dataclass
 from oneclaw_core.types.permissions import Decision
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
-    from oneclaw_core.tools.paths import PathGuard
+    from oneclaw_core.files.paths import PathGuard
     from oneclaw_core.types.permissions import Grant
 
 # What begins another command, a redirection or a substitution. It is refused within quotes too, so that whether it

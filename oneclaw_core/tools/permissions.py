@@ -17,7 +17,7 @@ from datetime import UTC, datetime
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
-from oneclaw_core.errors import NobodyToAskError, PermissionDeniedError
+from oneclaw_core.errors import NobodyToAskError, PermissionDeniedError, denied_for_good
 from oneclaw_core.secrets.redaction import redact_all
 from oneclaw_core.tools.permission_rules import (
     ALL_PARTS,
@@ -543,20 +543,6 @@ def _holds_for(grant: Grant, request: PermissionRequest) -> bool:
         and grant.task in (None, request.task)
         and grant.directory in (None, request.directory)
         and (grant.until is None or grant.until > datetime.now(UTC))
-    )
-
-
-def denied_for_good(name: str) -> PermissionDeniedError:
-    """Make the error that says how a lasting denial is changed.
-
-    Args:
-        name: of what is denied: ``PERMISSION``, or ``PERMISSION:PATTERN``.
-    """
-    permission, colon, _ = name.partition(":")
-    what = f"'{name}'" if colon else f"Permission '{name}'"
-    return PermissionDeniedError(
-        f"{what} is set to never. The user can change that with: oneclaw permissions reset {shlex.quote(name)}",
-        permission,
     )
 
 

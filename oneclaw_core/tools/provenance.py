@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 
     import httpx
 
+    from oneclaw_core.files.paths import PathGuard
     from oneclaw_core.project.trust import Project
     from oneclaw_core.tools.executor import CallScope
-    from oneclaw_core.tools.paths import PathGuard
     from oneclaw_core.types.provenance import LinkSource, UsedFile
 
 SEND_PERMISSION = "data.send"

@@ -11,17 +11,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from oneclaw_core.errors import SandboxError
+from oneclaw_core.files.hidden_paths import HIDDEN_FOLDERS, folded_name, is_private_directory, user_directory
+from oneclaw_core.files.protected_places import ENVIRONMENTS, VERSION_CONTROL, is_protected_name
+from oneclaw_core.files.special_files import find_special_files
 from oneclaw_core.process.sandbox.policy import SandboxPolicy
 from oneclaw_core.secrets.redaction import without_secrets
-from oneclaw_core.tools.hidden_paths import HIDDEN_FOLDERS, folded_name, is_private_directory, user_directory
-from oneclaw_core.tools.protected_places import ENVIRONMENTS, VERSION_CONTROL, is_protected_name
-from oneclaw_core.tools.special_files import find_special_files
 from oneclaw_core.types.frozen_dataclass import frozen_dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-    from oneclaw_core.tools.paths import PathGuard
+    from oneclaw_core.files.paths import PathGuard
 
 # Programs, their settings and the kernel: no command gets to write there.
 _CLOSED = (
@@ -81,7 +81,7 @@ def sandbox_policy(
     """Make the policy for a command.
 
     It writes in the workspace, in the start directory if the user trusts it, in a temporary directory and in what the
-    scope names. It reads the system and programs, and none of what :mod:`oneclaw_core.tools.hidden_paths` hides.
+    scope names. It reads the system and programs, and none of what :mod:`oneclaw_core.files.hidden_paths` hides.
 
     Args:
         paths: the directories of tools, and what the user has denied.

@@ -27,6 +27,7 @@ from oneclaw_core.errors import (
     TurnLimitError,
     UnreadableCallError,
 )
+from oneclaw_core.files.views import FileViews
 from oneclaw_core.plugins.contract.sessions import session_info
 from oneclaw_core.providers.base import (
     ModelResponse,
@@ -40,7 +41,6 @@ from oneclaw_core.providers.text_call_answer import REMEDY
 from oneclaw_core.tools.arguments import ArgumentsError, parse_arguments
 from oneclaw_core.tools.context import TurnScope
 from oneclaw_core.tools.executor import CallScope, ToolOutcome, ToolProgress
-from oneclaw_core.tools.file_views import FileViews
 from oneclaw_core.tools.toolset import LOAD_TOOL_GROUP, requested_group, restore_loaded_groups
 from oneclaw_core.turn.compaction import CompactionReason, Compactor
 from oneclaw_core.turn.context import context_limits

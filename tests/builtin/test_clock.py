@@ -14,7 +14,7 @@ import pytest
 from oneclaw_core import ToolContext
 from oneclaw_core.builtin import clock
 from oneclaw_core.builtin.clock import find_zone, get_current_time, human_readable, iso8601
-from oneclaw_core.tools import PathGuard
+from oneclaw_core.files import PathGuard
 
 pytestmark = pytest.mark.every_python
 

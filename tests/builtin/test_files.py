@@ -20,7 +20,7 @@ from ordinary_user import ordinary_user
 
 from oneclaw_core import PermissionDeniedError, ToolContext, ToolResult, builtin
 from oneclaw_core.builtin.files import read_file, write_file
-from oneclaw_core.tools import PathGuard, text_content
+from oneclaw_core.files import PathGuard, text_content
 
 pytestmark = pytest.mark.every_python
 

@@ -22,9 +22,9 @@ from oneclaw_core import OneClaw, PermissionDeniedError, ToolContext, ToolResult
 from oneclaw_core.builtin import web
 from oneclaw_core.builtin import web as downloads
 from oneclaw_core.builtin.web import MAX_BEGINNING_BYTES, http_request
+from oneclaw_core.files import PathGuard
 from oneclaw_core.http.clients import create_guarded_client
 from oneclaw_core.testing.web_server import WebServer, response
-from oneclaw_core.tools import PathGuard
 
 MANIFEST = Path(web.__file__).parent / "manifests" / "http_request.json"
 

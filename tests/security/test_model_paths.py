@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from oneclaw_core import PermissionDeniedError
-from oneclaw_core.tools import PathGuard
+from oneclaw_core.files import PathGuard
 
 SECRET = "canary-of-a-file-outside"
 
@@ -213,7 +213,7 @@ def test_a_second_name_for_the_home_does_not_open_it(tmp_path):
         import sys
         from pathlib import Path
         from oneclaw_core import PermissionDeniedError
-        from oneclaw_core.tools import PathGuard
+        from oneclaw_core.files import PathGuard
         start = Path(sys.argv[1])
         guard = PathGuard(start / "home" / "workspace", start, start / "home")
         try:

@@ -186,7 +186,7 @@ def test_what_was_downloaded_is_marked_when_it_is_read(oneclaw_factory, oneclaw_
 def test_no_text_ends_its_own_marks(text, monkeypatch):
     """Not even one that has guessed the word, which is drawn anew then."""
     words = iter(["0badc0de", "0badc0de", "5afe5afe"])
-    monkeypatch.setattr("oneclaw_core.tools.text_content.secrets.token_hex", lambda _: next(words))
+    monkeypatch.setattr("oneclaw_core.files.text_content.secrets.token_hex", lambda _: next(words))
     marked = untrusted(text.replace("{mark}", "0badc0de"), "a page")
     word = "5afe5afe" if "{mark}" in text else "0badc0de"
     assert marked.count(word) == 3

@@ -8,7 +8,8 @@ import httpx
 import pytest
 
 from oneclaw_core._version import USER_AGENT
-from oneclaw_core.tools import PathGuard, provenance
+from oneclaw_core.files import PathGuard
+from oneclaw_core.tools import provenance
 from oneclaw_core.tools.provenance import (
     CallProvenance,
     FreeRequests,

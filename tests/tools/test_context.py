@@ -4,7 +4,7 @@ import asyncio
 from dataclasses import replace
 
 from oneclaw_core import ToolContext
-from oneclaw_core.tools import PathGuard
+from oneclaw_core.files import PathGuard
 from oneclaw_core.tools.call import RunningCall
 from oneclaw_core.tools.context import TurnScope, depth_within
 from oneclaw_core.types.budget import TurnBudget

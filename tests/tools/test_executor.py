@@ -24,8 +24,9 @@ from oneclaw_core import (
     ToolSourceType,
     tool,
 )
+from oneclaw_core.files import PathGuard
 from oneclaw_core.http import SignInNeededError
-from oneclaw_core.tools import ActiveTools, Decision, Grant, PathGuard
+from oneclaw_core.tools import ActiveTools, Decision, Grant
 from oneclaw_core.tools.context import TurnScope
 from oneclaw_core.tools.executor import CallScope, ToolExecutor, ToolOutcome, ToolProgress
 from oneclaw_core.tools.permission_meanings import KNOWN_PERMISSIONS

@@ -7,8 +7,9 @@ import stat
 
 import pytest
 
-from oneclaw_core.tools import PathGuard, file_access
-from oneclaw_core.tools.file_access import (
+from oneclaw_core.files import PathGuard
+from oneclaw_core.files import access as file_access
+from oneclaw_core.files.access import (
     DirectoryInsteadError,
     NotARegularFileError,
     append_content,

@@ -4,9 +4,9 @@ import pickle
 import pytest
 
 from oneclaw_core.builtin.files import read_file, write_file
+from oneclaw_core.files.paths import PathGuard
+from oneclaw_core.files.views import FileViews
 from oneclaw_core.tools.context import ToolContext
-from oneclaw_core.tools.file_views import FileViews
-from oneclaw_core.tools.paths import PathGuard
 
 CHANGED = "changed since you read it"
 

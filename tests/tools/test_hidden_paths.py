@@ -2,14 +2,14 @@
 
 import pytest
 
-from oneclaw_core.tools.hidden_paths import (
+from oneclaw_core.files.hidden_paths import (
     hidden_root,
     is_hidden,
     is_hidden_name,
     is_private_directory,
     user_directory,
 )
-from oneclaw_core.tools.protected_places import protected_root
+from oneclaw_core.files.protected_places import protected_root
 
 
 @pytest.fixture(autouse=True)

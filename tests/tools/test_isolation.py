@@ -11,13 +11,13 @@ import isolated_functions
 import pytest
 
 from oneclaw_core.errors import PermissionDeniedError, ToolDefinitionError
+from oneclaw_core.files.paths import PathGuard
 from oneclaw_core.process import python_runner, temporary_folders
 from oneclaw_core.process.sandbox.landlock import landlock_version
 from oneclaw_core.tools.context import ToolContext
 from oneclaw_core.tools.function import tool
 from oneclaw_core.tools.isolation import WorkerError, call_in_process
 from oneclaw_core.tools.manifest_tool import FunctionTarget
-from oneclaw_core.tools.paths import PathGuard
 from oneclaw_core.types.messages import Attachment
 from oneclaw_core.types.tools import MAX_KEPT_CHARACTERS, ToolResult
 
@@ -146,7 +146,7 @@ def test_a_worker_ends_when_its_caller_is_killed(tmp_path):
             "import asyncio, sys; from pathlib import Path; sys.path.insert(0, sys.argv[1])\n"
             "from isolated_functions import hang\n"
             "from oneclaw_core import ToolContext\n"
-            "from oneclaw_core.tools import PathGuard\n"
+            "from oneclaw_core.files import PathGuard\n"
             "here = Path(sys.argv[2]).parent\n"
             "context = ToolContext(here, None, 'a', 't', 'c', PathGuard(here, here))\n"
             "asyncio.run(hang.execute({'pid_file': sys.argv[2], 'with_child': True}, context))",
@@ -389,7 +389,7 @@ def test_another_isolation_is_refused():
 
 def test_the_process_of_a_call_imports_what_it_needs_without_asyncio():
     code = (
-        "import sys, oneclaw_core.tools.isolated_call, oneclaw_core.tools.manifest_tool, oneclaw_core.tools.paths; "
+        "import sys, oneclaw_core.tools.isolated_call, oneclaw_core.tools.manifest_tool, oneclaw_core.files.paths; "
         "print(sorted({'asyncio', 'pydantic', 'secrets', 'subprocess'} & {*sys.modules}))"
     )
     ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

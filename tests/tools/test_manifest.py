@@ -21,7 +21,8 @@ from jsonschema import Draft202012Validator, FormatChecker
 import oneclaw_core.tools
 from oneclaw_core import ToolContext, ToolGroupDefinition, ToolRegistry, ToolResult
 from oneclaw_core.errors import PluginError
-from oneclaw_core.tools import PathGuard, ToolDefinitionError
+from oneclaw_core.files import PathGuard
+from oneclaw_core.tools import ToolDefinitionError
 from oneclaw_core.tools import manifest as manifest_module
 from oneclaw_core.tools.manifest import (
     Manifest,

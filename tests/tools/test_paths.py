@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from oneclaw_core import PermissionDeniedError, UsageError
-from oneclaw_core.tools import PathGuard
+from oneclaw_core.files import PathGuard
 
 
 @pytest.fixture

@@ -22,7 +22,8 @@ from oneclaw_core import (
     ToolSourceType,
     build_system_prompt_with_tool_groups,
 )
-from oneclaw_core.tools import PathGuard, ToolDefinitionError, approval_question, question_text
+from oneclaw_core.files import PathGuard
+from oneclaw_core.tools import ToolDefinitionError, approval_question, question_text
 from oneclaw_core.tools.executor import CallScope, ToolExecutor
 from oneclaw_core.tools.load_tool_group import LoadToolGroupTool
 from oneclaw_core.tools.manifest import parse_manifest

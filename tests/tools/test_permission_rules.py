@@ -11,7 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from oneclaw_core.errors import UsageError
-from oneclaw_core.tools import Decision, Grant, PathGuard
+from oneclaw_core.files import PathGuard
+from oneclaw_core.tools import Decision, Grant
 from oneclaw_core.tools.permission_rules import (
     PermissionRule,
     check_pattern,

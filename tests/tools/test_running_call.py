@@ -9,8 +9,9 @@ from types import SimpleNamespace
 import pytest
 
 from oneclaw_core import NobodyToAskError, OneClawError, PermissionDeniedError, ToolContext, ToolResult, UsageError
+from oneclaw_core.files import PathGuard
 from oneclaw_core.http import SignInNeededError
-from oneclaw_core.tools import PathGuard, call, context
+from oneclaw_core.tools import call, context
 from oneclaw_core.tools.call import RunningCall, execution_error, presentable
 from oneclaw_core.tools.context import TurnScope, detached_context
 from oneclaw_core.tools.user_question import UserQuestion

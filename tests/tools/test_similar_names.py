@@ -4,9 +4,9 @@ import pytest
 
 from oneclaw_core.builtin.files import read_file, write_file
 from oneclaw_core.errors import PermissionDeniedError
+from oneclaw_core.files.paths import PathGuard
+from oneclaw_core.files.similar_names import escaped
 from oneclaw_core.tools.context import ToolContext
-from oneclaw_core.tools.paths import PathGuard
-from oneclaw_core.tools.similar_names import escaped
 
 
 @pytest.fixture

@@ -6,8 +6,8 @@ import time
 
 import pytest
 
-from oneclaw_core.tools import text_content
-from oneclaw_core.tools.text_content import (
+from oneclaw_core.files import text_content
+from oneclaw_core.files.text_content import (
     FileStamp,
     Lines,
     NoSuchLineError,

@@ -11,7 +11,8 @@ from pydantic import Field
 
 from oneclaw_core import ToolContext, ToolResult, tool
 from oneclaw_core.errors import PluginError, ToolDefinitionError
-from oneclaw_core.tools import PathGuard, parameters
+from oneclaw_core.files import PathGuard
+from oneclaw_core.tools import parameters
 from oneclaw_core.tools.docstring import _parse_ordinary, parse_docstring
 from oneclaw_core.tools.function import FunctionTool, ToolFunction, as_tool_result, invoke
 from oneclaw_core.tools.manifest_tool import FunctionTarget

@@ -16,7 +16,7 @@ from oneclaw_core import (
     ToolSourceType,
 )
 from oneclaw_core.errors import ToolDefinitionError
-from oneclaw_core.tools import PathGuard
+from oneclaw_core.files import PathGuard
 from oneclaw_core.tools import toolset as toolset_module
 from oneclaw_core.tools.find_tool_groups import FindToolGroupsTool
 from oneclaw_core.tools.toolset import (

@@ -18,6 +18,7 @@ from oneclaw_core import (
     ToolSourceInfo,
     ToolSourceType,
 )
+from oneclaw_core.files import PathGuard
 from oneclaw_core.plugins.running.runtime import Plugins
 from oneclaw_core.plugins.sources.published_tools import PublishedTools
 from oneclaw_core.plugins.sources.tool_sources import ToolSources
@@ -25,7 +26,6 @@ from oneclaw_core.project.trust import Project
 from oneclaw_core.providers import ModelInfo, ModelResponse, ProviderConfig, TextDelta
 from oneclaw_core.sessions.sqlite_backend import SqliteBackend
 from oneclaw_core.sessions.store import Store
-from oneclaw_core.tools import PathGuard
 from oneclaw_core.tools.executor import ToolExecutor
 from oneclaw_core.tools.permissions import PermissionPolicy
 from oneclaw_core.turn.compaction import ContextLimits

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from oneclaw_checkpoints.states import Kind
 from oneclaw_core import OneClawError
-from oneclaw_core.tools import split_lines
+from oneclaw_core.files import split_lines
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

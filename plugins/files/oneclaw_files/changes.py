@@ -6,14 +6,14 @@ from dataclasses import dataclass
 from difflib import unified_diff
 from typing import TYPE_CHECKING
 
-from oneclaw_core.tools import open_for_reading, remove_file, replace_content, split_lines
+from oneclaw_core.files import open_for_reading, remove_file, replace_content, split_lines
 from oneclaw_files.errors import FilesError
 from oneclaw_files.patch import apply_hunks
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from oneclaw_core.tools import PathGuard
+    from oneclaw_core.files import PathGuard
     from oneclaw_files.patch import FilePatch
 
 MAX_FILE_BYTES = 5_000_000

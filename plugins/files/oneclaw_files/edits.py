@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import partial
 
-from oneclaw_core.tools import line_ending, split_lines
+from oneclaw_core.files import line_ending, split_lines
 from oneclaw_files.errors import FilesError
 
 # Of files with line feeds, where a single carriage return is data; and of those without.

@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from oneclaw_core import Attachment
-from oneclaw_core.tools import open_for_reading
+from oneclaw_core.files import open_for_reading
 from oneclaw_files.errors import FilesError
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from oneclaw_core.tools import PathGuard
+    from oneclaw_core.files import PathGuard
 
 # A picture of a large camera; what a service takes is made from it before it is sent.
 MAX_IMAGE_BYTES = 30_000_000

@@ -9,7 +9,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from oneclaw_core.tools import split_lines
+from oneclaw_core.files import split_lines
 from oneclaw_files.errors import FilesError
 
 _BEGIN, _END = "*** Begin Patch", "*** End Patch"

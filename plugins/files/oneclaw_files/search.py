@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import regex
 
-from oneclaw_core.tools import open_for_reading, split_lines
+from oneclaw_core.files import open_for_reading, split_lines
 from oneclaw_files.errors import FilesError
 
 if TYPE_CHECKING:

@@ -6,13 +6,13 @@ import mimetypes
 from typing import TYPE_CHECKING
 
 from oneclaw_core import Attachment
-from oneclaw_core.tools import open_for_reading
+from oneclaw_core.files import open_for_reading
 from oneclaw_files.errors import FilesError
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from oneclaw_core.tools import PathGuard
+    from oneclaw_core.files import PathGuard
 
 MAX_SENT_BYTES = 20_000_000
 _MAX_NAME_CHARACTERS = 100

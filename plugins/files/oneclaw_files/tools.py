@@ -83,7 +83,7 @@ def list_directory(path: str = ".", *, context: ToolContext) -> ToolResult:
     Raises:
         PermissionDeniedError: the path is outside the directories that tools may read.
     """
-    from oneclaw_core.tools import list_directory as names_in
+    from oneclaw_core.files import list_directory as names_in
 
     try:
         directory = context.paths.readable(path)

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-    from oneclaw_core.tools import PathGuard
+    from oneclaw_core.files import PathGuard
 
 # Version control keeps a copy of everything there, which no search is about.
 _NEVER = frozenset({".git", ".hg", ".svn"})

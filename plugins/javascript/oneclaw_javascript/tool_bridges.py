@@ -13,6 +13,14 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from oneclaw_core import OneClawError, PermissionDeniedError, get_current_time
+from oneclaw_core.files import (
+    NotReadableError,
+    append_content,
+    is_text_encoding,
+    open_for_reading,
+    read_all,
+    replace_content,
+)
 from oneclaw_core.http import (
     InvalidRequestError,
     body_pieces,
@@ -23,14 +31,6 @@ from oneclaw_core.http import (
     shown_url,
 )
 from oneclaw_core.process import run_in_thread
-from oneclaw_core.tools import (
-    NotReadableError,
-    append_content,
-    is_text_encoding,
-    open_for_reading,
-    read_all,
-    replace_content,
-)
 from oneclaw_javascript.bridges import BridgeError, JavaScriptBridges
 
 if TYPE_CHECKING:

@@ -12,8 +12,9 @@ from oneclaw_javascript.running import run_javascript
 from oneclaw_javascript.tool_bridges import MAX_FETCHED_BYTES, MAX_LIBRARY_BYTES, javascript_bridges
 
 from oneclaw_core import OneClaw, PermissionAnswer, ToolContext
+from oneclaw_core.files import PathGuard
 from oneclaw_core.testing.web_server import WebServer, response
-from oneclaw_core.tools import Decision, Grant, PathGuard
+from oneclaw_core.tools import Decision, Grant
 
 
 @pytest.fixture

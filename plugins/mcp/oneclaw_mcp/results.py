@@ -11,8 +11,8 @@ import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from oneclaw_core import Attachment, PermissionDeniedError, ToolResult
+from oneclaw_core.files import replace_content
 from oneclaw_core.process import run_in_thread
-from oneclaw_core.tools import replace_content
 from oneclaw_mcp.cleaning import cleaned, foreign_faults
 
 if TYPE_CHECKING:

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, unquote, urlsplit
 
 from oneclaw_core import OneClawError, UsageError
+from oneclaw_core.files import NotReadableError, PathGuard, open_for_reading, read_all
 from oneclaw_core.process import run_in_thread
-from oneclaw_core.tools import NotReadableError, PathGuard, open_for_reading, read_all
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -11,8 +11,8 @@ from oneclaw_scheduled_tasks.task import Run, RunStatus, Task
 from some_schedules import daily
 
 from oneclaw_core import MessageType, ToolContext, ToolSelection, hookimpl, tool
+from oneclaw_core.files import PathGuard
 from oneclaw_core.testing import HomeUnderTest
-from oneclaw_core.tools import PathGuard
 
 NOW = datetime(2026, 1, 1, 12, tzinfo=UTC)
 OWN = Task(

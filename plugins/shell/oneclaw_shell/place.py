@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from oneclaw_core import ToolContext
+    from oneclaw_core.files import PathGuard
     from oneclaw_core.process import ChosenSandbox, SandboxBackend, SandboxPolicy
-    from oneclaw_core.tools import PathGuard
 
 PERMISSION = "shell.execute"
 UNSANDBOXED_PERMISSION = "shell.execute.unsandboxed"

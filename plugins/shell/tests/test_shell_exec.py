@@ -16,8 +16,8 @@ from oneclaw_shell import execute as shell
 from oneclaw_shell.execute import execute
 
 from oneclaw_core import ToolContext
+from oneclaw_core.files import PathGuard
 from oneclaw_core.process import programs, supervisor
-from oneclaw_core.tools import PathGuard
 
 pytestmark = [
     pytest.mark.every_python,
@@ -313,7 +313,7 @@ def test_when_the_call_is_cancelled_nothing_of_it_is_left(context, mark, command
 def test_when_the_program_ends_nothing_of_it_is_left(tmp_path, mark, number):
     program = (
         "import asyncio, sys; from pathlib import Path; from oneclaw_core import ToolContext; "
-        "from oneclaw_core.tools import PathGuard; from oneclaw_shell.execute import execute; "
+        "from oneclaw_core.files import PathGuard; from oneclaw_shell.execute import execute; "
         "home = Path(sys.argv[1]); "
         "context = ToolContext(home, None, 'test', 'exec', 'call_1', PathGuard(home, home)); "
         "asyncio.run(execute('touch started; (setsid sleep 61 &); sleep 62', context=context))"

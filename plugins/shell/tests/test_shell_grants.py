@@ -35,7 +35,7 @@ def incomplete(monkeypatch):
 
 
 def slow_search(monkeypatch):
-    monkeypatch.setattr("oneclaw_core.tools.special_files._SEARCH_SECONDS", -1.0)
+    monkeypatch.setattr("oneclaw_core.files.special_files._SEARCH_SECONDS", -1.0)
 
 
 def unusable_temporary_directory(monkeypatch):

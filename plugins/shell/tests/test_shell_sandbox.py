@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from oneclaw_core.files import PathGuard
 from oneclaw_core.process import Access, ChosenSandbox, Strength, choose_sandbox
-from oneclaw_core.tools import PathGuard, SandboxScope, sandbox_policy
+from oneclaw_core.tools import SandboxScope, sandbox_policy
 
 CHOSEN = choose_sandbox("auto")
 pytestmark = pytest.mark.needs("bubblewrap")
@@ -195,7 +196,7 @@ def test_only_repositories_that_can_be_written_get_hooks(tmp_path):
 
 
 def test_a_hidden_file_is_found_though_a_command_sets_back_the_time_of_its_directory(tmp_path, monkeypatch):
-    monkeypatch.setattr("oneclaw_core.tools.special_files._SETTLED_SECONDS", -60)
+    monkeypatch.setattr("oneclaw_core.files.special_files._SETTLED_SECONDS", -60)
     guard = guard_for(tmp_path)
     before = guard.workspace.stat()
     sandbox_policy(guard)
@@ -263,7 +264,7 @@ def test_a_search_that_takes_too_long_gives_no_policy(tmp_path, monkeypatch):
 
     guard = guard_for(tmp_path)
     (guard.workspace / "a").mkdir()
-    monkeypatch.setattr("oneclaw_core.tools.special_files._SEARCH_SECONDS", 0)
+    monkeypatch.setattr("oneclaw_core.files.special_files._SEARCH_SECONDS", 0)
     with pytest.raises(SandboxError, match="for hidden files takes more than 0 seconds"):
         sandbox_policy(guard)
 

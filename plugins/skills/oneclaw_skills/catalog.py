@@ -31,8 +31,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from oneclaw_core import PluginContext
+    from oneclaw_core.files import FileStamp
     from oneclaw_core.plugins import PluginRecord, PluginSkill
-    from oneclaw_core.tools import FileStamp
     from oneclaw_skills.folder import SkillFolder
     from oneclaw_skills.places import Place
 

@@ -120,7 +120,7 @@ def test_what_has_not_changed_is_neither_read_nor_made_anew(places, monkeypatch)
     # Changed just now, the files are looked into again, and are the same.
     assert catalog.available() is first
     settle(places.home)
-    monkeypatch.setattr("oneclaw_core.tools.text_content._SETTLED_NS", 0)
+    monkeypatch.setattr("oneclaw_core.files.text_content._SETTLED_NS", 0)
     again = catalog.available()
     monkeypatch.setattr(catalog_module, "_read", lambda folder: pytest.fail(f"{folder} is read"))
     assert catalog.available() is again

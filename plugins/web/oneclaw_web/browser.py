@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from oneclaw_core import Attachment, OneClawError, PermissionDeniedError, ToolResult, untrusted
+from oneclaw_core.files import new_file
 from oneclaw_core.http import guarded_proxy
-from oneclaw_core.tools import new_file
 from oneclaw_web.chromium import BrowserNotInstalledError, open_page
 
 if TYPE_CHECKING:
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from playwright.async_api import Page
 
     from oneclaw_core import ToolContext
+    from oneclaw_core.files import PathGuard
     from oneclaw_core.http import GuardedProxy
-    from oneclaw_core.tools import PathGuard
 
 MAX_PICTURE_HEIGHT = 10_000
 MAX_WAIT_SECONDS = 20

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
     from pathlib import Path
 
-    from oneclaw_core.tools import PathGuard
+    from oneclaw_core.files import PathGuard
     from oneclaw_google_workspace.client import GoogleClient
     from oneclaw_google_workspace.gmail.bodies import ForwardedFile, Original
     from oneclaw_google_workspace.gmail.mime import MailAddress

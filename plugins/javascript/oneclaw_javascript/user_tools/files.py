@@ -9,7 +9,7 @@ import os
 import stat
 from typing import NamedTuple
 
-from oneclaw_core.tools import FileStamp
+from oneclaw_core.files import FileStamp
 
 SUFFIXES = ("json", "js", "py")
 COMMIT_SUFFIX = ".commit"

@@ -17,7 +17,7 @@ from oneclaw_javascript.user_tools.user_tool import FileTools
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from oneclaw_core.tools import FileStamp
+    from oneclaw_core.files import FileStamp
     from oneclaw_javascript.user_tools.files import Listing
 
 _WHERE = "tools"

@@ -1,4 +1,4 @@
-"""Decide which files a tool may read and write; :mod:`oneclaw_core.tools.file_access` opens them."""
+"""Decide which files a tool may read and write; :mod:`oneclaw_core.files.access` opens them."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from dataclasses import field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
-from oneclaw_core.errors import PermissionDeniedError, UsageError
-from oneclaw_core.tools.file_views import FileViews
-from oneclaw_core.tools.hidden_paths import hidden_root, is_private_directory
-from oneclaw_core.tools.protected_places import protected_root
-from oneclaw_core.tools.similar_names import existing_alike, similar_in
+from oneclaw_core.errors import PermissionDeniedError, UsageError, denied_for_good
+from oneclaw_core.files.hidden_paths import hidden_root, is_private_directory
+from oneclaw_core.files.protected_places import protected_root
+from oneclaw_core.files.similar_names import existing_alike, similar_in
+from oneclaw_core.files.views import FileViews
 from oneclaw_core.types.frozen_dataclass import frozen_dataclass
 from oneclaw_core.types.provenance import FileState, UsedFile
 
@@ -401,9 +401,6 @@ class PathGuard:
             parts = (path, *path.parents)
             denied = next((name for each in parts if (name := f"{permission}:{each}") in self.denied), denied)
         if denied is not None:
-            # Imported here, for the process of an isolated call starts faster without.
-            from oneclaw_core.tools.permissions import denied_for_good
-
             raise denied_for_good(denied)
 
     def _is_readable(self, path: Path) -> bool:

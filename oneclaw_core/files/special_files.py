@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from oneclaw_core.errors import SandboxError
-from oneclaw_core.tools.hidden_paths import is_hidden_name
-from oneclaw_core.tools.protected_places import is_protected_name
+from oneclaw_core.files.hidden_paths import is_hidden_name
+from oneclaw_core.files.protected_places import is_protected_name
 from oneclaw_core.types.frozen_dataclass import frozen_dataclass
 
 if TYPE_CHECKING:

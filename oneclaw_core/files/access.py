@@ -1,4 +1,4 @@
-"""Open, write and remove the files that :class:`~oneclaw_core.tools.paths.PathGuard` allows.
+"""Open, write and remove the files that :class:`~oneclaw_core.files.paths.PathGuard` allows.
 
 The guard resolves a path; the file is opened a moment later. Every directory on the way is opened relative to the one
 before, and no step follows a symbolic link: one that was put there in between is an error.
@@ -14,7 +14,7 @@ from contextlib import contextmanager, suppress
 from itertools import islice
 from typing import TYPE_CHECKING, Literal
 
-from oneclaw_core.tools.file_views import FileChangedError
+from oneclaw_core.files.views import FileChangedError
 from oneclaw_core.types.provenance import FileState, UsedFile
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from io import BufferedReader, BufferedWriter
     from pathlib import Path
 
-    from oneclaw_core.tools.paths import PathGuard
+    from oneclaw_core.files.paths import PathGuard
 
 # O_PATH (Linux) passes through directories that may be entered but not listed.
 _DIRECTORY = os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC | getattr(os, "O_PATH", os.O_RDONLY)

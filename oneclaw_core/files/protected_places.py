@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from oneclaw_core.tools.hidden_paths import folded_name, from_the_top
+from oneclaw_core.files.hidden_paths import folded_name, from_the_top
 
 _ENVIRONMENT_FILE = "pyvenv.cfg"
 VERSION_CONTROL = frozenset({".bzr", ".git", ".hg", ".jj", ".sl", ".svn"})
