@@ -240,6 +240,13 @@ class _Job(Generic[_T]):
             self._task = asyncio.Task(self._work(), loop=self.thread.loop, eager_start=True)
         else:
             self._task = self.thread.loop.create_task(self._work())
+            self._task.add_done_callback(self._end_unbegun)
+
+    def _end_unbegun(self, task: asyncio.Task[None]) -> None:
+        """End a job whose task was cancelled before its first step, so that none of :meth:`_work` runs."""
+        if task.cancelled():
+            self._leave()
+            _call_soon(self.waiter, self._finish, None, asyncio.CancelledError())
 
     async def _work(self) -> None:
         value: _T | None = None

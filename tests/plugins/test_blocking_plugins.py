@@ -14,6 +14,7 @@ from site_plugins import install
 
 from oneclaw_core import Deny, OneClaw, PermissionAnswer, ToolContext, hookimpl, tool, worker_loop
 from oneclaw_core.tools import call as tools_call
+from oneclaw_core.worker_loop import WorkerLoop
 
 pytestmark = pytest.mark.every_python
 
@@ -215,6 +216,30 @@ def test_cancelling_ends_the_coroutine_on_its_own_loop(opened):
             assert task.cancelled()
             assert time.monotonic() - began < 1.5
             assert ("cancelled", False) in seen()
+
+    asyncio.run(work())
+
+
+def test_a_call_that_is_cancelled_before_it_begins_ends():
+    async def work():
+        worker = WorkerLoop("busy", lambda: None)
+        is_busy, release = threading.Event(), threading.Event()
+
+        async def hold():
+            is_busy.set()
+            release.wait(10)
+
+        holding = asyncio.create_task(worker.run(hold, "tool hold"))
+        await asyncio.to_thread(is_busy.wait)
+        waiting = asyncio.create_task(worker.run(lambda: asyncio.sleep(0), "tool wait"))
+        await asyncio.sleep(0)
+        waiting.cancel()
+        await asyncio.sleep(0)
+        release.set()
+        await asyncio.wait({waiting}, timeout=10)
+        assert waiting.cancelled()
+        await holding
+        await worker.aclose()
 
     asyncio.run(work())
 
