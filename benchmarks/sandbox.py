@@ -15,8 +15,7 @@ from functools import partial
 from pathlib import Path
 
 from oneclaw_core.files import PathGuard
-from oneclaw_core.process import choose_sandbox, run_in_thread, run_program
-from oneclaw_core.tools import sandbox_policy
+from oneclaw_core.process import choose_sandbox, run_in_thread, run_program, sandbox_policy
 
 BUDGET_MS = 15.0
 _RUNS = 60

@@ -1,8 +1,8 @@
 """OneClaw: a framework for tool-using AI agents whose tools come from plugins and are loaded on demand.
 
 What is named here and in the public packages is public and stable: ``oneclaw_core.cli``, ``files``, ``http``,
-``plugins``, ``process``, ``providers``, ``search``, ``sessions``, ``testing`` and ``tools`` have what special tasks
-need. Names are imported on first use, so that importing the package costs next to nothing.
+``permissions``, ``plugins``, ``process``, ``providers``, ``search``, ``sessions``, ``testing`` and ``tools`` have what
+special tasks need. Names are imported on first use, so that importing the package costs next to nothing.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from oneclaw_core._lazy import TYPE_CHECKING, lazy_names
 from oneclaw_core._version import __version__ as __version__
 
 if TYPE_CHECKING:
-    from oneclaw_core.agents import AgentService as AgentService
+    from oneclaw_core.agents.service import AgentService as AgentService
     from oneclaw_core.app import OneClaw as OneClaw
     from oneclaw_core.builtin.clock import get_current_time as get_current_time
     from oneclaw_core.config.configuration import Configuration as Configuration
@@ -156,7 +156,7 @@ _NAMES = {
     "plugins.registration.registrars": "GroupRegistrar ProviderRegistrar SkillRegistrar ToolRegistrar",
     "secrets.redaction": "redact remember_secret",
     # Programs that embed OneClaw
-    "agents": "AgentService",
+    "agents.service": "AgentService",
     "app": "OneClaw",
     "sync_ask": "ask",
     "config.configuration": "Configuration",

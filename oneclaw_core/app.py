@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mapping
     from pathlib import Path
 
-    from oneclaw_core.agents import AgentService
+    from oneclaw_core.agents.service import AgentService
     from oneclaw_core.config.configuration import Configuration
     from oneclaw_core.config.core_settings import Settings
     from oneclaw_core.home import Home

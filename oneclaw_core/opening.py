@@ -14,6 +14,7 @@ from oneclaw_core.config.models import ModelLists
 from oneclaw_core.config.settings import SettingsReader
 from oneclaw_core.files.paths import PathGuard
 from oneclaw_core.home import Home, current_directory, find_home
+from oneclaw_core.permissions.task_permissions import TaskPermissions
 from oneclaw_core.plugins.contract.home_services import HomeServices
 from oneclaw_core.plugins.contract.sessions import Sessions
 from oneclaw_core.plugins.loading.load_plugins import disabled_plugins, given_plugins, load_plugins
@@ -30,7 +31,6 @@ from oneclaw_core.sessions.store import Store
 from oneclaw_core.threads import run_in_thread
 from oneclaw_core.tools.executor import ToolExecutor
 from oneclaw_core.tools.permissions import PermissionPolicy
-from oneclaw_core.tools.task_permissions import TaskPermissions
 from oneclaw_core.turn.context import NewMessage, TurnParts
 from oneclaw_core.turn.conversations import Conversations
 from oneclaw_core.turn.model import ModelChooser

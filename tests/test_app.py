@@ -28,8 +28,8 @@ from oneclaw_core import (
     UsageError,
     tool,
 )
+from oneclaw_core.permissions import Decision, Grant
 from oneclaw_core.providers import ModelResponse, TextDelta
-from oneclaw_core.tools import Decision, Grant
 
 pytestmark = [pytest.mark.every_python, pytest.mark.lowest_versions]
 

@@ -22,7 +22,7 @@ MANIFESTS = (
 @hookimpl
 def register_tools(register: ToolRegistrar) -> None:
     """Register the core tools, the way to load all others among them."""
-    from oneclaw_core.tools.find_tool_groups import FindToolGroupsTool
+    from oneclaw_core.builtin.find_tool_groups import FindToolGroupsTool
     from oneclaw_core.tools.load_tool_group import LoadToolGroupTool
 
     register(LoadToolGroupTool(register.registry))

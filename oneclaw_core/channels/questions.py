@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 from oneclaw_core.channels.chat_channel import ChatQuestion
 from oneclaw_core.errors import describe_error
+from oneclaw_core.permissions.approval_text import question_text, user_question_text
 from oneclaw_core.tools.approval import approval_question
-from oneclaw_core.tools.approval_text import question_text, user_question_text
 from oneclaw_core.tools.permissions import PermissionAnswer
 from oneclaw_core.types.frozen_dataclass import frozen_dataclass
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from oneclaw_core.agents import selection_of
+from oneclaw_core.agents.service import selection_of
 from oneclaw_core.cli.command_group import CommandGroup
 from oneclaw_core.cli.confirming import confirm, yes_option
 from oneclaw_core.cli.options import stacked
@@ -67,7 +67,7 @@ agent_options = stacked(
 
 
 def changes_of(given: Mapping[str, Any], selection: ToolSelection) -> dict[str, Any]:
-    """Put what the user gave into the words of :class:`oneclaw_core.agents.AgentChanges`.
+    """Put what the user gave into the words of :class:`oneclaw_core.agents.service.AgentChanges`.
 
     Raises:
         UsageError: an option does not fit.

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 from oneclaw_core.cli.input_lines import LineReader
 from oneclaw_core.cli.output import coloured_changes, is_terminal, printable
+from oneclaw_core.permissions.approval_text import question_text
 from oneclaw_core.tools.approval import approval_question
-from oneclaw_core.tools.approval_text import question_text
 from oneclaw_core.tools.permissions import PermissionAnswer
 
 if TYPE_CHECKING:

@@ -44,7 +44,7 @@ class HomeCatalog(Catalog):
 
     def is_trusted(self, project: Path) -> bool:
         """Return True if the user trusts a directory."""
-        from oneclaw_core.tools.permission_rules import is_trusted
+        from oneclaw_core.permissions.rules import is_trusted
 
         return is_trusted(project, self.states.grants)
 

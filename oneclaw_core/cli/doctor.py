@@ -469,7 +469,7 @@ def _policy_error(catalog: HomeCatalog) -> Exception | None:
     """Make the policy of a command that is started here; return the error if that fails."""
     from oneclaw_core.errors import SandboxError
     from oneclaw_core.files.paths import PathGuard
-    from oneclaw_core.tools.sandbox_rules import sandbox_policy
+    from oneclaw_core.process.sandbox_rules import sandbox_policy
 
     home, here = catalog.home, Path.cwd()
     if not home.workspace.is_dir():  # a new home stays untouched

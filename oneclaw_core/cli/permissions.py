@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from oneclaw_core.app import OneClaw
     from oneclaw_core.cli.catalog import HomeCatalog
     from oneclaw_core.sessions.store import Store
-    from oneclaw_core.tools.permission_meanings import PermissionMeaning
+    from oneclaw_core.types.permission_meanings import PermissionMeaning
     from oneclaw_core.types.permissions import PermissionUse
 
 
@@ -95,7 +95,7 @@ def reset(name: str | None) -> None:
 
     The default holds again.
     """
-    from oneclaw_core.tools.permission_rules import PermissionRule
+    from oneclaw_core.permissions.rules import PermissionRule
 
     if name is None:
         count = with_store(lambda store: store.reset_grants())
@@ -168,10 +168,10 @@ def _decide(
     until: datetime | None,
 ) -> None:
     from oneclaw_core.distributions import similar_names
+    from oneclaw_core.permissions.rules import ALL_PARTS, PermissionRule, subject_kind
     from oneclaw_core.sessions.agents import not_found
-    from oneclaw_core.tools.permission_meanings import is_permission_name
-    from oneclaw_core.tools.permission_rules import ALL_PARTS, PermissionRule, subject_kind
     from oneclaw_core.tools.permissions import grant_in_words
+    from oneclaw_core.types.permission_meanings import is_permission_name
 
     known = permissions_by_name(load_catalog().registry)
     rule = PermissionRule.check(name)

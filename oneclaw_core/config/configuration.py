@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Self
 
-from oneclaw_core.agents import AgentService
+from oneclaw_core.agents.service import AgentService
 from oneclaw_core.config.compositions import CompositionService
 from oneclaw_core.config.environment_variables import EnvironmentVariables
 from oneclaw_core.config.keys import KeyStore

@@ -44,12 +44,17 @@ if TYPE_CHECKING:
     from oneclaw_core.process.sandbox.policy import SandboxPolicy as SandboxPolicy
     from oneclaw_core.process.sandbox.restriction import Restriction as Restriction
     from oneclaw_core.process.sandbox.restriction import restrict_this_process as restrict_this_process
+    from oneclaw_core.process.sandbox_rules import SandboxScope as SandboxScope
+    from oneclaw_core.process.sandbox_rules import is_system_place as is_system_place
+    from oneclaw_core.process.sandbox_rules import made_protected_places as made_protected_places
+    from oneclaw_core.process.sandbox_rules import sandbox_policy as sandbox_policy
     from oneclaw_core.secrets.redaction import without_secrets as without_secrets
     from oneclaw_core.threads import run_in_thread as run_in_thread
 
 _NAMES = {
     ".errors": "SandboxError",
     ".secrets.redaction": "without_secrets",
+    ".threads": "run_in_thread",
     "probe": "ProbeEnd ProbeOutcome Scratch run_probe",
     "probe_child": "Channel ProcessState",
     "programs": "ProgramEnd run_program",
@@ -59,7 +64,7 @@ _NAMES = {
     "sandbox.choice": "ChosenSandbox choose_sandbox",
     "sandbox.policy": "Access Network SandboxLimits SandboxPolicy",
     "sandbox.restriction": "Restriction restrict_this_process",
-    ".threads": "run_in_thread",
+    "sandbox_rules": "SandboxScope is_system_place made_protected_places sandbox_policy",
 }
 
 __getattr__, __dir__, __all__ = lazy_names(__name__, _NAMES)

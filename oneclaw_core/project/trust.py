@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from oneclaw_core.errors import PermissionDeniedError
 from oneclaw_core.files.hidden_paths import is_private_directory
+from oneclaw_core.permissions.rules import INSTRUCTIONS_PERMISSION, TRUST_PERMISSION
 from oneclaw_core.project.instructions import (
     PINS_SETTING,
     change_text,
@@ -29,7 +30,6 @@ from oneclaw_core.project.instructions import (
     with_pins,
 )
 from oneclaw_core.threads import run_in_thread
-from oneclaw_core.tools.permission_rules import INSTRUCTIONS_PERMISSION, TRUST_PERMISSION
 from oneclaw_core.tools.permissions import PermissionRequest
 
 if TYPE_CHECKING:

@@ -13,11 +13,6 @@ if TYPE_CHECKING:
     from oneclaw_core.private_files import read_private as read_private
     from oneclaw_core.private_files import write_private as write_private
     from oneclaw_core.secrets.redaction import SHORTEST_KEY_CHARACTERS as SHORTEST_KEY_CHARACTERS
-    from oneclaw_core.tools.approval import ApprovalQuestion as ApprovalQuestion
-    from oneclaw_core.tools.approval import Choice as Choice
-    from oneclaw_core.tools.approval import approval_question as approval_question
-    from oneclaw_core.tools.approval_text import question_text as question_text
-    from oneclaw_core.tools.approval_text import user_question_text as user_question_text
     from oneclaw_core.tools.arguments import argument_faults as argument_faults
     from oneclaw_core.tools.arguments import compile_schema as compile_schema
     from oneclaw_core.tools.context import MAX_TURN_DEPTH as MAX_TURN_DEPTH
@@ -34,21 +29,12 @@ if TYPE_CHECKING:
     from oneclaw_core.tools.manifest_tool import ManifestTool as ManifestTool
     from oneclaw_core.tools.parameters import context_parameters as context_parameters
     from oneclaw_core.tools.parameters import signature_of as signature_of
-    from oneclaw_core.tools.permission_meanings import KNOWN_PERMISSIONS as KNOWN_PERMISSIONS
-    from oneclaw_core.tools.permissions import grant_in_words as grant_in_words
-    from oneclaw_core.tools.sandbox_rules import SandboxScope as SandboxScope
-    from oneclaw_core.tools.sandbox_rules import is_system_place as is_system_place
-    from oneclaw_core.tools.sandbox_rules import made_protected_places as made_protected_places
-    from oneclaw_core.tools.sandbox_rules import sandbox_policy as sandbox_policy
     from oneclaw_core.tools.toolset import LISTED_DESCRIPTION_CHARACTERS as LISTED_DESCRIPTION_CHARACTERS
     from oneclaw_core.tools.toolset import LOAD_TOOL_GROUP as LOAD_TOOL_GROUP
     from oneclaw_core.tools.toolset import ActiveTools as ActiveTools
     from oneclaw_core.tools.toolset import LoadedGroup as LoadedGroup
     from oneclaw_core.tools.toolset import generated_group_definition as generated_group_definition
     from oneclaw_core.tools.toolset import one_line as one_line
-    from oneclaw_core.types.permissions import Decision as Decision
-    from oneclaw_core.types.permissions import Fact as Fact
-    from oneclaw_core.types.permissions import Grant as Grant
     from oneclaw_core.types.text import INVISIBLE_CHARACTERS as INVISIBLE_CHARACTERS
     from oneclaw_core.types.text import clean_text as clean_text
     from oneclaw_core.types.text import printable as printable
@@ -58,10 +44,7 @@ _NAMES = {
     ".errors": "DuplicateToolError ToolDefinitionError",
     ".private_files": "make_private_directory read_private write_private",
     ".secrets.redaction": "SHORTEST_KEY_CHARACTERS",
-    ".types.permissions": "Decision Fact Grant",
     ".types.text": "INVISIBLE_CHARACTERS clean_text printable printable_document",
-    "approval": "ApprovalQuestion Choice approval_question",
-    "approval_text": "question_text user_question_text",
     "arguments": "argument_faults compile_schema",
     "context": "MAX_TURN_DEPTH depth_within",
     "function": "FunctionTool",
@@ -69,9 +52,6 @@ _NAMES = {
     "manifest": "MAX_MANIFEST_BYTES Manifest ManifestProblem parse_json parse_manifest",
     "manifest_tool": "FunctionTarget ManifestTool",
     "parameters": "context_parameters signature_of",
-    "permission_meanings": "KNOWN_PERMISSIONS",
-    "permissions": "grant_in_words",
-    "sandbox_rules": "SandboxScope is_system_place made_protected_places sandbox_policy",
     "toolset": (
         "ActiveTools LISTED_DESCRIPTION_CHARACTERS LOAD_TOOL_GROUP LoadedGroup generated_group_definition one_line"
     ),

@@ -1,7 +1,7 @@
 """The question for a permission as data, the same for a terminal, a web page and a messenger.
 
-Each text in it that is not ours is as others wrote it. :mod:`oneclaw_core.tools.approval_text` shows a question as text
-in which nothing of that can be taken for the question; a page escapes it in its own way.
+Each text in it that is not ours is as others wrote it. :mod:`oneclaw_core.permissions.approval_text` shows a question
+as text in which nothing of that can be taken for the question; a page escapes it in its own way.
 """
 
 from __future__ import annotations
@@ -9,12 +9,12 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from oneclaw_core.tools.permission_meanings import KNOWN_PERMISSIONS
-from oneclaw_core.tools.permission_rules import subject_kind
+from oneclaw_core.permissions.rules import subject_kind
 from oneclaw_core.tools.permissions import PermissionAnswer, grant_in_words
-from oneclaw_core.tools.visible_text import visible_lines
 from oneclaw_core.types.frozen_dataclass import frozen_dataclass
+from oneclaw_core.types.permission_meanings import KNOWN_PERMISSIONS
 from oneclaw_core.types.permissions import Fact
+from oneclaw_core.types.visible_text import visible_lines
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

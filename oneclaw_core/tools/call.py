@@ -17,11 +17,11 @@ from oneclaw_core.errors import NobodyToAskError, OAuthError, OneClawError, Perm
 from oneclaw_core.http.addresses import is_public_address
 from oneclaw_core.http.clients import FOLLOWED, GuardedClients
 from oneclaw_core.http.messages import shown_url
+from oneclaw_core.permissions.host_patterns import private_place
+from oneclaw_core.permissions.provenance import SEND_PERMISSION, plain_headers, request_in_words
 from oneclaw_core.secrets.redaction import redact_all
 from oneclaw_core.threads import LoopBlockedError, ThreadWatch, started_task
 from oneclaw_core.tools.function import invoke
-from oneclaw_core.tools.host_patterns import private_place
-from oneclaw_core.tools.provenance import SEND_PERMISSION, plain_headers, request_in_words
 from oneclaw_core.types.messages import Attachment
 from oneclaw_core.types.provenance import Mark, MarkKind
 from oneclaw_core.types.text import clean_text
@@ -37,11 +37,11 @@ if TYPE_CHECKING:
     import httpx
 
     InnerCall = Callable[[str, dict[str, Any]], AbstractAsyncContextManager[dict[str, Any]]]
+    from oneclaw_core.permissions.provenance import CallProvenance
     from oneclaw_core.plugins.running.tool_calls import Around
     from oneclaw_core.tools.context import ToolContext
     from oneclaw_core.tools.definition import Tool
     from oneclaw_core.tools.permissions import RequirePermission
-    from oneclaw_core.tools.provenance import CallProvenance
     from oneclaw_core.tools.user_question import UserQuestion
     from oneclaw_core.worker_loop import WorkerLoop
 

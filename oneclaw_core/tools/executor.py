@@ -18,6 +18,15 @@ from typing import TYPE_CHECKING, Any, Literal
 from oneclaw_core.distributions import missing_part
 from oneclaw_core.errors import PermissionDeniedError, PluginError, denied_for_good
 from oneclaw_core.files.views import FileViews
+from oneclaw_core.permissions.provenance import (
+    SEND_PERMISSION,
+    CallProvenance,
+    FreeRequests,
+    KnownLinks,
+    asks_again,
+    marks_of_files,
+)
+from oneclaw_core.permissions.rules import directory_of, subject_of
 from oneclaw_core.threads import run_in_thread, started_task
 from oneclaw_core.tools.arguments import (
     ArgumentsError,
@@ -28,20 +37,11 @@ from oneclaw_core.tools.arguments import (
 )
 from oneclaw_core.tools.call import LoopBlocks, RunningCall, execution_error, presentable
 from oneclaw_core.tools.context import ToolContext
-from oneclaw_core.tools.permission_rules import directory_of, subject_of
 from oneclaw_core.tools.permissions import (
     SANDBOX,
     PermissionPolicy,
     PermissionRequest,
     RequirePermission,
-)
-from oneclaw_core.tools.provenance import (
-    SEND_PERMISSION,
-    CallProvenance,
-    FreeRequests,
-    KnownLinks,
-    asks_again,
-    marks_of_files,
 )
 from oneclaw_core.tools.toolset import LOAD_TOOL_GROUP, ActiveTools, requested_group
 from oneclaw_core.types.frozen_dataclass import frozen_dataclass
@@ -54,6 +54,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from oneclaw_core.files.paths import PathGuard
+    from oneclaw_core.permissions.provenance import ProvenanceRecords
     from oneclaw_core.plugins.contract.home_services import HomeServices
     from oneclaw_core.plugins.running.runtime import Plugins
     from oneclaw_core.plugins.running.tool_calls import HookedCall
@@ -61,7 +62,6 @@ if TYPE_CHECKING:
     from oneclaw_core.tools.call import TrustedDirectory
     from oneclaw_core.tools.context import TurnScope
     from oneclaw_core.tools.definition import ToolDefinition
-    from oneclaw_core.tools.provenance import ProvenanceRecords
     from oneclaw_core.tools.registry import RegisteredTool, ToolRegistry
     from oneclaw_core.tools.user_question import UserQuestion
     from oneclaw_core.types.tools import ToolSourceInfo

@@ -19,14 +19,14 @@ from oneclaw_core.errors import ToolDefinitionError, UsageError
 from oneclaw_core.tools.arguments import finite_float, json_pointer, refuse_constant
 from oneclaw_core.tools.definition import ToolDefinition
 from oneclaw_core.tools.manifest_tool import FunctionTarget, ManifestTool
-from oneclaw_core.tools.permission_meanings import (
+from oneclaw_core.tools.toolset import ToolGroupDefinition, generated_group_definition, one_line
+from oneclaw_core.types.frozen_dataclass import frozen_dataclass
+from oneclaw_core.types.permission_meanings import (
     KNOWN_PERMISSIONS,
     MAX_NAME_CHARACTERS,
     is_permission_name,
     meaning_fault,
 )
-from oneclaw_core.tools.toolset import ToolGroupDefinition, generated_group_definition, one_line
-from oneclaw_core.types.frozen_dataclass import frozen_dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

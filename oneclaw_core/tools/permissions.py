@@ -2,7 +2,7 @@
 
 A tool declares permissions by name; each is checked before every run. Lasting decisions of the user are kept by
 the policy; this module neither reads nor writes anything. A decision holds for what the question showed:
-a permission with its subject, see :mod:`oneclaw_core.tools.permission_rules`, and the agent and directory that it was
+a permission with its subject, see :mod:`oneclaw_core.permissions.rules`, and the agent and directory that it was
 asked for.
 """
 
@@ -18,8 +18,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from oneclaw_core.errors import NobodyToAskError, PermissionDeniedError, denied_for_good
-from oneclaw_core.secrets.redaction import redact_all
-from oneclaw_core.tools.permission_rules import (
+from oneclaw_core.permissions.rules import (
     ALL_PARTS,
     PermissionRule,
     denies,
@@ -28,6 +27,7 @@ from oneclaw_core.tools.permission_rules import (
     subject_kind,
     subject_parts,
 )
+from oneclaw_core.secrets.redaction import redact_all
 from oneclaw_core.types.frozen_dataclass import frozen_dataclass
 from oneclaw_core.types.permissions import Decision, Grant, PermissionUse
 
@@ -74,7 +74,7 @@ class PermissionRequest:
         sub_agent: what the sub-agent is called that needs it, ``None`` for the agent that the user talks with.
         holds: what the conversation holds that others wrote, and which private data; ``""`` for neither.
         asks_again: True if, for what the conversation holds, neither the defaults nor a grant for all subjects is
-            enough: see :func:`oneclaw_core.tools.provenance.asks_again`.
+            enough: see :func:`oneclaw_core.permissions.provenance.asks_again`.
         as_a_whole: True if a grant for a pattern of subjects is not enough.
     """
 

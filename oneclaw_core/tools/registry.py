@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 from oneclaw_core.errors import DuplicateToolError, ToolDefinitionError
 from oneclaw_core.tools.definition import ToolDefinition, check_name
-from oneclaw_core.tools.permission_meanings import KNOWN_PERMISSIONS, PermissionMeaning
 from oneclaw_core.tools.toolset import FIND_TOOL_GROUPS, Toolset
+from oneclaw_core.types.permission_meanings import KNOWN_PERMISSIONS, PermissionMeaning
 from oneclaw_core.types.tools import ALL_TOOLS, ToolSelection, ToolSourceInfo
 
 if TYPE_CHECKING:

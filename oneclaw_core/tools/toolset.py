@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Self
 
 from oneclaw_core.errors import ToolDefinitionError
 from oneclaw_core.tools.definition import ToolDefinition, check_name
-from oneclaw_core.tools.permission_meanings import meaning_fault
 from oneclaw_core.types.frozen_dataclass import frozen_dataclass
+from oneclaw_core.types.permission_meanings import meaning_fault
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Iterable, Iterator, Sequence

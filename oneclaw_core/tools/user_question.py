@@ -1,7 +1,8 @@
 """A question that a tool asks the user as data, the same for a terminal, a web page and a messenger.
 
 It gives no permission: for that there is :mod:`oneclaw_core.tools.approval`. All texts in it are as others wrote them;
-:func:`oneclaw_core.tools.approval_text.user_question_text` shows them so that none can be taken for a question of ours.
+:func:`oneclaw_core.permissions.approval_text.user_question_text` shows them so that none can be taken for a question of
+ours.
 """
 
 from __future__ import annotations
@@ -10,8 +11,8 @@ from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
 from oneclaw_core.errors import UsageError
-from oneclaw_core.tools.visible_text import visible_lines
 from oneclaw_core.types.frozen_dataclass import frozen_dataclass
+from oneclaw_core.types.visible_text import visible_lines
 
 MAX_QUESTION_CHARACTERS = 2_000
 MAX_CHOICES = 10

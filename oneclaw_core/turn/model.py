@@ -40,7 +40,7 @@ from oneclaw_core.types.messages import TokenUsage
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
 
-    from oneclaw_core.agents import AgentService
+    from oneclaw_core.agents.service import AgentService
     from oneclaw_core.config.keys import KeyStore
     from oneclaw_core.config.models import ModelLists, ModelPrices
     from oneclaw_core.config.settings import SettingsReader

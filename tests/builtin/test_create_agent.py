@@ -19,8 +19,8 @@ from oneclaw_core import (
     TurnFinishedEvent,
     TurnLimitError,
 )
+from oneclaw_core.permissions import Decision, Grant
 from oneclaw_core.testing.chosen_plugins import chosen_plugins
-from oneclaw_core.tools import Decision, Grant
 from oneclaw_core.tools.manifest import load_manifest
 from oneclaw_core.turn.estimate import definition_tokens
 

@@ -8,7 +8,7 @@ from pseudo_terminal import CTRL_C, CTRL_D, PseudoTerminal
 from rich.cells import cell_len
 
 from oneclaw_core.cli.asking import terminal_asker
-from oneclaw_core.tools import approval_question, question_text
+from oneclaw_core.permissions import approval_question, question_text
 from oneclaw_core.tools.permissions import PermissionRequest
 
 

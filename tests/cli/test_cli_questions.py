@@ -6,7 +6,7 @@ from pseudo_terminal import PseudoTerminal
 from rich.cells import cell_len
 
 from oneclaw_core import UserQuestion
-from oneclaw_core.tools import user_question_text
+from oneclaw_core.permissions import user_question_text
 
 ARGUMENTS = json.dumps({"question": "Which database?", "choices": ["SQLite", "PostgreSQL"]})
 

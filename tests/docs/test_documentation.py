@@ -30,9 +30,9 @@ from oneclaw_core.plugins import hookspecs
 from oneclaw_core.plugins.loading.load_plugins import load_plugins
 from oneclaw_core.providers import ModelEvent, ToolLoading
 from oneclaw_core.tools.manifest import TOOL_KEYS
-from oneclaw_core.tools.permission_meanings import KNOWN_PERMISSIONS
 from oneclaw_core.tools.permissions import PermissionAnswer
 from oneclaw_core.types.budget import SpendingLimits
+from oneclaw_core.types.permission_meanings import KNOWN_PERMISSIONS
 
 pytestmark = pytest.mark.one_python
 

@@ -10,7 +10,7 @@ import pytest
 from stand_ins import plugin
 
 from oneclaw_core import Ask, Deny, ToolContext, ToolResult, hookimpl, tool
-from oneclaw_core.tools import Decision, Grant
+from oneclaw_core.permissions import Decision, Grant
 
 pytestmark = [pytest.mark.every_python, pytest.mark.lowest_versions]
 

@@ -217,7 +217,7 @@ def test_what_groups_say_about_permissions_is_looked_at():
         "it says what 'post.send' means, which none of its tools declares and none of its groups is named after; this "
         "is ignored, but for its own tools"
     )
-    from oneclaw_core.tools.permission_meanings import KNOWN_PERMISSIONS
+    from oneclaw_core.types.permission_meanings import KNOWN_PERMISSIONS
 
     known = sorted(KNOWN_PERMISSIONS)[0]
     given = record()

@@ -4,8 +4,8 @@ import pytest
 
 from oneclaw_core import Attachment
 from oneclaw_core.http import guard
+from oneclaw_core.permissions import Grant
 from oneclaw_core.testing.web_server import RoutedWebServer
-from oneclaw_core.tools import Grant
 
 PLUGINS = ("javascript", "memory", "scheduled_tasks", "shell", "skills", "web")
 SECRET = "the-password-of-the-database"

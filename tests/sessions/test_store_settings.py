@@ -16,11 +16,11 @@ import pytest
 from histories import database_path, opened
 
 from oneclaw_core.errors import SettingsError, StoreDamagedError, StoreError, StoreVersionError, UsageError
+from oneclaw_core.permissions import Decision, Grant
 from oneclaw_core.sessions import grants as stored_grants
 from oneclaw_core.sessions.settings import ToolStates, UserStates
 from oneclaw_core.sessions.settings import read_states as read_states_of
 from oneclaw_core.sessions.sqlite_backend import SqliteBackend
-from oneclaw_core.tools import Decision, Grant
 from oneclaw_core.types.permissions import PermissionUse
 
 if TYPE_CHECKING:

@@ -2,8 +2,8 @@
 
 import itertools
 
+from oneclaw_core.permissions.approval_text import question_text, user_question_text
 from oneclaw_core.tools.approval import ApprovalQuestion, Choice
-from oneclaw_core.tools.approval_text import question_text, user_question_text
 from oneclaw_core.tools.permissions import PermissionAnswer
 from oneclaw_core.tools.user_question import UserQuestion
 from oneclaw_core.types.permissions import Fact

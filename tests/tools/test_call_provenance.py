@@ -9,8 +9,8 @@ import pytest
 
 from oneclaw_core._version import USER_AGENT
 from oneclaw_core.files import PathGuard
-from oneclaw_core.tools import provenance
-from oneclaw_core.tools.provenance import (
+from oneclaw_core.permissions import provenance
+from oneclaw_core.permissions.provenance import (
     CallProvenance,
     FreeRequests,
     KnownLinks,

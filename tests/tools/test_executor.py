@@ -26,13 +26,14 @@ from oneclaw_core import (
 )
 from oneclaw_core.files import PathGuard
 from oneclaw_core.http import SignInNeededError
-from oneclaw_core.tools import ActiveTools, Decision, Grant
+from oneclaw_core.permissions import Decision, Grant
+from oneclaw_core.tools import ActiveTools
 from oneclaw_core.tools.context import TurnScope
 from oneclaw_core.tools.executor import CallScope, ToolExecutor, ToolOutcome, ToolProgress
-from oneclaw_core.tools.permission_meanings import KNOWN_PERMISSIONS
 from oneclaw_core.tools.permissions import PermissionAnswer, PermissionPolicy
 from oneclaw_core.types.budget import TurnBudget
 from oneclaw_core.types.messages import Attachment
+from oneclaw_core.types.permission_meanings import KNOWN_PERMISSIONS
 from oneclaw_core.types.provenance import Mark, MarkKind, Provenance
 
 pytestmark = pytest.mark.every_python

@@ -23,17 +23,18 @@ from oneclaw_core import (
     build_system_prompt_with_tool_groups,
 )
 from oneclaw_core.files import PathGuard
-from oneclaw_core.tools import ToolDefinitionError, approval_question, question_text
+from oneclaw_core.permissions import approval_question, question_text
+from oneclaw_core.tools import ToolDefinitionError
 from oneclaw_core.tools.executor import CallScope, ToolExecutor
 from oneclaw_core.tools.load_tool_group import LoadToolGroupTool
 from oneclaw_core.tools.manifest import parse_manifest
-from oneclaw_core.tools.permission_meanings import (
+from oneclaw_core.tools.permissions import PermissionAnswer, PermissionPolicy, PermissionRequest
+from oneclaw_core.types.permission_meanings import (
     KNOWN_PERMISSIONS,
     PermissionMeaning,
     is_permission_name,
     meaning_fault,
 )
-from oneclaw_core.tools.permissions import PermissionAnswer, PermissionPolicy, PermissionRequest
 
 
 def question(request):

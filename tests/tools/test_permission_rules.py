@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from oneclaw_core.errors import UsageError
 from oneclaw_core.files import PathGuard
-from oneclaw_core.tools import Decision, Grant
-from oneclaw_core.tools.permission_rules import (
+from oneclaw_core.permissions import Decision, Grant
+from oneclaw_core.permissions.rules import (
     PermissionRule,
     check_pattern,
     covers,

@@ -11,10 +11,11 @@ import pytest
 from oneclaw_core.errors import SandboxError
 from oneclaw_core.files import PathGuard, special_files
 from oneclaw_core.files.special_files import find_special_files
+from oneclaw_core.process import sandbox_rules
 from oneclaw_core.process.sandbox.policy import Network
-from oneclaw_core.tools import isolation_policy, sandbox_rules
+from oneclaw_core.process.sandbox_rules import SandboxScope, sandbox_policy, temporary_directory
+from oneclaw_core.tools import isolation_policy
 from oneclaw_core.tools.isolation_policy import isolated_policy
-from oneclaw_core.tools.sandbox_rules import SandboxScope, sandbox_policy, temporary_directory
 
 SYSTEM = """
     /usr /bin /sbin /lib /lib32 /lib64 /nix/store /dev/random /dev/urandom /etc/alternatives /etc/fonts /etc/group

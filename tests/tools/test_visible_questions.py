@@ -3,7 +3,8 @@
 import pytest
 
 from oneclaw_core import PermissionAnswer, PermissionRequest
-from oneclaw_core.tools import approval_question, printable, printable_document
+from oneclaw_core.permissions import approval_question
+from oneclaw_core.tools import printable, printable_document
 from oneclaw_core.tools.user_question import UserQuestion
 
 # A right-to-left override, a blank of no width, a deletion of a row, and a character that looks like nothing.

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from oneclaw_core.plugins.registration.entry import PRECONFIGURED_HOOK, SKILL_HOOK, SOURCE_HOOK
-from oneclaw_core.tools.permission_meanings import KNOWN_PERMISSIONS
+from oneclaw_core.types.permission_meanings import KNOWN_PERMISSIONS
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator

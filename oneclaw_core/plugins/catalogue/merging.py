@@ -13,9 +13,9 @@ from oneclaw_core.plugins.registration.entry import CHECK_HOOK, PRECONFIGURED_HO
 from oneclaw_core.plugins.registration.record import BUILTIN_PLUGIN, PROGRAM_PLUGIN, PluginRecord, PluginSkill
 from oneclaw_core.providers.known import KnownProviders, LazyProviderFactory, PreconfiguredProvider
 from oneclaw_core.tools.manifest_tool import DeferredTool, FunctionTarget, ManifestTool
-from oneclaw_core.tools.permission_meanings import KNOWN_PERMISSIONS
 from oneclaw_core.tools.registry import ToolRegistry
 from oneclaw_core.tools.toolset import ToolGroupDefinition, generated_group_definition
+from oneclaw_core.types.permission_meanings import KNOWN_PERMISSIONS
 from oneclaw_core.types.tools import ToolSourceInfo, ToolSourceType
 
 if TYPE_CHECKING:

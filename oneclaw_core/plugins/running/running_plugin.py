@@ -16,12 +16,12 @@ from oneclaw_core.config.setting_fields import variable_of
 from oneclaw_core.config.settings import CurrentSettings
 from oneclaw_core.distributions import EARLIER_KEYS
 from oneclaw_core.errors import NotReadyError, OneClawError, PluginError, describe_error
+from oneclaw_core.permissions.host_patterns import private_place
 from oneclaw_core.plugins.contract.context import PluginContext
 from oneclaw_core.plugins.contract.secrets import PluginSecrets
 from oneclaw_core.plugins.isolation import ForeignError, HookError, HookTimeoutError, call_isolated
 from oneclaw_core.plugins.registration.settings import registered_settings
 from oneclaw_core.threads import LoopBlockedError
-from oneclaw_core.tools.host_patterns import private_place
 from oneclaw_core.tools.permissions import PermissionRequest
 from oneclaw_core.worker_loop import WorkerLoop
 

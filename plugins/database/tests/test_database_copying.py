@@ -17,13 +17,13 @@ from histories import assistant, call, change, database_path, database_url, rows
 from oneclaw_database import copying
 
 from oneclaw_core.errors import StoreError, UsageError
+from oneclaw_core.permissions import Decision, Grant
 from oneclaw_core.search.query import parse_query
 from oneclaw_core.sessions import database_status
 from oneclaw_core.sessions.search import SearchRange
 from oneclaw_core.sessions.sqlite_backend import SqliteBackend
 from oneclaw_core.sessions.store import Store
 from oneclaw_core.sessions.usage import PrefixFingerprint, UsageRecord
-from oneclaw_core.tools import Decision, Grant
 from oneclaw_core.types.agents import Agent
 from oneclaw_core.types.messages import Attachment, Message, MessageType, TokenUsage
 from oneclaw_core.types.provenance import FileState, Mark, MarkKind, UsedFile

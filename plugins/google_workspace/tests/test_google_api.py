@@ -10,7 +10,7 @@ from google_desk import Desk, give_database, open_home, sign_in
 from oneclaw_google_workspace import client
 
 from oneclaw_core import PermissionAnswer
-from oneclaw_core.tools import Decision, Grant
+from oneclaw_core.permissions import Decision, Grant
 
 
 def raw_mail(to="bo@example.net", bcc=None, subject="Hi", text="Hello"):

@@ -6,7 +6,7 @@ from importlib.resources import files
 import pytest
 from google_desk import open_home
 
-from oneclaw_core.tools import Decision, Grant
+from oneclaw_core.permissions import Decision, Grant
 from oneclaw_core.tools.manifest import load_manifest
 
 MANIFESTS = sorted(

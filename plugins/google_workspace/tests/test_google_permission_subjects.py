@@ -9,7 +9,7 @@ from oneclaw_google_workspace.answers import files_in
 from oneclaw_google_workspace.commands import google as command
 
 from oneclaw_core import PermissionAnswer
-from oneclaw_core.tools import Decision, Grant
+from oneclaw_core.permissions import Decision, Grant
 
 MAIL = {"subject": "Hi", "body": "Hello"}
 

@@ -13,8 +13,8 @@ from oneclaw_javascript.tool_bridges import MAX_FETCHED_BYTES, MAX_LIBRARY_BYTES
 
 from oneclaw_core import OneClaw, PermissionAnswer, ToolContext
 from oneclaw_core.files import PathGuard
+from oneclaw_core.permissions import Decision, Grant
 from oneclaw_core.testing.web_server import WebServer, response
-from oneclaw_core.tools import Decision, Grant
 
 
 @pytest.fixture

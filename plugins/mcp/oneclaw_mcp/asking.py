@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from oneclaw_core import PermissionAnswer
-from oneclaw_core.tools import approval_question, question_text, user_question_text
+from oneclaw_core.permissions import approval_question, question_text, user_question_text
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable

@@ -13,8 +13,7 @@ from urllib.parse import unquote
 
 from oneclaw_core import UsageError
 from oneclaw_core.files import PathGuard
-from oneclaw_core.process import Network, SandboxError, run_in_thread
-from oneclaw_core.tools import SandboxScope, sandbox_policy
+from oneclaw_core.process import Network, SandboxError, SandboxScope, run_in_thread, sandbox_policy
 from oneclaw_mcp.connection import ServerError
 
 if TYPE_CHECKING:

@@ -234,7 +234,7 @@ def continue_command(run_id: str, is_granted: bool) -> None:
     It continues in its session, and does not repeat finished work. With --grant, the missing permission is granted
     first, only to its task; 'oneclaw tasks inbox' shows it.
     """
-    from oneclaw_core.tools import grant_in_words
+    from oneclaw_core.permissions import grant_in_words
     from oneclaw_scheduled_tasks.stored import get_run
 
     async def run(service: TaskService) -> Any:

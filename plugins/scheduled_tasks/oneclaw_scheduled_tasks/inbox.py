@@ -9,8 +9,8 @@ from contextlib import closing
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from oneclaw_core.permissions import grant_in_words
 from oneclaw_core.plugins import ChatNotice
-from oneclaw_core.tools import grant_in_words
 from oneclaw_scheduled_tasks.database import TaskDatabase, sqlite_path, tasks_database_url
 from oneclaw_scheduled_tasks.task import WITH_RESULT, RunStatus
 
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
 
+    from oneclaw_core.permissions import Grant
     from oneclaw_core.plugins import HomeServices
-    from oneclaw_core.tools import Grant
     from oneclaw_scheduled_tasks.task import Run
 
 ON_THE_COMMAND_LINE = "oneclaw tasks continue {run} --grant"

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from oneclaw_core import PluginContext
+    from oneclaw_core.permissions import Grant
     from oneclaw_core.plugins import WebRequest
-    from oneclaw_core.tools import Grant
     from oneclaw_scheduled_tasks.task import Run, Task
 
 _SHOWN_RESULTS = 50

@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 
     from sqlalchemy import ColumnElement
 
+    from oneclaw_core.permissions import Grant
     from oneclaw_core.plugins import HomeServices, TriggerSetup
-    from oneclaw_core.tools import Grant
 
 GENERAL_ASSISTANT = "General Assistant"
 EVERY_GROUP = "*"

@@ -14,7 +14,7 @@ from oneclaw_scheduled_tasks.task import Run, RunStatus, Task, run_id
 from some_schedules import daily
 
 from oneclaw_core import Message, MessageType, OneClaw, ToolCallStatus
-from oneclaw_core.tools import Grant
+from oneclaw_core.permissions import Grant
 
 pytestmark = [pytest.mark.every_python, pytest.mark.lowest_versions]
 

@@ -7,7 +7,7 @@ import secrets
 from typing import TYPE_CHECKING, Any
 
 from oneclaw_core import PermissionAnswer
-from oneclaw_core.tools import approval_question
+from oneclaw_core.permissions import approval_question
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -11,7 +11,7 @@ from oneclaw_serve.schema_form import fields_html, read_fields
 from web_site import send_form
 
 from oneclaw_core import UsageError
-from oneclaw_core.tools import Grant
+from oneclaw_core.permissions import Grant
 
 PAGES = [f"/manage/{each.path}" for each in site_pages() if each.title]
 SCHEMA = {

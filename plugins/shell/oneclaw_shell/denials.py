@@ -8,8 +8,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from oneclaw_core.process import Access, Network
-from oneclaw_core.tools import is_system_place
+from oneclaw_core.process import Access, Network, is_system_place
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

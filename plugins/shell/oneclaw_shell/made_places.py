@@ -12,8 +12,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from oneclaw_core import OneClawError, PermissionDeniedError
-from oneclaw_core.process import SandboxError, run_in_thread
-from oneclaw_core.tools import made_protected_places
+from oneclaw_core.process import SandboxError, made_protected_places, run_in_thread
 
 if TYPE_CHECKING:
     from pathlib import Path

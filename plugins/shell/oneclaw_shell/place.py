@@ -10,8 +10,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from oneclaw_core import OneClawError, UsageError
-from oneclaw_core.process import Access, Network, SandboxError, run_in_thread
-from oneclaw_core.tools import SandboxScope, is_system_place, sandbox_policy
+from oneclaw_core.process import (
+    Access,
+    Network,
+    SandboxError,
+    SandboxScope,
+    is_system_place,
+    run_in_thread,
+    sandbox_policy,
+)
 from oneclaw_shell.network import CommandNetwork, checked_host
 
 if TYPE_CHECKING:

@@ -42,7 +42,7 @@ def unusable_temporary_directory(monkeypatch):
     def fail(home):
         raise PermissionError(f"{home} belongs to another user")
 
-    monkeypatch.setattr("oneclaw_core.tools.sandbox_rules.temporary_directory", fail)
+    monkeypatch.setattr("oneclaw_core.process.sandbox_rules.temporary_directory", fail)
 
 
 def workspace_with_the_users_directory(monkeypatch):

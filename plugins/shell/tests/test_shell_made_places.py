@@ -5,8 +5,7 @@ import subprocess
 import pytest
 
 from oneclaw_core.files import PathGuard
-from oneclaw_core.process import choose_sandbox
-from oneclaw_core.tools import sandbox_policy
+from oneclaw_core.process import choose_sandbox, sandbox_policy
 
 pytestmark = pytest.mark.skipif(choose_sandbox("auto").name != "bubblewrap", reason="bubblewrap cannot run here")
 

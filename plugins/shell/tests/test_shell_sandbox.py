@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 
 from oneclaw_core.files import PathGuard
-from oneclaw_core.process import Access, ChosenSandbox, Strength, choose_sandbox
-from oneclaw_core.tools import SandboxScope, sandbox_policy
+from oneclaw_core.process import Access, ChosenSandbox, SandboxScope, Strength, choose_sandbox, sandbox_policy
 
 CHOSEN = choose_sandbox("auto")
 pytestmark = pytest.mark.needs("bubblewrap")

@@ -10,8 +10,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from oneclaw_core.permissions import Decision, Grant
 from oneclaw_core.process import ProcessState
-from oneclaw_core.tools import Decision, Grant
 from oneclaw_devtools.conformance.arguments import Case, cases
 from oneclaw_devtools.conformance.guard import Guard
 from oneclaw_devtools.conformance.inspect import entry_points

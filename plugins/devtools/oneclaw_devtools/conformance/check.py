@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 from packaging.utils import canonicalize_name
 
 from oneclaw_core import PluginError
+from oneclaw_core.permissions import KNOWN_PERMISSIONS
 from oneclaw_core.plugins import discover, load_plugins
 from oneclaw_core.process import Scratch, run_probe
-from oneclaw_core.tools import KNOWN_PERMISSIONS
 from oneclaw_devtools.conformance import (
     behaviour,
     descriptions,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from oneclaw_core import ToolDefinition
 from oneclaw_core.cli import definition_tokens
-from oneclaw_core.tools import KNOWN_PERMISSIONS
+from oneclaw_core.permissions import KNOWN_PERMISSIONS
 from oneclaw_devtools.conformance.finding import Check, Finding, Severity, ToolCost, shortened, summarised
 from oneclaw_devtools.fixed_names import BUILTIN_PLUGIN
 

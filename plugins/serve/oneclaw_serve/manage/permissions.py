@@ -5,14 +5,14 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
+from oneclaw_core.permissions import Decision, grant_in_words
 from oneclaw_core.plugins import WebForm, WebLink, WebPage, WebTable
-from oneclaw_core.tools import Decision, grant_in_words
 from oneclaw_serve.pages import SitePage
 from oneclaw_serve.times import shown_time
 
 if TYPE_CHECKING:
+    from oneclaw_core.permissions import Grant
     from oneclaw_core.plugins import WebRequest
-    from oneclaw_core.tools import Grant
     from oneclaw_serve.application import Site
 
 _MOST_ENTRIES = 200

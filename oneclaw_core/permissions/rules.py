@@ -18,9 +18,9 @@ from typing import TYPE_CHECKING, Any
 from oneclaw_core.errors import UsageError
 from oneclaw_core.files.hidden_paths import hidden_root, is_private_directory
 from oneclaw_core.files.protected_places import protected_root
-from oneclaw_core.tools.host_patterns import check_host, covers_host, covers_web_host, exact_host, touches_host
-from oneclaw_core.tools.permission_meanings import KNOWN_PERMISSIONS
+from oneclaw_core.permissions.host_patterns import check_host, covers_host, covers_web_host, exact_host, touches_host
 from oneclaw_core.types.frozen_dataclass import frozen_dataclass
+from oneclaw_core.types.permission_meanings import KNOWN_PERMISSIONS
 from oneclaw_core.types.permissions import Decision
 
 if TYPE_CHECKING:

@@ -9,8 +9,8 @@ from __future__ import annotations
 import textwrap
 from typing import TYPE_CHECKING
 
-from oneclaw_core.tools.permission_meanings import MAX_MEANING_CHARACTERS
-from oneclaw_core.tools.visible_text import visible_line
+from oneclaw_core.types.permission_meanings import MAX_MEANING_CHARACTERS
+from oneclaw_core.types.visible_text import visible_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

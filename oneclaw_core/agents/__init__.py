@@ -1,0 +1,1 @@
+"""Listing, creating, changing and deleting agents."""

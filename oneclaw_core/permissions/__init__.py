@@ -1,0 +1,29 @@
+"""What tools may do: the decisions of the user, the questions for them, and what a session holds of others."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from oneclaw_core._lazy import lazy_names
+
+if TYPE_CHECKING:
+    from oneclaw_core.permissions.approval_text import question_text as question_text
+    from oneclaw_core.permissions.approval_text import user_question_text as user_question_text
+    from oneclaw_core.tools.approval import ApprovalQuestion as ApprovalQuestion
+    from oneclaw_core.tools.approval import Choice as Choice
+    from oneclaw_core.tools.approval import approval_question as approval_question
+    from oneclaw_core.tools.permissions import grant_in_words as grant_in_words
+    from oneclaw_core.types.permission_meanings import KNOWN_PERMISSIONS as KNOWN_PERMISSIONS
+    from oneclaw_core.types.permissions import Decision as Decision
+    from oneclaw_core.types.permissions import Fact as Fact
+    from oneclaw_core.types.permissions import Grant as Grant
+
+_NAMES = {
+    ".tools.approval": "ApprovalQuestion Choice approval_question",
+    ".tools.permissions": "grant_in_words",
+    ".types.permission_meanings": "KNOWN_PERMISSIONS",
+    ".types.permissions": "Decision Fact Grant",
+    "approval_text": "question_text user_question_text",
+}
+
+__getattr__, __dir__, __all__ = lazy_names(__name__, _NAMES)
