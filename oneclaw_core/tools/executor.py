@@ -115,6 +115,7 @@ class CallScope:
         caller: what makes the calls: ``model``, ``command line`` or ``program``.
         conversation: where the text of the conversation comes from; the calls add to it.
         views: what the conversation has seen of files; the calls add to it.
+        refused: keys of the questions that the user did not agree with in this turn; the calls add to it.
         are_calls_text: True if the model wrote the calls as text.
         asked_in: stands for a session in questions outside one; ``None`` if there is nothing to stand for it.
     """
@@ -128,6 +129,7 @@ class CallScope:
     caller: Literal["model", "command line", "program"] = "model"
     conversation: Provenance = field(default_factory=Provenance)
     views: FileViews = field(default_factory=FileViews)
+    refused: set[str] = field(default_factory=set)
     asked_in: str | None = None
     are_calls_text: bool = False
 
@@ -543,7 +545,7 @@ class ToolExecutor:
             )
             try:
                 with scope.turn.outer_calls_paused() if scope.turn is not None else nullcontext():
-                    granted_by = await self._permissions.require(request, sandbox)
+                    granted_by = await self._permissions.require(request, sandbox, scope.refused)
             except PermissionDeniedError as error:
                 if hooks is not None:
                     hooks.decided(permission, subject, is_granted=False, decided_by=error.decided_by)

@@ -9,6 +9,7 @@ asked for.
 from __future__ import annotations
 
 import asyncio
+import json
 import shlex
 from collections.abc import Awaitable, Callable
 from contextlib import contextmanager
@@ -288,13 +289,16 @@ class PermissionPolicy:
                     found.add(f"{each}:{grant.pattern}")
         return frozenset(found)
 
-    async def require(self, request: PermissionRequest, sandbox: str | None = None) -> str:
+    async def require(
+        self, request: PermissionRequest, sandbox: str | None = None, refused: set[str] | None = None
+    ) -> str:
         """Return if the permission is granted, asking the user where nothing is decided.
 
         Args:
             request: what is needed.
             sandbox: the sandbox that the call goes on in where nothing is decided, ``""`` if the caller will ask
                 then; ``None`` to ask.
+            refused: keys of the questions that the user did not agree with in this turn; they are not asked again.
 
         Returns:
             Who granted it: ``option``, ``grant``, ``default`` or ``user``; ``sandbox`` if it goes on without.
@@ -306,7 +310,7 @@ class PermissionPolicy:
         if known is not None:
             return known
         try:
-            decided_by, grant = await self._decide(request, sandbox)
+            decided_by, grant = await self._decide(request, sandbox, set() if refused is None else refused)
         except PermissionDeniedError as error:
             await self._note(request, None, error.decided_by, is_granted=False)
             raise
@@ -363,7 +367,9 @@ class PermissionPolicy:
         use = _use_of(request, grant, decided_by, is_granted=True)
         return decided_by if await self._record_known(use, self._known) else None
 
-    async def _decide(self, request: PermissionRequest, sandbox: str | None) -> tuple[str, Grant | None]:
+    async def _decide(
+        self, request: PermissionRequest, sandbox: str | None, refused: set[str]
+    ) -> tuple[str, Grant | None]:
         await self.refresh()
         decided = self._granted_by(request)
         if decided is not None:
@@ -377,6 +383,12 @@ class PermissionPolicy:
                 return decided
             if people.ask is None:
                 raise PermissionDeniedError(_no_one_to_ask(request), request.permission, "default")
+            key = _key_of(request)
+            if key in refused:
+                text = f"Permission '{request.permission}' was denied by the user for the same call in this turn."
+                text += " The user is not asked again. Continue without it, and say at the end what was not done."
+                raise PermissionDeniedError(text, request.permission, "user")
+            refused.add(key)
             answer = await people.ask(request)
             # The user may have taken long, and have denied it elsewhere.
             await self.refresh()
@@ -384,6 +396,7 @@ class PermissionPolicy:
             if denial is not None:
                 raise denied_for_good(denial.name)
             await self._settle(request, answer)
+            refused.discard(key)
             return "user", None
 
     async def refresh(self) -> None:
@@ -490,6 +503,14 @@ class PermissionPolicy:
         if self._record is None or (is_granted and decided_by == "default"):
             return
         await self._record(_use_of(request, grant, decided_by, is_granted=is_granted))
+
+
+def _key_of(request: PermissionRequest) -> str:
+    """Return a text that is the same for the same question about the same call."""
+    asked = (
+        request.permission, request.subject, request.directory, request.agent, request.tool_name, request.arguments
+    )  # fmt: skip
+    return json.dumps(asked, sort_keys=True, default=str)
 
 
 def _use_of(request: PermissionRequest, grant: Grant | None, decided_by: str, *, is_granted: bool) -> PermissionUse:

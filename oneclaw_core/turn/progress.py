@@ -17,11 +17,10 @@ if TYPE_CHECKING:
 # With the requests that made the calls first these are at most 20, also where two calls alternate.
 MOST_REPEATS = 18
 POLL_SECONDS = 5
-# The same request is not repeated more than three times, and an answer that the token limit cuts is long.
+# An answer that the token limit cuts is long.
 COSTLY_REPEATS = MOST_REPEATS // 2
 # The error type of a call that the token limit cut.
 CUT_OFF = "cut_off"
-_COSTLY = frozenset({"permission_denied", CUT_OFF})
 
 
 @frozen_dataclass
@@ -37,8 +36,7 @@ class ProgressGuard:
 
     A request makes progress if one of its calls is new in the turn. A repeated call is progress too if its outcome has
     changed, and either its tool is a poll or :data:`POLL_SECONDS` have passed since the call was last made. A repeated
-    call that was refused a permission counts for many, since a person may have been asked; so does one that the token
-    limit cut again.
+    call that the token limit cut again counts for many.
 
     Args:
         clock: gives the time in seconds.
@@ -70,7 +68,7 @@ class ProgressGuard:
                 is_progress = True
             elif made.outcome != before.outcome and results[call.id].error_type != CUT_OFF:
                 is_progress |= call.name in polls or made.at - before.at >= POLL_SECONDS
-        is_costly = any(results[call.id].error_type in _COSTLY for call in calls)
+        is_costly = any(results[call.id].error_type == CUT_OFF for call in calls)
         self._repeats = 0 if is_progress else self._repeats + (COSTLY_REPEATS if is_costly else 1)
 
 

@@ -180,6 +180,7 @@ class Turn:
         self._storing = asyncio.Lock()
         self.provenance = Provenance()
         self._file_views = FileViews()
+        self._refused: set[str] = set()
         # Results that the service refused, until it is sure that these were what it refused.
         self._not_sent: list[Message] = []
         self._history: list[Message] = []
@@ -378,6 +379,7 @@ class Turn:
             conversation=self.provenance,
             are_calls_text=answer.response.are_calls_text,
             views=self._file_views,
+            refused=self._refused,
         )
         loaded: set[str] = set()
         needed: dict[str, tuple[str, ...]] = {}
@@ -437,6 +439,7 @@ class Turn:
             await asyncio.wait({keeping})  # what is stored must not be sent again
             raise
         self._progress = ProgressGuard()
+        self._refused.clear()  # the user may have changed their mind
         for text in texts:
             await self._emit(SteeredEvent(text))
 

@@ -86,6 +86,22 @@ def test_once_is_asked_again_the_next_time():
     assert household.remembered == []
 
 
+def test_what_was_denied_in_a_turn_is_not_asked_again_but_a_grant_made_since_counts():
+    household, refused = Household(PermissionAnswer.NO), set()
+    policy = household.policy()
+
+    async def is_granted_again():
+        try:
+            return await policy.require(request(), refused=refused)
+        except PermissionDeniedError as error:
+            return error.decided_by
+
+    assert [asyncio.run(is_granted_again()) for _ in range(2)] == ["user", "user"]
+    assert len(household.questions) == 1
+    policy.replace_grants([Grant("network.private")])
+    assert asyncio.run(is_granted_again()) == "grant"
+
+
 def test_this_session_holds_for_this_session_only():
     household = Household(PermissionAnswer.SESSION, PermissionAnswer.NO)
     assert is_granted(household.policy(), request(), request(), request(session="s2")) == [True, True, False]

@@ -80,9 +80,9 @@ def test_a_poll_whose_outcome_stays_the_same_is_stopped():
     assert Watched(polls=("look",)).requests_until_stuck(SAME, pause=60) is not None
 
 
-def test_a_person_is_not_asked_the_same_question_more_than_three_times():
+def test_a_denied_call_counts_as_any_other():
     watched = Watched()
-    assert [watched.request(("look", "no"), error_type="permission_denied") for _ in range(3)] == [False, False, True]
+    assert not any(watched.request(("look", "no"), error_type="permission_denied") for _ in range(15))
 
 
 def test_new_calls_between_repeated_ones_are_progress():
