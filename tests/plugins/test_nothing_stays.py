@@ -484,11 +484,10 @@ def test_calls_into_a_plugin_leave_no_objects(oneclaw_factory, caplog, kind):
             await repeated(KINDS[kind], claw, 0, CALLS // 4)
             before = counted_objects()
             await repeated(KINDS[kind], claw, CALLS, CALLS)
-            return before, counted_objects()
+            await asyncio.to_thread(assert_none_left, before, CALLS)
+            assert len(THINGS) < 10
 
-    before, after = asyncio.run(main())
-    assert len(THINGS) < 10
-    assert_none_left(before, after, CALLS)
+    asyncio.run(main())
 
 
 @tool(isolation="process")
@@ -515,7 +514,7 @@ def test_plugins_that_are_registered_started_and_stopped_leave_no_objects(onecla
         if number == calls:
             before = counted_objects()
         asyncio.run(open_and_close())
-    assert_none_left(before, counted_objects(), calls, most_per_call=50)
+    assert_none_left(before, calls, most_per_call=50)
     assert len(THINGS) < 10
 
 
@@ -532,6 +531,6 @@ def test_calls_of_isolated_tools_leave_no_objects(oneclaw_factory, caplog):
                     before = counted_objects()
                 result = (await claw.call_tool("isolated", {"number": number % 7})).result
                 assert result.is_success, result
-            return before, counted_objects()
+            await asyncio.to_thread(assert_none_left, before, calls, 3)
 
-    assert_none_left(*asyncio.run(main()), calls, most_per_call=3)
+    asyncio.run(main())

@@ -23,7 +23,7 @@ def test_agents_leave_no_objects(oneclaw_factory, monkeypatch, caplog):
     caplog.set_level("CRITICAL")  # pytest keeps what is logged
     oneclaw = oneclaw_factory(["agents"])
     monkeypatch.setattr(oneclaw.model, "answer", answer)
-    turns = 80  # asyncio keeps up to a hundred timers that were cancelled
+    turns = 50
 
     def take_turns(times, first):
         for number in range(first, first + times):
@@ -36,4 +36,4 @@ def test_agents_leave_no_objects(oneclaw_factory, monkeypatch, caplog):
     take_turns(turns, 0)
     before = counted_objects()
     take_turns(turns, turns)
-    assert_none_left(before, counted_objects(), turns, most_per_call=3)
+    assert_none_left(before, turns, most_per_call=3)
