@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
+    from jsonschema import ValidationError
     from jsonschema.protocols import Validator
 
 QUOTED_CHARACTERS = 200
@@ -142,11 +143,8 @@ def argument_faults(validator: ArgumentsValidator, arguments: Mapping[str, Any])
     Returns:
         One text for each fault, none if the arguments fit; of very many, the first ones.
     """
-    token = _deadline.set(time.monotonic() + CHECK_SECONDS)
     try:
-        if _fits_plainly(arguments, validator.schema):
-            return []
-        found = list(islice(validator.full.iter_errors(arguments), MOST_FAULTS + 1))
+        found = schema_errors(validator, arguments, MOST_FAULTS + 1)
     except RecursionError:
         return ["/: nested too deeply"]
     except CheckTakesTooLongError:
@@ -155,11 +153,24 @@ def argument_faults(validator: ArgumentsValidator, arguments: Mapping[str, Any])
         return ["/: a number is too large"]
     except re.error as error:  # of a foreign schema
         return [f"/: whether they fit could not be found out, because of a pattern: {error}"]
-    finally:
-        _deadline.reset(token)
     faults = sorted(found[:MOST_FAULTS], key=lambda fault: [str(part) for part in fault.absolute_path])
     texts = [f"{json_pointer(fault.absolute_path) or '/'}: {shortened(fault.message)}" for fault in faults]
     return [*texts, "/: and more"] if len(found) > MOST_FAULTS else texts
+
+
+def schema_errors(
+    validator: ArgumentsValidator, arguments: Mapping[str, Any], most: int | None = None, seconds: float | None = None
+) -> list[ValidationError]:
+    """List the errors that jsonschema finds in arguments.
+
+    Raises:
+        CheckTakesTooLongError: they were not found in time.
+    """
+    token = _deadline.set(time.monotonic() + (CHECK_SECONDS if seconds is None else seconds))
+    try:
+        return list(islice(validator.full.iter_errors(arguments), most))
+    finally:
+        _deadline.reset(token)
 
 
 CHECK_SECONDS = 3.0
@@ -190,76 +201,6 @@ def boundless_property_pattern(schema: Mapping[str, Any]) -> str | None:
                 if not is_quick(pattern, LONGEST_MATCHED_NAME):
                     return str(pattern)
     return None
-
-
-def _fits_plainly(value: Any, schema: Any) -> bool:
-    """Return True if a value certainly fits a schema of common keywords; jsonschema decides on everything else."""
-    if not isinstance(schema, dict) or type(value) not in _JSON_TYPES:
-        return schema is True
-    if time.monotonic() > _deadline.get():
-        raise CheckTakesTooLongError
-    for keyword, wanted in schema.items():
-        check = _PLAIN_CHECKS.get(keyword)
-        if check is None or not check(value, wanted, schema):
-            return False
-    return True
-
-
-def _is_of_type(value: Any, wanted: Any, schema: Mapping[str, Any]) -> bool:
-    names = _JSON_TYPES[type(value)]
-    return wanted in names if isinstance(wanted, str) else any(each in names for each in wanted)
-
-
-def _is_among(value: Any, wanted: Any, schema: Mapping[str, Any]) -> bool:
-    # True equals 1 in Python but not in JSON, also within lists.
-    return type(value) in _SCALARS and any(type(each) is type(value) and each == value for each in wanted)
-
-
-def _are_properties_plain(value: Any, wanted: Any, schema: Mapping[str, Any]) -> bool:
-    if type(value) is not dict:
-        return True
-    return all(_fits_plainly(value[name], each) for name, each in wanted.items() if name in value)
-
-
-def _are_additional_properties_plain(value: Any, wanted: Any, schema: Mapping[str, Any]) -> bool:
-    if type(value) is not dict or wanted is True:
-        return True
-    known = schema.get("properties", {})
-    return all(_fits_plainly(each, wanted) for name, each in value.items() if name not in known)
-
-
-_JSON_TYPES: dict[type, frozenset[str]] = {
-    str: frozenset({"string"}),
-    int: frozenset({"integer", "number"}),
-    float: frozenset({"number"}),  # jsonschema knows that 1.0 is an integer
-    bool: frozenset({"boolean"}),
-    type(None): frozenset({"null"}),
-    dict: frozenset({"object"}),
-    list: frozenset({"array"}),
-}
-_SCALARS = frozenset({str, int, bool, type(None)})
-_NUMBERS = frozenset({int, float})
-_PLAIN_CHECKS: dict[str, Callable[[Any, Any, Mapping[str, Any]], bool]] = {
-    # These say nothing about the value.
-    **dict.fromkeys(("title", "description", "default", "examples", "format", "$defs"), lambda *_: True),
-    "type": _is_of_type,
-    "enum": _is_among,
-    "const": lambda value, wanted, schema: _is_among(value, (wanted,), schema),
-    "properties": _are_properties_plain,
-    "additionalProperties": _are_additional_properties_plain,
-    "required": lambda value, wanted, schema: type(value) is not dict or all(name in value for name in wanted),
-    "items": lambda value, wanted, schema: type(value) is not list or all(_fits_plainly(it, wanted) for it in value),
-    "anyOf": lambda value, wanted, schema: any(_fits_plainly(value, each) for each in wanted),
-    "allOf": lambda value, wanted, schema: all(_fits_plainly(value, each) for each in wanted),
-    "minimum": lambda value, wanted, schema: type(value) not in _NUMBERS or value >= wanted,
-    "maximum": lambda value, wanted, schema: type(value) not in _NUMBERS or value <= wanted,
-    "exclusiveMinimum": lambda value, wanted, schema: type(value) not in _NUMBERS or value > wanted,
-    "exclusiveMaximum": lambda value, wanted, schema: type(value) not in _NUMBERS or value < wanted,
-    "minLength": lambda value, wanted, schema: type(value) is not str or len(value) >= wanted,
-    "maxLength": lambda value, wanted, schema: type(value) is not str or len(value) <= wanted,
-    "minItems": lambda value, wanted, schema: type(value) is not list or len(value) >= wanted,
-    "maxItems": lambda value, wanted, schema: type(value) is not list or len(value) <= wanted,
-}
 
 
 @cache

@@ -1,7 +1,7 @@
 """Arguments that a model wrote almost right: ``"2"`` for an integer, JSON within a string or a Markdown fence.
 
-Small models do so often. Such arguments are read where the schema leaves one reading, and validated again afterwards.
-A place whose schema takes a string is left alone, and so is one that could be read in two ways.
+Small models do so often. Where jsonschema finds a string in the wrong place, the string is read as what the schema
+wants, if it has one reading. The caller validates the arguments again.
 """
 
 from __future__ import annotations
@@ -9,24 +9,36 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from oneclaw_core.tools.arguments import ArgumentsError, finite_float, parse_arguments, parse_json, without_absent
+from referencing.exceptions import Unresolvable
+
+from oneclaw_core.tools.arguments import (
+    ArgumentsError,
+    CheckTakesTooLongError,
+    compile_schema,
+    finite_float,
+    parse_arguments,
+    parse_json,
+    schema_errors,
+    without_absent,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from jsonschema import ValidationError
 
 _FENCE = "```"
 _LANGUAGES = ("json", "JSON")
-_INTEGER = re.compile(r"-?(?:0|[1-9]\d{0,30})")
-_NUMBER = re.compile(r"-?(?:0|[1-9]\d{0,30})(?:\.\d{1,30})?(?:[eE][+-]?\d{1,3})?")
-_TYPES = frozenset({"string", "integer", "number", "boolean", "object", "array", "null"})
+_INTEGER = re.compile(r"-?(?:0|[1-9]\d{0,30})", re.ASCII)
+_NUMBER = re.compile(r"-?(?:0|[1-9]\d{0,30})(?:\.\d{1,30})?(?:[eE][+-]?\d{1,3})?", re.ASCII)
 _CONSTANTS: dict[str, tuple[str, Any]] = {
     "true": ("boolean", True),
     "false": ("boolean", False),
     "null": ("null", None),
 }
-# A schema of a few lines can have more ways through it than anybody can go.
-_MOST_STEPS = 20_000
-_MOST_LEVELS = 60
+# A string can hold JSON with strings that hold JSON.
+_MOST_PASSES = 4
+_SECONDS = 1.0
 
 
 def lenient_arguments(text: str, schema: Mapping[str, Any]) -> dict[str, Any] | None:
@@ -39,11 +51,15 @@ def lenient_arguments(text: str, schema: Mapping[str, Any]) -> dict[str, Any] | 
     if arguments is None:
         return None
     arguments = without_absent(arguments, schema)
+    validator = compile_schema(schema)
     try:
-        read = _Reader(schema).value(arguments, schema, 0)
-    except (_TooMuchError, RecursionError):
-        return arguments
-    return read if isinstance(read, dict) else None
+        for _ in range(_MOST_PASSES):
+            errors = schema_errors(validator, arguments, seconds=_SECONDS)
+            if not sum(_read_at(arguments, place, types) for place, types in _wanted_types(errors).items()):
+                break
+    except (CheckTakesTooLongError, RecursionError, OverflowError, re.error, Unresolvable):
+        pass  # the caller says so when it validates them
+    return arguments
 
 
 def whole_object(text: str) -> dict[str, Any] | None:
@@ -63,108 +79,63 @@ def whole_object(text: str) -> dict[str, Any] | None:
         return None
 
 
-class _TooMuchError(Exception):
-    """The schema asks for more steps than are taken."""
+def _wanted_types(errors: Iterable[ValidationError]) -> dict[tuple[str | int, ...], frozenset[str]]:
+    """Find the types that strings in the wrong place should have; none for a string that is wrong in another way."""
+    wanted: dict[tuple[str | int, ...], frozenset[str]] = {}
+    for error in errors:
+        place = tuple(error.absolute_path)
+        if isinstance(error.instance, str):
+            types = _types(error)
+        elif (branch := _only_branch(error)) is not None:
+            for inner, inner_types in _wanted_types(branch).items():
+                wanted[inner] = wanted.get(inner, inner_types) & inner_types
+            continue
+        else:
+            continue
+        wanted[place] = wanted.get(place, types) & types
+    return wanted
 
 
-class _Reader:
-    """Goes through a value and its schema together.
+def _types(error: ValidationError) -> frozenset[str]:
+    value = error.validator_value
+    if error.validator == "type":
+        return frozenset([value] if isinstance(value, str) else value)
+    if error.validator in ("enum", "const"):
+        return frozenset().union(*map(_types_of, value if error.validator == "enum" else [value]))
+    branches = [frozenset.intersection(*map(_types, branch)) for branch in _branches(error)]
+    # A branch whose pattern or length is wrong takes a string.
+    return frozenset().union(*branches) if all(branches) else frozenset()
 
-    Args:
-        root: the schema that references are about.
-    """
 
-    def __init__(self, root: Mapping[str, Any]) -> None:
-        self._root = root
-        self._steps = 0
+def _branches(error: ValidationError) -> list[list[ValidationError]]:
+    """Group the errors of alternatives by the alternative."""
+    branches: dict[int, list[ValidationError]] = {}
+    for each in error.context if error.validator in ("anyOf", "oneOf") else ():
+        branches.setdefault(each.schema_path[0], []).append(each)
+    return list(branches.values())
 
-    def value(self, value: Any, schema: Any, level: int) -> Any:
-        """Read a value as its schema wants it; what has no reading, or several, stays as it is."""
-        self._step(level)
-        schema = self._resolved(schema)
-        if not isinstance(schema, dict):
-            return value
-        if isinstance(value, str):
-            types = self._types(schema, 0)
-            if "string" in types:
-                return value
-            readings = list(_readings(value, types))
-            if len(readings) != 1:
-                return value
-            value = readings[0]
-        for part in self._parts(schema, value):
-            value = self._inside(value, part, level)
-        return value
 
-    def _inside(self, value: Any, schema: Mapping[str, Any], level: int) -> Any:
-        if isinstance(value, dict):
-            properties = schema.get("properties")
-            known = properties if isinstance(properties, dict) else {}
-            others = None if "patternProperties" in schema else schema.get("additionalProperties")
-            return {name: self.value(each, known.get(name, others), level + 1) for name, each in value.items()}
-        if isinstance(value, list):
-            first = schema.get("prefixItems")
-            first = first if isinstance(first, list) else []
-            schemas = [*first[: len(value)], *([schema.get("items")] * max(0, len(value) - len(first)))]
-            return [self.value(each, of, level + 1) for each, of in zip(value, schemas, strict=True)]
-        return value
+def _only_branch(error: ValidationError) -> list[ValidationError] | None:
+    """Return the errors of the only alternative that takes a value of its type."""
+    fitting = [
+        branch
+        for branch in _branches(error)
+        if not any(each.validator == "type" and not each.relative_path for each in branch)
+    ]
+    return fitting[0] if len(fitting) == 1 else None
 
-    def _parts(self, schema: Mapping[str, Any], value: Any) -> Iterator[Mapping[str, Any]]:
-        """Yield the schemas that hold for what is inside a value: of alternatives, the only one of its type."""
-        if not isinstance(value, dict | list):
-            return
-        wanted = "object" if isinstance(value, dict) else "array"
-        waiting: list[Any] = [schema]
-        while waiting:
-            self._step(0)
-            part = self._resolved(waiting.pop())
-            if not isinstance(part, dict):
-                continue
-            yield part
-            together = part.get("allOf")
-            waiting += together if isinstance(together, list) else []
-            for keyword in ("anyOf", "oneOf"):
-                branches = part.get(keyword)
-                fitting = [each for each in _list(branches) if wanted in self._types(each, 0)]
-                waiting += fitting if len(fitting) == 1 else []
 
-    def _types(self, schema: Any, level: int) -> frozenset[str]:
-        """Find the types that a schema may take."""
-        self._step(level)
-        schema = self._resolved(schema)
-        if not isinstance(schema, dict):
-            return frozenset() if schema is False else _TYPES
-        given = schema.get("type")
-        types = _TYPES
-        if isinstance(given, str | list):
-            types = frozenset([given] if isinstance(given, str) else [each for each in given if isinstance(each, str)])
-        for keyword in ("enum", "const"):
-            if keyword in schema:
-                values = _list(schema[keyword]) if keyword == "enum" else [schema[keyword]]
-                types &= frozenset().union(*(_types_of(each) for each in values))
-        for keyword in ("anyOf", "oneOf"):
-            if isinstance(schema.get(keyword), list):
-                types &= frozenset().union(*(self._types(each, level + 1) for each in schema[keyword]))
-        for each in _list(schema.get("allOf")):
-            types &= self._types(each, level + 1)
-        return types
-
-    def _resolved(self, schema: Any) -> Any:
-        """Follow references within the same schema; ``None`` for one that leads elsewhere."""
-        while isinstance(schema, dict) and "$ref" in schema:
-            self._step(0)
-            reference = schema["$ref"]
-            if not isinstance(reference, str) or not reference.startswith("#") or reference[1:2] not in ("", "/"):
-                return None
-            schema = self._root
-            for name in reference[2:].split("/") if len(reference) > 1 else ():
-                schema = schema.get(name.replace("~1", "/").replace("~0", "~")) if isinstance(schema, dict) else None
-        return schema
-
-    def _step(self, level: int) -> None:
-        self._steps += 1
-        if self._steps > _MOST_STEPS or level > _MOST_LEVELS:
-            raise _TooMuchError
+def _read_at(arguments: dict[str, Any], place: tuple[str | int, ...], types: frozenset[str]) -> bool:
+    """Read the string at a place, if it has one reading; return True if it has."""
+    if not types:
+        return False
+    holder: Any = arguments
+    for part in place[:-1]:
+        holder = holder[part]
+    readings = list(_readings(holder[place[-1]], types))
+    if len(readings) == 1:
+        holder[place[-1]] = readings[0]
+    return len(readings) == 1
 
 
 def _readings(text: str, types: frozenset[str]) -> Iterator[Any]:
@@ -211,7 +182,3 @@ def _types_of(value: Any) -> frozenset[str]:
         return frozenset({"integer", "number"})
     kinds = ((str, "string"), (dict, "object"), (list, "array"), (type(None), "null"))
     return frozenset(name for kind, name in kinds if isinstance(value, kind))
-
-
-def _list(value: Any) -> list[Any]:
-    return value if isinstance(value, list) else []

@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-import copy
 import inspect
 import json
-import math
-import re
 import sys
 import types
 import typing
-from functools import cached_property
-from typing import TYPE_CHECKING, Annotated, Any, Literal, Union, get_args, get_origin
+from typing import TYPE_CHECKING, Annotated, Any, Union, get_args, get_origin
 
 from oneclaw_core.errors import ToolDefinitionError
 from oneclaw_core.tools.arguments import MOST_FAULTS, json_pointer
 from oneclaw_core.tools.context import ToolContext
-from oneclaw_core.tools.plain_schema import is_field, plain_arguments_schema
 from oneclaw_core.tools.schema import compact_schema
 from oneclaw_core.types.tools import ToolResult
 
@@ -25,6 +20,13 @@ if TYPE_CHECKING:
 
     from pydantic import TypeAdapter, ValidationError
     from pydantic.fields import FieldInfo
+    from typing_extensions import TypeIs
+
+
+def is_field(value: object) -> TypeIs[FieldInfo]:
+    """Return True if a value is pydantic's ``Field(...)``, without importing pydantic."""
+    module = sys.modules.get("pydantic.fields")
+    return isinstance(value, getattr(module, "FieldInfo", ()))
 
 
 def signature_of(function: Callable[..., Any]) -> inspect.Signature:
@@ -132,10 +134,7 @@ class FunctionParameters:
                 self._parameters[name] = parameter
         self.context_names = tuple(context_names)
         self._fields = {name: _field(self.hints[name], each) for name, each in self._parameters.items()}
-        self._required = [name for name, each in self._parameters.items() if not _is_optional(each, self._fields[name])]
-        self._is_plain = self._plain_schema() is not None
-        if not self._is_plain:
-            self._adapter  # noqa: B018  # built now, so that a fault is raised here; plain hints have none
+        self._adapter = self._make_adapter()
 
     def schema(self, descriptions: Mapping[str, str]) -> dict[str, Any]:
         """The JSON Schema of the arguments.
@@ -143,7 +142,7 @@ class FunctionParameters:
         Raises:
             ToolDefinitionError: a type has no JSON Schema.
         """
-        schema = self._plain_schema() or self._full_schema()
+        schema = self._full_schema()
         properties = schema["properties"]
         for name, parameter in self._parameters.items():
             described = properties.get(_json_name(name, self._fields[name]))
@@ -151,7 +150,7 @@ class FunctionParameters:
                 if descriptions.get(name):
                     described.setdefault("description", descriptions[name])
                 _note_default(described, parameter.default)
-        return schema if self._is_plain else compact_schema(schema)
+        return compact_schema(schema)
 
     def convert(self, arguments: Mapping[str, Any]) -> dict[str, Any] | ToolResult:
         """Turn JSON data into the values that the function takes.
@@ -159,8 +158,6 @@ class FunctionParameters:
         Returns:
             Values by parameter name, or a ``validation_error`` that lists what is wrong, or the first of it.
         """
-        if self._is_plain and self._needs_no_conversion(arguments):
-            return {name: copy.deepcopy(value) for name, value in arguments.items()}
         from pydantic import ValidationError
 
         try:
@@ -174,11 +171,6 @@ class FunctionParameters:
                 "validation_error", f"Tool '{self._tool_name}' was called with wrong arguments:\n{text}"
             )
         return converted
-
-    def _needs_no_conversion(self, arguments: Mapping[str, Any]) -> bool:
-        return all(name in arguments for name in self._required) and all(
-            name in self.hints and _is_exactly(value, self.hints[name]) for name, value in arguments.items()
-        )
 
     def _resolve(
         self, parameter: inspect.Parameter, function: Callable[..., Any], local_names: Mapping[str, Any]
@@ -198,11 +190,6 @@ class FunctionParameters:
                 "import what it names at module level, outside 'if TYPE_CHECKING'",
             ) from error
 
-    def _plain_schema(self) -> dict[str, Any] | None:
-        if any(is_field(each.default) for each in self._parameters.values()):
-            return None
-        return plain_arguments_schema(self.hints, self._required)
-
     def _full_schema(self) -> dict[str, Any]:
         from pydantic.errors import PydanticUserError
 
@@ -213,8 +200,7 @@ class FunctionParameters:
         schema.setdefault("properties", {})
         return schema
 
-    @cached_property
-    def _adapter(self) -> TypeAdapter[Any]:
+    def _make_adapter(self) -> TypeAdapter[Any]:
         import typing_extensions
         from pydantic import ConfigDict, TypeAdapter
         from pydantic.errors import PydanticUserError
@@ -286,9 +272,6 @@ def _note_default(described: dict[str, Any], default: Any) -> None:
         described.pop("default", None)
         _leave_out_null(described)
     elif default is not inspect.Parameter.empty and "default" not in described:
-        if type(default) is bool or (type(default) in (str, int) and _SURVIVES_JSON[type(default)](default)):
-            described["default"] = default
-            return
         from pydantic_core import to_jsonable_python
 
         try:
@@ -308,40 +291,6 @@ def _leave_out_null(described: dict[str, Any]) -> None:
             described.setdefault(key, value)
     elif choices:
         described["anyOf"] = remaining
-
-
-_LONE_SURROGATE = re.compile("[\ud800-\udfff]")
-
-
-def _is_exactly(value: object, hint: Any) -> bool:
-    """Return True if JSON data has the very types of a plain hint, so that pydantic would leave it as it is."""
-    if type(hint) is type:
-        return type(value) is hint and _SURVIVES_JSON.get(hint, _never)(value)
-    origin, arguments = get_origin(hint), get_args(hint)
-    if origin is Annotated:
-        return _is_exactly(value, arguments[0])
-    if origin is Literal:
-        return type(value) is str and value in arguments
-    if origin in (Union, types.UnionType):
-        return any(_is_exactly(value, each) for each in arguments)
-    if origin is list and type(value) is list:
-        return all(_is_exactly(each, arguments[0]) for each in value)
-    if origin is dict and type(value) is dict:
-        return all(_is_exactly(key, str) and _is_exactly(each, arguments[1]) for key, each in value.items())
-    return False
-
-
-def _never(value: object) -> bool:
-    return False
-
-
-_SURVIVES_JSON: dict[type, Callable[[Any], bool]] = {
-    str: lambda value: value.isascii() or _LONE_SURROGATE.search(value) is None,
-    int: lambda value: abs(value) < 2**63,
-    float: math.isfinite,
-    bool: lambda value: True,
-    types.NoneType: lambda value: True,
-}
 
 
 def _faults(error: ValidationError, arguments: Mapping[str, Any]) -> Iterable[str]:

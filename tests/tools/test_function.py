@@ -148,21 +148,6 @@ def test_a_tool_registers():
     assert registry.get_tool("probe") is probe
 
 
-def test_a_plain_definition_does_not_import_pydantic():
-    program = (
-        "import sys\n"
-        "from oneclaw_core import tool\n"
-        "@tool\n"
-        "def probe(a: int) -> int:\n"
-        "    'Probe it.'\n"
-        "    return a\n"
-        "assert (probe.name, probe.description, probe(1)) == ('probe', 'Probe it.', 1)\n"
-        "probe.definition\n"
-        "assert not {'pydantic', 'pydantic_core', 'docstring_parser'} & set(sys.modules)\n"
-    )
-    subprocess.run([sys.executable, "-c", program], check=True)
-
-
 @pytest.mark.parametrize("thing", [print, 5, "text", int, lambda: None])
 def test_what_is_no_named_python_function_is_refused(thing):
     with pytest.raises(ToolDefinitionError):

@@ -1,6 +1,4 @@
 import json
-import subprocess
-import sys
 import time
 
 import pytest
@@ -190,26 +188,6 @@ SCHEMAS_OF_VALUES = st.recursive(
 @given(SCHEMAS_OF_VALUES.filter(lambda schema: isinstance(schema, dict)), VALUES)
 def test_a_value_fits_a_schema_exactly_if_jsonschema_says_so(schema, value):
     assert (argument_faults(compile_schema(schema), value) == []) is Draft202012Validator(schema).is_valid(value)
-
-
-@pytest.mark.one_python
-def test_a_call_with_common_arguments_does_not_import_jsonschema(tmp_path):
-    program = (
-        "import asyncio, sys\n"
-        "from oneclaw_core import OneClaw, tool\n"
-        "@tool\n"
-        "async def add(number: int, more: list[int] | None = None, kind: str = 'a') -> int:\n"
-        "    'Add numbers.'\n"
-        "    return number\n"
-        "async def main():\n"
-        f"    async with OneClaw.open({str(tmp_path)!r}, plugins=[]) as claw:\n"
-        "        claw.add_tools(add)\n"
-        "        outcome = await claw.call_tool('add', {'number': 1, 'more': [2]})\n"
-        "        print(outcome.result.is_success, 'jsonschema' in sys.modules)\n"
-        "asyncio.run(main())"
-    )
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
-    assert done.stdout == "True False\n"
 
 
 def test_a_fault_does_not_repeat_a_large_value():
