@@ -7,27 +7,30 @@ from importlib import import_module
 
 TYPE_CHECKING = False  # typing takes long to import, and the supervisor of programs imports this
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable
     from typing import Any
 
 
-def lazy_names(
-    package: str, names_by_module: Mapping[str, str]
-) -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:
+def lazy_names(package: str) -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:
     """Return the ``__getattr__``, ``__dir__`` and ``__all__`` of a package that imports its names on first use.
+
+    The names are those that the package imports for type checkers, each on a line ``from MODULE import NAME as NAME``.
 
     Args:
         package: the package's ``__name__``.
-        names_by_module: the names of each module, separated by spaces; modules are relative to the package, and begin
-            with a dot if they are beside it.
     """
-    module_of = {name: module for module, names in names_by_module.items() for name in names.split()}
+    spec: Any = sys.modules[package].__spec__
+    module_of: dict[str, str] = {}
+    for line in spec.loader.get_data(spec.origin).decode().splitlines():
+        words = line.split()
+        if line.startswith("    from ") and len(words) == 6:
+            module_of[words[5]] = words[1]
 
     def get(name: str) -> Any:
         module = module_of.get(name)
         if module is None:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
-        value = getattr(import_module(f".{module}", package), name)
+        value = getattr(import_module(module), name)
         setattr(sys.modules[package], name, value)
         return value
 

@@ -36,18 +36,4 @@ if TYPE_CHECKING:
     from oneclaw_core.channels.turn_queue import TurnQueue as TurnQueue
     from oneclaw_core.turn.status import SessionStatus as SessionStatus
 
-_NAMES = {
-    ".turn.status": "SessionStatus",
-    "chat_channel": "ChatChannel ChatQuestion Inbound InboundFile RetryLaterError UndeliverableError",
-    "conversation": "Conversation TurnListener",
-    "inbound_files": "message_with_files",
-    "mailbox": "ChatState Mailbox",
-    "mentions": "with_mentioned_files",
-    "message_view": "split_text",
-    "pairing": "Pairing Person",
-    "router": "ChatRouter",
-    "shared_commands": "expandable_command follow is_slash_command SlashCommand SlashCommands",
-    "turn_queue": "MOST_WAITING TurnQueue",
-}
-
-__getattr__, __dir__, __all__ = lazy_names(__name__, _NAMES)
+__getattr__, __dir__, __all__ = lazy_names(__name__)

@@ -56,30 +56,4 @@ if TYPE_CHECKING:
     from oneclaw_core.turn.estimate import definition_tokens as definition_tokens
     from oneclaw_core.types.budget import dollars as dollars
 
-_NAMES = {
-    ".channels.shared_commands": "chat_command_names",
-    ".config.environment_variables": "EnvironmentVariables",
-    ".home": "find_profiles",
-    ".plugins.loading.stores": "backend_of",
-    ".services.manager": "chat_services",
-    ".turn.attachments": "read_attachment size_text",
-    ".turn.estimate": "definition_tokens",
-    ".types.budget": "dollars",
-    "asking": "terminal_confirmer",
-    "catalog": "HomeCatalog load_catalog not_found",
-    "db": "database_backend",
-    "input_lines": "LineReader read_input_line",
-    "main": "check_commands",
-    "options": "conversation_options ConversationChoice note_cut_off note_missing_parts session_hint",
-    "output": (
-        "fitting_widths has_no_room is_terminal json_option longest_words print_error print_json print_table "
-        "print_text print_wrapped printable printable_line printable_name reserved_stdout styled table_text warn"
-    ),
-    "prompt": "request_document",
-    "rendering": "cut_to_width EventLines failures_as_events TurnView",
-    "run": "read_stdin",
-    "running": "run_async",
-    "trust": "forget_trust trust_directory",
-}
-
-__getattr__, __dir__, __all__ = lazy_names(__name__, _NAMES)
+__getattr__, __dir__, __all__ = lazy_names(__name__)

@@ -21,10 +21,4 @@ if TYPE_CHECKING:
     from oneclaw_core.files.text_content import read_all as read_all
     from oneclaw_core.files.text_content import split_lines as split_lines
 
-_NAMES = {
-    "access": ("append_content list_directory new_file open_for_reading remove_file replace_content"),
-    "paths": "PathGuard",
-    "text_content": "FileStamp NotReadableError is_text_encoding line_ending read_all split_lines",
-}
-
-__getattr__, __dir__, __all__ = lazy_names(__name__, _NAMES)
+__getattr__, __dir__, __all__ = lazy_names(__name__)

@@ -46,23 +46,4 @@ if TYPE_CHECKING:
     from oneclaw_core.secrets.store import SecretStore as SecretStore
     from oneclaw_core.secrets.store import SecretWords as SecretWords
 
-_NAMES = {
-    ".errors": "OAuthError OAuthUnavailableError PortError SignInNeededError",
-    ".secrets.store": "SecretPlace SecretStore SecretWords",
-    "addresses": "checked_addresses",
-    "clients": "create_client create_guarded_client expands_boundedly prepare_clients",
-    "impatient": "ImpatientConnection",
-    "listening": "listen",
-    "messages": (
-        "body_pieces InvalidRequestError decoded failure_text media_type outgoing_request shown_url status_text"
-    ),
-    "oauth.accounts": "OAuthAccount OAuthAccounts",
-    "oauth.client": "OAuthClient",
-    "oauth.consent": "OAuthConsent RedirectListener",
-    "oauth.service": "AccessToken OAuthGrant OAuthService",
-    "proxy": "GuardedProxy command_proxy guarded_proxy",
-    "server_guard": "ServerGuard bearer_token send_refusal",
-    "server_tokens": "ServerToken ServerTokens",
-}
-
-__getattr__, __dir__, __all__ = lazy_names(__name__, _NAMES)
+__getattr__, __dir__, __all__ = lazy_names(__name__)

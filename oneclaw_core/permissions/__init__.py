@@ -18,12 +18,4 @@ if TYPE_CHECKING:
     from oneclaw_core.types.permissions import Fact as Fact
     from oneclaw_core.types.permissions import Grant as Grant
 
-_NAMES = {
-    ".tools.approval": "ApprovalQuestion Choice approval_question",
-    ".tools.permissions": "grant_in_words",
-    ".types.permission_meanings": "KNOWN_PERMISSIONS",
-    ".types.permissions": "Decision Fact Grant",
-    "approval_text": "question_text user_question_text",
-}
-
-__getattr__, __dir__, __all__ = lazy_names(__name__, _NAMES)
+__getattr__, __dir__, __all__ = lazy_names(__name__)

@@ -51,26 +51,4 @@ if TYPE_CHECKING:
     from oneclaw_core.project.instructions import SKILL_DIRECTORIES as SKILL_DIRECTORIES
     from oneclaw_core.project.trust import Project as Project
 
-_NAMES = {
-    ".config.keys": "known_secret_check",
-    "catalogue.compatibility": "core_requirements find_incompatibility",
-    "catalogue.discovery": "CORE_TOOL_PLUGINS",
-    "catalogue.merging": "Catalog report_skill_problems",
-    "contract.chat_answer": "ChatNotice",
-    "contract.checks": "CheckFix",
-    "contract.contact_points": "Channel Fire OutMessage Receipt Trigger TriggerSetup WebRequest WebResponse",
-    ".project.instructions": "SKILL_DIRECTORIES",
-    ".project.trust": "Project",
-    "contract.home_services": "HomeServices",
-    "contract.tool_source": "GroupTools KnownTool ListingContext SourceGroup",
-    "contract.web_pages": "WebForm WebLink WebPage WebTable WebText",
-    "hookspecs": "CONTRACT_VERSION HOOK_KINDS HookKind",
-    "loading.clashes": "NameClash NewPlugins",
-    "loading.load_plugins": "discover load_plugins",
-    "loading.origins": "accept_plugins",
-    "registration.entry": "PluginProblem",
-    "registration.record": "PluginRecord PluginSkill",
-    "registration.named_registrars": "ChannelRegistrar RouteRegistrar StoreRegistrar TriggerRegistrar",
-}
-
-__getattr__, __dir__, __all__ = lazy_names(__name__, _NAMES)
+__getattr__, __dir__, __all__ = lazy_names(__name__)

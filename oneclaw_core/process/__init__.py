@@ -51,20 +51,4 @@ if TYPE_CHECKING:
     from oneclaw_core.secrets.redaction import without_secrets as without_secrets
     from oneclaw_core.threads import run_in_thread as run_in_thread
 
-_NAMES = {
-    ".errors": "SandboxError",
-    ".secrets.redaction": "without_secrets",
-    ".threads": "run_in_thread",
-    "probe": "ProbeEnd ProbeOutcome Scratch run_probe",
-    "probe_child": "Channel ProcessState",
-    "programs": "ProgramEnd run_program",
-    "python_runner": "PythonProcess describe_end python_process",
-    "python_worker": "read_exactly write_all",
-    "sandbox.backend": "Prepared SandboxBackend Strength",
-    "sandbox.choice": "ChosenSandbox choose_sandbox",
-    "sandbox.policy": "Access Network SandboxLimits SandboxPolicy",
-    "sandbox.restriction": "Restriction restrict_this_process",
-    "sandbox_rules": "SandboxScope is_system_place made_protected_places sandbox_policy",
-}
-
-__getattr__, __dir__, __all__ = lazy_names(__name__, _NAMES)
+__getattr__, __dir__, __all__ = lazy_names(__name__)

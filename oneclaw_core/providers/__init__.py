@@ -62,28 +62,4 @@ if TYPE_CHECKING:
     from oneclaw_core.providers.wire import unique_call_id as unique_call_id
     from oneclaw_core.types.messages import StopReason as StopReason
 
-_NAMES = {
-    ".errors": (
-        "ContextTooLongError ProviderAuthenticationError ProviderQuotaError ProviderRateLimitError "
-        "ProviderRequestError ProviderSilentError ProviderUnavailableError ProviderUnreachableError UnknownModelError "
-        "UnreadableCallError"
-    ),
-    ".types.messages": "StopReason",
-    "base": (
-        "ArgumentsDelta LoadingRefused ModelEvent ModelInfo ModelRequest ModelResponse Provider ProviderConfig "
-        "ReasoningDelta RetryNotice TextDelta TextWithdrawn ToolLoading UsageSoFar WireRequest"
-    ),
-    "history": "AnsweredCall Exchange exchanges valid_name loading_calls without_listed_tools",
-    "answer": "AnswerCutError AnswerFailedError AnswerGarbledError END_OF_STREAM",
-    "http_provider": "HttpProvider",
-    "images": "ImageLimits",
-    "retry": "AttemptFailed",
-    "route": "FailureKind Route",
-    "service_errors": "ServerMessage ServiceErrors",
-    "wire": (
-        "ToolLists ToolTexts compact_json are_complete_arguments count_member member "
-        "objects_in parse_object shown_word text_member unique_call_id"
-    ),
-}
-
-__getattr__, __dir__, __all__ = lazy_names(__name__, _NAMES)
+__getattr__, __dir__, __all__ = lazy_names(__name__)

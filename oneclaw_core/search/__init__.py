@@ -18,10 +18,4 @@ if TYPE_CHECKING:
     from oneclaw_core.search.words import pairs as pairs
     from oneclaw_core.search.words import parts as parts
 
-_NAMES = {
-    "names": "NameIndex",
-    "ranking": "bm25 Findings Hit Passage Source",
-    "words": "folded is_unspaced pairs parts",
-}
-
-__getattr__, __dir__, __all__ = lazy_names(__name__, _NAMES)
+__getattr__, __dir__, __all__ = lazy_names(__name__)

@@ -43,21 +43,4 @@ if TYPE_CHECKING:
     from oneclaw_core.sessions.sqlite_files import new_file as new_file
     from oneclaw_core.sessions.usage_report import UsageGrouping as UsageGrouping
 
-_NAMES = {
-    ".errors": "ConstraintError StoreDamagedError StoreUnavailableError StoreVersionError",
-    "backend": "Backend explaining foreign_table Inspection invalid_statement NO_SNAPSHOT SCHEMA_VERSION",
-    "background": "Background BackgroundWork",
-    "connection": "ColumnType Connection Cursor Dialect rewrite_placeholders",
-    "database_status": "count_rows prepared STORED_TABLES",
-    "locks": "HeldSession SessionLocks",
-    "plugin_storage": "PluginStorage",
-    "plugin_tables": "PluginTables StorageConnection",
-    "schema": "Column Table",
-    "search": "SearchIndex",
-    "snapshots": "snapshot_before_migration",
-    "sqlite_backend": "APPLICATION_ID migrate_sqlite_file SqliteBackend",
-    "sqlite_files": "new_file",
-    "usage_report": "UsageGrouping",
-}
-
-__getattr__, __dir__, __all__ = lazy_names(__name__, _NAMES)
+__getattr__, __dir__, __all__ = lazy_names(__name__)

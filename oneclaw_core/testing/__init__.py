@@ -39,17 +39,4 @@ if TYPE_CHECKING:
     from oneclaw_core.testing.web_server import WebAnswer as WebAnswer
     from oneclaw_core.testing.web_server import WebServer as WebServer
 
-_NAMES = {
-    "assertions": (
-        "CalledTool TurnRecord assert_group_loaded assert_group_not_loaded assert_permission_asked assert_tool_called "
-        "assert_tool_error assert_tool_not_called assert_tool_not_offered assert_tool_offered assert_tool_succeeded"
-    ),
-    "authorization_server": "AuthorizationServer",
-    "home_under_test": "CallTool HomeFactory HomeUnderTest",
-    "hook_events": "made_call made_outcome made_session made_turn",
-    "scripted": "ScriptedModel ScriptedUser",
-    "snapshot": "DefinitionsSnapshot",
-    "web_server": "ReceivedRequest RoutedWebServer WebAnswer WebServer",
-}
-
-__getattr__, __dir__, __all__ = lazy_names(__name__, _NAMES)
+__getattr__, __dir__, __all__ = lazy_names(__name__)

@@ -40,21 +40,4 @@ if TYPE_CHECKING:
     from oneclaw_core.types.text import printable as printable
     from oneclaw_core.types.text import printable_document as printable_document
 
-_NAMES = {
-    ".errors": "DuplicateToolError ToolDefinitionError",
-    ".private_files": "make_private_directory read_private write_private",
-    ".secrets.redaction": "SHORTEST_KEY_CHARACTERS",
-    ".types.text": "INVISIBLE_CHARACTERS clean_text printable printable_document",
-    "arguments": "argument_faults compile_schema",
-    "context": "MAX_TURN_DEPTH depth_within",
-    "function": "FunctionTool",
-    "isolation": "WorkerError call_in_process",
-    "manifest": "MAX_MANIFEST_BYTES Manifest ManifestProblem parse_json parse_manifest",
-    "manifest_tool": "FunctionTarget ManifestTool",
-    "parameters": "context_parameters signature_of",
-    "toolset": (
-        "ActiveTools LISTED_DESCRIPTION_CHARACTERS LOAD_TOOL_GROUP LoadedGroup generated_group_definition one_line"
-    ),
-}
-
-__getattr__, __dir__, __all__ = lazy_names(__name__, _NAMES)
+__getattr__, __dir__, __all__ = lazy_names(__name__)
