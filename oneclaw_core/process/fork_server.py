@@ -46,15 +46,13 @@ class Worker:
     Attributes:
         pid: its process id, which stays its own until the caller has taken note of its end.
         connection: a descriptor; the caller closes the other end when it needs the worker no more.
-        ends_itself: True if it notices by itself that its caller has ended.
         has_ended: True if it has.
         is_released: True if the caller has gone, or knows of the end.
     """
 
-    def __init__(self, pid: int, connection: int, *, ends_itself: bool) -> None:
+    def __init__(self, pid: int, connection: int) -> None:
         self.pid = pid
         self.connection = connection
-        self.ends_itself = ends_itself
         self.has_ended = False
         self.is_released = False
 
@@ -111,16 +109,15 @@ class ForkServer:
         message, attached, *_ = self._control.recvmsg(_MESSAGE_BYTES, size, _socket.MSG_CMSG_CLOEXEC)
         if not message:
             return False
-        numbers = _numbers(message)
         descriptors = [number for _, _, data in attached for number in _numbers(data)]
         connection = descriptors[OWN_DESCRIPTORS - 1]
-        self._fork(descriptors, numbers[1:], connection, ends_itself=bool(numbers[0]))
+        self._fork(descriptors, _numbers(message)[1:], connection)
         for descriptor in descriptors:
             if descriptor != connection:
                 os.close(descriptor)
         return True
 
-    def _fork(self, descriptors: list[int], targets: list[int], connection: int, *, ends_itself: bool) -> None:
+    def _fork(self, descriptors: list[int], targets: list[int], connection: int) -> None:
         server = os.getpid()
         try:
             pid = os.fork()
@@ -130,17 +127,16 @@ class ForkServer:
             return
         if pid == 0:
             try:
-                if not ends_itself:
-                    python_worker.set_process_option(_PR_SET_PDEATHSIG, signal.SIGKILL)
-                    if os.getppid() != server:
-                        os._exit(1)
+                python_worker.set_process_option(_PR_SET_PDEATHSIG, signal.SIGKILL)
+                if os.getppid() != server:
+                    os._exit(1)
                 self._leave()
                 top = max(connection, *self._workers, self._by_signal, *descriptors, *targets) + 1
                 _take_descriptors(descriptors, targets, top)
                 _work()
             finally:
                 os._exit(1)
-        self._workers[connection] = Worker(pid, connection, ends_itself=ends_itself)
+        self._workers[connection] = Worker(pid, connection)
         self._poll.register(connection, select.POLLIN)
         _tell(connection, pid)
 
@@ -166,7 +162,7 @@ class ForkServer:
     def _release(self, worker: Worker) -> None:
         self._poll.unregister(worker.connection)
         worker.is_released = True
-        if not worker.has_ended and not worker.ends_itself:
+        if not worker.has_ended:
             worker.kill()
         self._forget_if_done(worker)
 

@@ -17,9 +17,9 @@ import subprocess
 import sys
 import threading
 from contextlib import ExitStack, suppress
+from dataclasses import dataclass
 
 from oneclaw_core.process.fork_server import NUMBER_BYTES
-from oneclaw_core.types.frozen_dataclass import frozen_dataclass
 
 # Elsewhere, libraries of the system do not survive a fork (macOS), or there is none at all.
 CAN_FORK = sys.platform == "linux"
@@ -32,7 +32,7 @@ _END_SECONDS = 0.5
 _BUSY = (errno.EAGAIN, errno.ENOBUFS, errno.ETOOMANYREFS)
 
 
-@frozen_dataclass
+@dataclass(frozen=True, slots=True)
 class ServerKind:
     """All that the workers of a server have in common.
 
@@ -47,7 +47,7 @@ class ServerKind:
     environ: tuple[tuple[str, str], ...]
 
 
-@frozen_dataclass
+@dataclass(frozen=True, slots=True)
 class ForkRequest:
     """A worker that is wanted.
 
@@ -56,13 +56,11 @@ class ForkRequest:
             :func:`oneclaw_core.process.fork_server.request_of` has written first.
         directory: the working directory; ``None`` for that of this process.
         pass_descriptors: descriptors that keep their numbers.
-        ends_itself: True if the worker notices by itself that this process has ended.
     """
 
     streams: tuple[int, int, int]
     directory: str | None = None
     pass_descriptors: tuple[int, ...] = ()
-    ends_itself: bool = False
 
 
 class ForkedProcess:
@@ -191,7 +189,7 @@ class _ForkServer:
         with ExitStack() as stack:
             directory = _open_directory(request.directory)
             stack.callback(os.close, directory)
-            message = array.array("i", [request.ends_itself, *request.pass_descriptors]).tobytes()
+            message = array.array("i", [len(request.pass_descriptors), *request.pass_descriptors]).tobytes()
             descriptors = [*request.streams, directory, connection, *request.pass_descriptors]
             while True:
                 try:

@@ -7,6 +7,7 @@ import os
 import shutil
 import signal
 from contextlib import ExitStack, closing
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from oneclaw_core.errors import OneClawError, SandboxError
@@ -16,7 +17,6 @@ from oneclaw_core.process.sandbox_listener import SandboxListener
 from oneclaw_core.process.sandbox_supervisor import NOT_STARTED
 from oneclaw_core.process.supervisor import LENGTH_BYTES, NAMED_PROCESSES, SEPARATOR
 from oneclaw_core.secrets.redaction import without_secrets
-from oneclaw_core.types.frozen_dataclass import frozen_dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -36,7 +36,7 @@ _PIECE_BYTES = 65_536
 _REMAINING_BYTES = 1_048_576
 
 
-@frozen_dataclass
+@dataclass(frozen=True, slots=True)
 class ProgramEnd:
     """The end of a program.
 
@@ -131,7 +131,6 @@ async def run_program(
             directory=directory,
             environ=environ,
             pass_descriptors=(*{stdout.write_end, stderr.write_end}, *inherited, *([] if stdin is None else [stdin])),
-            preload=("oneclaw_core.process.supervisor", "oneclaw_core.process.sandbox_supervisor"),
             ends_itself=True,
         ) as process:
             try:

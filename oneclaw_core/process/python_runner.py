@@ -214,7 +214,7 @@ async def python_process(
         if preload and CAN_FORK:
             request = request_of(target, arguments, worker_environ, sandbox)
             place = None if directory is None else str(directory)
-            wanted = ForkRequest(streams, place, tuple(pass_descriptors), ends_itself=ends_itself)
+            wanted = ForkRequest(streams, place, tuple(pass_descriptors))
             command = (*interpreter, start.format(_FORK_SERVER, "main"), joined_path)
             process = await _fork(command, preload, wanted, _server_environ(environ, is_bare=is_bare))
         if process is None:
