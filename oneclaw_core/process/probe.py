@@ -6,11 +6,11 @@ import asyncio
 import json
 import sys
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from oneclaw_core.process.python_runner import describe_end, python_process
 from oneclaw_core.secrets.redaction import without_secrets
-from oneclaw_core.types.frozen_dataclass import frozen_dataclass
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Coroutine, Mapping, Sequence
@@ -25,7 +25,7 @@ _PIECE_BYTES = 1 << 20
 _T = TypeVar("_T")
 
 
-@frozen_dataclass
+@dataclass(frozen=True, slots=True)
 class Scratch:
     """A temporary directory for everything that a plugin does in a probe.
 
@@ -77,7 +77,7 @@ class Scratch:
         }
 
 
-@frozen_dataclass
+@dataclass(frozen=True, slots=True)
 class ProbeEnd:
     """The end of a probe.
 
@@ -96,7 +96,7 @@ class ProbeEnd:
     has_left_processes: bool = False
 
 
-@frozen_dataclass
+@dataclass(frozen=True, slots=True)
 class ProbeOutcome:
     """The messages of a probe, and its end.
 

@@ -13,13 +13,13 @@ import threading
 import time
 import warnings
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from importlib import import_module
 from json import dumps  # as it is before a plugin changes it
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from oneclaw_core.errors import describe_error
 from oneclaw_core.process.python_worker import write_all
-from oneclaw_core.types.frozen_dataclass import frozen_dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -37,7 +37,7 @@ SHOWN_CHARACTERS = 300
 MAX_FILE_BYTES = 256 * 1024 * 1024
 
 
-@frozen_dataclass
+@dataclass(frozen=True, slots=True)
 class ProcessState:
     """The state of the process.
 

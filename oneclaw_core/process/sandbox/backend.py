@@ -7,8 +7,6 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
-from oneclaw_core.types.frozen_dataclass import frozen_dataclass
-
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
@@ -17,7 +15,7 @@ if TYPE_CHECKING:
     from oneclaw_core.process.sandbox.policy import SandboxPolicy
 
 
-@frozen_dataclass
+@dataclass(frozen=True, slots=True)
 class Strength:
     """The limits that a backend enforces on this machine.
 

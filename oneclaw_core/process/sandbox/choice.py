@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from oneclaw_core.process.sandbox.backend import Strength
-from oneclaw_core.types.frozen_dataclass import frozen_dataclass
 
 if TYPE_CHECKING:
     from oneclaw_core.process.sandbox.backend import SandboxBackend
@@ -17,7 +17,7 @@ SANDBOXES = (AUTO, "bubblewrap", "landlock", OFF)
 """Values of the setting ``sandbox``."""
 
 
-@frozen_dataclass
+@dataclass(frozen=True, slots=True)
 class ChosenSandbox:
     """The backend for commands, and what it enforces.
 
@@ -73,8 +73,4 @@ def _backends(setting: str) -> list[SandboxBackend]:
         from oneclaw_core.process.sandbox.landlocked import Landlocked
 
         backends = [Bubblewrap(), Landlocked()]
-    elif sys.platform == "darwin":
-        from oneclaw_core.process.sandbox.seatbelt import Seatbelt
-
-        backends = [Seatbelt()]
     return [each for each in backends if setting in (AUTO, each.name)]

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import field
+from dataclasses import dataclass, field
 from enum import IntEnum, StrEnum
 from pathlib import Path
-
-from oneclaw_core.types.frozen_dataclass import frozen_dataclass
 
 
 class Network(StrEnum):
@@ -25,7 +23,7 @@ class Access(IntEnum):
     WRITE = 2
 
 
-@frozen_dataclass
+@dataclass(frozen=True, slots=True)
 class SandboxLimits:
     """The resources that the programs of a sandbox may use, all together or each.
 
@@ -42,7 +40,7 @@ class SandboxLimits:
     file_bytes: int | None = None
 
 
-@frozen_dataclass
+@dataclass(frozen=True, slots=True)
 class SandboxPolicy:
     """The access of programs in a sandbox.
 

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import os
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from oneclaw_core.errors import SandboxError
-from oneclaw_core.types.frozen_dataclass import frozen_dataclass
 
 if TYPE_CHECKING:
     from oneclaw_core.process.sandbox.policy import SandboxLimits, SandboxPolicy
 
 
-@frozen_dataclass
+@dataclass(frozen=True, slots=True)
 class Restriction:
     """The limits of a process that has restricted itself.
 

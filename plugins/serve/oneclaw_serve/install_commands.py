@@ -27,10 +27,6 @@ def definition_of(autostart: Autostart, platform: str = sys.platform) -> Service
         from oneclaw_serve.autostart.launchd import LaunchdAgent
 
         return LaunchdAgent(autostart)
-    if platform == "win32":
-        from oneclaw_serve.autostart.task_scheduler import WindowsTask
-
-        return WindowsTask(autostart)
     from oneclaw_serve.autostart.systemd import SystemdUnit
 
     return SystemdUnit(autostart)
@@ -42,16 +38,16 @@ def definition_of(autostart: Autostart, platform: str = sys.platform) -> Service
 def install(context: click.Context, is_shown: bool) -> None:
     """Start 'oneclaw serve' with the system from now on.
 
-    It starts at each login: as a systemd user unit, on macOS as a launchd agent, on Windows as a scheduled task. All
-    services run in it: scheduled tasks, channels, the web page, and the MCP gateway if mcp.gateway_port is set. Options
-    of 'oneclaw serve' go before this command: oneclaw serve --port 8400 install.
+    It starts at each login: as a systemd user unit, on macOS as a launchd agent. All services run in it: scheduled
+    tasks, channels, the web page, and the MCP gateway if mcp.gateway_port is set. Options of 'oneclaw serve' go before
+    this command: oneclaw serve --port 8400 install.
     """
     from oneclaw_core import find_home
     from oneclaw_serve.autostart.definition import Autostart, variables_left_out
 
     definition = definition_of(Autostart.of(_options_of_serve(context)))
     if is_shown:
-        print_text(definition.content().decode("utf-16" if sys.platform == "win32" else "utf-8", "replace").rstrip())
+        print_text(definition.content().decode("utf-8", "replace").rstrip())
         return
     definition.check_program()
     find_home().create()

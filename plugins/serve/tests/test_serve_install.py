@@ -1,4 +1,4 @@
-"""What ``oneclaw serve install`` writes, and what it asks systemd, launchd and Windows to do."""
+"""What ``oneclaw serve install`` writes, and what it asks systemd and launchd to do."""
 
 from __future__ import annotations
 
@@ -11,13 +11,11 @@ import subprocess
 import sys
 from pathlib import Path
 from types import SimpleNamespace
-from xml.etree import ElementTree as Xml
 
 import pytest
 from oneclaw_serve.autostart.definition import Autostart, variables_left_out
 from oneclaw_serve.autostart.launchd import LaunchdAgent
 from oneclaw_serve.autostart.systemd import SystemdUnit
-from oneclaw_serve.autostart.task_scheduler import WindowsTask
 from oneclaw_serve.install_commands import check_installed
 
 from oneclaw_core import OneClaw, OneClawError, UsageError
@@ -25,7 +23,6 @@ from oneclaw_core.cli.main import main
 from oneclaw_core.http import listen
 
 ODD = ' a"b\\c%h $HOME é'
-TASK = "{http://schemas.microsoft.com/windows/2004/02/mit/task}"
 
 
 @pytest.fixture
@@ -176,29 +173,6 @@ def test_the_launchd_agent_is_a_property_list(odd):
     assert found["KeepAlive"] == {"SuccessfulExit": False}
     assert LaunchdAgent(odd).is_ours(content)
     assert not LaunchdAgent(odd).is_ours(b"<plist/>")
-
-
-def test_the_windows_task_keeps_to_its_schema(odd):
-    task = WindowsTask(odd)
-    content = task.content()
-    assert content.startswith(b"\xff\xfe")
-    root = Xml.fromstring(content)
-    assert root.tag == f"{TASK}Task"
-    text = {each.tag.removeprefix(TASK): each.text for each in root.iter()}
-    assert 1 <= int(text["Count"]) <= 255
-    assert text["Command"] == odd.program[0]
-    assert task.is_ours(content)
-    assert not task.is_ours(b"<Task/>")
-
-
-def test_the_windows_task_sets_the_environment_and_runs(tmp_path):
-    """The arguments survive the quoting of Windows, and the program in them runs."""
-    autostart = Autostart.of(["--list"], {"ONECLAW_HOME": str(tmp_path / f"h{ODD.replace(chr(34), '')}")})
-    code = WindowsTask(autostart)._code()
-    assert "%" not in code
-    assert "$" not in code
-    run = subprocess.run([sys.executable, "-P", "-c", code], capture_output=True, text=True, timeout=60, check=True)
-    assert "web" in run.stdout
 
 
 def test_a_port_that_is_in_use_ends_it_with_one_message(tmp_path):

@@ -1,1 +1,1 @@
-"""Start ``oneclaw serve`` with the system: as a systemd user unit, a launchd agent or a Windows scheduled task."""
+"""Start ``oneclaw serve`` with the system: as a systemd user unit or a launchd agent."""
