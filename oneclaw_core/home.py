@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 import re
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from oneclaw_core.errors import OneClawError, UsageError
 from oneclaw_core.private_files import make_private_directory
-from oneclaw_core.types.frozen_dataclass import frozen_dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -19,7 +19,7 @@ PROFILE_VARIABLE = "ONECLAW_PROFILE"
 _PROFILE = re.compile(r"[a-z0-9][a-z0-9_-]{0,62}")
 
 
-@frozen_dataclass
+@dataclass(frozen=True, slots=True)
 class Home:
     """The location of one user's files.
 

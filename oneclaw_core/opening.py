@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 from contextlib import asynccontextmanager
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -37,7 +38,6 @@ from oneclaw_core.turn.model import ModelChooser
 from oneclaw_core.turn.plugin_question import answer_plugin
 from oneclaw_core.turn.store_retry import PatientRecords, while_away
 from oneclaw_core.turn.turns import Turns
-from oneclaw_core.types.frozen_dataclass import frozen_dataclass
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mapping
@@ -52,7 +52,7 @@ if TYPE_CHECKING:
     from oneclaw_core.types.events import TurnEvent
 
 
-@frozen_dataclass(kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class OpenHome:
     """The parts of an open home.
 

@@ -8,6 +8,7 @@ import re
 import time
 import unicodedata
 from contextlib import ExitStack
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urlsplit
 
@@ -25,7 +26,6 @@ from oneclaw_core.http.messages import (
     shown_url,
     status_text,
 )
-from oneclaw_core.types.frozen_dataclass import frozen_dataclass
 from oneclaw_core.types.tools import ToolResult
 
 if TYPE_CHECKING:
@@ -171,7 +171,7 @@ def _header_lines(response: httpx.Response) -> Iterator[str]:
         yield f"[{len(shown) - _MAX_SHOWN_HEADERS} more headers are not shown]"
 
 
-@frozen_dataclass
+@dataclass(frozen=True, slots=True)
 class ReceivedBody:
     """The received part of a body.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from oneclaw_core.channels.conversation import Conversation
@@ -21,7 +21,6 @@ from oneclaw_core.channels.shared_commands import (
 from oneclaw_core.channels.turn_queue import TurnQueue
 from oneclaw_core.errors import OneClawError, UsageError
 from oneclaw_core.tools.permissions import PermissionAnswer
-from oneclaw_core.types.frozen_dataclass import frozen_dataclass
 from oneclaw_core.types.messages import MessageType
 
 if TYPE_CHECKING:
@@ -374,7 +373,7 @@ class Chat:
         return place is not None and await self._questions.confirm(text, *place)
 
 
-@frozen_dataclass
+@dataclass(frozen=True, slots=True)
 class _Said:
     """A message in the history: its answer and files by now, and True if its turn can be resumed."""
 

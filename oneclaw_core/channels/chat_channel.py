@@ -5,13 +5,12 @@ from __future__ import annotations
 import base64
 import json
 from abc import abstractmethod
-from dataclasses import asdict, field
+from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from oneclaw_core.errors import OneClawError
 from oneclaw_core.plugins.contract.contact_points import Channel
 from oneclaw_core.tools.permissions import PermissionAnswer
-from oneclaw_core.types.frozen_dataclass import frozen_dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -38,7 +37,7 @@ class UndeliverableError(OneClawError):
     """A message can never be sent, such as to a person who has blocked the bot."""
 
 
-@frozen_dataclass
+@dataclass(frozen=True, slots=True)
 class InboundFile:
     """A file that a person sent, to be fetched when its message is worked on.
 
@@ -57,7 +56,7 @@ class InboundFile:
     data: bytes | None = field(default=None, repr=False)
 
 
-@frozen_dataclass(kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Inbound:
     """A message from a person.
 
@@ -105,7 +104,7 @@ def _file(values: dict[str, Any]) -> InboundFile:
     return InboundFile(**values | {"data": None if data is None else base64.b64decode(data)})
 
 
-@frozen_dataclass(kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ChatQuestion:
     """A question for one person.
 

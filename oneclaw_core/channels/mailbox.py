@@ -5,11 +5,10 @@ from __future__ import annotations
 import base64
 import json
 import time
-from dataclasses import asdict, field
+from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from oneclaw_core.channels.chat_channel import Inbound
-from oneclaw_core.types.frozen_dataclass import frozen_dataclass
 from oneclaw_core.types.messages import Attachment
 
 if TYPE_CHECKING:
@@ -60,7 +59,7 @@ async def open_tables(claw: OneClaw) -> PluginTables:
     return await claw.store.plugin_storage(STORAGE).tables(MIGRATIONS)
 
 
-@frozen_dataclass
+@dataclass(frozen=True, slots=True)
 class InboxRow:
     """A message in the inbox.
 
@@ -77,7 +76,7 @@ class InboxRow:
     after_sequence: int = 0
 
 
-@frozen_dataclass
+@dataclass(frozen=True, slots=True)
 class OutboxRow:
     """A message in the outbox.
 
@@ -106,7 +105,7 @@ class OutboxRow:
     not_before: float = 0.0
 
 
-@frozen_dataclass
+@dataclass(frozen=True, slots=True)
 class ChatState:
     """The session of a chat, and what was chosen in it.
 
@@ -123,7 +122,7 @@ class ChatState:
     reasoning: ReasoningLevel | None = None
 
 
-@frozen_dataclass
+@dataclass(frozen=True, slots=True)
 class OutgoingText:
     """A message to put into the outbox."""
 

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import os
 import re
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from oneclaw_core.errors import UsageError
 from oneclaw_core.files.hidden_paths import is_hidden
 from oneclaw_core.turn.attachments import media_type_of, read_attachment
-from oneclaw_core.types.frozen_dataclass import frozen_dataclass
 from oneclaw_core.types.text import clean_text
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ _MENTION = re.compile(r'(?:(?<=\s)|^|(?<=[(\[]))@(?:"(?P<quoted>[^"\n]{1,1000})"
 _CLOSING = ".,;:!?)]}'"
 
 
-@frozen_dataclass
+@dataclass(frozen=True, slots=True)
 class MentionedFiles:
     """A message with the files that it names.
 

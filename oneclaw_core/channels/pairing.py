@@ -6,10 +6,10 @@ import hashlib
 import hmac
 import secrets
 import time
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from oneclaw_core.channels.mailbox import STORAGE, ChannelTables, open_tables
-from oneclaw_core.types.frozen_dataclass import frozen_dataclass
 from oneclaw_core.types.text import clean_text
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ MAX_WRONG_CODES = 5
 _MAX_NAME_CHARACTERS = 100
 
 
-@frozen_dataclass
+@dataclass(frozen=True, slots=True)
 class Person:
     """A paired person.
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import secrets
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from oneclaw_core.channels.chat_channel import ChatQuestion
@@ -12,7 +13,6 @@ from oneclaw_core.errors import describe_error
 from oneclaw_core.permissions.approval_text import question_text, user_question_text
 from oneclaw_core.tools.approval import approval_question
 from oneclaw_core.tools.permissions import PermissionAnswer
-from oneclaw_core.types.frozen_dataclass import frozen_dataclass
 
 if TYPE_CHECKING:
     from oneclaw_core.channels.chat_channel import ChatChannel
@@ -33,7 +33,7 @@ _YES_OR_NO = (("yes", "Yes"), ("no", "No"))
 _log = logging.getLogger("oneclaw.channels")
 
 
-@frozen_dataclass
+@dataclass(frozen=True, slots=True)
 class _Open:
     question: ChatQuestion
     chat: str

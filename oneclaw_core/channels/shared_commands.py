@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
@@ -12,7 +13,6 @@ from oneclaw_core.plugins.contract.chat_answer import ChatAnswer
 from oneclaw_core.tools.toolset import one_line
 from oneclaw_core.types.agents import REASONING_LEVELS
 from oneclaw_core.types.budget import dollars
-from oneclaw_core.types.frozen_dataclass import frozen_dataclass
 from oneclaw_core.types.messages import MessageType
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ _TITLE_CHARACTERS = 50
 _LEAVE = ChatAnswer(leave=True)
 
 
-@frozen_dataclass
+@dataclass(frozen=True, slots=True)
 class SlashCommand:
     """A command of a channel.
 

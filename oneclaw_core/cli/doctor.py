@@ -9,6 +9,7 @@ import stat
 import sys
 import tempfile
 import time
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -23,7 +24,6 @@ from oneclaw_core.errors import NotFoundError, OneClawError, StoreError, StoreVe
 from oneclaw_core.plugins.contract.checks import Health
 from oneclaw_core.plugins.registration.entry import CHECK_HOOK
 from oneclaw_core.secrets.redaction import redact
-from oneclaw_core.types.frozen_dataclass import frozen_dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -41,7 +41,7 @@ LITTLE_SPACE_BYTES = 50_000_000
 _log = logging.getLogger("oneclaw.cli")
 
 
-@frozen_dataclass
+@dataclass(frozen=True, slots=True)
 class CheckLine:
     """One line of what `oneclaw doctor` shows.
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import click
@@ -11,7 +12,6 @@ from oneclaw_core.cli.output import is_terminal, print_error, print_text, printa
 from oneclaw_core.cli.running import with_configuration, with_home
 from oneclaw_core.errors import OneClawError, UsageError
 from oneclaw_core.secrets.redaction import redact
-from oneclaw_core.types.frozen_dataclass import frozen_dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from oneclaw_core.plugins.contract.checks import CheckFix
 
 
-@frozen_dataclass
+@dataclass(frozen=True, slots=True)
 class LineFix:
     """Fix for a line of the doctor.
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
@@ -20,7 +21,6 @@ from oneclaw_core.distributions import OUR_DISTRIBUTIONS, PROVIDER_PLUGINS, keys
 from oneclaw_core.errors import NotFoundError, UsageError
 from oneclaw_core.plugins.contract.secrets import MAX_SECRET_CHARACTERS
 from oneclaw_core.plugins.registration.settings import registered_settings
-from oneclaw_core.types.frozen_dataclass import frozen_dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from oneclaw_core.providers.base import ProviderConfig
 
 
-@frozen_dataclass
+@dataclass(frozen=True, slots=True)
 class PluginSecret:
     """A secret of a plugin, stored or not.
 

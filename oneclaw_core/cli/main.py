@@ -9,6 +9,7 @@ import atexit
 import gc
 import os
 import sys
+from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -20,7 +21,6 @@ from oneclaw_core.cli.log import logging_to_home
 from oneclaw_core.cli.output import has_no_room, is_terminal, print_error
 from oneclaw_core.errors import OneClawError, describe_error
 from oneclaw_core.home import NO_USER_DIRECTORY, PROFILE_VARIABLE, check_profile_name, has_user_directory
-from oneclaw_core.types.frozen_dataclass import frozen_dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -34,7 +34,7 @@ _OBJECTS_PER_COLLECTION = 10_000
 _IS_BARE = f"{__name__}.bare"
 
 
-@frozen_dataclass
+@dataclass(frozen=True, slots=True)
 class BuiltinCommand:
     """A command that is imported when it is used.
 

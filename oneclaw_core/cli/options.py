@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import shlex
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
-from dataclasses import fields
+from dataclasses import dataclass, fields
 from functools import wraps
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
@@ -15,7 +15,6 @@ from oneclaw_core.cli.output import printable_name, warn
 from oneclaw_core.distributions import how_to_install, missing_parts
 from oneclaw_core.errors import UsageError
 from oneclaw_core.types.agents import REASONING_LEVELS
-from oneclaw_core.types.frozen_dataclass import frozen_dataclass
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable
@@ -84,7 +83,7 @@ class GivesWay(Protocol):
         ...
 
 
-@frozen_dataclass(kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ConversationChoice:
     """The options of a command that sends messages.
 

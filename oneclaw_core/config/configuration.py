@@ -6,6 +6,7 @@ what would leave the user locked out.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Self
 
 from oneclaw_core.agents.service import AgentService
@@ -20,7 +21,6 @@ from oneclaw_core.config.setting_service import SettingService
 from oneclaw_core.distributions import unknown_name
 from oneclaw_core.errors import NotFoundError, ProtectedError, UsageError
 from oneclaw_core.tools.toolset import LOAD_TOOL_GROUP
-from oneclaw_core.types.frozen_dataclass import frozen_dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -96,7 +96,7 @@ def check_known(registry: ToolRegistry, kind: SwitchKind, name: str) -> None:
     raise NotFoundError(unknown_name(what, name, known, f"oneclaw {kind}s list", registry.absent_plugins))
 
 
-@frozen_dataclass
+@dataclass(frozen=True, slots=True)
 class Configuration:
     """The services for what the user sets.
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import os
 from contextlib import suppress
+from dataclasses import dataclass
 from enum import StrEnum
 from functools import partial
 from typing import TYPE_CHECKING
@@ -18,7 +19,6 @@ from oneclaw_core.errors import DuplicateError, NotFoundError, OneClawError, Set
 from oneclaw_core.providers.known import KnownProviders
 from oneclaw_core.secrets.redaction import redact, remember_secret, remember_secrets_of
 from oneclaw_core.secrets.store import SecretPlace, SecretStore, SecretUnreadableError, SecretWords
-from oneclaw_core.types.frozen_dataclass import frozen_dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -74,7 +74,7 @@ def fingerprint(key: str) -> str:
     return hashlib.sha256(f"key of oneclaw {key}".encode()).hexdigest()[:8]
 
 
-@frozen_dataclass
+@dataclass(frozen=True, slots=True)
 class KnownKey:
     """A key that a provider has.
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from oneclaw_core.config.models import said_of
@@ -16,7 +17,6 @@ from oneclaw_core.config.providers import (
 )
 from oneclaw_core.errors import DuplicateError, InUseError, NotFoundError, OneClawError, ProtectedError
 from oneclaw_core.providers.base import ModelInfo
-from oneclaw_core.types.frozen_dataclass import frozen_dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -31,7 +31,7 @@ LIST_SECONDS = 20
 _LEARNED_KEYS = ("tool_loading", "reasoning")
 
 
-@frozen_dataclass
+@dataclass(frozen=True, slots=True)
 class Answer:
     """The data about the models of a provider.
 
@@ -48,7 +48,7 @@ class Answer:
     wants_key: bool = False
 
 
-@frozen_dataclass
+@dataclass(frozen=True, slots=True)
 class ModelState:
     """A model as it is now.
 

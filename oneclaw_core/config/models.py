@@ -12,7 +12,7 @@ import hashlib
 import json
 import logging
 import time
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, replace
 from functools import cache
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
@@ -21,7 +21,6 @@ from oneclaw_core.config.providers import MODEL_SETTING, OFFLINE_TYPE, is_on_thi
 from oneclaw_core.errors import OneClawError, ProviderError, ProviderUnavailableError, describe_error
 from oneclaw_core.private_files import KeptFiles, write_private
 from oneclaw_core.providers.base import ModelInfo
-from oneclaw_core.types.frozen_dataclass import frozen_dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -40,7 +39,7 @@ _log = logging.getLogger("oneclaw.models")
 _TOKENS_PER_PRICE = 1_000_000
 
 
-@frozen_dataclass
+@dataclass(frozen=True, slots=True)
 class ModelList:
     """The answer of a service.
 
@@ -175,7 +174,7 @@ def model_facts(config: ProviderConfig, model: str, lists: ModelLists, stored: M
     return known if said is None else said.applied_to(known)
 
 
-@frozen_dataclass(kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ModelPrices:
     """The prices of a model stated by the user, in US dollars per million tokens.
 

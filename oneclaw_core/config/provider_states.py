@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from oneclaw_core.config.keys import KeySource
 from oneclaw_core.config.provider_options import is_same_place, place_of
 from oneclaw_core.config.providers import PROVIDER_SETTING, document_of
 from oneclaw_core.providers.service_url import shown_url
-from oneclaw_core.types.frozen_dataclass import frozen_dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from oneclaw_core.providers.base import ProviderConfig
 
 
-@frozen_dataclass
+@dataclass(frozen=True, slots=True)
 class ProviderState:
     """A provider as it is now.
 

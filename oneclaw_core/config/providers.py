@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
@@ -14,7 +14,6 @@ from oneclaw_core.distributions import PROVIDER_PLUGINS, missing_type, models_to
 from oneclaw_core.errors import NotFoundError, SettingsError, UsageError
 from oneclaw_core.providers.base import KEY_HEADERS, ProviderConfig
 from oneclaw_core.providers.known import LazyProviderFactory
-from oneclaw_core.types.frozen_dataclass import frozen_dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -146,7 +145,7 @@ class Providers(dict[str, ProviderConfig]):
         self[name] = config if OPTIONS.isdisjoint(said) else with_options(config, said)
 
 
-@frozen_dataclass
+@dataclass(frozen=True, slots=True)
 class ProviderSource:
     """Everything that says which providers there are, for the services that read and change it.
 

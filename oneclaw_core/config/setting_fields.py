@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import field
+from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from oneclaw_core.distributions import EARLIER_KEYS
 from oneclaw_core.errors import PluginError
-from oneclaw_core.types.frozen_dataclass import frozen_dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -44,7 +43,7 @@ CORE_DEFAULTS: Mapping[str, Any] = MappingProxyType(
 _FLAGS = {"true": True, "yes": True, "on": True, "1": True, "false": False, "no": False, "off": False, "0": False}
 
 
-@frozen_dataclass
+@dataclass(frozen=True, slots=True)
 class SettingField:
     """One setting.
 
@@ -264,7 +263,7 @@ def _json(text: str) -> Any:
         raise ValueError("nested too deep") from error
 
 
-@frozen_dataclass
+@dataclass(frozen=True, slots=True)
 class SettingsModel:
     """The pydantic model of some settings.
 

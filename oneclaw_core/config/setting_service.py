@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from oneclaw_core.config.setting_fields import secret_key
@@ -10,7 +10,6 @@ from oneclaw_core.config.settings import check_value, faults_of, given_values, m
 from oneclaw_core.distributions import how_to_install, keys_now, plugin_of, unknown_name
 from oneclaw_core.errors import NotFoundError, UsageError
 from oneclaw_core.threads import run_in_thread
-from oneclaw_core.types.frozen_dataclass import frozen_dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -22,7 +21,7 @@ if TYPE_CHECKING:
     from oneclaw_core.sessions.store import Store
 
 
-@frozen_dataclass
+@dataclass(frozen=True, slots=True)
 class SettingState:
     """A setting as it is now.
 

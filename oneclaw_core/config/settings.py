@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
@@ -10,7 +11,6 @@ from oneclaw_core.config.setting_fields import CORE_DEFAULTS, variable_of
 from oneclaw_core.errors import OneClawError, SettingsError, describe_error
 from oneclaw_core.secrets.redaction import remember_secret
 from oneclaw_core.threads import run_in_thread
-from oneclaw_core.types.frozen_dataclass import frozen_dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable, Mapping
@@ -27,7 +27,7 @@ _DEFAULTS = SimpleNamespace(**CORE_DEFAULTS)
 _VARIABLES = {key: variable_of(key) for key in CORE_DEFAULTS}
 
 
-@frozen_dataclass
+@dataclass(frozen=True, slots=True)
 class GivenValue:
     """The value that is set for a field.
 

@@ -6,7 +6,7 @@ import errno
 import os
 import shlex
 import time
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
@@ -15,7 +15,6 @@ from oneclaw_core.files.hidden_paths import hidden_root, is_private_directory
 from oneclaw_core.files.protected_places import protected_root
 from oneclaw_core.files.similar_names import existing_alike, similar_in
 from oneclaw_core.files.views import FileViews
-from oneclaw_core.types.frozen_dataclass import frozen_dataclass
 from oneclaw_core.types.provenance import FileState, UsedFile
 
 if TYPE_CHECKING:
@@ -68,7 +67,7 @@ class PathQuestions(Protocol):
         ...
 
 
-@frozen_dataclass
+@dataclass(frozen=True, slots=True)
 class PathGuard:
     """Confines a tool's files to the workspace and the start directory.
 

@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING
 from oneclaw_core.errors import SandboxError
 from oneclaw_core.files.hidden_paths import is_hidden_name
 from oneclaw_core.files.protected_places import is_protected_name
-from oneclaw_core.types.frozen_dataclass import frozen_dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -138,7 +137,7 @@ class _Search:
             self.found.protected += _repository_settings(Path(each), root)
 
 
-@frozen_dataclass
+@dataclass(frozen=True, slots=True)
 class _Entries:
     searched: tuple[str, ...]
     packages: tuple[tuple[str, int], ...]

@@ -6,9 +6,9 @@ import codecs
 import io
 import secrets
 import time
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
-from oneclaw_core.types.frozen_dataclass import frozen_dataclass
 from oneclaw_core.types.provenance import CALL_MARKS, Mark, MarkKind
 from oneclaw_core.types.text import clean_text
 
@@ -62,7 +62,7 @@ class NoSuchLineError(Exception):
     """The file ends before the first line asked for; the message completes such a sentence, too."""
 
 
-@frozen_dataclass
+@dataclass(frozen=True, slots=True)
 class Lines:
     """Some lines of a file.
 

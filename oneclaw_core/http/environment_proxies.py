@@ -7,6 +7,7 @@ that cannot be read, is passed over until a request would go through it.
 from __future__ import annotations
 
 import os
+from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
 from typing import TYPE_CHECKING
@@ -15,7 +16,6 @@ from urllib.request import getproxies
 import httpx
 
 from oneclaw_core.errors import SettingsError
-from oneclaw_core.types.frozen_dataclass import frozen_dataclass
 
 if TYPE_CHECKING:
     import ssl
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 _DEFAULT_PORTS = {"http": 80, "https": 443}
 
 
-@frozen_dataclass
+@dataclass(frozen=True, slots=True)
 class EnvironmentProxies:
     """The proxies that the environment names.
 

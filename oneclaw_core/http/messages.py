@@ -10,12 +10,11 @@ import re
 import socket
 import ssl
 import zlib
+from dataclasses import dataclass
 from enum import Enum, auto
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
-
-from oneclaw_core.types.frozen_dataclass import frozen_dataclass
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, AsyncIterator, Iterable, Iterator
@@ -50,7 +49,7 @@ class InvalidRequestError(Exception):
     """An argument is not acceptable; the message is for the model."""
 
 
-@frozen_dataclass
+@dataclass(frozen=True, slots=True)
 class OutgoingRequest:
     """A request that may be sent.
 
@@ -346,7 +345,7 @@ class FaultKind(Enum):
     UNREADABLE = auto()
 
 
-@frozen_dataclass
+@dataclass(frozen=True, slots=True)
 class ConnectionFault:
     """A failed request: where it failed, and a few words for the user."""
 

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from urllib.parse import urlsplit
-
-from oneclaw_core.types.frozen_dataclass import frozen_dataclass
 
 MAX_HEADERS = 200
 WEB_PORTS = (80, 443)
@@ -18,7 +17,7 @@ _LENGTH = re.compile(rb"[0-9]{1,18}")
 _HOP_HEADERS = frozenset({b"connection", b"keep-alive", b"te", b"trailer", b"upgrade", b"host"})
 
 
-@frozen_dataclass
+@dataclass(frozen=True, slots=True)
 class ProxyRequest:
     """A request to a proxy.
 

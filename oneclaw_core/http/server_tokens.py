@@ -6,11 +6,11 @@ import hashlib
 import hmac
 import re
 import secrets
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, Protocol
 
 from oneclaw_core.errors import DuplicateError, NotFoundError, UsageError
-from oneclaw_core.types.frozen_dataclass import frozen_dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -44,7 +44,7 @@ class TokenStorage(Protocol):
         ...
 
 
-@frozen_dataclass
+@dataclass(frozen=True, slots=True)
 class ServerToken:
     """A token, without its secret.
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 import os
 import re
 import shlex
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path, PurePath, PurePosixPath
 from typing import TYPE_CHECKING, Any
@@ -19,7 +20,6 @@ from oneclaw_core.errors import UsageError
 from oneclaw_core.files.hidden_paths import hidden_root, is_private_directory
 from oneclaw_core.files.protected_places import protected_root
 from oneclaw_core.permissions.host_patterns import check_host, covers_host, covers_web_host, exact_host, touches_host
-from oneclaw_core.types.frozen_dataclass import frozen_dataclass
 from oneclaw_core.types.permission_meanings import KNOWN_PERMISSIONS
 from oneclaw_core.types.permissions import Decision
 
@@ -183,7 +183,7 @@ def _fits(pattern: str, text: str) -> bool:
     return re.fullmatch(".*".join(map(re.escape, pattern.split("*"))), text.strip(), re.DOTALL) is not None
 
 
-@frozen_dataclass
+@dataclass(frozen=True, slots=True)
 class SubjectKind:
     """The subject that narrows a permission, such as the command that is to be run.
 
@@ -280,7 +280,7 @@ def subject_kind(permission: str) -> SubjectKind:
     return _KINDS.get(permission, _TEXT)
 
 
-@frozen_dataclass
+@dataclass(frozen=True, slots=True)
 class PermissionRule:
     """A permission as a whole, written ``PERMISSION``, or for what fits a pattern, written ``PERMISSION:PATTERN``.
 

@@ -6,6 +6,7 @@ import os
 import re
 import sys
 from contextlib import suppress
+from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -16,7 +17,6 @@ from oneclaw_core.files.protected_places import ENVIRONMENTS, VERSION_CONTROL, i
 from oneclaw_core.files.special_files import find_special_files
 from oneclaw_core.process.sandbox.policy import SandboxPolicy
 from oneclaw_core.secrets.redaction import without_secrets
-from oneclaw_core.types.frozen_dataclass import frozen_dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -62,7 +62,7 @@ _VARIABLES = frozenset(
 )  # fmt: skip
 
 
-@frozen_dataclass
+@dataclass(frozen=True, slots=True)
 class SandboxScope:
     """The access of a command beyond the workspace and the start directory.
 
@@ -183,7 +183,7 @@ def temporary_directory(home: Path) -> Path:
     return directory.resolve()
 
 
-@frozen_dataclass
+@dataclass(frozen=True, slots=True)
 class _Machine:
     programs: tuple[Path, ...]
     hidden_folders: tuple[Path, ...]

@@ -6,7 +6,6 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Protocol
 
-from oneclaw_core.types.frozen_dataclass import frozen_dataclass
 from oneclaw_core.types.messages import StopReason, TokenUsage, ToolCall
 
 if TYPE_CHECKING:
@@ -106,7 +105,7 @@ class ToolLoading(StrEnum):
 _BY_DEMAND = (ToolLoading.APPEND, ToolLoading.NATIVE, ToolLoading.INLINE)
 
 
-@frozen_dataclass(kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ModelRequest:
     """Everything a model is sent.
 
@@ -140,7 +139,7 @@ class ModelRequest:
     first_byte_seconds: float | None = None
 
 
-@frozen_dataclass
+@dataclass(frozen=True, slots=True)
 class TextDelta:
     """A piece of the model's text.
 
@@ -153,7 +152,7 @@ class TextDelta:
     may_be_withdrawn: bool = field(default=False, compare=False)
 
 
-@frozen_dataclass
+@dataclass(frozen=True, slots=True)
 class TextWithdrawn:
     """All text of the answer so far was none: it was the model's thoughts, which only their end shows.
 
@@ -164,21 +163,21 @@ class TextWithdrawn:
     text: str
 
 
-@frozen_dataclass
+@dataclass(frozen=True, slots=True)
 class ReasoningDelta:
     """A piece of what the model thinks, or of a summary of it, where the service shows it."""
 
     text: str
 
 
-@frozen_dataclass
+@dataclass(frozen=True, slots=True)
 class ArgumentsDelta:
     """A piece of the arguments of a tool call. It is not shown; if the answer breaks off, it counts as output."""
 
     text: str
 
 
-@frozen_dataclass
+@dataclass(frozen=True, slots=True)
 class UsageSoFar:
     """The service has begun to answer; what the attempt has used by now, for an answer that does not end.
 
@@ -193,7 +192,7 @@ class UsageSoFar:
     usage: TokenUsage
 
 
-@frozen_dataclass
+@dataclass(frozen=True, slots=True)
 class LoadingRefused:
     """The model cannot have tools loaded in the way asked for; the request is sent again in another one.
 
@@ -206,7 +205,7 @@ class LoadingRefused:
     instead: ToolLoading = ToolLoading.APPEND
 
 
-@frozen_dataclass
+@dataclass(frozen=True, slots=True)
 class RetryNotice:
     """The request failed before its first event and will be sent again.
 
@@ -221,7 +220,7 @@ class RetryNotice:
     error: ProviderError | None = None
 
 
-@frozen_dataclass(kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ModelResponse:
     """The end of a model's answer: always the last event of a stream, and there only once.
 
@@ -259,7 +258,7 @@ ModelEvent = (
 )
 
 
-@frozen_dataclass(kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ModelInfo:
     """A model that a service offers.
 
@@ -281,7 +280,7 @@ class ModelInfo:
     models: tuple[str, ...] = ()
 
 
-@frozen_dataclass
+@dataclass(frozen=True, slots=True)
 class WireRequest:
     """A request as it goes over the wire, without what is secret.
 

@@ -9,9 +9,8 @@ from __future__ import annotations
 import codecs
 import json
 import re
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
-
-from oneclaw_core.types.frozen_dataclass import frozen_dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -40,7 +39,7 @@ class BrokenDocumentError(Exception):
     """A part of the body begins as a JSON document and is none."""
 
 
-@frozen_dataclass
+@dataclass(frozen=True, slots=True)
 class Document:
     """A JSON document of a body.
 

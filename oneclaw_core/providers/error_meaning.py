@@ -9,9 +9,8 @@ count where there are no numbers. What nothing here explains is found out by the
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
-
-from oneclaw_core.types.frozen_dataclass import frozen_dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -95,7 +94,7 @@ _ABOUT_REQUEST = re.compile(
 )
 
 
-@frozen_dataclass
+@dataclass(frozen=True, slots=True)
 class TokenCounts:
     """Length of a request and its limit, as a service says.
 

@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any
 from oneclaw_core.providers.wire import compact_json
 from oneclaw_core.tools.arguments import ArgumentsError, parse_arguments
 from oneclaw_core.tools.toolset import LOAD_TOOL_GROUP, requested_group
-from oneclaw_core.types.frozen_dataclass import frozen_dataclass
 from oneclaw_core.types.messages import Message, MessageType, ToolCallStatus
 from oneclaw_core.types.tools import ToolResult
 
@@ -31,7 +30,7 @@ _REFUSED_IN_NAMES = re.compile(r"[^a-zA-Z0-9_-]")
 _MAX_NAME_CHARACTERS = 64
 
 
-@frozen_dataclass
+@dataclass(frozen=True, slots=True)
 class AnsweredCall:
     """A tool call and its result.
 

@@ -9,11 +9,10 @@ from __future__ import annotations
 import io
 import threading
 from collections import OrderedDict
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any
 
-from oneclaw_core.types.frozen_dataclass import frozen_dataclass
 from oneclaw_core.types.messages import Attachment
 
 if TYPE_CHECKING:
@@ -32,7 +31,7 @@ _LEAST_SIDE_PIXELS = 64
 _INSTALL = 'pip install "oneclaw-core[images]"'
 
 
-@frozen_dataclass(kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ImageLimits:
     """Limits of a service for images; ``None`` is no limit.
 

@@ -7,8 +7,6 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from oneclaw_core.types.frozen_dataclass import frozen_dataclass
-
 if TYPE_CHECKING:
     from collections.abc import Awaitable
 
@@ -18,7 +16,7 @@ if TYPE_CHECKING:
 ProviderFactory = Callable[["ProviderConfig"], "Provider"]
 
 
-@frozen_dataclass
+@dataclass(frozen=True, slots=True)
 class PreconfiguredProvider:
     """A provider that is there without being added.
 

@@ -7,12 +7,12 @@ import logging
 import math
 import random
 from contextlib import aclosing
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING
 
 from oneclaw_core.providers.base import ModelResponse, ReasoningDelta, RetryNotice, TextDelta
-from oneclaw_core.types.frozen_dataclass import frozen_dataclass
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
@@ -50,7 +50,7 @@ class AttemptFailed(Exception):  # noqa: N818  # one attempt, not yet an error o
         self.retry_after_seconds = retry_after_seconds
 
 
-@frozen_dataclass
+@dataclass(frozen=True, slots=True)
 class RetryPolicy:
     """The number of retries and the pauses between them.
 

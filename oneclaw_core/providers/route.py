@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from enum import StrEnum
 
 from oneclaw_core.errors import (
@@ -14,7 +15,6 @@ from oneclaw_core.errors import (
     SettingsError,
     UnknownModelError,
 )
-from oneclaw_core.types.frozen_dataclass import frozen_dataclass
 
 MOST_MODELS = 10
 MOST_RETRIES = 10
@@ -56,7 +56,7 @@ def failure_kind(error: BaseException) -> FailureKind | None:
     return next((kind for each, kind in _KIND_OF if isinstance(error, each)), None)
 
 
-@frozen_dataclass(kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Route:
     """The models of other providers that stand behind one model.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
@@ -30,7 +30,6 @@ from oneclaw_core.providers.error_meaning import (
 )
 from oneclaw_core.providers.error_objects import error_in_body
 from oneclaw_core.providers.retry import AttemptFailed, retry_after_seconds
-from oneclaw_core.types.frozen_dataclass import frozen_dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -67,7 +66,7 @@ _STATUS_OF_CODE = {
 }
 
 
-@frozen_dataclass
+@dataclass(frozen=True, slots=True)
 class ServerMessage:
     """The error message of a service.
 
@@ -93,7 +92,7 @@ class ServerMessage:
         return f"; it says: {self.text}" if self.text else ""
 
 
-@frozen_dataclass
+@dataclass(frozen=True, slots=True)
 class ServiceErrors:
     """Puts into words what goes wrong with one configured model service.
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 from urllib.parse import SplitResult, urlsplit, urlunsplit
 
 from oneclaw_core.errors import SettingsError
 from oneclaw_core.secrets.redaction import REDACTED
-from oneclaw_core.types.frozen_dataclass import frozen_dataclass
 
 if TYPE_CHECKING:
     from oneclaw_core.providers.base import ProviderConfig
@@ -17,7 +16,7 @@ if TYPE_CHECKING:
 _AROUND_SECRETS = "@?#"
 
 
-@frozen_dataclass
+@dataclass(frozen=True, slots=True)
 class ServiceUrl:
     """The base URL of a service; made by :meth:`of`, which checks it."""
 

@@ -12,11 +12,11 @@ from __future__ import annotations
 import ast
 import json
 import re
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from oneclaw_core.tools.arguments import ArgumentsError, argument_faults, compile_schema, parse_arguments
 from oneclaw_core.tools.lenient_arguments import lenient_arguments
-from oneclaw_core.types.frozen_dataclass import frozen_dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -97,7 +97,7 @@ _BEGINNING_OF_JSON = re.compile(
 _KEYS_OF_JSON = (*_NAME_KEYS, *_ARGUMENT_KEYS, *_WRAPPER_KEYS, *_OTHER_KEYS)
 
 
-@frozen_dataclass
+@dataclass(frozen=True, slots=True)
 class TextCall:
     """A call that a model wrote as text.
 

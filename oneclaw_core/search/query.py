@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from oneclaw_core.search.words import folded, is_unspaced, pairs, parts
-from oneclaw_core.types.frozen_dataclass import frozen_dataclass
 from oneclaw_core.types.text import clean_text
 
 # What is longer was not written as a query; its beginning is enough to search by.
@@ -11,7 +12,7 @@ _READ_CHARACTERS = 2_000
 _MOST_UNITS = 16
 
 
-@frozen_dataclass
+@dataclass(frozen=True, slots=True)
 class Unit:
     """One thing that a query looks for.
 
@@ -29,7 +30,7 @@ class Unit:
         return is_unspaced(self.text)
 
 
-@frozen_dataclass
+@dataclass(frozen=True, slots=True)
 class Query:
     """The terms to search for; falsy if there are none.
 

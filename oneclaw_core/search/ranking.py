@@ -7,11 +7,11 @@ constant: it makes no difference to the order that anybody would see.
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from oneclaw_core.search.words import folded, index_terms, is_unspaced, parts_with_places
-from oneclaw_core.types.frozen_dataclass import frozen_dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -49,7 +49,7 @@ class Source(StrEnum):
 _WEIGHTS = {Source.NOTE: 1.0, Source.MESSAGE: 0.6, Source.SESSION: 0.5}
 
 
-@frozen_dataclass(kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Passage:
     """A text that can be found.
 
@@ -76,7 +76,7 @@ class Passage:
     session_title: str | None = None
 
 
-@frozen_dataclass
+@dataclass(frozen=True, slots=True)
 class Hit:
     """A passage that fits.
 
@@ -91,7 +91,7 @@ class Hit:
     excerpt: str
 
 
-@frozen_dataclass
+@dataclass(frozen=True, slots=True)
 class Findings:
     """The result of a search.
 

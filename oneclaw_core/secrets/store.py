@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import logging
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from enum import StrEnum
 from importlib import import_module
 from secrets import token_hex
@@ -18,7 +19,6 @@ from oneclaw_core.errors import OneClawError
 from oneclaw_core.private_files import KeptFiles, changing_private, read_private, write_private
 from oneclaw_core.secrets.redaction import redact, remember_secret
 from oneclaw_core.threads import start_in_background
-from oneclaw_core.types.frozen_dataclass import frozen_dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -47,7 +47,7 @@ class SecretPlace(StrEnum):
     FILE = "file"
 
 
-@frozen_dataclass
+@dataclass(frozen=True, slots=True)
 class SecretWords:
     """The name for the secrets of a store in its messages.
 

@@ -7,12 +7,12 @@ import inspect
 import logging
 import time
 from contextlib import asynccontextmanager
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Literal
 
 from oneclaw_core.errors import OneClawError, PluginError, SettingsError, describe_error
 from oneclaw_core.plugins.contract.context import ServiceContext
-from oneclaw_core.types.frozen_dataclass import frozen_dataclass
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable, Iterable, Mapping
@@ -33,7 +33,7 @@ class ServiceChange(StrEnum):
     OFF = "off"
 
 
-@frozen_dataclass
+@dataclass(frozen=True, slots=True)
 class ServiceNews:
     """A change of a service.
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import logging
 from abc import ABC, abstractmethod
 from contextlib import closing, contextmanager
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from oneclaw_core.errors import StoreError, StoreVersionError
-from oneclaw_core.types.frozen_dataclass import frozen_dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -29,7 +29,7 @@ NO_SNAPSHOT = (
 _log = logging.getLogger("oneclaw.store")
 
 
-@frozen_dataclass
+@dataclass(frozen=True, slots=True)
 class Inspection:
     """The state of a database, for ``oneclaw doctor``.
 

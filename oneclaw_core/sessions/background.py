@@ -11,13 +11,12 @@ import logging
 import socket
 import time
 import uuid
-from dataclasses import asdict, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from oneclaw_core.errors import NotFoundError, StoreError
 from oneclaw_core.sessions.locks import FileLocks
 from oneclaw_core.threads import run_in_thread
-from oneclaw_core.types.frozen_dataclass import frozen_dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -36,7 +35,7 @@ _KEPT_SECONDS = 7 * 86_400
 _log = logging.getLogger("oneclaw.background")
 
 
-@frozen_dataclass(kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class BackgroundWork:
     """A piece of work in the background.
 

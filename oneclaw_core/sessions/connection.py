@@ -9,11 +9,11 @@ from __future__ import annotations
 import re
 from abc import ABC, abstractmethod
 from contextlib import contextmanager
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Protocol
 
 from oneclaw_core.errors import StoreDamagedError
-from oneclaw_core.types.frozen_dataclass import frozen_dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
@@ -56,7 +56,7 @@ class ColumnType(StrEnum):
     BYTES = "bytes"
 
 
-@frozen_dataclass
+@dataclass(frozen=True, slots=True)
 class Dialect:
     """The syntax of statements for one kind of database.
 

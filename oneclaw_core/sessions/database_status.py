@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from contextlib import closing, contextmanager
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from oneclaw_core.sessions.backend import explaining
 from oneclaw_core.sessions.connection import value_of
 from oneclaw_core.sessions.schema import TABLES
-from oneclaw_core.types.frozen_dataclass import frozen_dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -23,7 +23,7 @@ STORED_TABLES = tuple(table for table in TABLES if table.name not in _OWN_TABLES
 """The tables with what users have stored, each after those that it refers to."""
 
 
-@frozen_dataclass
+@dataclass(frozen=True, slots=True)
 class DatabaseStatus:
     """The content of a database.
 

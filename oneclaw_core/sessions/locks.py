@@ -15,12 +15,12 @@ import os
 import re
 import time
 from contextlib import suppress
+from dataclasses import dataclass
 from functools import partial, wraps
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Protocol, TypeVar
 
 from oneclaw_core.errors import StoreError
 from oneclaw_core.private_files import make_private_directory
-from oneclaw_core.types.frozen_dataclass import frozen_dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -40,7 +40,7 @@ _OURS = re.compile(r"(?:process-)?[0-9a-f]{32}\.lock")
 _FLAGS = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
 
 
-@frozen_dataclass
+@dataclass(frozen=True, slots=True)
 class HeldSession:
     """An acquired lock of a session.
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
+from dataclasses import dataclass
 from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
@@ -13,7 +14,6 @@ from oneclaw_core.sessions.connection import ColumnType, without_literals
 from oneclaw_core.sessions.database import Database
 from oneclaw_core.sessions.plugin_storage import count_values, forget_values
 from oneclaw_core.threads import run_in_thread
-from oneclaw_core.types.frozen_dataclass import frozen_dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -134,7 +134,7 @@ def _check(sql: str, prefix: str) -> None:
                 raise foreign_table(name, prefix)
 
 
-@frozen_dataclass
+@dataclass(frozen=True, slots=True)
 class PluginContent:
     """The stored content of a plugin.
 

@@ -5,10 +5,10 @@ Points in time are integers, see :mod:`oneclaw_core.sessions.timestamps`; JSON i
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from oneclaw_core.sessions.connection import ColumnType
-from oneclaw_core.types.frozen_dataclass import frozen_dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 _QUOTED = frozenset({"key", "position"})
 
 
-@frozen_dataclass
+@dataclass(frozen=True, slots=True)
 class Column:
     """A column.
 
@@ -42,7 +42,7 @@ class Column:
     remark: str = ""
 
 
-@frozen_dataclass
+@dataclass(frozen=True, slots=True)
 class Index:
     """An index.
 
@@ -59,7 +59,7 @@ class Index:
     is_unique: bool = False
 
 
-@frozen_dataclass
+@dataclass(frozen=True, slots=True)
 class Table:
     """A table.
 

@@ -7,6 +7,7 @@ messages: only the newest matches are ranked.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from dataclasses import dataclass
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +15,6 @@ from oneclaw_core.search.ranking import Passage, Source
 from oneclaw_core.search.words import index_terms
 from oneclaw_core.sessions.connection import value_of
 from oneclaw_core.sessions.timestamps import to_datetime
-from oneclaw_core.types.frozen_dataclass import frozen_dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -115,7 +115,7 @@ class SearchIndex(ABC):
         return ": ".join(each for each in (name, title) if each)
 
 
-@frozen_dataclass
+@dataclass(frozen=True, slots=True)
 class SearchRange:
     """The place to search.
 
@@ -130,7 +130,7 @@ class SearchRange:
     asking_sessions: frozenset[str] = frozenset()
 
 
-@frozen_dataclass
+@dataclass(frozen=True, slots=True)
 class Found:
     """The candidates that a search ranks in full.
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import re
 import uuid
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from oneclaw_core.errors import (
@@ -24,7 +25,6 @@ from oneclaw_core.sessions.connection import ENDLESS, damaged_value, insertion
 from oneclaw_core.sessions.locks import update_own
 from oneclaw_core.sessions.schema import IS_CALL, IS_PENDING_CALL, IS_RESULT
 from oneclaw_core.sessions.timestamps import now, to_datetime
-from oneclaw_core.types.frozen_dataclass import frozen_dataclass
 from oneclaw_core.types.text import DIRECTION_MARKS, LINE_SEPARATORS, clean_text
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ _LAST_TEXT_CHARACTERS = 200
 _REST_MICROSECONDS = 3_600 * 1_000_000
 
 
-@frozen_dataclass(kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Session:
     """A conversation.
 
@@ -67,7 +67,7 @@ class Session:
     parent_id: str | None = None
 
 
-@frozen_dataclass
+@dataclass(frozen=True, slots=True)
 class KeptSections:
     """The part of a system prompt that is kept with a session.
 
@@ -80,7 +80,7 @@ class KeptSections:
     lists: str | None = None
 
 
-@frozen_dataclass(kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SessionSummary(Session):
     """A session as a listing shows it.
 

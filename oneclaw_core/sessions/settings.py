@@ -7,7 +7,7 @@ of the schema keeps the tables of this module as they are.
 from __future__ import annotations
 
 import json
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
 from oneclaw_core.errors import SettingsError, UsageError
@@ -15,7 +15,6 @@ from oneclaw_core.sessions.backend import looking_into
 from oneclaw_core.sessions.connection import damaged_value
 from oneclaw_core.sessions.grants import GRANTS_SINCE, read_grants, read_permissions
 from oneclaw_core.sessions.timestamps import now
-from oneclaw_core.types.frozen_dataclass import frozen_dataclass
 from oneclaw_core.types.text import clean_text
 
 if TYPE_CHECKING:
@@ -28,7 +27,7 @@ if TYPE_CHECKING:
 SwitchKind = Literal["tool", "group"]
 
 
-@frozen_dataclass
+@dataclass(frozen=True, slots=True)
 class ToolStates:
     """The disabled tools and groups, installed or not."""
 
@@ -119,7 +118,7 @@ def set_tool_enabled(connection: Connection, kind: SwitchKind, name: str, enable
     connection.execute(_SWITCH, {"kind": kind, "name": clean_text(name), "enabled": enabled})
 
 
-@frozen_dataclass
+@dataclass(frozen=True, slots=True)
 class UserStates:
     """The settings of the user; all empty for a new home.
 

@@ -7,6 +7,7 @@ import os
 import re
 import sys
 from contextlib import closing, suppress
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
@@ -16,7 +17,6 @@ from oneclaw_core.sessions.backend import SCHEMA_VERSION, explaining
 from oneclaw_core.sessions.open_databases import not_in_use
 from oneclaw_core.sessions.sqlite_connection import SqliteConnection
 from oneclaw_core.sessions.sqlite_files import exclusive, new_file, unusable
-from oneclaw_core.types.frozen_dataclass import frozen_dataclass
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -33,7 +33,7 @@ _OF_MIGRATION = re.compile(r"(.+-)?schema-\d+")
 _log = logging.getLogger("oneclaw.store")
 
 
-@frozen_dataclass
+@dataclass(frozen=True, slots=True)
 class Snapshot:
     """A snapshot of a database.
 

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import time
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from oneclaw_core.sessions import agents, grants, messages, sessions, settings, usage
-from oneclaw_core.types.frozen_dataclass import frozen_dataclass
 from oneclaw_core.types.messages import MessageType
 from oneclaw_core.types.provenance import marks_of_text
 
@@ -29,7 +28,7 @@ _STOP_REQUESTS = f"SELECT key, value FROM settings WHERE substr(key, 1, {len(_ST
 _STOP_REQUEST_SECONDS = 60
 
 
-@frozen_dataclass
+@dataclass(frozen=True, slots=True)
 class TurnSetup:
     """Stored data that decides how a turn runs, read before its session is locked or begun.
 
@@ -47,7 +46,7 @@ class TurnSetup:
     tool_states: ToolStates
 
 
-@frozen_dataclass
+@dataclass(frozen=True, slots=True)
 class TurnStart:
     """The stored state that a turn continues from, read at one moment.
 

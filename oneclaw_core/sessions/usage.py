@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from oneclaw_core.sessions import schema
 from oneclaw_core.sessions.connection import insertion
 from oneclaw_core.sessions.timestamps import now, to_stored
 from oneclaw_core.types.budget import Spending
-from oneclaw_core.types.frozen_dataclass import frozen_dataclass
 from oneclaw_core.types.text import clean_text
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 _MOST_TOKENS = 10**12
 
 
-@frozen_dataclass
+@dataclass(frozen=True, slots=True)
 class PrefixFingerprint:
     """Hashes of the parts of a request's prefix, which show the part that broke a prompt cache.
 
@@ -40,7 +40,7 @@ class PrefixFingerprint:
     history: str
 
 
-@frozen_dataclass
+@dataclass(frozen=True, slots=True)
 class UsageRecord:
     """The usage of one model request.
 

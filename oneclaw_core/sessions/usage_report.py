@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
-from dataclasses import fields
+from dataclasses import dataclass, fields
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
 from oneclaw_core.errors import StoreDamagedError
 from oneclaw_core.sessions.timestamps import to_datetime, to_stored
-from oneclaw_core.types.frozen_dataclass import frozen_dataclass
 from oneclaw_core.types.text import clean_text
 
 if TYPE_CHECKING:
@@ -31,7 +30,7 @@ class UsageGrouping(StrEnum):
     GROUP = "group"
 
 
-@frozen_dataclass(kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class UsageTotals:
     """Sums over model requests; ``None`` where no request has a value.
 
@@ -81,7 +80,7 @@ class UsageTotals:
 _SUMS = tuple(field.name for field in fields(UsageTotals))
 
 
-@frozen_dataclass
+@dataclass(frozen=True, slots=True)
 class UsageRow:
     """The usage of one day, model, session or tool group.
 

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
 from oneclaw_core.types.events import GroupLoadedEvent, ToolCallEvent, ToolResultEvent, TurnFinishedEvent
-from oneclaw_core.types.frozen_dataclass import frozen_dataclass
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterable, Iterable, Mapping, Sequence
@@ -22,7 +21,7 @@ if TYPE_CHECKING:
 _SHOWN_CHARACTERS = 200
 
 
-@frozen_dataclass
+@dataclass(frozen=True, slots=True)
 class CalledTool:
     """A tool call with its result.
 

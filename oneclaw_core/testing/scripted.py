@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from oneclaw_core.errors import NobodyToAskError, PermissionDeniedError, ProviderRequestError
 from oneclaw_core.plugins.hookspecs import hookimpl
 from oneclaw_core.providers.base import ModelInfo, ModelRequest, ModelResponse, TextDelta
 from oneclaw_core.tools.permissions import PermissionAnswer
-from oneclaw_core.types.frozen_dataclass import frozen_dataclass
 from oneclaw_core.types.messages import TokenUsage, ToolCall
 
 if TYPE_CHECKING:
@@ -96,7 +95,7 @@ _CHARACTERS_PER_TOKEN = 4
 Function = Callable[[ModelRequest], "str | ModelResponse"]
 
 
-@frozen_dataclass
+@dataclass(frozen=True, slots=True)
 class ScriptedAnswer:
     """One answer of the script.
 

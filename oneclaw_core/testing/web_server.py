@@ -11,8 +11,6 @@ from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qs, urlsplit
 
-from oneclaw_core.types.frozen_dataclass import frozen_dataclass
-
 if TYPE_CHECKING:
     import ssl
     from collections.abc import Iterable, Iterator, Mapping
@@ -163,7 +161,7 @@ _LONGEST_STALL_SECONDS = 60
 Answering = Callable[[ReceivedRequest], "WebAnswer | str | bytes | dict[str, Any] | list[Any]"]
 
 
-@frozen_dataclass
+@dataclass(frozen=True, slots=True)
 class WebAnswer:
     """An answer of the server.
 

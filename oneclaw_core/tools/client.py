@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from oneclaw_core.types.agents import GENERAL_ASSISTANT
-from oneclaw_core.types.frozen_dataclass import frozen_dataclass
 from oneclaw_core.types.provenance import Provenance
 from oneclaw_core.types.tools import ALL_TOOLS, ToolSelection
 
@@ -17,7 +16,7 @@ if TYPE_CHECKING:
     from oneclaw_core.tools.user_question import UserAsker
 
 
-@frozen_dataclass
+@dataclass(frozen=True, slots=True)
 class ToolClient:
     """A client of tools, with who answers questions on its behalf.
 

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import json
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol, Self, runtime_checkable
 
 from oneclaw_core.errors import ToolDefinitionError
 from oneclaw_core.tools.schema import check_parameters_schema
-from oneclaw_core.types.frozen_dataclass import frozen_dataclass
 from oneclaw_core.types.tools import NAME_PATTERN
 
 if TYPE_CHECKING:
@@ -33,7 +32,7 @@ class _StoredParameters:
         return parameters
 
 
-@frozen_dataclass
+@dataclass(frozen=True, slots=True)
 class ToolDefinition(_StoredParameters):
     """The definition of a tool: its description for the model and data for the executor (FEAT-004).
 

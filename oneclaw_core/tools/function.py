@@ -7,7 +7,7 @@ import inspect
 import math
 import sys
 import types
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache, partial
 from typing import TYPE_CHECKING, Any, Generic, Literal, ParamSpec, TypeVar, overload
 
@@ -17,7 +17,6 @@ from oneclaw_core.tools.context import detached_context
 from oneclaw_core.tools.definition import ToolDefinition, check_name
 from oneclaw_core.tools.manifest_tool import FunctionTarget
 from oneclaw_core.tools.parameters import context_parameters, signature_of
-from oneclaw_core.types.frozen_dataclass import frozen_dataclass
 from oneclaw_core.types.tools import ToolResult
 
 if TYPE_CHECKING:
@@ -28,7 +27,7 @@ if TYPE_CHECKING:
     from oneclaw_core.tools.parameters import FunctionParameters
 
 
-@frozen_dataclass
+@dataclass(frozen=True, slots=True)
 class ToolFunction:
     """A function that is ready to be called as a tool.
 

@@ -10,6 +10,7 @@ import json
 import pickle
 import traceback
 from contextlib import suppress
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from oneclaw_core.errors import PermissionDeniedError, describe_error, errors_within
@@ -17,7 +18,6 @@ from oneclaw_core.files.paths import PathPermissionError
 from oneclaw_core.files.views import FileViews
 from oneclaw_core.process.python_worker import read_exactly, take_pipes, write_all
 from oneclaw_core.tools.function import FunctionTool, ToolFunction
-from oneclaw_core.types.frozen_dataclass import frozen_dataclass
 from oneclaw_core.types.provenance import CALL_MARKS
 from oneclaw_core.types.tools import ToolResult, of_kept_size
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 LENGTH_BYTES = 8
 
 
-@frozen_dataclass
+@dataclass(frozen=True, slots=True)
 class Request:
     """A call, pickled by the caller; see :func:`oneclaw_core.tools.isolation.call_in_process`."""
 

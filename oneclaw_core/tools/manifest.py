@@ -12,7 +12,7 @@ import json
 import logging
 import re
 from collections import Counter
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Protocol
 
 from oneclaw_core.errors import ToolDefinitionError, UsageError
@@ -20,7 +20,6 @@ from oneclaw_core.tools.arguments import finite_float, json_pointer, refuse_cons
 from oneclaw_core.tools.definition import ToolDefinition
 from oneclaw_core.tools.manifest_tool import FunctionTarget, ManifestTool
 from oneclaw_core.tools.toolset import ToolGroupDefinition, generated_group_definition, one_line
-from oneclaw_core.types.frozen_dataclass import frozen_dataclass
 from oneclaw_core.types.permission_meanings import (
     KNOWN_PERMISSIONS,
     MAX_NAME_CHARACTERS,
@@ -54,7 +53,7 @@ _SURROGATE_ESCAPE = re.compile(r"\\u[dD][89a-fA-F]")
 _log = logging.getLogger("oneclaw.manifest")
 
 
-@frozen_dataclass
+@dataclass(frozen=True, slots=True)
 class ManifestProblem:
     """Something in a manifest that its author should fix.
 
@@ -78,7 +77,7 @@ class ManifestProblem:
         return one_line(f"{self.file}: {entry}{pointer}{self.message}")
 
 
-@frozen_dataclass
+@dataclass(frozen=True, slots=True)
 class Manifest:
     """The declarations of a manifest.
 
@@ -415,7 +414,7 @@ class Report(Protocol):
         ...
 
 
-@frozen_dataclass
+@dataclass(frozen=True, slots=True)
 class ManifestSource:
     """The manifest that an entry stands in.
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Literal
 
 from oneclaw_core.errors import PluginError, describe_error
-from oneclaw_core.types.frozen_dataclass import frozen_dataclass
 
 if TYPE_CHECKING:
     from oneclaw_core.tools.context import ToolContext
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from oneclaw_core.types.tools import ToolResult
 
 
-@frozen_dataclass
+@dataclass(frozen=True, slots=True)
 class FunctionTarget:
     """The location of a function.
 

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Self
 
 from oneclaw_core.errors import ToolDefinitionError
 from oneclaw_core.tools.definition import ToolDefinition, check_name
-from oneclaw_core.types.frozen_dataclass import frozen_dataclass
 from oneclaw_core.types.permission_meanings import meaning_fault
 
 if TYPE_CHECKING:
@@ -30,7 +29,7 @@ MAX_UNLISTABLE_BYTES = 2_400
 LISTED_DESCRIPTION_CHARACTERS = 240
 
 
-@frozen_dataclass
+@dataclass(frozen=True, slots=True)
 class ToolGroupDefinition:
     """A named set of tools that is loaded as a whole (RFC-040, step 1).
 

@@ -8,10 +8,10 @@ ours.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from oneclaw_core.errors import UsageError
-from oneclaw_core.types.frozen_dataclass import frozen_dataclass
 from oneclaw_core.types.visible_text import visible_lines
 
 MAX_QUESTION_CHARACTERS = 2_000
@@ -19,7 +19,7 @@ MAX_CHOICES = 10
 MAX_CHOICE_CHARACTERS = 200
 
 
-@frozen_dataclass
+@dataclass(frozen=True, slots=True)
 class UserQuestion:
     """A question for the user.
 

@@ -5,11 +5,10 @@ from __future__ import annotations
 import json
 import math
 import unicodedata
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from oneclaw_core.errors import AgentError, ProtectedError
-from oneclaw_core.types.frozen_dataclass import frozen_dataclass
 from oneclaw_core.types.tools import ALL_TOOLS, NAME_PATTERN, ToolSelection
 
 if TYPE_CHECKING:
@@ -29,7 +28,7 @@ REASONING_LEVELS: tuple[ReasoningLevel, ...] = get_args(ReasoningLevel)
 _MOST = 10**15
 
 
-@frozen_dataclass(kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class AgentLimits:
     """Limits of a turn of an agent; ``None`` for the settings' limit. Of both, the stricter holds.
 
@@ -56,7 +55,7 @@ class AgentLimits:
             raise AgentError(f"turn_max_cost must be an amount of US dollars above 0, not {cost!r}")
 
 
-@frozen_dataclass
+@dataclass(frozen=True, slots=True)
 class Agent:
     """A persona.
 

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import shlex
+from dataclasses import dataclass
 from datetime import datetime, time
 from typing import TYPE_CHECKING
-
-from oneclaw_core.types.frozen_dataclass import frozen_dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -15,7 +14,7 @@ if TYPE_CHECKING:
     from oneclaw_core.types.messages import TokenUsage
 
 
-@frozen_dataclass
+@dataclass(frozen=True, slots=True)
 class Spending:
     """Tokens and money that model requests spent; what is not known counts as nothing.
 
@@ -46,7 +45,7 @@ class Spending:
         )
 
 
-@frozen_dataclass(kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SpendingLimits:
     """Limits of spending, after which the next model request is refused; ``None`` for no limit.
 

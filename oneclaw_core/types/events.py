@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from oneclaw_core.types.frozen_dataclass import frozen_dataclass
 from oneclaw_core.types.messages import StopReason
 
 if TYPE_CHECKING:
@@ -13,7 +12,7 @@ if TYPE_CHECKING:
     from oneclaw_core.types.tools import ToolResult
 
 
-@frozen_dataclass
+@dataclass(frozen=True, slots=True)
 class TextEvent:
     """A piece of the model's text.
 
@@ -30,7 +29,7 @@ class TextEvent:
         return {"event": "text", "text": self.text}
 
 
-@frozen_dataclass
+@dataclass(frozen=True, slots=True)
 class TextWithdrawnEvent:
     """All text of the model's answer so far was its thoughts, and is no part of the answer.
 
@@ -45,7 +44,7 @@ class TextWithdrawnEvent:
         return {"event": "text_withdrawn", "text": self.text}
 
 
-@frozen_dataclass
+@dataclass(frozen=True, slots=True)
 class NoticeEvent:
     """Something that the user should know about the turn.
 
@@ -60,7 +59,7 @@ class NoticeEvent:
         return {"event": "notice", "text": self.notice}
 
 
-@frozen_dataclass
+@dataclass(frozen=True, slots=True)
 class ReasoningEvent:
     """A piece of what the model thinks, where the service shows it."""
 
@@ -71,7 +70,7 @@ class ReasoningEvent:
         return {"event": "reasoning", "text": self.text}
 
 
-@frozen_dataclass
+@dataclass(frozen=True, slots=True)
 class ToolCallEvent:
     """The model wants a tool run; it is stored, and about to run.
 
@@ -90,7 +89,7 @@ class ToolCallEvent:
         return {"event": "tool_call", "id": self.id, "name": self.name, "arguments": self.arguments}
 
 
-@frozen_dataclass
+@dataclass(frozen=True, slots=True)
 class ToolProgressEvent:
     """A running tool tells how far it has come; ``fraction`` runs from 0 to 1."""
 
@@ -110,7 +109,7 @@ class ToolProgressEvent:
         }
 
 
-@frozen_dataclass
+@dataclass(frozen=True, slots=True)
 class ToolResultEvent:
     """A tool call has its result, and it is stored.
 
@@ -146,7 +145,7 @@ class ToolResultEvent:
         return document | {"sequence": self.sequence, "files": files}
 
 
-@frozen_dataclass
+@dataclass(frozen=True, slots=True)
 class GroupLoadedEvent:
     """A tool group's tools are active from the next model request on."""
 
@@ -158,7 +157,7 @@ class GroupLoadedEvent:
         return {"event": "group_loaded", "group": self.group, "tools": list(self.tools)}
 
 
-@frozen_dataclass
+@dataclass(frozen=True, slots=True)
 class SteeredEvent:
     """A message that the user sent during the turn is stored behind the results of tools; the model reads it next."""
 
@@ -169,7 +168,7 @@ class SteeredEvent:
         return {"event": "steered", "text": self.text}
 
 
-@frozen_dataclass
+@dataclass(frozen=True, slots=True)
 class CompactedEvent:
     """A summary takes the place of the oldest part of the conversation from the next model request on.
 
@@ -202,7 +201,7 @@ class CompactedEvent:
         }
 
 
-@frozen_dataclass
+@dataclass(frozen=True, slots=True)
 class RetryEvent:
     """The model service could not be asked; the request is sent again after ``delay_seconds``."""
 
@@ -214,7 +213,7 @@ class RetryEvent:
         return {"event": "retry", "reason": self.reason, "delay_seconds": round(self.delay_seconds, 3)}
 
 
-@frozen_dataclass
+@dataclass(frozen=True, slots=True)
 class ModelSwitchedEvent:
     """A model of a chain failed, and the next one is asked in its place.
 
@@ -238,7 +237,7 @@ class ModelSwitchedEvent:
         return {"event": "model_switched", "model": self.model, "instead_of": self.instead_of, "reason": self.reason}
 
 
-@frozen_dataclass
+@dataclass(frozen=True, slots=True)
 class UsageEvent:
     """Usage of one model request; ``cost`` is ``None`` where the price is not known.
 
@@ -264,7 +263,7 @@ class UsageEvent:
         return document | {"at_least": True} if self.usage.is_at_least else document
 
 
-@frozen_dataclass
+@dataclass(frozen=True, slots=True)
 class TurnFinishedEvent:
     """The model has given its final answer: always the last event of a turn.
 

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import field
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
-
-from oneclaw_core.types.frozen_dataclass import frozen_dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -68,7 +66,7 @@ _ENDED_BY = {
 }
 
 
-@frozen_dataclass
+@dataclass(frozen=True, slots=True)
 class Attachment:
     """A file that goes with a message: for a model to look at, or from a tool for the user.
 
@@ -92,7 +90,7 @@ class Attachment:
         return len(self.data) if self.left_out_bytes is None else self.left_out_bytes
 
 
-@frozen_dataclass(kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Message:
     """One entry of a session's history.
 
@@ -162,7 +160,7 @@ class Message:
         return tuple(each for each in self.attachments if not each.is_for_user)
 
 
-@frozen_dataclass
+@dataclass(frozen=True, slots=True)
 class ToolCall:
     """A model's request to run a tool.
 
@@ -177,7 +175,7 @@ class ToolCall:
     arguments: str
 
 
-@frozen_dataclass(kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class TokenUsage:
     """Usage of one model request, as the service counted it; ``None`` where it did not say.
 

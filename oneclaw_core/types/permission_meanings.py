@@ -7,8 +7,8 @@ and users are told whose words they are. Every start reads this module, so it im
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 
-from oneclaw_core.types.frozen_dataclass import frozen_dataclass
 from oneclaw_core.types.text import BLANKS, INVISIBLE_CHARACTERS
 
 MAX_MEANING_CHARACTERS = 120
@@ -34,7 +34,7 @@ KNOWN_PERMISSIONS: dict[str, str] = {
 }
 
 
-@frozen_dataclass
+@dataclass(frozen=True, slots=True)
 class PermissionMeaning:
     """The meaning of a permission as stated by one source.
 

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import field
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING
-
-from oneclaw_core.types.frozen_dataclass import frozen_dataclass
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -19,7 +17,7 @@ class Decision(StrEnum):
     DENY = "deny"
 
 
-@frozen_dataclass
+@dataclass(frozen=True, slots=True)
 class Fact:
     """Something that a person is shown before deciding on a permission.
 
@@ -34,7 +32,7 @@ class Fact:
     text: str
 
 
-@frozen_dataclass
+@dataclass(frozen=True, slots=True)
 class Grant:
     """A remembered decision: a permission that is granted, or denied.
 
@@ -73,7 +71,7 @@ class Grant:
         return self.permission, self.pattern, self.agent, self.task, self.directory
 
 
-@frozen_dataclass
+@dataclass(frozen=True, slots=True)
 class PermissionUse:
     """A permission that was asked for, and the answer: an entry of the audit log.
 

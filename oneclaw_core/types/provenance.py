@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
-from oneclaw_core.types.frozen_dataclass import frozen_dataclass
 from oneclaw_core.types.text import clean_text
 
 if TYPE_CHECKING:
@@ -44,7 +43,7 @@ class MarkKind(StrEnum):
     USER = "user"
 
 
-@frozen_dataclass
+@dataclass(frozen=True, slots=True)
 class Mark:
     """One origin of what a result or a conversation holds.
 
@@ -72,7 +71,7 @@ class Mark:
         return Mark(MarkKind.OUTSIDE, self.origin) if self.kind is MarkKind.PAGE else self
 
 
-@frozen_dataclass
+@dataclass(frozen=True, slots=True)
 class FileState:
     """A file as it is at one moment.
 
@@ -92,7 +91,7 @@ class FileState:
         return cls(str(path), found.st_mtime_ns, found.st_ctime_ns)
 
 
-@frozen_dataclass
+@dataclass(frozen=True, slots=True)
 class UsedFile:
     """A path that a tool asked for.
 

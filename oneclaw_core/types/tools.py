@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from oneclaw_core.types.frozen_dataclass import frozen_dataclass
 from oneclaw_core.types.text import shown_part
 
 if TYPE_CHECKING:
@@ -102,7 +101,7 @@ class ToolResultStatus(StrEnum):
     ERROR = "error"
 
 
-@frozen_dataclass
+@dataclass(frozen=True, slots=True)
 class ToolResult:
     """Result of a tool: a value, or an error the model can act on (FEAT-004, "Tool Result Format").
 
@@ -205,7 +204,7 @@ class ToolSourceType(StrEnum):
     PLUGIN = "plugin"
 
 
-@frozen_dataclass
+@dataclass(frozen=True, slots=True)
 class ToolSourceInfo:
     """The source of a tool.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from contextlib import asynccontextmanager, contextmanager, suppress
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from oneclaw_core.errors import NotFoundError, OAuthUnavailableError, OneClawError, UsageError
@@ -13,7 +13,6 @@ from oneclaw_core.http.oauth.service import AccessToken
 from oneclaw_core.private_files import changing_private, make_private_directory, read_private, write_private
 from oneclaw_core.secrets.redaction import remember_secret
 from oneclaw_core.secrets.store import SecretPlace, SecretStore, SecretWords
-from oneclaw_core.types.frozen_dataclass import frozen_dataclass
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator, Mapping
@@ -29,7 +28,7 @@ _MAX_FILE_BYTES = 1_000_000
 _SECRET_KEYS = ("client_secret", "refresh_token", "access_token", "private_key")
 
 
-@frozen_dataclass
+@dataclass(frozen=True, slots=True)
 class OAuthAccount:
     """An account at a service.
 

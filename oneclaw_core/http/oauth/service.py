@@ -6,14 +6,13 @@ import base64
 import json
 import re
 import time
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 from urllib.parse import urlsplit
 
 from oneclaw_core.errors import SettingsError
 from oneclaw_core.http.messages import shown_url
 from oneclaw_core.secrets.redaction import remember_secret
-from oneclaw_core.types.frozen_dataclass import frozen_dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -30,7 +29,7 @@ _IDENTITY_SCOPES = frozenset({"openid", "profile", "email"})
 _LONGEST_LIFETIME_SECONDS = 10 * 366 * 86_400
 
 
-@frozen_dataclass(kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class OAuthService:
     """A service that users sign in to, and the OAuth client that OneClaw is there.
 
@@ -134,7 +133,7 @@ def _is_protected(url: str) -> bool:
         return False
 
 
-@frozen_dataclass
+@dataclass(frozen=True, slots=True)
 class AccessToken:
     """A token that opens a service for a while.
 
@@ -151,7 +150,7 @@ class AccessToken:
         return self.expires_at is None or self.expires_at - margin_seconds > time.time()
 
 
-@frozen_dataclass
+@dataclass(frozen=True, slots=True)
 class OAuthGrant:
     """Tokens that a service has just given.
 

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import re
 import sys
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from oneclaw_core._version import __version__
 from oneclaw_core.distributions import CORE_DISTRIBUTION as CORE_DISTRIBUTION
-from oneclaw_core.types.frozen_dataclass import frozen_dataclass
 
 if TYPE_CHECKING:
     from email.message import Message
@@ -22,7 +22,7 @@ CORE_VERSION = __version__
 _CORE = re.compile(r"oneclaw[-_.]+core(?![\w.-])", re.IGNORECASE)
 
 
-@frozen_dataclass
+@dataclass(frozen=True, slots=True)
 class Incompatibility:
     """Why a plugin does not go with this OneClaw.
 

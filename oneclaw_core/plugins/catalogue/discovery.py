@@ -8,13 +8,12 @@ import stat
 import sys
 import time
 import zlib
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from oneclaw_core.distributions import CORE_TOOLS, OUR_DISTRIBUTIONS, PROVIDER_PLUGINS
 from oneclaw_core.errors import describe_error
 from oneclaw_core.plugins.registration.record import BUILTIN_PLUGIN
-from oneclaw_core.types.frozen_dataclass import frozen_dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -54,7 +53,7 @@ class PackageMetadata(NamedTuple):
     is_compatible: bool = False
 
 
-@frozen_dataclass
+@dataclass(frozen=True, slots=True)
 class InstalledPlugin:
     """An entry point of an installed package.
 

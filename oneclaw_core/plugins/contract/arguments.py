@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, NoReturn
-
-from oneclaw_core.types.frozen_dataclass import frozen_dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -15,7 +13,7 @@ if TYPE_CHECKING:
     from oneclaw_core.types.tools import ToolResult, ToolSelection
 
 
-@frozen_dataclass(kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SessionInfo:
     """A conversation.
 
@@ -32,7 +30,7 @@ class SessionInfo:
     parent_id: str | None = None
 
 
-@frozen_dataclass(kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class TurnInfo:
     """A turn: from a user's message to the final answer.
 
@@ -55,7 +53,7 @@ class TurnInfo:
     parent_call_id: str | None = None
 
 
-@frozen_dataclass(kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class CallInfo:
     """A tool call.
 
@@ -85,7 +83,7 @@ class CallInfo:
     is_read_only: bool = False
 
 
-@frozen_dataclass(kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class TurnOutcome:
     """The outcome of a turn.
 
@@ -104,7 +102,7 @@ class TurnOutcome:
     is_interrupted: bool = False
 
 
-@frozen_dataclass(kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ModelCall:
     """One request to a model.
 
@@ -121,7 +119,7 @@ class ModelCall:
     request: ModelRequest
 
 
-@frozen_dataclass(kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ModelAnswer:
     """The outcome of a request to a model.
 
@@ -138,7 +136,7 @@ class ModelAnswer:
     duration_ms: float = 0.0
 
 
-@frozen_dataclass(kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class PermissionOutcome:
     """A decision on a permission.
 
@@ -156,7 +154,7 @@ class PermissionOutcome:
     decided_by: str
 
 
-@frozen_dataclass
+@dataclass(frozen=True, slots=True)
 class TurnWork:
     """A turn that ``around`` is entered for.
 
@@ -169,7 +167,7 @@ class TurnWork:
     outcome: TurnOutcome | None = field(default=None, init=False)
 
 
-@frozen_dataclass
+@dataclass(frozen=True, slots=True)
 class ModelWork:
     """A model request that ``around`` is entered for.
 
@@ -184,7 +182,7 @@ class ModelWork:
     answer: ModelAnswer | None = field(default=None, init=False)
 
 
-@frozen_dataclass
+@dataclass(frozen=True, slots=True)
 class ToolWork:
     """A tool call that ``around`` is entered for.
 
@@ -206,7 +204,7 @@ def set_result(work: Work, result: TurnOutcome | ModelAnswer | ToolResult) -> No
     object.__setattr__(work, name, result)
 
 
-@frozen_dataclass
+@dataclass(frozen=True, slots=True)
 class Deny:
     """A gate's refusal.
 
@@ -217,7 +215,7 @@ class Deny:
     reason: str
 
 
-@frozen_dataclass
+@dataclass(frozen=True, slots=True)
 class Ask:
     """A gate's demand that the user is asked, as for any other permission.
 
@@ -232,7 +230,7 @@ class Ask:
     subject: str | None = None
 
 
-@frozen_dataclass
+@dataclass(frozen=True, slots=True)
 class PromptSection:
     """A section of the system prompt.
 
@@ -250,7 +248,7 @@ class PromptSection:
     core_tool: str | None = None
 
 
-@frozen_dataclass
+@dataclass(frozen=True, slots=True)
 class MessageCommand:
     """A command ``/NAME ARGUMENTS`` that a plugin expands into a message to the model.
 
@@ -268,7 +266,7 @@ class MessageCommand:
     arguments: tuple[str, ...] = ()
 
 
-@frozen_dataclass(kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class CommandUse:
     """A command that a person or a program sends to the model.
 
@@ -285,7 +283,7 @@ class CommandUse:
     selection: ToolSelection
 
 
-@frozen_dataclass
+@dataclass(frozen=True, slots=True)
 class ExpandedMessage:
     """The message that a command stands for.
 

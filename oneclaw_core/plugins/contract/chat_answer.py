@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
-
-from oneclaw_core.types.frozen_dataclass import frozen_dataclass
 
 if TYPE_CHECKING:
     from oneclaw_core.types.messages import Attachment
 
 
-@frozen_dataclass(kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ChatAnswer:
     """The answer of a chat command; the channel does what it says, in this order.
 
@@ -34,7 +33,7 @@ class ChatAnswer:
     leave: bool = False
 
 
-@frozen_dataclass(kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ChatNotice:
     """A line to show to a person who begins to chat, with the place where there is more.
 

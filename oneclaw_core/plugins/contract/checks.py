@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import inspect
+from dataclasses import dataclass
 from enum import StrEnum
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from oneclaw_core.errors import OneClawError, PluginError, describe_error
 from oneclaw_core.threads import LoopBlockedError
-from oneclaw_core.types.frozen_dataclass import frozen_dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -32,7 +32,7 @@ class Health(StrEnum):
     PROBLEM = "problem"
 
 
-@frozen_dataclass
+@dataclass(frozen=True, slots=True)
 class CheckFix:
     """Fix for a finding, which ``oneclaw doctor --fix`` carries out after the user has agreed.
 
@@ -45,7 +45,7 @@ class CheckFix:
     apply: Callable[[PluginContext], Any]
 
 
-@frozen_dataclass
+@dataclass(frozen=True, slots=True)
 class CheckResult:
     """One line of what a plugin's check found.
 
@@ -62,7 +62,7 @@ class CheckResult:
     fix: CheckFix | None = None
 
 
-@frozen_dataclass
+@dataclass(frozen=True, slots=True)
 class PluginCheck:
     """A check of a plugin that was run.
 

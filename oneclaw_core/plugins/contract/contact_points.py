@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import json
 from abc import ABC, abstractmethod
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 from urllib.parse import parse_qsl
-
-from oneclaw_core.types.frozen_dataclass import frozen_dataclass
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterable, Awaitable, Callable, Mapping
@@ -16,7 +14,7 @@ if TYPE_CHECKING:
     from oneclaw_core.types.messages import Attachment
 
 
-@frozen_dataclass(kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class OutMessage:
     """A message to a person.
 
@@ -39,7 +37,7 @@ class OutMessage:
     key: str | None = None
 
 
-@frozen_dataclass
+@dataclass(frozen=True, slots=True)
 class Receipt:
     """A message that a channel has sent.
 
@@ -90,7 +88,7 @@ class Fire(Protocol):
         ...
 
 
-@frozen_dataclass(kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class TriggerSetup:
     """The answer of a trigger to being given to a task.
 
@@ -105,7 +103,7 @@ class TriggerSetup:
     values: Mapping[str, str] = field(default_factory=dict)
 
 
-@frozen_dataclass(kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Trigger:
     """A trigger that a plugin has registered.
 
@@ -131,7 +129,7 @@ class Trigger:
     take_request: Callable[[Mapping[str, str], WebRequest, Fire], Awaitable[WebResponse]] | None = None
 
 
-@frozen_dataclass(kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class WebRequest:
     """A request to a route.
 
@@ -178,7 +176,7 @@ class WebRequest:
         return dict(parse_qsl(self.text(), keep_blank_values=True))
 
 
-@frozen_dataclass(kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class WebResponse:
     """The response of a route.
 

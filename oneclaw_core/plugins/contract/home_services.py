@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import inspect
 from asyncio import CancelledError, current_task, wait
-from dataclasses import fields, replace
+from dataclasses import dataclass, fields, replace
 from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from oneclaw_core.types.frozen_dataclass import frozen_dataclass
 from oneclaw_core.worker_loop import run_on
 
 if TYPE_CHECKING:
@@ -33,7 +32,7 @@ if TYPE_CHECKING:
 _Value = TypeVar("_Value")
 
 
-@frozen_dataclass(kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class HomeServices:
     """Services of an open home.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, time, timedelta
 from functools import partial
 from typing import TYPE_CHECKING
@@ -15,7 +15,6 @@ from oneclaw_core.search.ranking import Findings, rank
 from oneclaw_core.sessions.search import Found, SearchRange
 from oneclaw_core.sessions.timestamps import to_stored
 from oneclaw_core.threads import run_in_thread
-from oneclaw_core.types.frozen_dataclass import frozen_dataclass
 from oneclaw_core.types.messages import MessageType
 
 if TYPE_CHECKING:
@@ -41,7 +40,7 @@ def no_session(name: str) -> NotFoundError:
     return NotFoundError(f"there is no session {name!r}; list them with: oneclaw sessions list")
 
 
-@frozen_dataclass
+@dataclass(frozen=True, slots=True)
 class StoppedTurn:
     """A turn that was stopped.
 

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
-
-from oneclaw_core.types.frozen_dataclass import frozen_dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable, Mapping
@@ -18,7 +16,7 @@ if TYPE_CHECKING:
     from oneclaw_core.types.tools import ToolSourceType
 
 
-@frozen_dataclass
+@dataclass(frozen=True, slots=True)
 class SourceTool:
     """A tool that a source publishes.
 
@@ -38,7 +36,7 @@ class SourceTool:
     is_bound: bool = True
 
 
-@frozen_dataclass
+@dataclass(frozen=True, slots=True)
 class GroupTools:
     """The tools of a group that are read when one of them is first needed.
 
@@ -51,7 +49,7 @@ class GroupTools:
     permissions: Mapping[str, str] = field(default_factory=dict)
 
 
-@frozen_dataclass
+@dataclass(frozen=True, slots=True)
 class SourceGroup:
     """A tool group that a source publishes.
 
@@ -73,7 +71,7 @@ class SourceGroup:
     read: Callable[[], GroupTools] | None = None
 
 
-@frozen_dataclass
+@dataclass(frozen=True, slots=True)
 class KnownTool:
     """A tool that a source published when it last ran.
 
@@ -132,7 +130,7 @@ class SourceTools(Protocol):
         ...
 
 
-@frozen_dataclass
+@dataclass(frozen=True, slots=True)
 class ListingContext:
     """The data that a source gets in a listing, where no plugin runs.
 

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
-
-from oneclaw_core.types.frozen_dataclass import frozen_dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
 
-@frozen_dataclass
+@dataclass(frozen=True, slots=True)
 class WebLink:
     """A link to another page of the same plugin, or to a session.
 
@@ -26,7 +24,7 @@ class WebLink:
     session: str = ""
 
 
-@frozen_dataclass(kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class WebForm:
     """A form, or with no fields a button. It is sent to the page that it is on, as a ``POST``.
 
@@ -54,7 +52,7 @@ WebCell: TypeAlias = "str | WebLink | WebForm | tuple[str | WebLink | WebForm, .
 """The content of a cell of a table."""
 
 
-@frozen_dataclass(kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class WebTable:
     """A table.
 
@@ -71,7 +69,7 @@ class WebTable:
     empty: str = "There are none."
 
 
-@frozen_dataclass(kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class WebText:
     """A text.
 
@@ -86,7 +84,7 @@ class WebText:
     title: str = ""
 
 
-@frozen_dataclass(kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class WebPage:
     """A page.
 

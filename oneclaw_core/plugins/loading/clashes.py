@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from oneclaw_core.distributions import CORE_DISTRIBUTION, normalised
@@ -13,7 +14,6 @@ from oneclaw_core.plugins.catalogue.ownership import Claimant, find_owners, give
 from oneclaw_core.plugins.registration.entry import PluginEntry
 from oneclaw_core.plugins.registration.record import PluginRecord
 from oneclaw_core.plugins.registration.settings import settle_settings
-from oneclaw_core.types.frozen_dataclass import frozen_dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from oneclaw_core.tools.registry import ToolRegistry
 
 
-@frozen_dataclass
+@dataclass(frozen=True, slots=True)
 class NameClash:
     """A name that a package would not get.
 

@@ -5,6 +5,7 @@ An installed plugin comes in by its entry, without being imported; a plugin that
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol, TypeGuard
 
@@ -15,7 +16,6 @@ from oneclaw_core.plugins.catalogue.merging import Catalog, set_hooks
 from oneclaw_core.plugins.loading.crash_guard import LOADING, CrashGuard
 from oneclaw_core.plugins.loading.naming import Naming
 from oneclaw_core.plugins.registration.record import BUILTIN_PLUGIN, PluginRecord
-from oneclaw_core.types.frozen_dataclass import frozen_dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping
@@ -258,7 +258,7 @@ def _is_builtin(point: EntryPoint) -> bool:
     return point.name == BUILTIN_PLUGIN and point.value.partition(":")[0] == BUILTIN_TARGET
 
 
-@frozen_dataclass
+@dataclass(frozen=True, slots=True)
 class GivenPlugin:
     """Stands in for the entry point of a plugin that is not installed.
 

@@ -13,6 +13,7 @@ import logging
 import re
 import sys
 from base64 import urlsafe_b64encode
+from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,7 +21,6 @@ from typing import TYPE_CHECKING, Any
 from oneclaw_core.distributions import normalised as normalised
 from oneclaw_core.errors import OneClawError
 from oneclaw_core.private_files import read_private, write_private
-from oneclaw_core.types.frozen_dataclass import frozen_dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping
@@ -36,7 +36,7 @@ _NOT_CONTENT = re.compile(r"(^\.\.|\.pyc$|\.dist-info/(RECORD|INSTALLER|REQUESTE
 _log = logging.getLogger("oneclaw.plugins")
 
 
-@frozen_dataclass
+@dataclass(frozen=True, slots=True)
 class OriginNews:
     """A package with plugins that is not as the user knows it.
 

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
-
-from oneclaw_core.types.frozen_dataclass import frozen_dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
@@ -19,7 +18,7 @@ COMMAND_GROUPS = frozenset(
 """The groups of OneClaw's own commands that plugins can extend."""
 
 
-@frozen_dataclass
+@dataclass(frozen=True, slots=True)
 class PluginCommand:
     """A command, or an option of one, that a plugin registered.
 

@@ -15,7 +15,6 @@ from oneclaw_core.errors import PluginError
 from oneclaw_core.secrets.redaction import redact
 from oneclaw_core.tools.definition import ToolDefinition
 from oneclaw_core.tools.toolset import ToolGroupDefinition
-from oneclaw_core.types.frozen_dataclass import frozen_dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -37,7 +36,7 @@ MAX_TIMEOUT_SECONDS = 600.0
 _STORED_OF_TOOL = ("group", "target", "origin", "isolation", "asks_itself", "checks_own_arguments")
 
 
-@frozen_dataclass
+@dataclass(frozen=True, slots=True)
 class PluginProblem:
     """Something about a plugin that its author or user should fix.
 
@@ -85,7 +84,7 @@ class ReportsProblems:
         raise NotImplementedError
 
 
-@frozen_dataclass
+@dataclass(frozen=True, slots=True)
 class HookOptions:
     """The way a plugin implements a hook: JSON data, known without importing the plugin.
 
@@ -125,7 +124,7 @@ class HookOptions:
         return self.tools is None or tool in self.tools or (group is not None and group in self.tools)
 
 
-@frozen_dataclass
+@dataclass(frozen=True, slots=True)
 class Registration:
     """One thing that a plugin has registered.
 
@@ -199,7 +198,7 @@ def _is_at(place: str, value: object) -> bool:
         return False
 
 
-@frozen_dataclass
+@dataclass(frozen=True, slots=True)
 class ToolEntry:
     """A tool that a plugin registers.
 

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from oneclaw_core.errors import PluginError
 from oneclaw_core.plugins.registration.entry import ReportsProblems
-from oneclaw_core.types.frozen_dataclass import frozen_dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -27,7 +26,7 @@ PROGRAM_PLUGIN = "program"
 _log = logging.getLogger("oneclaw.plugins")
 
 
-@frozen_dataclass
+@dataclass(frozen=True, slots=True)
 class Implementation:
     """A plugin's function for a hook.
 
@@ -44,7 +43,7 @@ class Implementation:
     options: HookOptions
 
 
-@frozen_dataclass
+@dataclass(frozen=True, slots=True)
 class LoadedPlugin:
     """An imported plugin.
 
@@ -213,7 +212,7 @@ def _found(registration: Registration, loaded: LoadedPlugin) -> Any:
     )
 
 
-@frozen_dataclass
+@dataclass(frozen=True, slots=True)
 class PluginSkill:
     """The folder of a skill that a plugin registered; it is read when somebody asks for skills.
 

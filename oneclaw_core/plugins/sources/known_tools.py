@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 import logging
 from contextlib import nullcontext
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from oneclaw_core.errors import OneClawError, PluginError, ToolDefinitionError, describe_error
 from oneclaw_core.plugins.contract.tool_source import KnownTool, SourceGroup, SourceTool
 from oneclaw_core.plugins.registration.entry import PluginProblem
 from oneclaw_core.tools.toolset import ToolGroupDefinition
-from oneclaw_core.types.frozen_dataclass import frozen_dataclass
 from oneclaw_core.types.tools import ToolResult
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ _MAX_BYTES = 64_000_000
 _log = logging.getLogger("oneclaw.plugins")
 
 
-@frozen_dataclass
+@dataclass(frozen=True, slots=True)
 class KnownGroup:
     """A tool group that a source published when it last ran.
 
@@ -46,7 +46,7 @@ class KnownGroup:
     origin: str = ""
 
 
-@frozen_dataclass
+@dataclass(frozen=True, slots=True)
 class Known:
     """The tools and groups that a source published when it last ran.
 
