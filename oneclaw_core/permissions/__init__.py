@@ -1,4 +1,4 @@
-"""What tools may do: the decisions of the user, the questions for them, and what a session holds of others."""
+"""Permissions of tools: decisions of the user, questions for them, and marks of what a session holds of others."""
 
 from __future__ import annotations
 
