@@ -105,6 +105,7 @@ PACKAGES = {
     "builtin": "tools of the core",
     "turn": "the loop, budget, summaries",
     "agents": "personas",
+    "http_providers": "providers over HTTP",
     "permissions": "what tools may do",
     "config": "home, settings, models",
     "plugins": "contract, loading, hooks",

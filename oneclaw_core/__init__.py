@@ -1,8 +1,9 @@
 """OneClaw: a framework for tool-using AI agents whose tools come from plugins and are loaded on demand.
 
 What is named here and in the public packages is public and stable: ``oneclaw_core.cli``, ``files``, ``http``,
-``permissions``, ``plugins``, ``process``, ``providers``, ``search``, ``sessions``, ``testing`` and ``tools`` have what
-special tasks need. Names are imported on first use, so that importing the package costs next to nothing.
+``http_providers``, ``permissions``, ``plugins``, ``process``, ``providers``, ``search``, ``sessions``, ``testing`` and
+``tools`` have what special tasks need. Names are imported on first use, so that importing the package costs next to
+nothing.
 """
 
 from __future__ import annotations

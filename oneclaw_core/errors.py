@@ -220,7 +220,7 @@ class ProviderError(OneClawError):
     Attributes:
         retry_after_seconds: when the service asks to be asked again; ``None`` if it did not say.
         refused_parts: the parts without which the request can be sent again, as
-            :mod:`oneclaw_core.providers.refusals` names them.
+            :mod:`oneclaw_core.providers.left_out` names them.
     """
 
     retry_after_seconds: float | None = None

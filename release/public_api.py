@@ -23,6 +23,7 @@ MODULES = (
     "oneclaw_core.channels",
     "oneclaw_core.files",
     "oneclaw_core.http",
+    "oneclaw_core.http_providers",
     "oneclaw_core.permissions",
     "oneclaw_core.plugins",
     "oneclaw_core.plugins.hookspecs",

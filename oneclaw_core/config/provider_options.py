@@ -13,8 +13,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from oneclaw_core.errors import SettingsError
+from oneclaw_core.http_providers.service_url import http_parts
 from oneclaw_core.providers.base import KEY_HEADERS
-from oneclaw_core.providers.service_url import http_parts
 from oneclaw_core.types.agents import REASONING_LEVELS
 
 if TYPE_CHECKING:

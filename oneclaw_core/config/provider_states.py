@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from oneclaw_core.config.keys import KeySource
 from oneclaw_core.config.provider_options import is_same_place, place_of
 from oneclaw_core.config.providers import PROVIDER_SETTING, document_of
-from oneclaw_core.providers.service_url import shown_url
+from oneclaw_core.http_providers.service_url import shown_url
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

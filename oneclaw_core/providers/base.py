@@ -21,6 +21,11 @@ if TYPE_CHECKING:
 KEY_HEADERS = frozenset({"authorization", "x-api-key", "x-goog-api-key"})
 """The headers that carry a key, in lower case."""
 
+TEXT_CALLS_REMEDY = (
+    "start llama.cpp with --jinja, vLLM with --enable-auto-tool-choice and --tool-call-parser, and with Ollama or "
+    "LM Studio choose a model whose template supports tools"
+)
+
 
 @dataclass(frozen=True, slots=True)  # compared in each turn
 class ProviderConfig:
@@ -120,7 +125,7 @@ class ModelRequest:
         max_output_tokens: the longest answer wanted, ``None`` for the wire format's own limit.
         reasoning: how much the model is to think, ``None`` for the service's own; takes the place of the parameters
             by which the service is told the same.
-        left_out: the parts that the service has refused, by the names of :mod:`oneclaw_core.providers.refusals`, each
+        left_out: the parts that the service has refused, by the names of :mod:`oneclaw_core.providers.left_out`, each
             with the reason that it gave.
         first_byte_seconds: how long the service may take until it sends the first byte of its answer, ``None`` for the
             provider's own limit.

@@ -10,9 +10,9 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from oneclaw_core.providers.wire import compact_json
 from oneclaw_core.types.identity_cache import IdentityCache
 from oneclaw_core.types.messages import OWN_DATA, MessageType
+from oneclaw_core.types.text import compact_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -1,7 +1,7 @@
 """Heal a session that a model service refuses: find the message that it refuses, and leave that out from then on.
 
 A service that refuses a request for a reason that no rule explains would refuse every later request of the session too.
-What can be left out of a request without loss is left out before, see :mod:`oneclaw_core.providers.refusals`. Then the
+What can be left out of a request without loss is left out before, see :mod:`oneclaw_core.providers.left_out`. Then the
 history is compacted once if it is long. Then the newest message is left out, which stays in the session, marked as not
 sent. What is refused even so gets an error that names the way out.
 """

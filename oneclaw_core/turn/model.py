@@ -27,7 +27,7 @@ from oneclaw_core.providers.base import (
     ToolLoading,
     UsageSoFar,
 )
-from oneclaw_core.providers.refusals import most_tools_in, shown_parts
+from oneclaw_core.providers.left_out import most_tools_in, shown_parts
 from oneclaw_core.sessions.usage import UsageRecord
 from oneclaw_core.turn.attachments import accepted_media_types
 from oneclaw_core.turn.request import prepare_request, undispatched_response

@@ -10,9 +10,8 @@ from itertools import chain, takewhile
 from typing import TYPE_CHECKING
 
 from oneclaw_core.providers.base import ModelRequest, ToolLoading
-from oneclaw_core.providers.history import loading_calls
-from oneclaw_core.providers.refusals import without_refused
-from oneclaw_core.providers.wire import compact_json
+from oneclaw_core.providers.group_loads import loading_calls
+from oneclaw_core.providers.left_out import without_refused
 from oneclaw_core.sessions.history import sent_files
 from oneclaw_core.sessions.usage import PrefixFingerprint
 from oneclaw_core.tools.arguments import ArgumentsError, parse_arguments
@@ -26,7 +25,7 @@ from oneclaw_core.tools.toolset import (
 )
 from oneclaw_core.types.identity_cache import IdentityCache
 from oneclaw_core.types.messages import Message, MessageType, ToolCall
-from oneclaw_core.types.text import shown_part
+from oneclaw_core.types.text import compact_json, shown_part
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterable, Mapping, Sequence

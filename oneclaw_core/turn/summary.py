@@ -7,10 +7,10 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from oneclaw_core.providers.base import ModelRequest
-from oneclaw_core.providers.wire import compact_json
 from oneclaw_core.tools.toolset import ActiveTools
 from oneclaw_core.turn.estimate import BYTES_PER_TOKEN, text_bytes, text_tokens
 from oneclaw_core.types.messages import Message, MessageType, ToolCallStatus
+from oneclaw_core.types.text import compact_json
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -30,6 +30,7 @@ from oneclaw_core.errors import (
 from oneclaw_core.files.views import FileViews
 from oneclaw_core.plugins.contract.sessions import session_info
 from oneclaw_core.providers.base import (
+    TEXT_CALLS_REMEDY,
     ModelResponse,
     ReasoningDelta,
     RetryNotice,
@@ -37,7 +38,6 @@ from oneclaw_core.providers.base import (
     TextWithdrawn,
     ToolLoading,
 )
-from oneclaw_core.providers.text_call_answer import REMEDY
 from oneclaw_core.tools.arguments import ArgumentsError, parse_arguments
 from oneclaw_core.tools.context import TurnScope
 from oneclaw_core.tools.executor import CallScope, ToolOutcome, ToolProgress
@@ -358,7 +358,9 @@ class Turn:
         calls, context, answer, states = self._calls, self._context, self._answer, self._states
         assert answer is not None
         if answer.response.are_calls_text:
-            await self._emit(NoticeEvent(f"{context.model.config.name} sends tool calls as text; to fix it, {REMEDY}"))
+            await self._emit(
+                NoticeEvent(f"{context.model.config.name} sends tool calls as text; to fix it, {TEXT_CALLS_REMEDY}")
+            )
         assert states is not None
         for call in calls:
             await self._emit(ToolCallEvent(call.id, call.name, readable(call.arguments)))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from typing import Any
 
@@ -61,3 +62,12 @@ def shown_part(text: str, shown_characters: int | None) -> str:
         f"{text[:shown_characters]}\n[cut here: {missing:,} of {len(text):,} characters are not shown; "
         "ask for a smaller part]"
     )
+
+
+# json.dumps makes one for each call.
+_ENCODER = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
+
+
+def compact_json(value: object) -> str:
+    """Write JSON the one way it is written: same value in, same text out."""
+    return _ENCODER.encode(value)

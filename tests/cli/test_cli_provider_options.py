@@ -20,8 +20,8 @@ from oneclaw_core.config.provider_options import check_header
 from oneclaw_core.config.providers import lacks_key
 from oneclaw_core.errors import ProviderUnavailableError, SettingsError
 from oneclaw_core.home import find_home
+from oneclaw_core.http_providers.provider import HttpProvider
 from oneclaw_core.providers.base import ProviderConfig
-from oneclaw_core.providers.http_provider import HttpProvider
 from oneclaw_core.secrets.redaction import redact
 
 SECRET = "gateway-secret-4711-abcdefgh"

@@ -5,11 +5,10 @@ import weakref
 
 import pytest
 
-from oneclaw_core.providers.wire import (
+from oneclaw_core.http_providers.wire import (
     ToolLists,
     ToolTexts,
     are_complete_arguments,
-    compact_json,
     count_member,
     member,
     objects_in,
@@ -18,6 +17,7 @@ from oneclaw_core.providers.wire import (
     unique_call_id,
 )
 from oneclaw_core.tools.definition import ToolDefinition
+from oneclaw_core.types.text import compact_json
 
 FIND, READ = ToolDefinition("find", "Finds."), ToolDefinition("read", "Reads.")
 

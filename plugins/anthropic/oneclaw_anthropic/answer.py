@@ -12,23 +12,25 @@ from typing import TYPE_CHECKING, Any
 from oneclaw_anthropic.tools import renamed_parameters
 from oneclaw_anthropic.wire import BRIEF_LOADS, PROVIDER_TYPE, is_block
 from oneclaw_core import TokenUsage, ToolCall
-from oneclaw_core.providers import (
+from oneclaw_core.http_providers import (
     AnswerFailedError,
     AnswerGarbledError,
-    ArgumentsDelta,
-    ModelEvent,
-    ModelResponse,
-    ReasoningDelta,
-    StopReason,
-    TextDelta,
     are_complete_arguments,
-    compact_json,
     count_member,
     member,
     parse_object,
     shown_word,
     text_member,
     unique_call_id,
+)
+from oneclaw_core.providers import (
+    ArgumentsDelta,
+    ModelEvent,
+    ModelResponse,
+    ReasoningDelta,
+    StopReason,
+    TextDelta,
+    compact_json,
 )
 from oneclaw_core.tools import LOAD_TOOL_GROUP, clean_text
 

@@ -15,7 +15,8 @@ from oneclaw_anthropic.wire import (
     RequestEncoder,
 )
 from oneclaw_core import MessageType
-from oneclaw_core.providers import HttpProvider, ImageLimits, ModelInfo, ToolLoading, count_member, member, text_member
+from oneclaw_core.http_providers import HttpProvider, ImageLimits, count_member, member, text_member
+from oneclaw_core.providers import ModelInfo, ToolLoading
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

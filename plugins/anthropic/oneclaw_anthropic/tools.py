@@ -22,7 +22,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from oneclaw_core import ToolDefinition
-    from oneclaw_core.providers import ModelRequest, ToolTexts
+    from oneclaw_core.http_providers import ToolTexts
+    from oneclaw_core.providers import ModelRequest
     from oneclaw_core.tools import LoadedGroup
 
 # Beyond, the groups that no one has loaded yet are not declared: each request would carry them over the wire. The API

@@ -20,14 +20,16 @@ from typing import TYPE_CHECKING, Any, TypeGuard
 from oneclaw_anthropic.thinking import thinking_parameters, within_answer
 from oneclaw_anthropic.tools import declare_tools, write_tool
 from oneclaw_core import Message
-from oneclaw_core.providers import ToolTexts, compact_json, exchanges, valid_name, without_listed_tools
+from oneclaw_core.http_providers import ToolTexts, exchanges, valid_name, without_listed_tools
+from oneclaw_core.providers import compact_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from oneclaw_anthropic.tools import DeclaredTools
     from oneclaw_core import Attachment
-    from oneclaw_core.providers import AnsweredCall, Exchange, ModelRequest
+    from oneclaw_core.http_providers import AnsweredCall, Exchange
+    from oneclaw_core.providers import ModelRequest
 
     Block = dict[str, Any]
 

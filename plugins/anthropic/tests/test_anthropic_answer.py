@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from messages_stream import call, events, redacted, text, thinking
 from oneclaw_anthropic.answer import MessagesAnswer
 
-from oneclaw_core.providers.answer import (
+from oneclaw_core.http_providers.answer import (
     END_OF_STREAM,
     AnswerFailedError,
     AnswerGarbledError,

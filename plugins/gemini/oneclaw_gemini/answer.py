@@ -10,11 +10,17 @@ import uuid
 from typing import TYPE_CHECKING, Any
 
 from oneclaw_core import TokenUsage, ToolCall
-from oneclaw_core.providers import (
+from oneclaw_core.http_providers import (
     AnswerCutError,
     AnswerFailedError,
     AnswerGarbledError,
     AttemptFailed,
+    count_member,
+    objects_in,
+    shown_word,
+    text_member,
+)
+from oneclaw_core.providers import (
     ModelEvent,
     ModelResponse,
     ProviderRequestError,
@@ -24,10 +30,6 @@ from oneclaw_core.providers import (
     TextDelta,
     UnreadableCallError,
     compact_json,
-    count_member,
-    objects_in,
-    shown_word,
-    text_member,
 )
 from oneclaw_core.tools import clean_text
 from oneclaw_gemini.contents import PROVIDER_TYPE, is_acceptable

@@ -9,9 +9,9 @@ from oneclaw_gemini.answer import GeminiAnswer
 from oneclaw_gemini.contents import is_acceptable
 
 from oneclaw_core.errors import ProviderRequestError, ProviderUnavailableError, UnreadableCallError
-from oneclaw_core.providers.answer import AnswerCutError, AnswerGarbledError
+from oneclaw_core.http_providers.answer import AnswerCutError, AnswerGarbledError
+from oneclaw_core.http_providers.retry import AttemptFailed
 from oneclaw_core.providers.base import ReasoningDelta, TextDelta
-from oneclaw_core.providers.retry import AttemptFailed
 from oneclaw_core.types.messages import TokenUsage
 
 SERVER = "https://gemini.test"

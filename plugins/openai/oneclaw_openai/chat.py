@@ -11,14 +11,15 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from oneclaw_core import ProviderError
-from oneclaw_core.providers import HttpProvider
+from oneclaw_core.http_providers import HttpProvider
 from oneclaw_openai.chat_answer import ChatAnswer
 from oneclaw_openai.chat_dialect import dialect_of
 from oneclaw_openai.chat_wire import RequestEncoder
 from oneclaw_openai.model_list import offered_models, served_context
 
 if TYPE_CHECKING:
-    from oneclaw_core.providers import ImageLimits, ModelInfo, ModelRequest, ProviderConfig
+    from oneclaw_core.http_providers import ImageLimits
+    from oneclaw_core.providers import ModelInfo, ModelRequest, ProviderConfig
 
 
 # A model that thinks wants every answer in the history with its thoughts, if only empty ones (DeepSeek): also one of

@@ -5,10 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from oneclaw_core import TokenUsage
+from oneclaw_core.http_providers import END_OF_STREAM, AnswerCutError, AnswerFailedError, objects_in, text_member
 from oneclaw_core.providers import (
-    END_OF_STREAM,
-    AnswerCutError,
-    AnswerFailedError,
     ArgumentsDelta,
     ModelEvent,
     ModelResponse,
@@ -16,8 +14,6 @@ from oneclaw_core.providers import (
     StopReason,
     TextDelta,
     TextWithdrawn,
-    objects_in,
-    text_member,
 )
 from oneclaw_openai.chat_calls import ChatCalls, tool_calls
 from oneclaw_openai.chat_endings import ending_of

@@ -9,7 +9,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from oneclaw_core import ToolCall
-from oneclaw_core.providers import are_complete_arguments, compact_json, objects_in, unique_call_id
+from oneclaw_core.http_providers import are_complete_arguments, objects_in, unique_call_id
+from oneclaw_core.providers import compact_json
 from oneclaw_openai.wire_text import join_surrogates
 
 if TYPE_CHECKING:

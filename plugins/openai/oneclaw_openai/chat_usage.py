@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from oneclaw_core import TokenUsage
-from oneclaw_core.providers import count_member, member
+from oneclaw_core.http_providers import count_member, member
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -9,7 +9,8 @@ import base64
 from typing import TYPE_CHECKING, Any
 
 from oneclaw_core import Message
-from oneclaw_core.providers import ToolLists, compact_json, exchanges
+from oneclaw_core.http_providers import ToolLists, exchanges
+from oneclaw_core.providers import compact_json
 from oneclaw_openai.chat_dialect import IMAGE_MEDIA_TYPES, ChatDialect, dialect_of
 from oneclaw_openai.wire_text import EFFORTS
 
@@ -17,7 +18,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from oneclaw_core import Attachment, ToolDefinition
-    from oneclaw_core.providers import AnsweredCall, Exchange, ModelRequest
+    from oneclaw_core.http_providers import AnsweredCall, Exchange
+    from oneclaw_core.providers import ModelRequest
 
 PROVIDER_TYPE = "openai_compatible"
 # Of an assistant message, understood only by the server that sent it; some refuse a history without (DeepSeek).

@@ -16,14 +16,8 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from oneclaw_core import ProviderError
-from oneclaw_core.providers import (
-    ContextTooLongError,
-    ModelResponse,
-    count_member,
-    member,
-    objects_in,
-    text_member,
-)
+from oneclaw_core.http_providers import count_member, member, objects_in, text_member
+from oneclaw_core.providers import ContextTooLongError, ModelResponse
 from oneclaw_openai.chat import OpenAIChatProvider
 
 if TYPE_CHECKING:

@@ -11,23 +11,25 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from oneclaw_core import TokenUsage, ToolCall
-from oneclaw_core.providers import (
+from oneclaw_core.http_providers import (
     END_OF_STREAM,
     AnswerCutError,
     AnswerFailedError,
+    are_complete_arguments,
+    count_member,
+    member,
+    objects_in,
+    shown_word,
+    unique_call_id,
+)
+from oneclaw_core.providers import (
     ArgumentsDelta,
     ModelEvent,
     ModelResponse,
     ReasoningDelta,
     StopReason,
     TextDelta,
-    are_complete_arguments,
     compact_json,
-    count_member,
-    member,
-    objects_in,
-    shown_word,
-    unique_call_id,
 )
 from oneclaw_core.tools import LOAD_TOOL_GROUP
 from oneclaw_openai.responses_wire import BRIEF_LOADS, PROVIDER_TYPE

@@ -12,14 +12,16 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from oneclaw_core import Message
-from oneclaw_core.providers import ToolLists, compact_json, exchanges, loading_calls, without_listed_tools
+from oneclaw_core.http_providers import ToolLists, exchanges, without_listed_tools
+from oneclaw_core.providers import compact_json, loading_calls
 from oneclaw_openai.wire_text import EFFORTS, valid_id
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from oneclaw_core import Attachment, ToolDefinition
-    from oneclaw_core.providers import AnsweredCall, Exchange, ModelRequest
+    from oneclaw_core.http_providers import AnsweredCall, Exchange
+    from oneclaw_core.providers import ModelRequest
 
 PROVIDER_TYPE = "openai"
 IMAGE_MEDIA_TYPES = ("image/png", "image/jpeg", "image/gif", "image/webp")

@@ -23,8 +23,8 @@ from oneclaw_core.errors import (
     UnknownModelError,
     UsageError,
 )
+from oneclaw_core.http_providers.retry import retry_after_seconds
 from oneclaw_core.providers.base import ModelInfo, ModelResponse, RetryNotice, TextDelta
-from oneclaw_core.providers.retry import retry_after_seconds
 from oneclaw_core.types.messages import StopReason, TokenUsage
 
 KEY = "sk-test-3141592653589793"

@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 from oneclaw_openai.responses_answer import ResponsesAnswer
 from responses_stream import call, message, reasoning, response, stream
 
-from oneclaw_core.providers.answer import END_OF_STREAM, AnswerCutError, AnswerFailedError
+from oneclaw_core.http_providers.answer import END_OF_STREAM, AnswerCutError, AnswerFailedError
 from oneclaw_core.providers.base import ReasoningDelta, TextDelta
 from oneclaw_core.types.messages import TokenUsage, ToolCall
 

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 
     from oneclaw_core.errors import ProviderError
+    from oneclaw_core.http_providers.key_rotation import KeyRotation
     from oneclaw_core.providers.base import ModelEvent
-    from oneclaw_core.providers.key_rotation import KeyRotation
 
 
 # After one of these a request is not sent again: the user would read the answer twice.

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import re
 import uuid
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from oneclaw_core.tools.arguments import ArgumentsError, parse_arguments
 from oneclaw_core.types.identity_cache import IdentityCache
+from oneclaw_core.types.text import compact_json
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -22,16 +22,8 @@ _MAX_COUNT = 2**60
 # No key is of this form.
 _WORD = re.compile(r"[A-Z][A-Z0-9_]{0,60}|[a-z][a-zA-Z_]{0,60}")
 
-# Beyond, definitions have come and gone: all that there are may be fewer.
-# json.dumps makes one for each call.
-_ENCODER = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
 
 Written = TypeVar("Written")
-
-
-def compact_json(value: object) -> str:
-    """Write JSON the one way it is written: same value in, same text out."""
-    return _ENCODER.encode(value)
 
 
 def objects_in(value: object) -> Iterator[dict[str, Any]]:

@@ -10,7 +10,7 @@ from oneclaw_core.errors import ProviderAuthenticationError, ProviderQuotaError,
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from oneclaw_core.providers.retry import AttemptFailed
+    from oneclaw_core.http_providers.retry import AttemptFailed
 
 # Where the service does not say for how long.
 _LIMITED_SECONDS = 60

@@ -11,25 +11,21 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from oneclaw_core.errors import ProviderError, UnreadableCallError
-from oneclaw_core.providers.base import ArgumentsDelta, TextDelta, TextWithdrawn
-from oneclaw_core.providers.retry import AttemptFailed
-from oneclaw_core.providers.text_calls import begun_opener, late_calls, may_be_calls, read_calls, valid_arguments
+from oneclaw_core.http_providers.retry import AttemptFailed
+from oneclaw_core.http_providers.text_calls import begun_opener, late_calls, may_be_calls, read_calls, valid_arguments
+from oneclaw_core.providers.base import TEXT_CALLS_REMEDY, ArgumentsDelta, TextDelta, TextWithdrawn
 from oneclaw_core.types.messages import MessageType, StopReason, ToolCall
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from oneclaw_core.providers.answer import Answer
+    from oneclaw_core.http_providers.answer import Answer
+    from oneclaw_core.http_providers.text_calls import TextCall
     from oneclaw_core.providers.base import ModelEvent, ModelRequest, ModelResponse
-    from oneclaw_core.providers.text_calls import TextCall
     from oneclaw_core.types.messages import TokenUsage
 
 # Noted with an answer whose calls were text.
 TEXT_CALLS = "text_calls"
-REMEDY = (
-    "start llama.cpp with --jinja, vLLM with --enable-auto-tool-choice and --tool-call-parser, and with Ollama or "
-    "LM Studio choose a model whose template supports tools"
-)
 _JSON_PARAMETERS = ("response_format", "format", "guided_json", "json_schema", "structured_outputs", "grammar")
 
 
@@ -173,7 +169,7 @@ class TextCallAnswer:
             error.written = self._text[-4_000:]
             return error
         return ProviderError(
-            f"{self._provider} sends tool calls as text, and this one ({names}) cannot be run: {REMEDY}"
+            f"{self._provider} sends tool calls as text, and this one ({names}) cannot be run: {TEXT_CALLS_REMEDY}"
         )
 
 

@@ -6,7 +6,7 @@ import asyncio
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Protocol
 
-from oneclaw_core.providers.retry import AttemptFailed
+from oneclaw_core.http_providers.retry import AttemptFailed
 from oneclaw_core.types.messages import TokenUsage
 
 if TYPE_CHECKING:

@@ -12,17 +12,13 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from oneclaw_core.providers.wire import compact_json
 from oneclaw_core.tools.arguments import ArgumentsError, parse_arguments
-from oneclaw_core.tools.toolset import LOAD_TOOL_GROUP, requested_group
 from oneclaw_core.types.messages import Message, MessageType, ToolCallStatus
+from oneclaw_core.types.text import compact_json
 from oneclaw_core.types.tools import ToolResult
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
-
-    from oneclaw_core.providers.base import ModelRequest
-    from oneclaw_core.tools.toolset import LoadedGroup
 
 
 _INTERRUPTED = ToolResult.error("interrupted", "This call was interrupted before its outcome was known.")
@@ -156,32 +152,6 @@ def _answered(call: Message, result: Message | None) -> AnsweredCall:
         failure = ToolResult.error(result.error_type or "execution_error", result.content)
         return AnsweredCall(call, replace(failure, attachments=result.attachments))
     return AnsweredCall(call, ToolResult.success(result.content, result.attachments), result.is_json)
-
-
-def loading_calls(request: ModelRequest) -> dict[str | None, list[LoadedGroup]]:
-    """Find the call that first loaded each active group.
-
-    Args:
-        request: with its messages and active tools.
-
-    Returns:
-        The groups by the id of that call; under ``None`` those whose call is not among the messages, because the
-        history has been cut, in the order of loading. A call that loaded nothing new is not named.
-    """
-    missing = {group.name: group for group in request.tools.groups}
-    found: dict[str | None, list[LoadedGroup]] = {}
-    for message in request.messages:
-        if (
-            message.type is MessageType.TOOL_CALL
-            and message.tool_name == LOAD_TOOL_GROUP
-            and message.tool_status is ToolCallStatus.SUCCESS
-        ):
-            group = missing.pop(requested_group(message.tool_input) or "", None)
-            if group is not None:
-                found.setdefault(message.tool_call_id, []).append(group)
-    if missing:
-        found[None] = list(missing.values())
-    return found
 
 
 def without_listed_tools(result: ToolResult, names: Iterable[str]) -> ToolResult:

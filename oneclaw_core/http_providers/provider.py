@@ -20,13 +20,27 @@ from oneclaw_core.errors import (
 )
 from oneclaw_core.http.client_pool import ClientPool
 from oneclaw_core.http.clients import create_client, import_httpx
-from oneclaw_core.providers.answer import (
+from oneclaw_core.http_providers.answer import (
     AnswerCutError,
     AnswerFailedError,
     AnswerGarbledError,
     awaited_chunks,
     usage_of_failed,
 )
+from oneclaw_core.http_providers.images import ImageFitter
+from oneclaw_core.http_providers.key_rotation import KeyRotation
+from oneclaw_core.http_providers.refusals import refused_parts, unexplained_parts
+from oneclaw_core.http_providers.repetition import AnswerWatch
+from oneclaw_core.http_providers.response_reader import ResponseReader
+from oneclaw_core.http_providers.retry import (
+    ANSWER_PARTS,
+    AttemptFailed,
+    RetryPolicy,
+    with_retries,
+)
+from oneclaw_core.http_providers.service_errors import ServiceErrors
+from oneclaw_core.http_providers.service_url import ServiceUrl
+from oneclaw_core.http_providers.text_call_answer import TextCallAnswer, reads_text_calls
 from oneclaw_core.providers.base import (
     KEY_HEADERS,
     LoadingRefused,
@@ -34,31 +48,17 @@ from oneclaw_core.providers.base import (
     UsageSoFar,
     WireRequest,
 )
-from oneclaw_core.providers.images import ImageFitter
-from oneclaw_core.providers.key_rotation import KeyRotation
-from oneclaw_core.providers.refusals import refused_parts, unexplained_parts
-from oneclaw_core.providers.repetition import AnswerWatch
-from oneclaw_core.providers.response_reader import ResponseReader
-from oneclaw_core.providers.retry import (
-    ANSWER_PARTS,
-    AttemptFailed,
-    RetryPolicy,
-    with_retries,
-)
-from oneclaw_core.providers.service_errors import ServiceErrors
-from oneclaw_core.providers.service_url import ServiceUrl
-from oneclaw_core.providers.text_call_answer import TextCallAnswer, reads_text_calls
-from oneclaw_core.providers.wire import compact_json
 from oneclaw_core.secrets.redaction import REDACTED
+from oneclaw_core.types.text import compact_json
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Awaitable, Callable
 
     import httpx
 
-    from oneclaw_core.providers.answer import Answer
+    from oneclaw_core.http_providers.answer import Answer
+    from oneclaw_core.http_providers.images import ImageLimits
     from oneclaw_core.providers.base import ModelEvent, ModelInfo, ModelRequest, ProviderConfig
-    from oneclaw_core.providers.images import ImageLimits
     from oneclaw_core.types.messages import TokenUsage
 
 
