@@ -69,13 +69,6 @@ class Backend(ABC):
         """Connect to the existing database without changing anything."""
         return self.connect()
 
-    def connect_without_waiting(self) -> Connection | None:
-        """Connect to the existing database, for what waits for nothing; ``None`` if each transaction waits.
-
-        A transaction that would wait for another connection raises an exception of the driver.
-        """
-        return None
-
     def exists(self) -> bool:
         """Return True if the database exists; a server is only asked when a connection is made.
 
@@ -203,14 +196,6 @@ class Backend(ABC):
     def is_transient(self, error: BaseException | None) -> bool:
         """Return True if the transaction changed nothing and may succeed when it is retried."""
         return False
-
-    def is_busy(self, error: BaseException | None) -> bool:
-        """Return True if another connection was in the way of one that waits for nothing."""
-        return False
-
-    def data_version(self, connection: Connection) -> int | None:
-        """Return a number that changes when another connection writes; ``None`` if there is none."""
-        return None
 
     def lift_time_limits(self, connection: Connection) -> None:  # noqa: B027  # optional
         """Remove the time limits of statements in this transaction."""

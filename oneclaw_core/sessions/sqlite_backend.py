@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import sqlite3
 import time
-from contextlib import ExitStack, closing
+from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -97,17 +97,6 @@ class SqliteBackend(Backend):
     def connect(self) -> Connection:
         """See :class:`~oneclaw_core.sessions.backend.Backend`."""
         return self._connect(self._busy_seconds)
-
-    def connect_without_waiting(self) -> Connection | None:
-        """See :class:`~oneclaw_core.sessions.backend.Backend`."""
-        if self._prefix is not None:
-            return None
-        with ExitStack() as stack:
-            connection = stack.enter_context(closing(SqliteConnection(self.path, 0, checkpoints=False)))
-            if value_of(connection.execute("PRAGMA journal_mode")) != "wal":
-                return None  # each commit waits for the disk
-            stack.pop_all()
-            return connection
 
     def _connect(self, busy_seconds: float) -> Connection:
         if self._prefix is None:
@@ -218,15 +207,6 @@ class SqliteBackend(Backend):
     def damaged(self) -> StoreDamagedError:
         """See :class:`~oneclaw_core.sessions.backend.Backend`."""
         return damaged(self.path)
-
-    def is_busy(self, error: BaseException | None) -> bool:
-        """See :class:`~oneclaw_core.sessions.backend.Backend`."""
-        return getattr(error, "sqlite_errorcode", 0) & 0xFF == sqlite3.SQLITE_BUSY
-
-    def data_version(self, connection: Connection) -> int | None:
-        """See :class:`~oneclaw_core.sessions.backend.Backend`."""
-        version: int = value_of(connection.execute("PRAGMA data_version"))
-        return version
 
     def has_invalid_values(self, connection: Connection) -> bool:
         """See :class:`~oneclaw_core.sessions.backend.Backend`."""

@@ -109,7 +109,6 @@ class SqliteConnection(Connection):
         *,
         is_read_only: bool = False,
         is_immutable: bool = False,
-        checkpoints: bool = True,
     ) -> None:
         """Connect to a file.
 
@@ -118,7 +117,6 @@ class SqliteConnection(Connection):
             busy_seconds: how long to wait for another connection that writes.
             is_read_only: True if nothing may be written.
             is_immutable: True if the file does not change either, so that no files are needed beside it.
-            checkpoints: False to leave it to other connections to move a long write-ahead log into the file.
         """
         self._path = path
         # Transactions are begun by begin() alone. A connection is used by one thread, and closed by another.
@@ -137,8 +135,6 @@ class SqliteConnection(Connection):
             self.driver.execute("PRAGMA synchronous = NORMAL")
             # Each thread of a server has a connection, and the system caches the file for all of them.
             self.driver.execute(f"PRAGMA cache_size = -{_CACHE_KILOBYTES}")
-            if not checkpoints:
-                self.driver.execute("PRAGMA wal_autocheckpoint = 0")
         except DRIVER_ERRORS:
             self.driver.close()
             raise

@@ -70,18 +70,6 @@ def _writes(
     return method
 
 
-def _writes_now(
-    work: Callable[Concatenate[Connection, Arguments], Value],
-) -> Callable[Concatenate[Store, Arguments], Coroutine[Any, Any, Value]]:
-    """Make a method of the store from a function that writes a few rows before each call of a tool."""
-
-    @wraps(work)
-    def method(self: Store, /, *args: Arguments.args, **kwargs: Arguments.kwargs) -> Coroutine[Any, Any, Value]:
-        return self._database.write_now(work, *args, **kwargs)
-
-    return method
-
-
 def _writes_own(
     work: Callable[Concatenate[Connection, str, Arguments], Value],
 ) -> Callable[Concatenate[Store, str, Arguments], Coroutine[Any, Any, Value]]:
@@ -269,10 +257,7 @@ class Store:
 
     # Settings, permissions and disabled tools
 
-    async def user_states(self) -> UserStates:
-        """Read all that the user has set, before each call of a tool; the same object if nothing has been written."""
-        return await self._database.read_kept(stored_settings.read_user_states)
-
+    user_states = _reads(stored_settings.read_user_states)
     settings = _reads(stored_settings.read_settings)
     set_setting = _writes(stored_settings.set_setting)
     change_setting = _writes(stored_settings.change_setting)
@@ -284,7 +269,7 @@ class Store:
     remove_task_grants = _writes(stored_grants.remove_task_grants)
     reset_grants = _writes(stored_grants.reset_grants)
     record_permission_use = _writes(stored_grants.record_use)
-    record_known_permission_use = _writes_now(stored_grants.record_known_use)
+    record_known_permission_use = _writes(stored_grants.record_known_use)
     permission_log = _reads(stored_grants.read_log)
     tool_states = _reads(stored_settings.read_tool_states)
     set_tool_enabled = _writes(stored_settings.set_tool_enabled)

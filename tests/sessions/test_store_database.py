@@ -83,28 +83,6 @@ async def writes_that_wait(database: Database, works: Sequence[Callable[[Connect
     return await asyncio.gather(*waiting, return_exceptions=True)
 
 
-@pytest.mark.only("sqlite")
-def test_writes_that_wait_are_committed_together(tmp_path: Path) -> None:
-    async def main() -> tuple[list[object], int]:
-        database = await Database.open(backend_of(database_url(tmp_path)))
-        commits = 0
-
-        def count(statement: str) -> None:
-            nonlocal commits
-            commits += statement == "BEGIN IMMEDIATE"
-
-        await database.read(lambda it: it.driver.set_trace_callback(count))  # type: ignore[attr-defined]
-
-        outcomes = await writes_that_wait(database, [partial(set_number, number=number) for number in range(40)])
-        assert await database.read(settings.read_settings) == {f"key {number:02}": number for number in range(40)}
-        await database.close()
-        return outcomes, commits
-
-    outcomes, commits = asyncio.run(main())
-    assert outcomes == list(range(40))
-    assert commits == 2  # of 32, and the other 8
-
-
 def test_a_write_that_fails_is_no_harm_to_those_it_waits_with(tmp_path: Path) -> None:
     def fail(connection: Connection) -> None:
         settings.set_setting(connection, "failed", 1)

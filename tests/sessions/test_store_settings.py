@@ -260,59 +260,6 @@ def test_what_another_process_has_set_is_read_at_once(tmp_path: Path) -> None:
     asyncio.run(main())
 
 
-@pytest.mark.only("sqlite")
-def test_states_are_read_again_only_after_a_change(tmp_path: Path) -> None:
-    use = PermissionUse("a.b", None, "", "other", True, "option")
-
-    async def main() -> None:
-        async with opened(tmp_path) as store, opened(tmp_path) as other:
-            async with asyncio.timeout(10):
-                while True:
-                    states = await store.user_states()
-                    assert await store.record_known_permission_use(use, ())
-                    if await store.user_states() is states:
-                        break
-                    await asyncio.sleep(0.01)  # the thread of the store was still at work, and took the record
-            await other.set_tool_enabled("tool", "mail", False)
-            assert (await store.user_states()).disabled_tools == {"mail"}
-            store._database._close_own()
-            await other.set_tool_enabled("tool", "mail", True)
-            assert (await store.user_states()).disabled_tools == set()
-
-    asyncio.run(main())
-
-
-def test_states_are_read_in_a_thread_where_another_connection_is_in_the_way(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def busy(backend: SqliteBackend) -> None:
-        raise sqlite3.OperationalError("database is locked")
-
-    async def main() -> None:
-        async with opened(tmp_path) as store:
-            await store.set_setting("x", 1)
-            monkeypatch.setattr(SqliteBackend, "connect_without_waiting", busy)
-            assert (await store.user_states()).settings == {"x": 1}
-
-    asyncio.run(main())
-
-
-@pytest.mark.only("sqlite")
-def test_uses_are_recorded_in_a_file_without_a_write_ahead_log(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    use = PermissionUse("a.b", None, "", "other", True, "option")
-    monkeypatch.setattr(SqliteBackend, "_enable_write_ahead_log", lambda *_: None)
-
-    async def main() -> None:
-        async with opened(tmp_path) as store, opened(tmp_path) as other:
-            assert SqliteBackend(database_path(tmp_path)).connect_without_waiting() is None
-            assert await store.record_known_permission_use(use, ())
-            assert await store.user_states() == UserStates()
-            await other.set_tool_enabled("tool", "mail", False)
-            assert (await store.user_states()).disabled_tools == {"mail"}
-
-    asyncio.run(main())
-
-
 def test_states_of_a_closed_store_are_refused(tmp_path: Path) -> None:
     use = PermissionUse("a.b", None, "", "other", True, "option")
 

@@ -156,7 +156,7 @@ def test_a_connection_that_cannot_roll_back_is_closed_and_another_made(tmp_path)
 def test_a_closed_database_says_so_and_closes_again(tmp_path):
     async def run(database):
         await database.close()
-        for method in (database.read, database.write, database.read_now):
+        for method in (database.read, database.write):
             with pytest.raises(StoreError, match=r"^the database .*test\.db is closed: open it again$"):
                 await method(lambda it: None)
 
@@ -192,6 +192,5 @@ def test_a_task_gets_its_own_error(tmp_path):
         with pytest.raises(KeyError, match="mine"):
             await database.write(lambda it: {}["mine"])
         assert await database.write(lambda it: 5) == 5
-        assert await database.read_now(lambda it: it.execute("SELECT 7").fetchone()) == (7,)
 
     played(tmp_path, run)
