@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
+import json
 import re
-from typing import TYPE_CHECKING
-
-from oneclaw_core._shipped_parts import CHANNELS as CHANNELS
-from oneclaw_core._shipped_parts import CHAT_COMMANDS as CHAT_COMMANDS
-from oneclaw_core._shipped_parts import COMMANDS as COMMANDS
-from oneclaw_core._shipped_parts import GROUPS as GROUPS
-from oneclaw_core._shipped_parts import OUR_DISTRIBUTIONS as OUR_DISTRIBUTIONS
-from oneclaw_core._shipped_parts import TRIGGERS as TRIGGERS
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
-    from pathlib import Path
 
 CORE_DISTRIBUTION = "oneclaw-core"
+
+# Written by release/plugin_entries.py.
+_SHIPPED: dict[str, Any] = json.loads(Path(__file__).with_name("shipped_parts.json").read_bytes())
+OUR_DISTRIBUTIONS: dict[str, str] = _SHIPPED["our_distributions"]
+"""OneClaw's own plugins and their distributions."""
+GROUPS: dict[str, str] = _SHIPPED["groups"]
+"""Tool groups of OneClaw's own plugins."""
+COMMANDS: dict[str, str] = _SHIPPED["commands"]
+"""Commands of OneClaw's own plugins, by what stands behind ``oneclaw``."""
 
 CORE_TOOLS = {
     "load_tool_group": "builtin",
@@ -73,9 +76,9 @@ PROVIDER_PLUGINS = {
 _PARTS = {
     "tool": CORE_TOOLS,
     "tool group": GROUPS,
-    "chat command": CHAT_COMMANDS,
-    "channel": CHANNELS,
-    "trigger": TRIGGERS,
+    "chat command": _SHIPPED["chat_commands"],
+    "channel": _SHIPPED["channels"],
+    "trigger": _SHIPPED["triggers"],
 }
 
 _HOME_FILES = {"MEMORY.md": "memory", "skills": "skills", "tools": "javascript"}

@@ -1,6 +1,6 @@
 """Write the catalogue entries that the packages of this workspace bring, so that no listing has to import them.
 
-Also write the module of the core that knows which distribution brings what, for plugins that are not installed.
+Also write the file of the core that says which distribution brings what, for plugins that are not installed.
 
 Run it when a plugin registers something else: ``uv run python release/plugin_entries.py``.
 """
@@ -41,41 +41,30 @@ def entry_text(plugin: InstalledPlugin) -> str:
     return json.dumps(document, indent=1, ensure_ascii=False) + "\n"
 
 
-PARTS_FILE = WORKSPACE / "oneclaw_core" / "_shipped_parts.py"
-_TABLES = {
-    "OUR_DISTRIBUTIONS": "OneClaw's own plugins and their distributions.",
-    "GROUPS": "Tool groups of OneClaw's own plugins.",
-    "COMMANDS": "Commands of OneClaw's own plugins, by what stands behind ``oneclaw``.",
-    "CHAT_COMMANDS": "Chat commands of OneClaw's own plugins, without the slash.",
-    "CHANNELS": "Channels of OneClaw's own plugins.",
-    "TRIGGERS": "Triggers of OneClaw's own plugins, which start scheduled tasks.",
-}
+PARTS_FILE = WORKSPACE / "oneclaw_core" / "shipped_parts.json"
+_TABLES = ("our_distributions", "groups", "commands", "chat_commands", "channels", "triggers")
 _TABLES_OF_HOOKS = {
-    "register_chat_commands": "CHAT_COMMANDS",
-    "register_channels": "CHANNELS",
-    "register_triggers": "TRIGGERS",
+    "register_chat_commands": "chat_commands",
+    "register_channels": "channels",
+    "register_triggers": "triggers",
 }
 
 
 def parts_text() -> str:
-    """Return the module that says which plugin brings what, from the entries of the plugins."""
+    """Return the file that says which plugin brings what, from the entries of the plugins."""
     tables: dict[str, dict[str, str]] = {name: {} for name in _TABLES}
     for plugin in sorted(own_plugins(), key=lambda each: each.name):
         if plugin.is_builtin:
             continue
-        tables["OUR_DISTRIBUTIONS"][plugin.name] = plugin.dist.name or ""
+        tables["our_distributions"][plugin.name] = plugin.dist.name or ""
         entry = json.loads(entry_file(plugin).read_text("utf-8"))["entry"]
-        tables["GROUPS"] |= dict.fromkeys((each["name"] for each in entry["groups"]), plugin.name)
+        tables["groups"] |= dict.fromkeys((each["name"] for each in entry["groups"]), plugin.name)
         for each in entry["registrations"]:
             if each["hook"] == "register_commands" and " --" not in each["name"]:
-                tables["COMMANDS"][each["name"]] = plugin.name
+                tables["commands"][each["name"]] = plugin.name
             elif each["hook"] in _TABLES_OF_HOOKS:
                 tables[_TABLES_OF_HOOKS[each["hook"]]][each["name"]] = plugin.name
-    lines = ['"""The parts that OneClaw\'s own plugins bring; written by release/plugin_entries.py."""']
-    for name, meaning in _TABLES.items():
-        rows = (f'    "{part}": "{plugin}",' for part, plugin in sorted(tables[name].items()))
-        lines += ["", f"{name} = {{", *rows, "}", f'"""{meaning}"""']
-    return "\n".join([*lines, ""])
+    return json.dumps({name: dict(sorted(parts.items())) for name, parts in tables.items()}, indent=1) + "\n"
 
 
 if __name__ == "__main__":
