@@ -1,19 +1,15 @@
 """Run synchronous code in daemon threads, which never delay the end of the program.
 
 asyncio's and anyio's worker threads are joined when the interpreter exits, so one tool that hangs would keep the
-program from ending after its timeout has long been reported. These are daemon threads, as many as are needed: a
-thread whose call was abandoned is missed by no later call.
+program from ending after its timeout has long been reported. These are daemon threads, a new one for each call.
 """
 
 from __future__ import annotations
 
 import concurrent.futures
 import contextvars
-import os
-import queue
 import sys
 import threading
-from collections import deque
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -23,8 +19,6 @@ if TYPE_CHECKING:
     import asyncio
     from collections.abc import Callable, Coroutine
     from typing import Self
-
-IDLE_SECONDS = 10.0
 
 _T = TypeVar("_T")
 
@@ -150,7 +144,7 @@ async def run_in_thread(call: Callable[[], _T]) -> _T:
 
 
 def _start(call: Callable[[], _T], pass_on: Callable[[_T | None, BaseException | None], None]) -> None:
-    """Run a function in an idle thread, or in a new one.
+    """Run a function in a new daemon thread.
 
     Args:
         call: takes nothing.
@@ -159,7 +153,7 @@ def _start(call: Callable[[], _T], pass_on: Callable[[_T | None, BaseException |
     """
     watch = _watch.get()
 
-    def job(thread: _Worker) -> None:
+    def job() -> None:
         value: _T | None = None
         error: BaseException | None = None
         try:
@@ -168,14 +162,13 @@ def _start(call: Callable[[], _T], pass_on: Callable[[_T | None, BaseException |
             error = passable(raised)
         if watch is not None:
             watch.end(pass_on)
-        _idle.append(thread)
         pass_on(value, error)
         del value, error  # the traceback of an error keeps this frame
 
     # The watch gets pass_on: a job that refers to itself keeps its result until garbage is collected.
     if watch is not None:
         watch.begin(pass_on)
-    _idle_worker().jobs.put(job)
+    threading.Thread(target=job, name="oneclaw tool", daemon=True).start()
 
 
 def passable(error: BaseException) -> BaseException:
@@ -203,42 +196,6 @@ class DaemonExecutor(concurrent.futures.ThreadPoolExecutor):
 
         _start(partial(fn, *args, **kwargs), pass_on)
         return future
-
-
-class _Worker(threading.Thread):
-    """Does one job after another, and ends when there has been none for a while."""
-
-    def __init__(self) -> None:
-        super().__init__(name="oneclaw tool", daemon=True)
-        self.jobs: queue.SimpleQueue[Callable[[_Worker], None]] = queue.SimpleQueue()
-
-    def run(self) -> None:
-        while True:
-            try:
-                job = self.jobs.get(timeout=IDLE_SECONDS)
-            except queue.Empty:
-                try:
-                    _idle.remove(self)
-                except ValueError:  # just picked for a job, which is about to come
-                    continue
-                return
-            job(self)
-            del job  # an idle thread keeps no arguments and results alive
-
-
-# Threads belong to the process, not to an event loop, so their pool does as well.
-_idle: deque[_Worker] = deque()
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_idle.clear)  # a forked child has none of its parent's threads
-
-
-def _idle_worker() -> _Worker:
-    try:
-        return _idle.pop()
-    except IndexError:
-        worker = _Worker()
-        worker.start()
-        return worker
 
 
 def started_task(coroutine: Coroutine[Any, Any, _T]) -> asyncio.Task[_T]:
