@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -22,7 +23,7 @@ from oneclaw_core.process import (
 from oneclaw_shell.network import CommandNetwork, checked_host
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from oneclaw_core import ToolContext
     from oneclaw_core.files import PathGuard
@@ -34,9 +35,14 @@ UNSANDBOXED = "unsandboxed"
 _FILES = {"read": "files.read", "write": "files.write"}
 _EXPANDED = re.compile(r"[$`]")
 _GLOB = re.compile(r"[*?\[{]")
-_BETWEEN_WORDS = re.compile(r"[\s'\"=:,;|&()<>]+")
-# Options with a value that follows at once, such as -C/PATH.
-_WITH_OPTIONS = re.compile(r"[\s'\"=:,;|&()<>]+(?:-[A-Za-z])?")
+# Their meaning depends on the process that reads them.
+_OF_PROCESSES = re.compile(r"/proc/|/dev/(?:fd|std)")
+_QUOTING = str.maketrans("", "", "'\"\\")
+_BETWEEN_PATHS = re.compile(r"[\s=:,;|&()<>@]+")
+# Options are written together, with a value that follows at once: -kC/PATH.
+_MOST_OPTION_CHARACTERS = 10
+# A command that is longer is not looked through.
+_MOST_CHARACTERS = 8_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,24 +184,59 @@ async def find_place(command: str, directory: Path, needs: Needs, context: ToolC
 def runs_what_tools_write(command: str, directory: Path, paths: PathGuard) -> bool:
     """Return True if a command runs in, or names, a place where tools can write without the user.
 
-    The paths decide, not the state of the sandbox, which a model can cause to fail. A variable could name any place.
+    The paths decide, not the state of the sandbox, which a model can cause to fail. What cannot be told counts as such
+    a place: a variable could name any.
 
     Args:
         command: as the shell reads it.
         directory: where it runs, without symbolic links.
         paths: the directories of tools.
     """
-    roots = paths.written_directories()
-    if not roots:
-        return False
-    if _EXPANDED.search(command):
+    roots = list(paths.written_directories())
+    if paths.home is not None:  # with the temporary files of commands, their outputs and what was moved away
+        roots.append(paths.home.resolve())
+    if _EXPANDED.search(command) or len(command) > _MOST_CHARACTERS:
         return True
-    for word in {"", *_BETWEEN_WORDS.split(command), *_WITH_OPTIONS.split(command)}:
-        start, *rest = _GLOB.split(word, maxsplit=1)
-        place = os.path.realpath(directory / os.path.expanduser(os.path.dirname(start) if rest else start))  # noqa: PTH111, PTH120
-        if any(Path(place).is_relative_to(root) or (rest and root.is_relative_to(place)) for root in roots):
-            return True
-    return False
+    if _OF_PROCESSES.search(command.translate(_QUOTING)):
+        return True
+    return any(
+        place.is_relative_to(root) or (is_pattern and root.is_relative_to(place))
+        for place, is_pattern in _places(command, directory)
+        for root in roots
+    )
+
+
+def _places(command: str, directory: Path) -> Iterator[tuple[Path, bool]]:
+    """Yield the places that a command may name, each with True if it is where a pattern of names begins."""
+    yield directory, False
+    try:
+        words = shlex.split(command)
+    except ValueError:  # a quotation without its end, which no pattern covers
+        words = command.split()
+    # Programs may take quotes away too, such as `sh -c`.
+    words += [each.translate(_QUOTING) for each in words]
+    parts = {each for word in words for each in (word, *_BETWEEN_PATHS.split(word))}
+    found = {each[start:] for each in parts for start in _starts(each)}
+    for each in found:
+        name, *rest = _GLOB.split(each, maxsplit=1)
+        yield _real(directory, os.path.dirname(name) if rest else name), bool(rest)  # noqa: PTH120
+
+
+def _starts(word: str) -> Iterator[int]:
+    """Yield where a path may begin in a word: behind the letters of options, or at its first slash."""
+    slash = word.find("/")
+    yield 0
+    if word.startswith("-"):
+        yield from range(1, min(len(word), _MOST_OPTION_CHARACTERS) if slash < 0 else slash + 1)
+    elif slash > 0 and not _GLOB.search(word):
+        yield slash
+
+
+def _real(directory: Path, name: str) -> Path:
+    try:
+        return Path(os.path.realpath(directory / os.path.expanduser(name)))  # noqa: PTH111
+    except (OSError, ValueError):  # the shell finds nothing there either
+        return Path("/")
 
 
 def _gap(chosen: ChosenSandbox) -> str:

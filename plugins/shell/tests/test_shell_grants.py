@@ -78,7 +78,11 @@ def test_a_granted_pattern_is_asked_for_where_tools_can_write(
 @pytest.mark.parametrize(
     "command",
     ["make -C {ws}", "make -C{ws} test", "make --directory={ws}", "make -f {ws}/Makefile", "make -C {ws}/../workspace",
-     "make -C $PLACE", "make -f {ws}/M*", "make '-f' \"{ws}/Makefile\""],
+     "make -C $PLACE", "make -f {ws}/M*", "make '-f' \"{ws}/Makefile\"", "make -kC{ws}", "make -C {ws}/\\sub",
+     "make -C {home}/w\\orkspace", "make -C {home}/w'ork'space", "make -C ''{ws}", "make '--eval=include {ws}/x'",
+     "make -C ../..{ws}", "make -kC../..{ws}", "make -C /proc/self/cwd/x", "make -C /p'roc'/self/cwd/x",
+     "make -C {home}/tmp", "make -f {home}/withheld/1/Makefile", "make -f {home}/plugins/shell/output/cmd-1.log",
+     "make " + "x" * 9_000],
 )  # fmt: skip
 def test_a_command_that_names_a_place_that_tools_write_is_asked_for(
     oneclaw, grant, oneclaw_home, monkeypatch, tmp_path, command
@@ -87,7 +91,9 @@ def test_a_command_that_names_a_place_that_tools_write_is_asked_for(
     no_backend(monkeypatch)
     oneclaw.user.says("no")
 
-    result = oneclaw.call_tool("exec", command=command.format(ws=oneclaw_home.workspace), working_directory="/usr")
+    result = oneclaw.call_tool(
+        "exec", command=command.format(ws=oneclaw_home.workspace, home=oneclaw_home.path), working_directory="/usr"
+    )
 
     assert result.error_type == "permission_denied"
     assert len(oneclaw.user.asked) == 1
