@@ -7,9 +7,21 @@ a user works on. Isolated calls import this module, so it imports little.
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
+from typing import TYPE_CHECKING
 
+from oneclaw_core.files.git_settings import (
+    OBEYED_PARTS,
+    completes_repository,
+    is_bare_repository,
+    named_places,
+    read_settings,
+)
 from oneclaw_core.files.hidden_paths import folded_name, from_the_top
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 _ENVIRONMENT_FILE = "pyvenv.cfg"
 VERSION_CONTROL = frozenset({".bzr", ".git", ".hg", ".jj", ".sl", ".svn"})
@@ -17,27 +29,32 @@ VERSION_CONTROL = frozenset({".bzr", ".git", ".hg", ".jj", ".sl", ".svn"})
 
 _CONTINUOUS_INTEGRATION = frozenset(
     {
-        ".appveyor.yml", ".azure-pipelines", ".buildkite", ".circleci", ".cirrus.yml", ".drone.yml", ".forgejo",
-        ".gitea", ".github", ".gitlab", ".gitlab-ci.yml", ".semaphore", ".teamcity", ".travis.yml", ".woodpecker",
-        ".woodpecker.yml", "appveyor.yml", "azure-pipelines.yml", "bitbucket-pipelines.yml", "cloudbuild.yaml",
-        "cloudbuild.yml", "jenkinsfile",
+        ".appveyor.yml", ".azure-pipelines", ".build.yml", ".buildkite", ".builds", ".circleci", ".cirrus.yml",
+        ".codesandbox", ".drone.yml", ".forgejo", ".gitea", ".github", ".gitlab", ".gitlab-ci.yml",
+        ".gitpod.dockerfile", ".gitpod.yml", ".idx", ".prow.yaml", ".replit", ".semaphore", ".teamcity", ".tekton",
+        ".travis.yml", ".woodpecker", ".woodpecker.yml", ".zuul.d", ".zuul.yaml", "appveyor.yml",
+        "azure-pipelines.yml", "bitbucket-pipelines.yml", "bitrise.yml", "buildspec.yml", "cloudbuild.yaml",
+        "cloudbuild.yml", "codemagic.yaml", "jenkinsfile", "wercker.yml", "zuul.d", "zuul.yaml",
     }
 )  # fmt: skip
 _AGENTS = frozenset(
     {
-        ".agents", ".aider.conf.yml", ".aider.model.settings.yml", ".amazonq", ".augment", ".claude", ".claude.json",
-        ".cline", ".clinerules", ".codex", ".continue", ".copilot", ".cursor", ".cursorrules", ".gemini",
-        ".goosehints", ".junie", ".kilocode", ".kiro", ".mcp.json", ".oneclaw", ".opencode", ".qodo", ".qwen", ".roo",
-        ".roomodes", ".roorules", ".rules", ".trae", ".windsurf", ".windsurfrules", "agent.md", "agents.md",
-        "agents.override.md", "claude.local.md", "claude.md", "codex.md", "gemini.md", "mcp.json", "opencode.json",
-        "opencode.jsonc", "qwen.md",
+        ".agents", ".aiassistant", ".aider.conf.yml", ".aider.model.settings.yml", ".amazonq", ".augment", ".bolt",
+        ".claude", ".claude.json", ".cline", ".clinerules", ".codebuddy", ".codex", ".continue", ".copilot",
+        ".crush.json", ".cursor", ".cursorrules", ".devin", ".factory", ".gemini", ".goose", ".goosehints", ".iflow",
+        ".junie", ".kilocode", ".kiro", ".lingma", ".mcp.json", ".oneclaw", ".opencode", ".openhands", ".pi", ".qodo",
+        ".qwen", ".roo", ".roomodes", ".roorules", ".rovodev", ".rules", ".tabnine", ".trae", ".windsurf",
+        ".windsurfrules", ".zencoder", "agent.md", "agents.md", "agents.override.md", "claude.local.md", "claude.md",
+        "codebuddy.md", "codex.md", "crush.json", "crush.md", "gemini.md", "iflow.md", "mcp.json", "opencode.json",
+        "opencode.jsonc", "qwen.md", "replit.md", "warp.md",
     }
 )  # fmt: skip
 _EDITORS = frozenset(
     {
-        ".devcontainer", ".devcontainer.json", ".dir-locals.el", ".emacs", ".emacs.d", ".exrc", ".fleet", ".helix",
-        ".idea", ".lvimrc", ".nvim.lua", ".nvimrc", ".run", ".terminals.json", ".vim", ".vimrc", ".vs", ".vscode",
-        ".zed",
+        ".devcontainer", ".devcontainer.json", ".dir-locals.el", ".emacs", ".emacs.d", ".exrc",
+        ".externaltoolbuilders", ".fleet", ".helix", ".idea", ".lazy.lua", ".luarc.json", ".lvimrc", ".neoconf.json",
+        ".nova", ".nvim.lua", ".nvimrc", ".project", ".run", ".terminals.json", ".theia", ".vim", ".vimrc",
+        ".vimspector.json", ".vs", ".vscode", ".zed",
     }
 )  # fmt: skip
 _HOOKS = frozenset(
@@ -49,18 +66,21 @@ _HOOKS = frozenset(
 )  # fmt: skip
 _SETTINGS_OF_TOOLS = frozenset(
     {
-        ".bash_login", ".bash_logout", ".bash_profile", ".bashrc", ".bazelrc", ".ddev", ".direnv", ".gdbinit",
-        ".gitconfig", ".hgrc", ".inputrc", ".ipython", ".jupyter", ".lando.yml", ".lldbinit", ".mise", ".mise.toml",
-        ".profile", ".pythonrc", ".pythonstartup", ".screenrc", ".tmux.conf", ".tool-versions", ".vagrant", ".yarn",
-        ".yarnrc", ".yarnrc.yml", ".zlogin", ".zprofile", ".zshenv", ".zshrc", "autorun.inf", "desktop.ini",
-        "mise.local.toml", "mise.toml", "sitecustomize.py", "usercustomize.py",
+        ".asdfrc", ".bash_login", ".bash_logout", ".bash_profile", ".bashrc", ".bazelrc", ".bundle", ".cargo",
+        ".config", ".ddev", ".direnv", ".envrc", ".erlang", ".gdbinit", ".ghci", ".gitconfig", ".gnuplot", ".hgrc",
+        ".iex.exs", ".inputrc", ".ipython", ".irbrc", ".jupyter", ".jvmopts", ".lando.yml", ".latexmkrc", ".lldbinit",
+        ".mise", ".mise.toml", ".mvn", ".npmrc", ".ocamlinit", ".octaverc", ".pdbrc", ".pdbrc.py", ".pnpmfile.cjs",
+        ".profile", ".pryrc", ".pypirc", ".pythonrc", ".pythonstartup", ".renviron", ".rprofile", ".sbtopts",
+        ".screenrc", ".tmux.conf", ".tool-versions", ".vagrant", ".yarn", ".yarnrc", ".yarnrc.yml", ".zlogin",
+        ".zprofile", ".zshenv", ".zshrc", "autorun.inf", "bunfig.toml", "desktop.ini", "latexmkrc", "mise.local.toml",
+        "mise.toml", "sitecustomize.py", "usercustomize.py",
     }
 )  # fmt: skip
 # Of Python, and the programs of packages of Node.js.
 ENVIRONMENTS = frozenset({".bin", ".venv", "pyvenv.cfg", "venv"})
 _NAMES = VERSION_CONTROL | _CONTINUOUS_INTEGRATION | _AGENTS | _EDITORS | _HOOKS | _SETTINGS_OF_TOOLS | ENVIRONMENTS
-# Python runs lines of such files at its start.
-_SUFFIXES = (".pth",)
+# Python runs lines of such files at its start; editors run tasks of the others.
+_SUFFIXES = (".code-workspace", ".pth", ".sublime-project")
 
 
 def is_protected_name(name: str) -> bool:
@@ -84,8 +104,29 @@ def protected_root(path: str | Path, base: str | Path = "/") -> Path | None:
     Returns:
         The outermost such file or folder, relative if the path is.
     """
-    return next((each for each in from_the_top(Path(path)) if each.name and _is_protected(each, base)), None)
+    obeyed: list[Path] = []
+    for each in from_the_top(Path(path)):
+        place = base / each
+        if each.name and (_is_protected(place) or any(place.is_relative_to(other) for other in obeyed)):
+            return each
+        obeyed += _obeyed_from(place)
+    return None
 
 
-def _is_protected(path: Path, base: str | Path) -> bool:
-    return is_protected_name(path.name) or is_virtual_environment(base / path)
+def _is_protected(place: Path) -> bool:
+    return is_protected_name(place.name) or is_virtual_environment(place) or completes_repository(place)
+
+
+def _obeyed_from(folder: Path) -> Iterator[Path]:
+    """Yield what has an ordinary name and is obeyed: by a link of a protected name, or by the settings of git."""
+    try:
+        with os.scandir(folder) as entries:
+            links = [each.path for each in entries if each.is_symlink() and is_protected_name(each.name)]
+    except OSError:  # it is no folder, or nothing can be made in it
+        return
+    targets = (Path(os.path.realpath(each)) for each in links)
+    yield from (each for each in targets if each not in (folder, *folder.parents))
+    if is_bare_repository(folder):
+        yield from (folder / each for each in OBEYED_PARTS)
+    git = folder / ".git"
+    yield from named_places(read_settings(git), git, folder)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import re
 import time
+from collections import deque
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -15,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from oneclaw_core.errors import SandboxError
+from oneclaw_core.files.git_settings import OBEYED_PARTS, REPOSITORY_PARTS, named_places, read_settings
 from oneclaw_core.files.hidden_paths import is_hidden_name
 from oneclaw_core.files.protected_places import is_protected_name
 
@@ -26,13 +28,11 @@ if TYPE_CHECKING:
 _PACKAGE_FOLDERS = {"node_modules": 1, ".tox": 3, ".nox": 3}
 _NOT_SEARCHED = frozenset(("__pycache__", "site-packages"))
 _SEARCH_SECONDS = 5.0
+_SEARCH_SECONDS_AFTERWARDS = 60.0
 _MOST_REMEMBERED = 100_000
 # A change in the same moment could leave the time of a directory as it was.
 _SETTLED_SECONDS = 2.0
-_MOST_SETTINGS_BYTES = 100_000
 _ELSEWHERE = re.compile(rb"^\s*(?:worktree|bare\s*=\s*true)", re.IGNORECASE | re.MULTILINE)
-# Hooks that git runs, and settings that it reads, elsewhere than in its own folder.
-_PLACES = re.compile(rb"^\s*(hooksPath|path)\s*=\s*([^\r\n#;]+)", re.IGNORECASE | re.MULTILINE)
 
 
 @dataclass(slots=True)
@@ -43,11 +43,15 @@ class SpecialFiles:
         hidden_folders: whose names say that they hold secrets.
         hidden_files: the same of files.
         protected: what programs outside run or obey.
+        repositories: the folders of git itself.
+        named: of what is protected, what the settings of git name elsewhere.
     """
 
     hidden_folders: list[Path] = field(default_factory=list)
     hidden_files: list[Path] = field(default_factory=list)
     protected: list[Path] = field(default_factory=list)
+    repositories: list[Path] = field(default_factory=list)
+    named: list[Path] = field(default_factory=list)
 
 
 def find_special_files(written: Iterable[Path], read: Iterable[Path]) -> SpecialFiles:
@@ -60,7 +64,7 @@ def find_special_files(written: Iterable[Path], read: Iterable[Path]) -> Special
     Raises:
         SandboxError: it takes too long; what was found by then is remembered, and found faster the next time.
     """
-    search = _Search()
+    search = _Search(_SEARCH_SECONDS)
     for root in written:
         search.search(root, is_written=True)
     for root in read:
@@ -68,16 +72,32 @@ def find_special_files(written: Iterable[Path], read: Iterable[Path]) -> Special
     return search.found
 
 
+def find_made_files(written: Iterable[Path]) -> tuple[SpecialFiles, bool]:
+    """Search directories after a command; return what was found, and whether that is all.
+
+    Args:
+        written: that the command could write; what lies near the top is found first.
+    """
+    search = _Search(_SEARCH_SECONDS_AFTERWARDS)
+    try:
+        for root in written:
+            search.search(root, is_written=True)
+    except SandboxError:
+        return search.found, False
+    return search.found, True
+
+
 class _Search:
-    def __init__(self) -> None:
+    def __init__(self, seconds: float) -> None:
         self.found = SpecialFiles()
-        self._until = time.monotonic() + _SEARCH_SECONDS
+        self._seconds = seconds
+        self._until = time.monotonic() + seconds
         self._latest_ns = (time.time() - _SETTLED_SECONDS) * 1e9
 
     def search(self, root: Path, *, is_written: bool) -> None:
-        waiting = [str(root)] if root.is_dir() else []
+        waiting = deque([str(root)] if root.is_dir() else [])
         while waiting:
-            directory = waiting.pop()
+            directory = waiting.popleft()
             entries = self._entries(directory)
             if is_written and entries.is_environment and directory != str(root):
                 self.found.protected.append(Path(directory))
@@ -110,7 +130,7 @@ class _Search:
 
     def _entries(self, directory: str) -> _Entries:
         if time.monotonic() > self._until:
-            raise SandboxError(f"the search for hidden files takes more than {_SEARCH_SECONDS:g} seconds")
+            raise SandboxError(f"the search for hidden files takes more than {self._seconds:g} seconds")
         try:
             # Not the time of its content, which commands can set back.
             changed = os.stat(directory).st_ctime_ns  # noqa: PTH116  # many of them
@@ -133,8 +153,11 @@ class _Search:
             self.found.hidden_files.append(path)
 
     def _protect_repositories(self, entries: _Entries, root: Path) -> None:
-        for each in entries.repositories:
-            self.found.protected += _repository_settings(Path(each), root)
+        for each in map(Path, entries.repositories):
+            self.found.repositories.append(each)
+            named = [place for place in _named_by_repository(each, root) if place.exists()]
+            self.found.named += named
+            self.found.protected += (*_repository_settings(each), *named)
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,62 +179,62 @@ def _read_entries(directory: str, changed: int) -> _Entries:
     """Sort what lies in a directory; remembered for as long as nothing is added, removed or renamed there."""
     searched, packages, hidden, protected, repositories = [], [], [], [], []
     is_environment = False
+    parts = set()
     try:
         with os.scandir(directory) as entries:
             for entry in entries:
                 name = entry.name.casefold()
                 is_directory = entry.is_dir(follow_symlinks=False)
-                if is_hidden_name(name):
+                is_hidden = is_hidden_name(name)
+                if is_hidden:
                     hidden.append(entry.path)
-                elif name == ".git" and is_directory:
+                if entry.name in REPOSITORY_PARTS:
+                    parts.add(entry.name)
+                if name == ".git" and is_directory:
                     repositories.append(entry.path)
                 elif is_protected_name(name):
                     protected.append(entry.path)
                     is_environment = is_environment or name == "pyvenv.cfg"
+                elif is_hidden:
+                    continue
                 elif is_directory and name in _PACKAGE_FOLDERS:
                     packages.append((entry.path, _PACKAGE_FOLDERS[name]))
                 elif is_directory and name not in _NOT_SEARCHED:
                     searched.append(entry.path)
     except OSError:  # it cannot be read here, so not there either
         pass
+    if parts == REPOSITORY_PARTS:
+        repositories.append(directory)
     others = tuple(packages), tuple(hidden), tuple(protected), tuple(repositories)
     return _Entries(tuple(searched), *others, is_environment=is_environment, is_ordinary=not any(others))
 
 
-def _repository_settings(git: Path, root: Path) -> Iterator[Path]:
-    """Yield what git runs or obeys when used outside. What is not there cannot be protected, so it is made."""
+def _repositories(git: Path) -> Iterator[Path]:
+    """Yield a repository, and those of its submodules."""
+    yield git
     modules = (each.parent for each in git.glob("modules/**/HEAD"))
-    for repository in (git, *(each for each in modules if (each / "objects").is_dir())):
-        settings = b""
+    yield from (each for each in modules if (each / "objects").is_dir())
+
+
+def _named_by_repository(git: Path, root: Path) -> Iterator[Path]:
+    for repository in _repositories(git):
+        yield from named_places(read_settings(repository), repository, root)
+
+
+def _repository_settings(git: Path) -> Iterator[Path]:
+    """Yield what git runs or obeys when used outside. What is not there cannot be protected, so it is made."""
+    for repository in _repositories(git):
         with suppress(OSError):
             (repository / "hooks").mkdir(exist_ok=True)
-            settings = _read_settings(repository)
-            _keep_common_directory(repository, settings)
+            _keep_common_directory(repository, read_settings(repository))
             for each in (repository, *repository.glob("worktrees/*/")):
                 if not os.path.lexists(each / "config.worktree"):
                     (each / "config.worktree").touch()
-        for name in ("commondir", "config", "config.worktree", "hooks", "info/attributes"):
+        for name in OBEYED_PARTS:
             if (repository / name).exists():
                 yield repository / name
         for name in ("commondir", "config.worktree"):
             yield from repository.glob(f"worktrees/*/{name}")
-        yield from _places_in(settings, repository, root)
-
-
-def _read_settings(repository: Path) -> bytes:
-    with (repository / "config").open("rb") as file:
-        return file.read(_MOST_SETTINGS_BYTES)
-
-
-def _places_in(settings: bytes, repository: Path, root: Path) -> Iterator[Path]:
-    """Yield the hooks and settings below a root that the settings of a repository name."""
-    for name, value in _PLACES.findall(settings):
-        if b"\0" in value:  # git refuses it, too
-            continue
-        base = repository.parent if name.lower() == b"hookspath" else repository
-        path = Path(os.path.realpath(base / os.fsdecode(value.strip().strip(b'"'))))
-        if path.is_relative_to(root) and path not in (root, *root.parents, *repository.parents) and path.exists():
-            yield path
 
 
 def _keep_common_directory(repository: Path, settings: bytes) -> None:

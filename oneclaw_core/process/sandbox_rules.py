@@ -12,9 +12,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from oneclaw_core.errors import SandboxError
+from oneclaw_core.files.git_settings import OBEYED_PARTS
 from oneclaw_core.files.hidden_paths import HIDDEN_FOLDERS, folded_name, is_private_directory, user_directory
 from oneclaw_core.files.protected_places import ENVIRONMENTS, VERSION_CONTROL, is_protected_name
-from oneclaw_core.files.special_files import find_special_files
+from oneclaw_core.files.special_files import find_made_files, find_special_files
 from oneclaw_core.process.sandbox.policy import SandboxPolicy
 from oneclaw_core.secrets.redaction import without_secrets
 
@@ -134,27 +135,34 @@ def sandbox_policy(
     )
 
 
-def made_protected_places(policy: SandboxPolicy) -> list[Path]:
+def made_protected_places(policy: SandboxPolicy) -> tuple[list[Path], bool]:
     """Find what came into the writable directories of a policy since it was made, and other programs run or obey.
 
     A new repository is left out with all that is in it, and so is a new virtual environment: a clone brings the files
-    of its authors, as everywhere.
+    of its authors, as everywhere. A repository within another one is not: a program that is run there would obey it.
 
-    Raises:
-        SandboxError: the search takes too long.
+    Returns:
+        The places, and True if everything was searched.
     """
     known = {*policy.protected, *policy.write_roots, *policy.read_roots}
-    found = find_special_files([each for each in policy.write_roots if each.is_dir()], [])
-    repositories = {each.parent.parent for each in found.protected if each.parent.name == ".git"}
-    old = {each.parent.parent for each in policy.protected if each.parent.name == ".git"}
-    return [
-        each
-        for each in dict.fromkeys(found.protected)
-        if each not in known
-        and is_protected_name(each.name)
-        and folded_name(each.name) not in (*VERSION_CONTROL, *ENVIRONMENTS)
-        and not any(above in repositories - old for above in each.parents)
-    ]
+    found, is_all = find_made_files(each for each in policy.write_roots if each.is_dir())
+    old = {each.parent for each in policy.protected if each.name in OBEYED_PARTS}
+    old_trees = {each.parent for each in old if each.name == ".git"}
+    new = [each for each in found.repositories if each not in old]
+    nested = [each for each in new if not old_trees.isdisjoint(each.parents)]
+    apart = {each.parent if each.name == ".git" else each for each in new if each not in nested}
+
+    def is_made(path: Path) -> bool:
+        if path in known or not apart.isdisjoint(path.parents):
+            return False
+        name = folded_name(path.name)
+        if name in VERSION_CONTROL:
+            return not old_trees.isdisjoint(path.parents)
+        return path in found.named or (is_protected_name(name) and name not in ENVIRONMENTS)
+
+    # Without its HEAD, a folder of any other name is no repository.
+    places = [each if each.name == ".git" else each / "HEAD" for each in nested]
+    return list(dict.fromkeys([*places, *filter(is_made, found.protected)])), is_all
 
 
 def is_system_place(path: Path) -> bool:

@@ -129,10 +129,40 @@ def test_public_certificates_of_the_system_are_readable():
     [".git/config", ".GIT/hooks/pre-commit", "sub/.git", ".vscode/tasks.json", ".hg/hgrc", ".github/workflows/ci.yml",
      ".gitlab-ci.yml", "Jenkinsfile", ".mcp.json", "CLAUDE.md", "sub/AGENTS.md", "Gemini.md", ".cursorrules",
      ".pre-commit-config.yaml", "lefthook.yml", ".venv/bin/activate", "lib/x.pth", "node_modules/.bin/eslint",
-     ".tool-versions", ".zshrc", "sitecustomize.py", ".zed/tasks.json", ".kiro/steering/x.md", ".c\u200bursorrules"],
+     ".tool-versions", ".zshrc", "sitecustomize.py", ".zed/tasks.json", ".kiro/steering/x.md", ".c\u200bursorrules",
+     ".envrc", "sub/.npmrc", ".cargo/config.toml", ".Rprofile", ".pdbrc", ".mvn/extensions.xml", ".gitpod.yml",
+     ".pnpmfile.cjs", "bunfig.toml", "a.code-workspace", ".config/mise/config.toml", "WARP.md", ".tekton/run.yaml"],
 )  # fmt: skip
 def test_what_steers_other_programs_is_protected(project, name):
     assert protected_root(project / name) is not None
+
+
+OBEYED_ELSEWHERE = {
+    "hooks": ("tools/hooks/pre-commit", "[core]\n\thooksPath = tools/hooks\n"),
+    "settings": (".gitlocal", "[include]\n\tpath = ../.gitlocal\n"),
+    "in other letters": ("tools/hooks/pre-commit", '[core]\nHOOKSPATH="./tools/../tools/hooks"\n'),
+    "link": ("docs/guide.md", ""),
+    "folder behind a link": ("ci/workflows/x.yml", ""),
+    "head": ("bare/HEAD", ""),
+    "objects": ("half/objects/x", ""),
+    "hook of a bare one": ("whole/hooks/x", ""),
+}
+
+
+@pytest.mark.parametrize("case", OBEYED_ELSEWHERE)
+def test_what_git_or_a_link_leads_to_is_protected_under_any_name(project, case):
+    name, settings = OBEYED_ELSEWHERE[case]
+    for folder in (".git", "docs", "bare/objects", "bare/refs", "half/refs", "whole/objects", "whole/refs"):
+        (project / folder).mkdir(parents=True)
+    for file in ("half/HEAD", "whole/HEAD", "docs/guide.md"):
+        (project / file).touch()
+    (project / ".git" / "config").write_text(settings)
+    (project / "CLAUDE.md").symlink_to("docs/guide.md")
+    (project / ".github").symlink_to("ci")
+    assert protected_root(project / name) is not None
+    assert protected_root(name, project) is not None
+    for other in ("docs/other.md", "bare/config", "half/x", "tools/x", "whole/readme"):
+        assert protected_root(other, project) is None
 
 
 @pytest.mark.parametrize("name", [".gitignore", "git/config", "src/a.py", "Makefile", "README.md", "docs/agents"])

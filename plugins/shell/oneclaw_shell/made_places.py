@@ -12,7 +12,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from oneclaw_core import OneClawError, PermissionDeniedError
-from oneclaw_core.process import SandboxError, made_protected_places, run_in_thread
+from oneclaw_core.process import made_protected_places, run_in_thread
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 _MOST_ASKED = 5
 _FOLDER = "withheld"
+_UNSEARCHED = "[there is too much to search all of it for files that other programs obey: tell the user]"
 
 
 async def settle_made_places(place: Place, context: ToolContext) -> list[str]:
@@ -33,11 +34,8 @@ async def settle_made_places(place: Place, context: ToolContext) -> list[str]:
     """
     if place.policy is None:
         return []
-    try:
-        made = await run_in_thread(partial(made_protected_places, place.policy))
-    except SandboxError as error:
-        return [f"[what the command made was not searched for files that other programs obey: {error}]"]
-    notes = []
+    made, is_all = await run_in_thread(partial(made_protected_places, place.policy))
+    notes = [] if is_all else [_UNSEARCHED]
     for number, path in enumerate(made):
         if number < _MOST_ASKED and await _is_agreed(path, context):
             continue

@@ -46,6 +46,46 @@ def test_a_place_that_a_command_makes_is_asked_for_and_moved_away(oneclaw, onecl
     assert kept.read_text() == "evil\n"
 
 
+NESTED = {
+    "hooks that the settings of git name": "mkdir -p tools/hooks; echo evil > tools/hooks/pre-commit",
+    "settings that the settings of git name": "echo evil > .gitlocal",
+    "repository": "cd docs && git init -q . && git config core.fsmonitor evil",
+    "link of a worktree": "echo 'gitdir: ../docs' > docs/.git",
+    "repository of another name": "cd docs && mkdir objects refs && echo evil > config && echo 'ref: x' > HEAD",
+    "settings that are hidden, too": "echo evil > .envrc",
+}
+
+
+@pytest.mark.parametrize("case", NESTED)
+def test_a_command_plants_nothing_for_git_in_a_repository(oneclaw, workspace, case):
+    (workspace / "docs").mkdir()
+    (workspace / "docs" / "guide.md").write_text("mine")
+    subprocess.run(["git", "init", "-q", "."], cwd=workspace, check=True)
+    settings = "[core]\n\thooksPath = tools/hooks\n[include]\n\tpath = ../.gitlocal\n"
+    with (workspace / ".git" / "config").open("a") as file:
+        file.write(settings)
+    oneclaw.user.says("no")
+    result = oneclaw.call_tool("exec", command=NESTED[case])
+    assert "the user did not agree" in result.result
+    assert len(oneclaw.user.asked) == 1
+    left = ("tools/hooks", ".gitlocal", "docs/.git", "docs/HEAD", ".envrc")
+    assert [each for each in left if (workspace / each).exists()] == []
+    assert (workspace / "docs" / "guide.md").read_text() == "mine"
+
+
+def test_a_bare_repository_that_a_command_made_can_be_used(oneclaw, workspace):
+    def run(command):
+        return oneclaw.call_tool("exec", command=command).result
+
+    who = "-c user.name=A -c user.email=a@b"
+    assert "exit code: 0" in run(
+        f"git init -q --bare r.git && git clone -q r.git w && cd w && git {who} commit -q --allow-empty -m x"
+    )
+    assert "exit code: 0" in run("cd w && git push -q origin HEAD && git --git-dir=../r.git log --oneline")
+    assert "exit code: 0" not in run("echo x >> r.git/config")
+    assert oneclaw.user.asked == []
+
+
 def test_a_place_that_the_user_agrees_to_stays(oneclaw, workspace):
     oneclaw.user.says("once")
     oneclaw.call_tool("exec", command="echo ok > CLAUDE.md")
