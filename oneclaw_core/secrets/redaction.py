@@ -139,8 +139,8 @@ def redact_all(
 
 def _without(secrets: Iterable[str], text: str) -> str:
     """Replace secrets in a text; those that overlap are replaced together, so that no rest of one stays."""
-    # In 20,000 characters, 50 secrets take 0.16 ms and 500 take 1.6 ms. One pattern of alternatives takes 0.54 and 20.6 ms;
-    # it is faster only where all secrets begin alike.
+    # In 20,000 characters, 50 secrets take 0.16 ms and 500 take 1.6 ms. One pattern of alternatives takes 0.54 ms and
+    # 20.6 ms; it is faster only where all secrets begin alike.
     places = sorted(place for secret in secrets if secret in text for place in _places(secret, text))
     if not places:
         return text

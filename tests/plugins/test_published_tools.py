@@ -2,7 +2,7 @@
 
 import asyncio
 import json
-import time
+import threading
 from types import SimpleNamespace
 
 import pytest
@@ -408,6 +408,7 @@ def test_a_known_group_is_opened_by_its_source():
 
 
 LISTED = []
+GO_ON, PUBLISHED = threading.Event(), threading.Event()
 
 
 def listing(context, tools):
@@ -421,17 +422,18 @@ def listing_that_fails(context, tools):
 
 
 def listing_that_hangs(context, tools):
-    time.sleep(0.2)
+    GO_ON.wait(60)
     tools.publish([Answers("late")])
+    PUBLISHED.set()
 
 
 def test_a_listing_asks_sources_for_their_current_tools(tmp_path, monkeypatch):
-    monkeypatch.setattr(known_tools, "LISTING_SECONDS", 0.05)
+    monkeypatch.setattr(known_tools, "LISTING_SECONDS", 1.0)
     context = ListingContext(tmp_path, {}, {})
     for target, names, cause in (
         ("listing", ["listed"], None),
         ("listing_that_fails", ["half"], "listing failed: ValueError: bad"),
-        ("listing_that_hangs", [], "listing failed: it did not end within 0.05 s"),
+        ("listing_that_hangs", [], "listing failed: it did not end within 1 s"),
     ):
         plugin = record(registration(listing=f"{__name__}:{target}"))
         catalog = PublishedTools(ToolRegistry(), [plugin])
@@ -439,7 +441,8 @@ def test_a_listing_asks_sources_for_their_current_tools(tmp_path, monkeypatch):
         assert catalog.registry.get_all_tool_names() == names
         assert plugin.problems == ([] if cause is None else [problem(cause, DISABLE)])
     assert [context] == LISTED
-    time.sleep(0.2)
+    GO_ON.set()
+    assert PUBLISHED.wait(60)
     assert catalog.registry.get_all_tool_names() == []
     named = record(registration(listing=f"{__name__}:listing", listed_as="named"))
     catalog = PublishedTools(ToolRegistry(), [named])

@@ -1,11 +1,11 @@
 """What counts as a word, in any script."""
 
 import sys
-import time
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from processor_time import processor_seconds
 
 from oneclaw_core.search.query import parse_query
 from oneclaw_core.search.words import folded, index_terms, is_unspaced, parts, parts_with_places
@@ -103,10 +103,9 @@ def test_places_are_where_the_parts_stand(text):
 
 
 def test_hostile_texts_are_cut_in_no_time():
-    started = time.perf_counter()
-    for text in ("é'", "a\u0300", "東", "'", "\u0300", "\uff41", "a_"):
-        index_terms(text * 50_000 + "_")
-    assert time.perf_counter() - started < 10
+    with processor_seconds(10):
+        for text in ("é'", "a\u0300", "東", "'", "\u0300", "\uff41", "a_"):
+            index_terms(text * 50_000 + "_")
 
 
 def test_emoji_and_letters_are_told_apart():

@@ -1,11 +1,11 @@
 import json
-import time
 
 import pytest
 from how_long import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator, FormatChecker
+from processor_time import processor_seconds
 
 from oneclaw_core.errors import ToolDefinitionError
 from oneclaw_core.tools import schema as schema_module
@@ -137,9 +137,8 @@ def test_all_faults_are_told_at_once_with_place_and_expectation():
 
 def test_of_very_many_faults_the_first_are_told_at_once():
     validator = compile_schema({"type": "object", "properties": {"a": {"type": "array", "items": {"type": "integer"}}}})
-    started = time.monotonic()
-    faults = argument_faults(validator, {"a": ["x"] * 200_000})
-    assert time.monotonic() - started < 2
+    with processor_seconds(2):
+        faults = argument_faults(validator, {"a": ["x"] * 200_000})
     assert len(faults) == 51
     assert faults[0] == "/a/0: 'x' is not of type 'integer'"
     assert faults[-1] == "/: and more"

@@ -249,7 +249,7 @@ def test_a_silent_source_is_broken_off_at_the_deadline_and_the_task_goes_on():
         seen = []
 
         async def listen():
-            async for item in Deadline(0.05).limit(source.items()):
+            async for item in Deadline(0.4).limit(source.items()):
                 seen.append(item)
 
         with pytest.raises(TurnDeadlineError):
@@ -260,7 +260,7 @@ def test_a_silent_source_is_broken_off_at_the_deadline_and_the_task_goes_on():
 
     started = time.monotonic()
     assert asyncio.run(main()) == [0, 1]
-    assert 0.05 <= time.monotonic() - started < 1
+    assert 0.4 <= time.monotonic() - started < 30
     assert source.closed == 1
 
 
@@ -268,9 +268,9 @@ def test_whoever_listens_is_never_cancelled_and_gets_nothing_after_the_deadline(
     source = Source(2)
 
     async def main():
-        timely = Deadline(0.02).limit(source.items())
+        timely = Deadline(0.5).limit(source.items())
         seen = [await anext(timely)]
-        await asyncio.sleep(0.05)
+        await asyncio.sleep(0.6)
         seen.append("slept")
         with pytest.raises(TurnDeadlineError):
             await anext(timely)
@@ -298,8 +298,8 @@ def test_items_that_come_in_time_all_arrive_and_no_timer_is_left():
             yield number
 
     async def main():
-        seen = [item async for item in Deadline(0.02).limit(three())]
-        await asyncio.sleep(0.05)
+        seen = [item async for item in Deadline(0.5).limit(three())]
+        await asyncio.sleep(0.6)
         return seen, asyncio.current_task().cancelling()
 
     assert asyncio.run(main()) == ([0, 1, 2], 0)
@@ -360,7 +360,7 @@ def test_each_item_may_be_asked_for_by_another_task():
     source = Source(1)
 
     async def main():
-        timely = Deadline(0.05).limit(source.items())
+        timely = Deadline(0.4).limit(source.items())
         first = await asyncio.create_task(anext_of(timely))
         with pytest.raises(TurnDeadlineError):
             await asyncio.create_task(anext_of(timely))

@@ -2,7 +2,6 @@ import base64
 import itertools
 import json
 import sys
-import time
 from dataclasses import replace
 
 import history_entries as entries
@@ -12,6 +11,7 @@ from history_entries import PDF, PNG, assistant, forced, load, result, user
 from messages_session import MODEL, SERVER, played_session
 from oneclaw_anthropic import tools as anthropic_tools
 from oneclaw_anthropic.wire import Concessions, RequestEncoder, wire_id
+from processor_time import processor_seconds
 from pydantic import ValidationError
 
 from oneclaw_core.providers.base import ModelRequest, ToolLoading
@@ -508,8 +508,7 @@ def test_lone_surrogates_become_question_marks():
 
 def test_thousands_of_names_that_the_api_refuses_cost_little_and_stay_apart():
     names = [f"é{number}" for number in range(10_000)] + [chr(0x4E00 + number) for number in range(900)]
-    started = time.monotonic()
-    renamed = anthropic_tools.renamed_parameters({"properties": {key: {} for key in [*names, "_1", "_", "__7"]}})
-    assert time.monotonic() - started < 5
+    with processor_seconds(5):
+        renamed = anthropic_tools.renamed_parameters({"properties": {key: {} for key in [*names, "_1", "_", "__7"]}})
     assert list(renamed) == names
     assert len({*renamed.values(), "_1", "_", "__7"}) == len(names) + 3

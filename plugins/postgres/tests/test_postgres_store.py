@@ -454,7 +454,7 @@ def test_a_lock_of_another_process_is_waited_for(tmp_path: Path, end: str) -> No
                 with pytest.raises(SessionBusyError, match=r"session 'work' is busy: .*use another session"):
                     async with store.session_lock(session.id, 0.1):
                         pass
-                assert 0.1 <= time.monotonic() - begun < 5
+                assert 0.1 <= time.monotonic() - begun < 25  # the other process holds it without end
                 if end == "kill":
                     process.send_signal(signal.SIGKILL)
                 else:
