@@ -99,12 +99,13 @@ PACKAGES = {
     "testing": "for tests of plugins",
     "services": "long-running tasks",
     "channels": "ways to talk to people",
-    "sync_ask": "one question, one answer",
     "app": "the class OneClaw",
     "opening": "opens a home, wires the parts",
     "builtin": "tools of the core",
     "turn": "the loop, budget, summaries",
     "agents": "personas",
+    "hookspecs": "a function for each hook",
+    "contract": "what hooks get and return",
     "http_providers": "providers over HTTP",
     "permissions": "what tools may do",
     "config": "home, settings, models",
@@ -117,7 +118,7 @@ PACKAGES = {
     "search": "ranking",
     "secrets": "keyring, redaction",
     "files": "where tools read and write",
-    "private_files": "files for one user",
+    "system": "directories, threads",
     "types": "messages, agents, events",
 }
 

@@ -9,16 +9,44 @@ nothing.
 from __future__ import annotations
 
 from oneclaw_core._lazy import TYPE_CHECKING, lazy_names
-from oneclaw_core._version import __version__ as __version__
+from oneclaw_core.system.version import __version__ as __version__
 
 if TYPE_CHECKING:
     from oneclaw_core.agents.service import AgentService as AgentService
     from oneclaw_core.app import OneClaw as OneClaw
     from oneclaw_core.builtin.clock import get_current_time as get_current_time
+    from oneclaw_core.channels.sync_ask import ask as ask
     from oneclaw_core.config.configuration import Configuration as Configuration
     from oneclaw_core.config.model_service import ModelState as ModelState
     from oneclaw_core.config.provider_states import ProviderState as ProviderState
     from oneclaw_core.config.setting_service import SettingState as SettingState
+    from oneclaw_core.contract.arguments import Ask as Ask
+    from oneclaw_core.contract.arguments import CallInfo as CallInfo
+    from oneclaw_core.contract.arguments import CommandUse as CommandUse
+    from oneclaw_core.contract.arguments import Deny as Deny
+    from oneclaw_core.contract.arguments import ExpandedMessage as ExpandedMessage
+    from oneclaw_core.contract.arguments import MessageCommand as MessageCommand
+    from oneclaw_core.contract.arguments import ModelAnswer as ModelAnswer
+    from oneclaw_core.contract.arguments import ModelCall as ModelCall
+    from oneclaw_core.contract.arguments import ModelWork as ModelWork
+    from oneclaw_core.contract.arguments import PermissionOutcome as PermissionOutcome
+    from oneclaw_core.contract.arguments import PromptSection as PromptSection
+    from oneclaw_core.contract.arguments import SessionInfo as SessionInfo
+    from oneclaw_core.contract.arguments import ToolWork as ToolWork
+    from oneclaw_core.contract.arguments import TurnInfo as TurnInfo
+    from oneclaw_core.contract.arguments import TurnOutcome as TurnOutcome
+    from oneclaw_core.contract.arguments import TurnWork as TurnWork
+    from oneclaw_core.contract.arguments import Work as Work
+    from oneclaw_core.contract.chat_answer import ChatAnswer as ChatAnswer
+    from oneclaw_core.contract.checks import CheckResult as CheckResult
+    from oneclaw_core.contract.checks import Health as Health
+    from oneclaw_core.contract.context import ChatCommandContext as ChatCommandContext
+    from oneclaw_core.contract.context import PluginContext as PluginContext
+    from oneclaw_core.contract.context import ServiceContext as ServiceContext
+    from oneclaw_core.contract.marking import hookimpl as hookimpl
+    from oneclaw_core.contract.tool_source import SourceTool as SourceTool
+    from oneclaw_core.contract.tool_source import SourceTools as SourceTools
+    from oneclaw_core.contract.tool_source import ToolSource as ToolSource
     from oneclaw_core.errors import AgentError as AgentError
     from oneclaw_core.errors import DuplicateError as DuplicateError
     from oneclaw_core.errors import InUseError as InUseError
@@ -41,35 +69,6 @@ if TYPE_CHECKING:
     from oneclaw_core.errors import TurnStoppedError as TurnStoppedError
     from oneclaw_core.errors import UsageError as UsageError
     from oneclaw_core.files.text_content import untrusted as untrusted
-    from oneclaw_core.home import Home as Home
-    from oneclaw_core.home import find_home as find_home
-    from oneclaw_core.plugins.contract.arguments import Ask as Ask
-    from oneclaw_core.plugins.contract.arguments import CallInfo as CallInfo
-    from oneclaw_core.plugins.contract.arguments import CommandUse as CommandUse
-    from oneclaw_core.plugins.contract.arguments import Deny as Deny
-    from oneclaw_core.plugins.contract.arguments import ExpandedMessage as ExpandedMessage
-    from oneclaw_core.plugins.contract.arguments import MessageCommand as MessageCommand
-    from oneclaw_core.plugins.contract.arguments import ModelAnswer as ModelAnswer
-    from oneclaw_core.plugins.contract.arguments import ModelCall as ModelCall
-    from oneclaw_core.plugins.contract.arguments import ModelWork as ModelWork
-    from oneclaw_core.plugins.contract.arguments import PermissionOutcome as PermissionOutcome
-    from oneclaw_core.plugins.contract.arguments import PromptSection as PromptSection
-    from oneclaw_core.plugins.contract.arguments import SessionInfo as SessionInfo
-    from oneclaw_core.plugins.contract.arguments import ToolWork as ToolWork
-    from oneclaw_core.plugins.contract.arguments import TurnInfo as TurnInfo
-    from oneclaw_core.plugins.contract.arguments import TurnOutcome as TurnOutcome
-    from oneclaw_core.plugins.contract.arguments import TurnWork as TurnWork
-    from oneclaw_core.plugins.contract.arguments import Work as Work
-    from oneclaw_core.plugins.contract.chat_answer import ChatAnswer as ChatAnswer
-    from oneclaw_core.plugins.contract.checks import CheckResult as CheckResult
-    from oneclaw_core.plugins.contract.checks import Health as Health
-    from oneclaw_core.plugins.contract.context import ChatCommandContext as ChatCommandContext
-    from oneclaw_core.plugins.contract.context import PluginContext as PluginContext
-    from oneclaw_core.plugins.contract.context import ServiceContext as ServiceContext
-    from oneclaw_core.plugins.contract.marking import hookimpl as hookimpl
-    from oneclaw_core.plugins.contract.tool_source import SourceTool as SourceTool
-    from oneclaw_core.plugins.contract.tool_source import SourceTools as SourceTools
-    from oneclaw_core.plugins.contract.tool_source import ToolSource as ToolSource
     from oneclaw_core.plugins.registration.named_registrars import ChatCommandRegistrar as ChatCommandRegistrar
     from oneclaw_core.plugins.registration.named_registrars import CheckRegistrar as CheckRegistrar
     from oneclaw_core.plugins.registration.named_registrars import CommandRegistrar as CommandRegistrar
@@ -81,7 +80,8 @@ if TYPE_CHECKING:
     from oneclaw_core.plugins.registration.registrars import ToolRegistrar as ToolRegistrar
     from oneclaw_core.secrets.redaction import redact as redact
     from oneclaw_core.secrets.redaction import remember_secret as remember_secret
-    from oneclaw_core.sync_ask import ask as ask
+    from oneclaw_core.system.home import Home as Home
+    from oneclaw_core.system.home import find_home as find_home
     from oneclaw_core.tools.client import ToolClient as ToolClient
     from oneclaw_core.tools.context import ToolContext as ToolContext
     from oneclaw_core.tools.definition import Tool as Tool

@@ -19,15 +19,15 @@ if TYPE_CHECKING:
     from oneclaw_core.agents.service import AgentService
     from oneclaw_core.config.configuration import Configuration
     from oneclaw_core.config.core_settings import Settings
-    from oneclaw_core.home import Home
+    from oneclaw_core.contract.home_services import HomeServices
     from oneclaw_core.opening import OpenHome
     from oneclaw_core.plugins.catalogue.merging import Catalog
-    from oneclaw_core.plugins.contract.home_services import HomeServices
     from oneclaw_core.plugins.running.runtime import Plugins
     from oneclaw_core.providers.base import ModelRequest
     from oneclaw_core.sessions.background import Background
     from oneclaw_core.sessions.sessions import Session
     from oneclaw_core.sessions.store import Store
+    from oneclaw_core.system.home import Home
     from oneclaw_core.tools.client import ToolClient
     from oneclaw_core.tools.context import ToolContext
     from oneclaw_core.tools.definition import Tool

@@ -13,11 +13,10 @@ from typing import TYPE_CHECKING, Any
 from oneclaw_core.config.keys import KeyStore, known_secret_check
 from oneclaw_core.config.models import ModelLists
 from oneclaw_core.config.settings import SettingsReader
+from oneclaw_core.contract.home_services import HomeServices
+from oneclaw_core.contract.sessions import Sessions
 from oneclaw_core.files.paths import PathGuard
-from oneclaw_core.home import Home, current_directory, find_home
 from oneclaw_core.permissions.task_permissions import TaskPermissions
-from oneclaw_core.plugins.contract.home_services import HomeServices
-from oneclaw_core.plugins.contract.sessions import Sessions
 from oneclaw_core.plugins.loading.load_plugins import disabled_plugins, given_plugins, load_plugins
 from oneclaw_core.plugins.loading.stores import home_with_backend
 from oneclaw_core.plugins.running.hook_settings import HookTimeouts, hook_timeouts, plugin_order
@@ -29,7 +28,8 @@ from oneclaw_core.project.trust import Project
 from oneclaw_core.providers.pool import ProviderPool
 from oneclaw_core.sessions.background import Background
 from oneclaw_core.sessions.store import Store
-from oneclaw_core.threads import run_in_thread
+from oneclaw_core.system.home import Home, current_directory, find_home
+from oneclaw_core.system.threads import run_in_thread
 from oneclaw_core.tools.executor import ToolExecutor
 from oneclaw_core.tools.permissions import PermissionPolicy
 from oneclaw_core.turn.context import NewMessage, TurnParts
@@ -42,10 +42,10 @@ from oneclaw_core.turn.turns import Turns
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mapping
 
+    from oneclaw_core.contract.contact_points import Channel
+    from oneclaw_core.contract.context import PluginContext
+    from oneclaw_core.contract.tool_source import ToolSource
     from oneclaw_core.plugins.catalogue.merging import Catalog
-    from oneclaw_core.plugins.contract.contact_points import Channel
-    from oneclaw_core.plugins.contract.context import PluginContext
-    from oneclaw_core.plugins.contract.tool_source import ToolSource
     from oneclaw_core.process.sandbox.choice import ChosenSandbox
     from oneclaw_core.tools.permissions import PermissionAnswer, PermissionRequest
     from oneclaw_core.tools.user_question import UserAsker

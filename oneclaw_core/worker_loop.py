@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from oneclaw_core.errors import PluginError
-from oneclaw_core.threads import DaemonExecutor, LoopBlockedError, current_watch, passable
+from oneclaw_core.system.threads import DaemonExecutor, LoopBlockedError, current_watch, passable
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Coroutine

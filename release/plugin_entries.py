@@ -41,7 +41,7 @@ def entry_text(plugin: InstalledPlugin) -> str:
     return json.dumps(document, indent=1, ensure_ascii=False) + "\n"
 
 
-PARTS_FILE = WORKSPACE / "oneclaw_core" / "shipped_parts.json"
+PARTS_FILE = WORKSPACE / "oneclaw_core" / "system" / "shipped_parts.json"
 _TABLES = ("our_distributions", "groups", "commands", "chat_commands", "channels", "triggers")
 _TABLES_OF_HOOKS = {
     "register_chat_commands": "chat_commands",

@@ -26,7 +26,7 @@ MODULES = (
     "oneclaw_core.http_providers",
     "oneclaw_core.permissions",
     "oneclaw_core.plugins",
-    "oneclaw_core.plugins.hookspecs",
+    "oneclaw_core.hookspecs",
     "oneclaw_core.process",
     "oneclaw_core.providers",
     "oneclaw_core.search",

@@ -13,7 +13,7 @@ from pathlib import Path
 from packaging.version import Version
 
 ROOT = Path(__file__).parents[1]
-VERSION_FILE = ROOT / "oneclaw_core" / "_version.py"
+VERSION_FILE = ROOT / "oneclaw_core" / "system" / "version.py"
 _PROJECTS = ("pyproject.toml", "plugins/*/pyproject.toml")
 # What names versions of OneClaw to readers and to people who copy it.
 _TEXTS = (

@@ -6,8 +6,8 @@ import time
 import pytest
 
 from oneclaw_core import OneClawError
-from oneclaw_core.home import find_home
-from oneclaw_core.private_files import KeptFiles, read_private, write_private
+from oneclaw_core.system.home import find_home
+from oneclaw_core.system.private_files import KeptFiles, read_private, write_private
 
 pytestmark = pytest.mark.every_python
 
@@ -30,7 +30,7 @@ def reading():
 def aged(path, monkeypatch):
     """Let the file be an hour old, whatever its times say."""
     now = time.time_ns()
-    monkeypatch.setattr("oneclaw_core.private_files.time.time_ns", lambda: now + 3_600_000_000_000)
+    monkeypatch.setattr("oneclaw_core.system.private_files.time.time_ns", lambda: now + 3_600_000_000_000)
     return path
 
 

@@ -4,7 +4,7 @@ import weakref
 
 import pytest
 
-from oneclaw_core.threads import DaemonExecutor, ThreadWatch, run_in_thread
+from oneclaw_core.system.threads import DaemonExecutor, ThreadWatch, run_in_thread
 
 pytestmark = pytest.mark.every_python
 

@@ -5,7 +5,7 @@ import pytest
 from oneclaw_core.channels.mentions import with_mentioned_files
 from oneclaw_core.cli.main import main
 from oneclaw_core.errors import OneClawError
-from oneclaw_core.home import find_home
+from oneclaw_core.system.home import find_home
 
 
 @pytest.fixture(autouse=True)

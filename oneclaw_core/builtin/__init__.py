@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from oneclaw_core.plugins.hookspecs import hookimpl
+from oneclaw_core.hookspecs import hookimpl
 
 if TYPE_CHECKING:
     from oneclaw_core.plugins.registration.registrars import ToolRegistrar

@@ -9,8 +9,8 @@ from oneclaw_core.errors import OneClawError, PluginError, describe_error
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Collection, Iterable
 
-    from oneclaw_core.plugins.contract.arguments import SessionInfo
-    from oneclaw_core.plugins.contract.chat_answer import ChatAnswer
+    from oneclaw_core.contract.arguments import SessionInfo
+    from oneclaw_core.contract.chat_answer import ChatAnswer
     from oneclaw_core.plugins.registration.entry import Registration
     from oneclaw_core.plugins.registration.record import PluginRecord
     from oneclaw_core.plugins.running.runtime import Plugins
@@ -121,8 +121,8 @@ class ChatCommands:
         """
         import inspect
 
-        from oneclaw_core.plugins.contract.chat_answer import ChatAnswer
-        from oneclaw_core.plugins.contract.context import ChatCommandContext
+        from oneclaw_core.contract.chat_answer import ChatAnswer
+        from oneclaw_core.contract.context import ChatCommandContext
         from oneclaw_core.plugins.isolation import ForeignError, HookError, call_isolated
 
         registration = self._found[name]

@@ -6,8 +6,8 @@ from contextlib import aclosing
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
+from oneclaw_core.contract.arguments import SessionInfo
 from oneclaw_core.errors import UsageError
-from oneclaw_core.plugins.contract.arguments import SessionInfo
 from oneclaw_core.types.agents import GENERAL_ASSISTANT
 
 if TYPE_CHECKING:

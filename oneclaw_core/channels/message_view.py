@@ -9,8 +9,8 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from oneclaw_core.channels.chat_channel import RetryLaterError
+from oneclaw_core.contract.contact_points import OutMessage
 from oneclaw_core.errors import describe_error
-from oneclaw_core.plugins.contract.contact_points import OutMessage
 from oneclaw_core.types.events import (
     CompactedEvent,
     ModelSwitchedEvent,

@@ -15,8 +15,8 @@ from oneclaw_core.channels.mailbox import Mailbox, OutgoingText
 from oneclaw_core.channels.message_view import split_text, wait_for_event
 from oneclaw_core.channels.pairing import Pairing
 from oneclaw_core.channels.questions import Questions
+from oneclaw_core.contract.contact_points import OutMessage
 from oneclaw_core.errors import SessionBusyError, describe_error
-from oneclaw_core.plugins.contract.contact_points import OutMessage
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

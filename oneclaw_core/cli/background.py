@@ -10,8 +10,8 @@ import click
 
 from oneclaw_core.cli.output import json_option, print_listing, print_text, printable_line
 from oneclaw_core.cli.running import with_store
-from oneclaw_core.home import find_home
 from oneclaw_core.sessions.background import Background
+from oneclaw_core.system.home import find_home
 
 if TYPE_CHECKING:
     from oneclaw_core.sessions.background import BackgroundWork

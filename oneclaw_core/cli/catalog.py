@@ -11,21 +11,21 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from oneclaw_core.cli.output import reserved_stdout, warn
+from oneclaw_core.contract.tool_source import ListingContext
 from oneclaw_core.errors import NotFoundError, StoreError
-from oneclaw_core.home import find_home
 from oneclaw_core.plugins.catalogue.merging import Catalog
-from oneclaw_core.plugins.contract.tool_source import ListingContext
 from oneclaw_core.plugins.loading.load_plugins import disabled_plugins, load_plugins
 from oneclaw_core.plugins.loading.stores import home_with_backend
 from oneclaw_core.plugins.registration.entry import SOURCE_HOOK
 from oneclaw_core.plugins.sources.published_tools import PublishedTools
 from oneclaw_core.sessions.settings import UserStates, read_states
+from oneclaw_core.system.home import find_home
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from pathlib import Path
 
-    from oneclaw_core.home import Home
+    from oneclaw_core.system.home import Home
 
 
 @dataclass(slots=True, kw_only=True)
@@ -112,6 +112,6 @@ def not_found(
         listing: the command that lists them.
         absent: installed plugins that are not loaded, and why.
     """
-    from oneclaw_core.distributions import unknown_name
+    from oneclaw_core.system.distributions import unknown_name
 
     return NotFoundError(unknown_name(what, name, known, listing, absent))

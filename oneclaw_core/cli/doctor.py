@@ -16,14 +16,14 @@ from typing import TYPE_CHECKING
 
 import click
 
-from oneclaw_core._version import __version__
 from oneclaw_core.cli.fixing import apply_fixes, check_can_ask, close_to_others, of_plugin, unset
 from oneclaw_core.cli.output import json_option, print_json, print_text, printable_line, reserved_stdout, styled
 from oneclaw_core.cli.running import with_home
+from oneclaw_core.contract.checks import Health
 from oneclaw_core.errors import NotFoundError, OneClawError, StoreError, StoreVersionError, UsageError, describe_error
-from oneclaw_core.plugins.contract.checks import Health
 from oneclaw_core.plugins.registration.entry import CHECK_HOOK
 from oneclaw_core.secrets.redaction import redact
+from oneclaw_core.system.version import __version__
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -32,8 +32,8 @@ if TYPE_CHECKING:
     from oneclaw_core.cli.fixing import LineFix
     from oneclaw_core.config.keys import KeyStore
     from oneclaw_core.config.providers import Providers
-    from oneclaw_core.home import Home
     from oneclaw_core.plugins.registration.record import PluginRecord
+    from oneclaw_core.system.home import Home
 
 OLDEST_PYTHON = (3, 11)
 LITTLE_SPACE_BYTES = 50_000_000
@@ -197,8 +197,8 @@ def check_settings(catalog: HomeCatalog) -> Iterator[CheckLine]:
     from oneclaw_core.cli.keys import all_secrets
     from oneclaw_core.config.keys import KeyStore
     from oneclaw_core.config.setting_service import setting_states
-    from oneclaw_core.distributions import how_to_install, plugin_of
     from oneclaw_core.plugins.registration.settings import registered_settings
+    from oneclaw_core.system.distributions import how_to_install, plugin_of
 
     if catalog.states_error is not None:
         raise catalog.states_error
@@ -248,7 +248,7 @@ def check_model(catalog: HomeCatalog) -> Iterator[CheckLine]:
     """Check that the default model has a service, and that service its key."""
     from oneclaw_core.config.keys import KeyStore
     from oneclaw_core.config.providers import Providers, default_model, lacks_key
-    from oneclaw_core.distributions import PROVIDER_PLUGINS, why_missing
+    from oneclaw_core.system.distributions import PROVIDER_PLUGINS, why_missing
 
     model, source = default_model(catalog.states.settings, os.environ)
     choose = "choose one with: oneclaw models default PROVIDER/MODEL"
@@ -347,12 +347,12 @@ def check_keys(home: Home) -> Iterator[CheckLine]:
 
 def check_plugins(catalog: HomeCatalog) -> Iterator[CheckLine]:
     """Check every plugin."""
-    from oneclaw_core.distributions import how_to_install, missing_parts
-    from oneclaw_core.home import find_home
     from oneclaw_core.plugins.catalogue.merging import report_skill_problems
     from oneclaw_core.plugins.loading.load_plugins import disabled_plugins
     from oneclaw_core.plugins.loading.origins import report_origins
     from oneclaw_core.plugins.running.hook_settings import HookTimeouts
+    from oneclaw_core.system.distributions import how_to_install, missing_parts
+    from oneclaw_core.system.home import find_home
 
     report_skill_problems(catalog)
     report_origins(catalog.home, catalog.plugins, is_thorough=True)
@@ -537,7 +537,7 @@ def _examine_all() -> list[CheckLine]:
 
 
 def _check_home_and_plugins() -> list[CheckLine]:
-    from oneclaw_core.home import find_home
+    from oneclaw_core.system.home import find_home
 
     home = find_home()
     findings = [

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from pathlib import Path
 
-    from oneclaw_core.plugins.contract.checks import CheckFix
+    from oneclaw_core.contract.checks import CheckFix
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,10 +17,10 @@ from oneclaw_core.config.keys import MAX_KEY_CHARACTERS, KeySource, KeyStore, ch
 from oneclaw_core.config.provider_options import place_of
 from oneclaw_core.config.providers import Providers
 from oneclaw_core.config.setting_fields import secret_key, variable_of
-from oneclaw_core.distributions import OUR_DISTRIBUTIONS, PROVIDER_PLUGINS, keys_now, plugin_of, why_missing
+from oneclaw_core.contract.secrets import MAX_SECRET_CHARACTERS
 from oneclaw_core.errors import NotFoundError, UsageError
-from oneclaw_core.plugins.contract.secrets import MAX_SECRET_CHARACTERS
 from oneclaw_core.plugins.registration.settings import registered_settings
+from oneclaw_core.system.distributions import OUR_DISTRIBUTIONS, PROVIDER_PLUGINS, keys_now, plugin_of, why_missing
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -202,7 +202,7 @@ def list_keys(as_json: bool) -> None:
 @click.option("--key", metavar="FINGERPRINT", help="Only this one of several keys, as oneclaw keys list shows it.")
 def remove(name: str, key: str | None) -> None:
     """Remove a provider's keys or the secret PLUGIN.NAME of a plugin."""
-    from oneclaw_core.home import find_home
+    from oneclaw_core.system.home import find_home
 
     store = KeyStore(find_home(), os.environ)
     secrets = {shown_key(each): each for each in store.stored()}

@@ -15,12 +15,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from oneclaw_core._version import __version__
 from oneclaw_core.cli.command_group import CommandGroup
 from oneclaw_core.cli.log import logging_to_home
 from oneclaw_core.cli.output import has_no_room, is_terminal, print_error
 from oneclaw_core.errors import OneClawError, describe_error
-from oneclaw_core.home import NO_USER_DIRECTORY, PROFILE_VARIABLE, check_profile_name, has_user_directory
+from oneclaw_core.system.home import NO_USER_DIRECTORY, PROFILE_VARIABLE, check_profile_name, has_user_directory
+from oneclaw_core.system.version import __version__
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

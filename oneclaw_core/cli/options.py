@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 import click
 
 from oneclaw_core.cli.output import printable_name, warn
-from oneclaw_core.distributions import how_to_install, missing_parts
 from oneclaw_core.errors import UsageError
+from oneclaw_core.system.distributions import how_to_install, missing_parts
 from oneclaw_core.types.agents import REASONING_LEVELS
 
 if TYPE_CHECKING:

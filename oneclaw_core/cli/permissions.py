@@ -167,9 +167,9 @@ def _decide(
     directory: str | None,
     until: datetime | None,
 ) -> None:
-    from oneclaw_core.distributions import similar_names
     from oneclaw_core.permissions.rules import ALL_PARTS, PermissionRule, subject_kind
     from oneclaw_core.sessions.agents import not_found
+    from oneclaw_core.system.distributions import similar_names
     from oneclaw_core.tools.permissions import grant_in_words
     from oneclaw_core.types.permission_meanings import is_permission_name
 

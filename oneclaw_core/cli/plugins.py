@@ -15,9 +15,7 @@ from oneclaw_core.cli.command_group import CommandGroup
 from oneclaw_core.cli.confirming import confirm, yes_option
 from oneclaw_core.cli.output import json_option, print_listing, print_text, warn
 from oneclaw_core.cli.running import with_store
-from oneclaw_core.distributions import similar_names
 from oneclaw_core.errors import NotFoundError, UsageError
-from oneclaw_core.home import find_home
 from oneclaw_core.plugins.catalogue.entries import InstalledCatalogue
 from oneclaw_core.plugins.catalogue.merging import report_skill_problems
 from oneclaw_core.plugins.loading.crash_guard import forget_endings
@@ -25,6 +23,8 @@ from oneclaw_core.plugins.loading.load_plugins import discover
 from oneclaw_core.plugins.loading.origins import PluginOrigins, normalised, package_of, report_origins
 from oneclaw_core.plugins.registration.record import BUILTIN_PLUGIN
 from oneclaw_core.plugins.running.hook_settings import HookTimeouts
+from oneclaw_core.system.distributions import similar_names
+from oneclaw_core.system.home import find_home
 
 if TYPE_CHECKING:
     from oneclaw_core.plugins.registration.record import PluginRecord

@@ -17,12 +17,12 @@ from oneclaw_core.config.keys import KeySource, KeyStore
 from oneclaw_core.config.provider_options import NONE, check_header, check_options
 from oneclaw_core.config.providers import Providers, check_provider_name
 from oneclaw_core.errors import OneClawError, UsageError
-from oneclaw_core.home import find_home
+from oneclaw_core.system.home import find_home
 
 if TYPE_CHECKING:
     from oneclaw_core.config.configuration import Configuration
     from oneclaw_core.config.provider_states import ProviderState
-    from oneclaw_core.home import Home
+    from oneclaw_core.system.home import Home
 
 
 @click.group(cls=CommandGroup)

@@ -7,7 +7,7 @@ import signal
 import sys
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from oneclaw_core.home import find_home
+from oneclaw_core.system.home import find_home
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Coroutine

@@ -16,9 +16,9 @@ from oneclaw_core.cli.catalog import load_catalog, not_found
 from oneclaw_core.cli.command_group import CommandGroup, make_option
 from oneclaw_core.cli.options import allow_option
 from oneclaw_core.cli.output import json_option, print_listing, printable_line
-from oneclaw_core.distributions import OUR_DISTRIBUTIONS, install_command
 from oneclaw_core.errors import OneClawError, UsageError
 from oneclaw_core.plugins.catalogue.claims import SHORT_NAME_TAKEN
+from oneclaw_core.system.distributions import OUR_DISTRIBUTIONS, install_command
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -85,7 +85,7 @@ def search(query: str, since: datetime | None, until: datetime | None, limit: in
     It searches messages and titles for all words; if nothing has all of them, for any. Case and accents make no
     difference.
     """
-    from oneclaw_core.plugins.contract.sessions import Sessions
+    from oneclaw_core.contract.sessions import Sessions
 
     first, last = (None if each is None else each.date() for each in (since, until))
     findings = with_store(
@@ -155,7 +155,7 @@ def stop(name: str) -> None:
     The turn may run in any process. Unfinished calls are answered as interrupted, and the session can continue. The
     exit status is 1 if no turn is running.
     """
-    from oneclaw_core.plugins.contract.sessions import StoppedTurn, stop_turn
+    from oneclaw_core.contract.sessions import StoppedTurn, stop_turn
 
     async def work(store: Store) -> tuple[Session, StoppedTurn]:
         session = await find_stored(store, name)

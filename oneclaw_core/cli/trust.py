@@ -12,8 +12,8 @@ from oneclaw_core.cli.catalog import load_catalog
 from oneclaw_core.cli.output import json_option, print_listing, print_text
 from oneclaw_core.cli.running import with_store
 from oneclaw_core.errors import UsageError
-from oneclaw_core.home import current_directory, find_home
 from oneclaw_core.permissions.rules import TRUST_PERMISSION
+from oneclaw_core.system.home import current_directory, find_home
 from oneclaw_core.types.permissions import Decision, Grant
 
 if TYPE_CHECKING:

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING
 
 from oneclaw_core.cli.log import MAX_FILE_BYTES
 from oneclaw_core.sessions.locks import remove_unheld
-from oneclaw_core.threads import run_in_thread
+from oneclaw_core.system.threads import run_in_thread
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
     from pathlib import Path
 
-    from oneclaw_core.home import Home
+    from oneclaw_core.system.home import Home
 
 PAUSE_SECONDS = 3_600.0
 

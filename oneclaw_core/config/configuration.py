@@ -18,18 +18,18 @@ from oneclaw_core.config.models import ModelLists
 from oneclaw_core.config.provider_service import ProviderService
 from oneclaw_core.config.providers import ProviderSource
 from oneclaw_core.config.setting_service import SettingService
-from oneclaw_core.distributions import unknown_name
 from oneclaw_core.errors import NotFoundError, ProtectedError, UsageError
+from oneclaw_core.system.distributions import unknown_name
 from oneclaw_core.tools.toolset import LOAD_TOOL_GROUP
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
     from oneclaw_core.config.setting_fields import SettingsModel
-    from oneclaw_core.home import Home
     from oneclaw_core.providers.known import KnownProviders, ProviderFactory
     from oneclaw_core.sessions.settings import SwitchKind
     from oneclaw_core.sessions.store import Store
+    from oneclaw_core.system.home import Home
     from oneclaw_core.tools.registry import ToolRegistry
 
 

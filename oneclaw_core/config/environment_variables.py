@@ -8,13 +8,13 @@ from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
 from oneclaw_core.errors import NotFoundError, OneClawError, UsageError
-from oneclaw_core.private_files import changing_private, read_private, write_private
 from oneclaw_core.secrets.redaction import remember_secret
+from oneclaw_core.system.private_files import changing_private, read_private, write_private
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from oneclaw_core.home import Home
+    from oneclaw_core.system.home import Home
 
 MAX_VALUE_CHARACTERS = 65_536
 _MAX_FILE_BYTES = 4_000_000

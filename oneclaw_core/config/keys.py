@@ -23,8 +23,8 @@ from oneclaw_core.secrets.store import SecretPlace, SecretStore, SecretUnreadabl
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from oneclaw_core.home import Home
     from oneclaw_core.providers.base import ProviderConfig
+    from oneclaw_core.system.home import Home
 
 
 MAX_KEY_CHARACTERS = 8_192
@@ -171,7 +171,7 @@ class KeyStore:
     async def _read(self, place: SecretPlace, get: Callable[[], str | None]) -> str | None:
         if place is SecretPlace.FILE:
             return get()
-        from oneclaw_core.threads import run_in_thread
+        from oneclaw_core.system.threads import run_in_thread
 
         return await run_in_thread(get)
 

@@ -19,16 +19,16 @@ from urllib.parse import urlsplit
 
 from oneclaw_core.config.providers import MODEL_SETTING, OFFLINE_TYPE, is_on_this_machine
 from oneclaw_core.errors import OneClawError, ProviderError, ProviderUnavailableError, describe_error
-from oneclaw_core.private_files import KeptFiles, write_private
 from oneclaw_core.providers.base import ModelInfo
+from oneclaw_core.system.private_files import KeptFiles, write_private
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
     from oneclaw_core.config.model_overrides import ModelOverrides
-    from oneclaw_core.home import Home
     from oneclaw_core.providers.base import Provider, ProviderConfig
+    from oneclaw_core.system.home import Home
     from oneclaw_core.types.messages import TokenUsage
 
 

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from oneclaw_core.distributions import EARLIER_KEYS
 from oneclaw_core.errors import PluginError
+from oneclaw_core.system.distributions import EARLIER_KEYS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping

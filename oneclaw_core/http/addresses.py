@@ -7,7 +7,7 @@ import socket
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address
 from typing import TYPE_CHECKING
 
-from oneclaw_core.threads import start_in_background
+from oneclaw_core.system.threads import start_in_background
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable

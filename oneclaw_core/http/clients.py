@@ -10,8 +10,8 @@ from contextlib import suppress
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from oneclaw_core._version import USER_AGENT
 from oneclaw_core.errors import UsageError
+from oneclaw_core.system.version import USER_AGENT
 from oneclaw_core.worker_loop import is_worker_thread
 
 if TYPE_CHECKING:

@@ -13,8 +13,8 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
-from oneclaw_core._version import USER_AGENT
-from oneclaw_core.threads import run_in_thread
+from oneclaw_core.system.threads import run_in_thread
+from oneclaw_core.system.version import USER_AGENT
 from oneclaw_core.types.provenance import MAX_ORIGINS, FileState, Mark, MarkKind, Provenance
 
 if TYPE_CHECKING:

@@ -8,34 +8,34 @@ from oneclaw_core._lazy import lazy_names
 
 if TYPE_CHECKING:
     from oneclaw_core.config.keys import known_secret_check as known_secret_check
+    from oneclaw_core.contract.chat_answer import ChatNotice as ChatNotice
+    from oneclaw_core.contract.checks import CheckFix as CheckFix
+    from oneclaw_core.contract.contact_points import Channel as Channel
+    from oneclaw_core.contract.contact_points import Fire as Fire
+    from oneclaw_core.contract.contact_points import OutMessage as OutMessage
+    from oneclaw_core.contract.contact_points import Receipt as Receipt
+    from oneclaw_core.contract.contact_points import Trigger as Trigger
+    from oneclaw_core.contract.contact_points import TriggerSetup as TriggerSetup
+    from oneclaw_core.contract.contact_points import WebRequest as WebRequest
+    from oneclaw_core.contract.contact_points import WebResponse as WebResponse
+    from oneclaw_core.contract.home_services import HomeServices as HomeServices
+    from oneclaw_core.contract.tool_source import GroupTools as GroupTools
+    from oneclaw_core.contract.tool_source import KnownTool as KnownTool
+    from oneclaw_core.contract.tool_source import ListingContext as ListingContext
+    from oneclaw_core.contract.tool_source import SourceGroup as SourceGroup
+    from oneclaw_core.contract.web_pages import WebForm as WebForm
+    from oneclaw_core.contract.web_pages import WebLink as WebLink
+    from oneclaw_core.contract.web_pages import WebPage as WebPage
+    from oneclaw_core.contract.web_pages import WebTable as WebTable
+    from oneclaw_core.contract.web_pages import WebText as WebText
+    from oneclaw_core.hookspecs import CONTRACT_VERSION as CONTRACT_VERSION
+    from oneclaw_core.hookspecs import HOOK_KINDS as HOOK_KINDS
+    from oneclaw_core.hookspecs import HookKind as HookKind
     from oneclaw_core.plugins.catalogue.compatibility import core_requirements as core_requirements
     from oneclaw_core.plugins.catalogue.compatibility import find_incompatibility as find_incompatibility
     from oneclaw_core.plugins.catalogue.discovery import CORE_TOOL_PLUGINS as CORE_TOOL_PLUGINS
     from oneclaw_core.plugins.catalogue.merging import Catalog as Catalog
     from oneclaw_core.plugins.catalogue.merging import report_skill_problems as report_skill_problems
-    from oneclaw_core.plugins.contract.chat_answer import ChatNotice as ChatNotice
-    from oneclaw_core.plugins.contract.checks import CheckFix as CheckFix
-    from oneclaw_core.plugins.contract.contact_points import Channel as Channel
-    from oneclaw_core.plugins.contract.contact_points import Fire as Fire
-    from oneclaw_core.plugins.contract.contact_points import OutMessage as OutMessage
-    from oneclaw_core.plugins.contract.contact_points import Receipt as Receipt
-    from oneclaw_core.plugins.contract.contact_points import Trigger as Trigger
-    from oneclaw_core.plugins.contract.contact_points import TriggerSetup as TriggerSetup
-    from oneclaw_core.plugins.contract.contact_points import WebRequest as WebRequest
-    from oneclaw_core.plugins.contract.contact_points import WebResponse as WebResponse
-    from oneclaw_core.plugins.contract.home_services import HomeServices as HomeServices
-    from oneclaw_core.plugins.contract.tool_source import GroupTools as GroupTools
-    from oneclaw_core.plugins.contract.tool_source import KnownTool as KnownTool
-    from oneclaw_core.plugins.contract.tool_source import ListingContext as ListingContext
-    from oneclaw_core.plugins.contract.tool_source import SourceGroup as SourceGroup
-    from oneclaw_core.plugins.contract.web_pages import WebForm as WebForm
-    from oneclaw_core.plugins.contract.web_pages import WebLink as WebLink
-    from oneclaw_core.plugins.contract.web_pages import WebPage as WebPage
-    from oneclaw_core.plugins.contract.web_pages import WebTable as WebTable
-    from oneclaw_core.plugins.contract.web_pages import WebText as WebText
-    from oneclaw_core.plugins.hookspecs import CONTRACT_VERSION as CONTRACT_VERSION
-    from oneclaw_core.plugins.hookspecs import HOOK_KINDS as HOOK_KINDS
-    from oneclaw_core.plugins.hookspecs import HookKind as HookKind
     from oneclaw_core.plugins.loading.clashes import NameClash as NameClash
     from oneclaw_core.plugins.loading.clashes import NewPlugins as NewPlugins
     from oneclaw_core.plugins.loading.load_plugins import discover as discover

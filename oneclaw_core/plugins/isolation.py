@@ -13,7 +13,7 @@ from types import CoroutineType
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from oneclaw_core.errors import PluginError
-from oneclaw_core.threads import (
+from oneclaw_core.system.threads import (
     LoopBlockedError,
     ThreadWatch,
     run_in_thread,

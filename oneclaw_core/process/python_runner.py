@@ -14,7 +14,7 @@ from typing import IO, TYPE_CHECKING, Any
 from oneclaw_core.process.fork_server import request_of
 from oneclaw_core.process.forking import CAN_FORK, SERVERS, ForkRequest, ServerKind
 from oneclaw_core.process.python_worker import has_group, kill_descendants, kill_group
-from oneclaw_core.threads import run_in_thread
+from oneclaw_core.system.threads import run_in_thread
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Mapping, Sequence

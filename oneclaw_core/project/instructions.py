@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from oneclaw_core.files.hidden_paths import is_hidden_name
 from oneclaw_core.permissions.rules import INSTRUCTIONS_PERMISSION, grants
-from oneclaw_core.private_files import write_private
+from oneclaw_core.system.private_files import write_private
 from oneclaw_core.types.text import INVISIBLE_CHARACTERS
 
 if TYPE_CHECKING:

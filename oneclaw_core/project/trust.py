@@ -29,7 +29,7 @@ from oneclaw_core.project.instructions import (
     visible_text,
     with_pins,
 )
-from oneclaw_core.threads import run_in_thread
+from oneclaw_core.system.threads import run_in_thread
 from oneclaw_core.tools.permissions import PermissionRequest
 
 if TYPE_CHECKING:

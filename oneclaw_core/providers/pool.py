@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from oneclaw_core.distributions import missing_type
 from oneclaw_core.errors import NotFoundError
 from oneclaw_core.providers.known import LazyProviderFactory
+from oneclaw_core.system.distributions import missing_type
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Mapping

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from oneclaw_core.errors import NotFoundError, StoreError
 from oneclaw_core.sessions.locks import FileLocks
-from oneclaw_core.threads import run_in_thread
+from oneclaw_core.system.threads import run_in_thread
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping

@@ -20,7 +20,7 @@ from functools import partial, wraps
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Protocol, TypeVar
 
 from oneclaw_core.errors import StoreError
-from oneclaw_core.private_files import make_private_directory
+from oneclaw_core.system.private_files import make_private_directory
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

@@ -18,8 +18,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from oneclaw_core.errors import StoreError, StoreUnavailableError
-from oneclaw_core.private_files import make_private_directory
 from oneclaw_core.sessions.locks import open_directory
+from oneclaw_core.system.private_files import make_private_directory
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

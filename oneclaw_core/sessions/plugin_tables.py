@@ -13,7 +13,7 @@ from oneclaw_core.sessions.backend import foreign_table
 from oneclaw_core.sessions.connection import ColumnType, without_literals
 from oneclaw_core.sessions.database import Database
 from oneclaw_core.sessions.plugin_storage import count_values, forget_values
-from oneclaw_core.threads import run_in_thread
+from oneclaw_core.system.threads import run_in_thread
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

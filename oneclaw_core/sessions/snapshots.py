@@ -12,11 +12,11 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from oneclaw_core.errors import NotFoundError, StoreDamagedError, StoreError, UsageError
-from oneclaw_core.private_files import make_private_directory
 from oneclaw_core.sessions.backend import SCHEMA_VERSION, explaining
 from oneclaw_core.sessions.open_databases import not_in_use
 from oneclaw_core.sessions.sqlite_connection import SqliteConnection
 from oneclaw_core.sessions.sqlite_files import exclusive, new_file, unusable
+from oneclaw_core.system.private_files import make_private_directory
 
 if TYPE_CHECKING:
     from pathlib import Path

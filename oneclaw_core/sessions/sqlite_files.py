@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from oneclaw_core.errors import StoreDamagedError, StoreError
-from oneclaw_core.private_files import make_private_directory
+from oneclaw_core.system.private_files import make_private_directory
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 from oneclaw_core.app import OneClaw
 from oneclaw_core.config.providers import MODEL_SETTING, PROVIDER_SETTING
 from oneclaw_core.errors import OneClawError, ToolDefinitionError
-from oneclaw_core.home import find_home
 from oneclaw_core.plugins.catalogue.merging import LazyTool
 from oneclaw_core.plugins.loading.load_plugins import GivenPlugin
+from oneclaw_core.system.home import find_home
 from oneclaw_core.testing.assertions import CalledTool, TurnRecord
 from oneclaw_core.testing.chosen_plugins import SCRIPTED_MODEL_PLUGIN, check_plugins, chosen_plugins
 from oneclaw_core.testing.hook_events import call_hook

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from oneclaw_core.contract.arguments import CallInfo, SessionInfo, TurnInfo, TurnOutcome, frozen
 from oneclaw_core.errors import UsageError
-from oneclaw_core.plugins.contract.arguments import CallInfo, SessionInfo, TurnInfo, TurnOutcome, frozen
-from oneclaw_core.plugins.hookspecs import HOOK_KINDS, HookKind
+from oneclaw_core.hookspecs import HOOK_KINDS, HookKind
 from oneclaw_core.plugins.running.tool_calls import HookedCall
 from oneclaw_core.types.messages import TokenUsage
 

@@ -24,7 +24,7 @@ import pytest
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterable, Iterator, Mapping
 
-    from oneclaw_core.home import Home
+    from oneclaw_core.system.home import Home
     from oneclaw_core.testing.home_under_test import CallTool, HomeFactory, HomeUnderTest
     from oneclaw_core.testing.scripted import ScriptedModel
     from oneclaw_core.testing.snapshot import DefinitionsSnapshot
@@ -78,7 +78,7 @@ def oneclaw_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Home:
     """An empty home of the test's own, which programs that the test starts use too."""
     import os
 
-    from oneclaw_core.home import find_home
+    from oneclaw_core.system.home import find_home
 
     for name in [each for each in os.environ if each.startswith("ONECLAW_")]:
         monkeypatch.delenv(name)

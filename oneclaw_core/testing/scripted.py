@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from oneclaw_core.errors import NobodyToAskError, PermissionDeniedError, ProviderRequestError
-from oneclaw_core.plugins.hookspecs import hookimpl
+from oneclaw_core.hookspecs import hookimpl
 from oneclaw_core.providers.base import ModelInfo, ModelRequest, ModelResponse, TextDelta
 from oneclaw_core.tools.permissions import PermissionAnswer
 from oneclaw_core.types.messages import TokenUsage, ToolCall

@@ -9,10 +9,10 @@ from oneclaw_core._lazy import lazy_names
 if TYPE_CHECKING:
     from oneclaw_core.errors import DuplicateToolError as DuplicateToolError
     from oneclaw_core.errors import ToolDefinitionError as ToolDefinitionError
-    from oneclaw_core.private_files import make_private_directory as make_private_directory
-    from oneclaw_core.private_files import read_private as read_private
-    from oneclaw_core.private_files import write_private as write_private
     from oneclaw_core.secrets.redaction import SHORTEST_KEY_CHARACTERS as SHORTEST_KEY_CHARACTERS
+    from oneclaw_core.system.private_files import make_private_directory as make_private_directory
+    from oneclaw_core.system.private_files import read_private as read_private
+    from oneclaw_core.system.private_files import write_private as write_private
     from oneclaw_core.tools.arguments import argument_faults as argument_faults
     from oneclaw_core.tools.arguments import compile_schema as compile_schema
     from oneclaw_core.tools.context import MAX_TURN_DEPTH as MAX_TURN_DEPTH

@@ -20,7 +20,7 @@ from oneclaw_core.http.messages import shown_url
 from oneclaw_core.permissions.host_patterns import private_place
 from oneclaw_core.permissions.provenance import SEND_PERMISSION, plain_headers, request_in_words
 from oneclaw_core.secrets.redaction import redact_all
-from oneclaw_core.threads import LoopBlockedError, ThreadWatch, started_task
+from oneclaw_core.system.threads import LoopBlockedError, ThreadWatch, started_task
 from oneclaw_core.tools.function import invoke
 from oneclaw_core.types.messages import Attachment
 from oneclaw_core.types.provenance import Mark, MarkKind

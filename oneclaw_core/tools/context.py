@@ -22,10 +22,10 @@ if TYPE_CHECKING:
 
     import httpx
 
+    from oneclaw_core.contract.arguments import TurnInfo
+    from oneclaw_core.contract.context import PluginContext
+    from oneclaw_core.contract.home_services import HomeServices
     from oneclaw_core.files.paths import PathGuard
-    from oneclaw_core.plugins.contract.arguments import TurnInfo
-    from oneclaw_core.plugins.contract.context import PluginContext
-    from oneclaw_core.plugins.contract.home_services import HomeServices
     from oneclaw_core.tools.user_question import UserQuestion
     from oneclaw_core.types.agents import ReasoningLevel
     from oneclaw_core.types.budget import TurnBudget
@@ -92,7 +92,7 @@ class _CallServices(Protocol):
 
 async def _in_thread(call: Callable[[], _Value]) -> _Value:
     # Imported here, for worker processes have no use for it.
-    from oneclaw_core.threads import run_in_thread
+    from oneclaw_core.system.threads import run_in_thread
 
     return await run_in_thread(call)
 
@@ -528,7 +528,7 @@ class ToolContext:
 def detached_context(tool_name: str) -> ToolContext:
     """Make a context for a tool that is executed by hand: its data and ``paths`` work, its services do not."""
     from oneclaw_core.files.paths import PathGuard
-    from oneclaw_core.home import find_home
+    from oneclaw_core.system.home import find_home
 
     home = find_home()
     return ToolContext(

@@ -15,7 +15,6 @@ from dataclasses import field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
-from oneclaw_core.distributions import missing_part
 from oneclaw_core.errors import PermissionDeniedError, PluginError, denied_for_good
 from oneclaw_core.files.views import FileViews
 from oneclaw_core.permissions.provenance import (
@@ -27,7 +26,8 @@ from oneclaw_core.permissions.provenance import (
     marks_of_files,
 )
 from oneclaw_core.permissions.rules import directory_of, subject_of
-from oneclaw_core.threads import run_in_thread, started_task
+from oneclaw_core.system.distributions import missing_part
+from oneclaw_core.system.threads import run_in_thread, started_task
 from oneclaw_core.tools.arguments import (
     ArgumentsError,
     argument_faults,
@@ -53,9 +53,9 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
     from pathlib import Path
 
+    from oneclaw_core.contract.home_services import HomeServices
     from oneclaw_core.files.paths import PathGuard
     from oneclaw_core.permissions.provenance import ProvenanceRecords
-    from oneclaw_core.plugins.contract.home_services import HomeServices
     from oneclaw_core.plugins.running.runtime import Plugins
     from oneclaw_core.plugins.running.tool_calls import HookedCall
     from oneclaw_core.tools.arguments import ArgumentsValidator

@@ -12,7 +12,7 @@ from functools import cached_property, lru_cache, partial
 from typing import TYPE_CHECKING, Any, Generic, Literal, ParamSpec, TypeVar, overload
 
 from oneclaw_core.errors import ToolDefinitionError
-from oneclaw_core.threads import run_in_thread
+from oneclaw_core.system.threads import run_in_thread
 from oneclaw_core.tools.context import detached_context
 from oneclaw_core.tools.definition import ToolDefinition, check_name
 from oneclaw_core.tools.manifest_tool import FunctionTarget

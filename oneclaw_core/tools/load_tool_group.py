@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
 
-from oneclaw_core.distributions import missing_part
+from oneclaw_core.system.distributions import missing_part
 from oneclaw_core.tools.definition import ToolDefinition
 from oneclaw_core.tools.toolset import FIND_TOOL_GROUPS, LOAD_TOOL_GROUP, one_line
 from oneclaw_core.types.tools import ALL_TOOLS, ToolResult

@@ -162,7 +162,7 @@ class ManifestTool(DeferredTool):
         )
 
     async def _load(self) -> Tool | ToolFunction:
-        from oneclaw_core.threads import run_in_thread
+        from oneclaw_core.system.threads import run_in_thread
         from oneclaw_core.tools.function import FunctionTool, ToolFunction
 
         loaded = await run_in_thread(self.target.load)  # an import can take seconds

@@ -8,7 +8,7 @@ import re
 from typing import TYPE_CHECKING
 
 from oneclaw_core.search.names import NameIndex
-from oneclaw_core.threads import run_in_thread
+from oneclaw_core.system.threads import run_in_thread
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable

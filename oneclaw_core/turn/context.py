@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from oneclaw_core.config.core_settings import Settings
     from oneclaw_core.config.settings import SettingsReader
-    from oneclaw_core.plugins.contract.arguments import SessionInfo
+    from oneclaw_core.contract.arguments import SessionInfo
     from oneclaw_core.plugins.running.runtime import Plugins
     from oneclaw_core.plugins.sources.tool_sources import ToolSources
     from oneclaw_core.project.trust import Project

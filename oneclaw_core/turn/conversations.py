@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from oneclaw_core.plugins.contract.sessions import no_session, session_info
+from oneclaw_core.contract.sessions import no_session, session_info
 from oneclaw_core.tools.toolset import one_line
 
 if TYPE_CHECKING:

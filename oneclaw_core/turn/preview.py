@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from oneclaw_core.plugins.contract.arguments import SessionInfo
-from oneclaw_core.plugins.contract.sessions import no_session, session_info
+from oneclaw_core.contract.arguments import SessionInfo
+from oneclaw_core.contract.sessions import no_session, session_info
 from oneclaw_core.providers.base import ToolLoading, wire_request
 from oneclaw_core.tools.toolset import restore_loaded_groups
 from oneclaw_core.turn.compaction import with_summary

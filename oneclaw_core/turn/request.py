@@ -30,7 +30,7 @@ from oneclaw_core.types.text import compact_json, shown_part
 if TYPE_CHECKING:
     from collections.abc import Container, Iterable, Mapping, Sequence
 
-    from oneclaw_core.plugins.contract.arguments import PromptSection
+    from oneclaw_core.contract.arguments import PromptSection
     from oneclaw_core.providers.base import ModelInfo, ModelResponse
     from oneclaw_core.tools.registry import ToolRegistry
     from oneclaw_core.tools.toolset import LoadedGroup

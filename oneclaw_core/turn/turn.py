@@ -17,6 +17,7 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from oneclaw_core.contract.sessions import session_info
 from oneclaw_core.errors import (
     ContextTooLongError,
     ProviderError,
@@ -28,7 +29,6 @@ from oneclaw_core.errors import (
     UnreadableCallError,
 )
 from oneclaw_core.files.views import FileViews
-from oneclaw_core.plugins.contract.sessions import session_info
 from oneclaw_core.providers.base import (
     TEXT_CALLS_REMEDY,
     ModelResponse,

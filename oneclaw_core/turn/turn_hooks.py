@@ -8,8 +8,7 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcon
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal
 
-from oneclaw_core.errors import TurnRefusedError, describe_error
-from oneclaw_core.plugins.contract.arguments import (
+from oneclaw_core.contract.arguments import (
     ModelAnswer,
     ModelCall,
     ModelWork,
@@ -17,6 +16,7 @@ from oneclaw_core.plugins.contract.arguments import (
     TurnOutcome,
     TurnWork,
 )
+from oneclaw_core.errors import TurnRefusedError, describe_error
 from oneclaw_core.providers.base import ModelResponse, RetryNotice
 from oneclaw_core.turn.stream import StreamClosed
 from oneclaw_core.types.events import TurnFinishedEvent, UsageEvent

@@ -7,12 +7,12 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
-from oneclaw_core.distributions import why_missing
+from oneclaw_core.contract.arguments import CommandUse, SessionInfo, TurnInfo
+from oneclaw_core.contract.sessions import no_session, session_info
 from oneclaw_core.errors import NotFoundError, UsageError
-from oneclaw_core.plugins.contract.arguments import CommandUse, SessionInfo, TurnInfo
-from oneclaw_core.plugins.contract.sessions import no_session, session_info
 from oneclaw_core.sessions.background import BACKGROUND_SETTING
 from oneclaw_core.sessions.sessions import new_id
+from oneclaw_core.system.distributions import why_missing
 from oneclaw_core.tools.executor import CallScope, ToolOutcome
 from oneclaw_core.turn.attachments import check_attachments, checked_attachments
 from oneclaw_core.turn.context import check_texts, turn_context
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Awaitable
 
     from oneclaw_core.config.core_settings import Settings
-    from oneclaw_core.plugins.contract.arguments import ExpandedMessage
+    from oneclaw_core.contract.arguments import ExpandedMessage
     from oneclaw_core.sessions.sessions import Session
     from oneclaw_core.sessions.turns import TurnSetup, TurnStart
     from oneclaw_core.tools.client import ToolClient

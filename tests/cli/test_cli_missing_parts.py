@@ -6,8 +6,8 @@ import sys
 
 import pytest
 
-from oneclaw_core.distributions import COMMANDS, CORE_TOOLS, GROUPS, how_to_install
 from oneclaw_core.plugins.loading import load_plugins as loading
+from oneclaw_core.system.distributions import COMMANDS, CORE_TOOLS, GROUPS, how_to_install
 
 MEMORY = "MEMORY.md is not used, because the plugin memory is not installed"
 

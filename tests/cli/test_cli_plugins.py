@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 import pytest
 from databases import backend_of
 
-from oneclaw_core.home import find_home
 from oneclaw_core.sessions.store import Store
+from oneclaw_core.system.home import find_home
 
 GOOD = """
     from oneclaw_core import ToolDefinition, ToolResult, hookimpl

@@ -19,10 +19,10 @@ from oneclaw_core.config.keys import KeyStore, known_secret_check
 from oneclaw_core.config.provider_options import check_header
 from oneclaw_core.config.providers import lacks_key
 from oneclaw_core.errors import ProviderUnavailableError, SettingsError
-from oneclaw_core.home import find_home
 from oneclaw_core.http_providers.provider import HttpProvider
 from oneclaw_core.providers.base import ProviderConfig
 from oneclaw_core.secrets.redaction import redact
+from oneclaw_core.system.home import find_home
 
 SECRET = "gateway-secret-4711-abcdefgh"
 

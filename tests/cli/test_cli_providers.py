@@ -3,7 +3,7 @@
 import pytest
 
 from oneclaw_core.config.keys import KeyStore
-from oneclaw_core.home import find_home
+from oneclaw_core.system.home import find_home
 
 SECRET = "sk-do-not-show-this-to-anybody"
 

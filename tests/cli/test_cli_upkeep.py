@@ -5,7 +5,7 @@ import os
 
 from oneclaw_core.cli.log import MAX_FILE_BYTES, HomeLog
 from oneclaw_core.cli.upkeep import tidy_up
-from oneclaw_core.home import find_home
+from oneclaw_core.system.home import find_home
 
 
 def log_to(handler, text):

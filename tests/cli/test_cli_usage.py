@@ -8,10 +8,10 @@ from datetime import datetime, timedelta
 import pytest
 from databases import backend_of
 
-from oneclaw_core.home import find_home
 from oneclaw_core.sessions.store import Store
 from oneclaw_core.sessions.timestamps import to_stored
 from oneclaw_core.sessions.usage import PrefixFingerprint, UsageRecord
+from oneclaw_core.system.home import find_home
 from oneclaw_core.types.messages import TokenUsage
 
 TOKENS = TokenUsage(input_tokens=1_000, cached_input_tokens=750, output_tokens=50, reasoning_tokens=20)

@@ -20,11 +20,11 @@ from system_keyrings import ForgetfulKeyring, MemoryKeyring, system_keyring
 from oneclaw_core.config.environment_variables import MAX_VALUE_CHARACTERS, EnvironmentVariables
 from oneclaw_core.config.keys import MAX_KEY_CHARACTERS, KeySource, KeyStore, check_key
 from oneclaw_core.errors import NotFoundError, OneClawError, SettingsError, UsageError
-from oneclaw_core.home import Home, find_home
 from oneclaw_core.providers.base import ProviderConfig
 from oneclaw_core.providers.known import KnownProviders, PreconfiguredProvider
 from oneclaw_core.secrets import store as module
 from oneclaw_core.secrets.redaction import REDACTED, redact
+from oneclaw_core.system.home import Home, find_home
 
 pytestmark = pytest.mark.lowest_versions
 

@@ -19,14 +19,13 @@ from oneclaw_devtools.conformance import imports
 from page_reader import PageReader, assert_shown
 from postgres_server import database_on_server
 
-from oneclaw_core import TurnEvent, errors
+from oneclaw_core import TurnEvent, errors, hookspecs
 from oneclaw_core.channels.chat_commands import OWN_COMMANDS
 from oneclaw_core.cli.main import BUILTIN_COMMANDS
 from oneclaw_core.config.core_settings import Settings
 from oneclaw_core.config.keys import KeySource
 from oneclaw_core.config.model_overrides import ModelOverrides
 from oneclaw_core.config.providers import Providers
-from oneclaw_core.plugins import hookspecs
 from oneclaw_core.plugins.loading.load_plugins import load_plugins
 from oneclaw_core.providers import ModelEvent, ToolLoading
 from oneclaw_core.tools.manifest import TOOL_KEYS

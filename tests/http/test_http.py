@@ -20,8 +20,8 @@ from oneclaw_core.http.clients import (
     create_guarded_client,
     create_guarded_sync_client,
 )
+from oneclaw_core.system.threads import start_in_background
 from oneclaw_core.testing.web_server import WebServer, response
-from oneclaw_core.threads import start_in_background
 
 pytestmark = [pytest.mark.every_python, pytest.mark.lowest_versions]
 

@@ -16,8 +16,8 @@ from how_long import IS_LONG
 from model_server import ModelServer, calls, text
 
 from oneclaw_core import MessageType, ToolCallStatus
-from oneclaw_core.home import find_home
 from oneclaw_core.sessions.store import Store
+from oneclaw_core.system.home import find_home
 
 pytestmark = pytest.mark.one_python
 

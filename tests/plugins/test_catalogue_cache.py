@@ -9,11 +9,11 @@ import pytest
 from plugin_entries import PARTS_FILE, entry_file, entry_text, own_plugins, parts_text
 from site_plugins import GOOD, install, ours
 
-from oneclaw_core import private_files
 from oneclaw_core.plugins.catalogue import cache, discovery
 from oneclaw_core.plugins.catalogue.entries import InstalledCatalogue, shipped_document
 from oneclaw_core.plugins.loading.load_plugins import load_plugins
 from oneclaw_core.plugins.registration.entry import PluginEntry
+from oneclaw_core.system import private_files
 
 pytestmark = pytest.mark.one_python
 

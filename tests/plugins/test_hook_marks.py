@@ -181,7 +181,7 @@ def test_a_hook_that_is_not_called_is_a_warning():
 def test_an_argument_that_a_hook_does_not_have():
     marks, (problem,) = read(register_tools=hookimpl(lambda registrar: None))
     assert (marks, problem.where, problem.check, problem.is_error) == ({}, "hooks", "hooks.arguments", True)
-    assert problem.remedy == "take only arguments that the hook has; see oneclaw_core.plugins.hookspecs"
+    assert problem.remedy == "take only arguments that the hook has; see oneclaw_core.hookspecs"
     assert "registrar" in problem.cause
 
 

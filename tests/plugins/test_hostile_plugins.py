@@ -14,8 +14,8 @@ from site_plugins import GOOD, install, ours, remove
 
 from oneclaw_core import OneClaw, hookimpl
 from oneclaw_core.errors import PluginError
+from oneclaw_core.hookspecs import HOOK_KINDS, HookKind
 from oneclaw_core.plugins.catalogue.entries import InstalledCatalogue
-from oneclaw_core.plugins.hookspecs import HOOK_KINDS, HookKind
 from oneclaw_core.plugins.loading.load_plugins import GivenPlugin, load_plugins
 
 pytestmark = pytest.mark.one_python

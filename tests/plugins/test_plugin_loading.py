@@ -15,9 +15,9 @@ from oneclaw_scheduled_tasks.commands import tasks
 
 from oneclaw_core import ToolDefinition, ToolGroupDefinition, ToolResult, ToolSourceType, hookimpl, tool
 from oneclaw_core.cli.command_group import make_option
-from oneclaw_core.distributions import CORE_TOOLS
 from oneclaw_core.plugins.loading.load_plugins import disabled_plugins, discover, load_plugins
 from oneclaw_core.plugins.registration.commands import plugin_commands
+from oneclaw_core.system.distributions import CORE_TOOLS
 
 pytestmark = [pytest.mark.every_python, pytest.mark.lowest_versions]
 

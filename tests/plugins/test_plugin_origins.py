@@ -9,11 +9,11 @@ from hashlib import sha256
 import pytest
 
 from oneclaw_core.errors import OneClawError
-from oneclaw_core.home import Home
 from oneclaw_core.plugins.catalogue.discovery import InstalledPlugin, PackageMetadata
 from oneclaw_core.plugins.loading.origins import OriginNews, PluginOrigins, normalised, package_of, report_origins
 from oneclaw_core.plugins.registration.entry import PluginProblem
 from oneclaw_core.plugins.registration.record import PluginRecord
+from oneclaw_core.system.home import Home
 
 
 def row(path, root):

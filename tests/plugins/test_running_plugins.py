@@ -13,13 +13,13 @@ from oneclaw_core import (
     PluginError,
     UsageError,
 )
-from oneclaw_core.home import Home
 from oneclaw_core.plugins.isolation import ForeignCall, ForeignError, HookError, HookTimeoutError, call_isolated
 from oneclaw_core.plugins.registration.entry import HookOptions, Registration
 from oneclaw_core.plugins.registration.record import PluginRecord
 from oneclaw_core.plugins.running import running_plugin
 from oneclaw_core.plugins.running.hook_settings import HookTimeouts
 from oneclaw_core.plugins.running.running_plugin import ObserverQueue, call_hook, make_context
+from oneclaw_core.system.home import Home
 
 
 def test_a_hook_that_fails_names_its_plugin():

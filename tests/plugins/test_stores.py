@@ -5,10 +5,10 @@ import asyncio
 import pytest
 
 from oneclaw_core import OneClaw, StoreError, hookimpl
-from oneclaw_core.home import find_home
 from oneclaw_core.plugins.loading.load_plugins import GivenPlugin
 from oneclaw_core.plugins.loading.stores import backend_of, home_with_backend
 from oneclaw_core.sessions.sqlite_backend import SqliteBackend
+from oneclaw_core.system.home import find_home
 
 
 class Plugin:

@@ -8,11 +8,11 @@ import pytest
 
 from oneclaw_core import NotFoundError
 from oneclaw_core.config.providers import Providers
-from oneclaw_core.distributions import PROVIDER_PLUGINS
 from oneclaw_core.plugins.loading.load_plugins import load_plugins
 from oneclaw_core.providers import ProviderConfig
 from oneclaw_core.providers.known import KnownProviders
 from oneclaw_core.providers.pool import ProviderPool
+from oneclaw_core.system.distributions import PROVIDER_PLUGINS
 
 CONFIGS = Providers({}, {}, load_plugins(frozenset()).known_providers)
 

@@ -24,10 +24,10 @@ from databases import backend_of
 from model_server import ModelServer, calls, text
 from oneclaw_database import copying
 
-from oneclaw_core.home import find_home
 from oneclaw_core.sessions import database_status
 from oneclaw_core.sessions.backend import SCHEMA_VERSION
 from oneclaw_core.sessions.store import Store
+from oneclaw_core.system.home import find_home
 from oneclaw_core.types.messages import MessageType, ToolCallStatus
 
 pytestmark = [pytest.mark.one_python, pytest.mark.long]

@@ -7,7 +7,6 @@ from types import SimpleNamespace
 import httpx
 import pytest
 
-from oneclaw_core._version import USER_AGENT
 from oneclaw_core.files import PathGuard
 from oneclaw_core.permissions import provenance
 from oneclaw_core.permissions.provenance import (
@@ -19,6 +18,7 @@ from oneclaw_core.permissions.provenance import (
     plain_headers,
     request_in_words,
 )
+from oneclaw_core.system.version import USER_AGENT
 from oneclaw_core.types.provenance import Mark, MarkKind, Provenance, UsedFile
 
 OUTSIDE, PRIVATE = Mark.of(MarkKind.OUTSIDE, "the mail"), Mark.of(MarkKind.PRIVATE, "the calendar")

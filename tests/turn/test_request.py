@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from oneclaw_openai.chat_wire import RequestEncoder
 from stage import Stage
 
-from oneclaw_core.plugins.contract.arguments import PromptSection
+from oneclaw_core.contract.arguments import PromptSection
 from oneclaw_core.providers.base import ModelInfo, ModelRequest, ModelResponse, ToolLoading
 from oneclaw_core.tools.arguments import ArgumentsError, parse_arguments
 from oneclaw_core.tools.definition import ToolDefinition

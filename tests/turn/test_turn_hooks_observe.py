@@ -9,7 +9,7 @@ import pytest
 from stage import says
 
 from oneclaw_core import TurnFinishedEvent, TurnRefusedError, UsageEvent
-from oneclaw_core.plugins.contract.arguments import SessionInfo, TurnInfo
+from oneclaw_core.contract.arguments import SessionInfo, TurnInfo
 from oneclaw_core.providers import ModelInfo, ProviderConfig
 from oneclaw_core.providers.base import RetryNotice, TextDelta
 from oneclaw_core.turn import turn_hooks

@@ -20,7 +20,7 @@ from oneclaw_core import (
     tool,
 )
 from oneclaw_core.config.providers import PROVIDER_SETTING
-from oneclaw_core.plugins.contract.arguments import ExpandedMessage
+from oneclaw_core.contract.arguments import ExpandedMessage
 from oneclaw_core.sessions import BackgroundWork
 from oneclaw_core.testing.scripted import ScriptedProvider
 from oneclaw_core.turn.turn import Turn

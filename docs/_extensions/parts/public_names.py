@@ -8,7 +8,7 @@ from __future__ import annotations
 import inspect
 from importlib import import_module
 
-from oneclaw_core.plugins import hookspecs
+from oneclaw_core import hookspecs
 
 
 def markdown(arguments: list[str], lines: list[str]) -> str:

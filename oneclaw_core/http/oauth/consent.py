@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, TypeVar
 from urllib.parse import parse_qs, urlsplit
 
 from oneclaw_core.errors import OAuthError, UsageError
-from oneclaw_core.threads import start_in_background
+from oneclaw_core.system.threads import start_in_background
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Coroutine, Mapping

@@ -18,10 +18,10 @@ import zlib
 from pathlib import Path
 from typing import Any
 
-from oneclaw_core._version import __version__
+from oneclaw_core.contract import CONTRACT_VERSION
 from oneclaw_core.errors import OneClawError
-from oneclaw_core.plugins.contract import CONTRACT_VERSION
-from oneclaw_core.private_files import KeptFiles, make_private_directory, read_private, write_private
+from oneclaw_core.system.private_files import KeptFiles, make_private_directory, read_private, write_private
+from oneclaw_core.system.version import __version__
 
 FORMAT = 2
 """The format of an entry."""

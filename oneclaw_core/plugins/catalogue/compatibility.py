@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from oneclaw_core._version import __version__
-from oneclaw_core.distributions import CORE_DISTRIBUTION as CORE_DISTRIBUTION
+from oneclaw_core.system.distributions import CORE_DISTRIBUTION as CORE_DISTRIBUTION
+from oneclaw_core.system.version import __version__
 
 if TYPE_CHECKING:
     from email.message import Message

@@ -11,9 +11,9 @@ import zlib
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from oneclaw_core.distributions import CORE_TOOLS, OUR_DISTRIBUTIONS, PROVIDER_PLUGINS
 from oneclaw_core.errors import describe_error
 from oneclaw_core.plugins.registration.record import BUILTIN_PLUGIN
+from oneclaw_core.system.distributions import CORE_TOOLS, OUR_DISTRIBUTIONS, PROVIDER_PLUGINS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -7,6 +7,7 @@ import logging
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from oneclaw_core.contract import CONTRACT_VERSION
 from oneclaw_core.plugins.catalogue.cache import FORMAT, CatalogueCache, user_cache
 from oneclaw_core.plugins.catalogue.discovery import (
     InstalledPlugin,
@@ -14,7 +15,6 @@ from oneclaw_core.plugins.catalogue.discovery import (
     holds_same_packages,
     search_path_state,
 )
-from oneclaw_core.plugins.contract import CONTRACT_VERSION
 from oneclaw_core.plugins.registration.entry import PluginEntry
 
 if TYPE_CHECKING:
@@ -199,7 +199,7 @@ class _Kept:
 def _guards_among(hooks: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
     if not hooks:
         return {}
-    from oneclaw_core.plugins.hookspecs import HOOK_KINDS, HookKind
+    from oneclaw_core.hookspecs import HOOK_KINDS, HookKind
 
     return {hook: hooks[hook] for hook in hooks if HOOK_KINDS[hook] in (HookKind.GATE, HookKind.REWRITER)}
 

@@ -7,11 +7,11 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from oneclaw_core.distributions import CORE_TOOLS, PROVIDER_PLUGINS
 from oneclaw_core.errors import DuplicateToolError, PluginError, describe_error
 from oneclaw_core.plugins.registration.entry import CHECK_HOOK, PRECONFIGURED_HOOK, SKILL_HOOK, PluginProblem
 from oneclaw_core.plugins.registration.record import BUILTIN_PLUGIN, PROGRAM_PLUGIN, PluginRecord, PluginSkill
 from oneclaw_core.providers.known import KnownProviders, LazyProviderFactory, PreconfiguredProvider
+from oneclaw_core.system.distributions import CORE_TOOLS, PROVIDER_PLUGINS
 from oneclaw_core.tools.manifest_tool import DeferredTool, FunctionTarget, ManifestTool
 from oneclaw_core.tools.registry import ToolRegistry
 from oneclaw_core.tools.toolset import ToolGroupDefinition, generated_group_definition
@@ -22,10 +22,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from oneclaw_core.config.configuration import Configuration
-    from oneclaw_core.home import Home
     from oneclaw_core.plugins.registration.entry import PluginEntry, Registration, ToolEntry
     from oneclaw_core.providers.known import ProviderFactory
     from oneclaw_core.sessions.store import Store
+    from oneclaw_core.system.home import Home
     from oneclaw_core.tools.definition import Tool
 
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from oneclaw_core.errors import OneClawError
 from oneclaw_core.plugins.catalogue.claims import Name
-from oneclaw_core.private_files import KeptFiles, changing_private, read_private, write_private
+from oneclaw_core.system.private_files import KeptFiles, changing_private, read_private, write_private
 
 if TYPE_CHECKING:
     from collections.abc import Callable

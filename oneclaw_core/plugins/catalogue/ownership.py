@@ -6,10 +6,10 @@ import logging
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
-from oneclaw_core.distributions import CORE_DISTRIBUTION, OUR_DISTRIBUTIONS
 from oneclaw_core.errors import OneClawError
 from oneclaw_core.plugins.catalogue.claims import GROUP
 from oneclaw_core.plugins.catalogue.name_record import KnownNames
+from oneclaw_core.system.distributions import CORE_DISTRIBUTION, OUR_DISTRIBUTIONS
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence

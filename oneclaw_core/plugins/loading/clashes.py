@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from oneclaw_core.distributions import CORE_DISTRIBUTION, normalised
 from oneclaw_core.plugins.catalogue.claims import PLUGIN, TOOL, Claim, claims_of, name_of
 from oneclaw_core.plugins.catalogue.discovery import ENTRY_POINT_GROUP, InstalledPlugin, package_metadata
 from oneclaw_core.plugins.catalogue.entries import InstalledCatalogue
@@ -14,6 +13,7 @@ from oneclaw_core.plugins.catalogue.ownership import Claimant, find_owners, give
 from oneclaw_core.plugins.registration.entry import PluginEntry
 from oneclaw_core.plugins.registration.record import PluginRecord
 from oneclaw_core.plugins.registration.settings import settle_settings
+from oneclaw_core.system.distributions import CORE_DISTRIBUTION, normalised
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable

@@ -152,7 +152,7 @@ class CrashGuard:
         try:
             self._descriptor = os.open(self._path, flags, 0o600)
         except FileNotFoundError:
-            from oneclaw_core.private_files import make_private_directory
+            from oneclaw_core.system.private_files import make_private_directory
 
             home = directory.parent
             self._is_home_made = not home.exists()

@@ -6,7 +6,6 @@ import logging
 import shlex
 from typing import TYPE_CHECKING
 
-from oneclaw_core.distributions import CORE_DISTRIBUTION, normalised
 from oneclaw_core.plugins.catalogue.claims import (
     GROUP,
     PERMISSION,
@@ -23,6 +22,7 @@ from oneclaw_core.plugins.catalogue.discovery import InstalledPlugin, package_me
 from oneclaw_core.plugins.catalogue.name_record import user_record
 from oneclaw_core.plugins.catalogue.ownership import OURS, Claimant, find_owners
 from oneclaw_core.plugins.registration.entry import new_problem
+from oneclaw_core.system.distributions import CORE_DISTRIBUTION, normalised
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence

@@ -18,16 +18,16 @@ from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from oneclaw_core.distributions import normalised as normalised
 from oneclaw_core.errors import OneClawError
-from oneclaw_core.private_files import read_private, write_private
+from oneclaw_core.system.distributions import normalised as normalised
+from oneclaw_core.system.private_files import read_private, write_private
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping
 
-    from oneclaw_core.home import Home
     from oneclaw_core.plugins.catalogue.discovery import InstalledPlugin
     from oneclaw_core.plugins.registration.record import PluginRecord
+    from oneclaw_core.system.home import Home
 
 _FORMAT = 1
 _LONGEST_BYTES = 4_000_000
@@ -152,8 +152,8 @@ def accept_plugins(packages: Iterable[str]) -> None:
     Raises:
         OneClawError: the record cannot be written.
     """
-    from oneclaw_core.home import find_home
     from oneclaw_core.plugins.catalogue.discovery import find_installed
+    from oneclaw_core.system.home import find_home
 
     PluginOrigins(find_home()).accept(find_installed(), {normalised(each) for each in packages})
 

@@ -14,10 +14,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from pathlib import Path
 
-    from oneclaw_core.home import Home
     from oneclaw_core.plugins.loading.load_plugins import EntryPoint
     from oneclaw_core.plugins.registration.entry import Registration
     from oneclaw_core.plugins.registration.record import PluginRecord
+    from oneclaw_core.system.home import Home
 
 STORE_HOOK = "register_stores"
 _SQLITE = re.compile(r"sqlite(?:\+\w+)?:", re.IGNORECASE)
@@ -117,7 +117,7 @@ def _opened(url: str, scheme: str, record: PluginRecord, registration: Registrat
 
 def _unknown(scheme: str) -> StoreError:
     if scheme.partition("+")[0] in _POSTGRES_SCHEMES:
-        from oneclaw_core.distributions import how_to_install
+        from oneclaw_core.system.distributions import how_to_install
 
         return StoreError(f"PostgreSQL needs the plugin postgres: {how_to_install('postgres')}")
     return StoreError(

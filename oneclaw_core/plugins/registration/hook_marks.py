@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 import pluggy
 
+from oneclaw_core import hookspecs
 from oneclaw_core.errors import describe_error
-from oneclaw_core.plugins import hookspecs
-from oneclaw_core.plugins.hookspecs import HOOK_KINDS, HookKind
+from oneclaw_core.hookspecs import HOOK_KINDS, HookKind
 from oneclaw_core.plugins.registration.entry import MAX_TIMEOUT_SECONDS, HookOptions
 from oneclaw_core.plugins.registration.record import Implementation
 
@@ -46,7 +46,7 @@ class PluginContract:
                 warnings.simplefilter("always", DeprecationWarning)
                 self._manager.register(plugin, entry.name)
         except Exception as error:  # noqa: BLE001  # pluggy looks into a foreign object
-            remedy = "take only arguments that the hook has; see oneclaw_core.plugins.hookspecs"
+            remedy = "take only arguments that the hook has; see oneclaw_core.hookspecs"
             entry.report("hooks", describe_error(error), remedy, check="hooks.arguments")
             return {}
         for warning in caught:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from oneclaw_core.plugins.loading.load_plugins import listed_setting
 from oneclaw_core.plugins.registration.entry import MAX_TIMEOUT_SECONDS
-from oneclaw_core.private_files import write_private
+from oneclaw_core.system.private_files import write_private
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

@@ -8,9 +8,7 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from oneclaw_core.distributions import missing_part
-from oneclaw_core.errors import NotFoundError, OneClawError, PluginError, describe_error
-from oneclaw_core.plugins.contract.arguments import (
+from oneclaw_core.contract.arguments import (
     Ask,
     CallInfo,
     Deny,
@@ -19,22 +17,24 @@ from oneclaw_core.plugins.contract.arguments import (
     PromptSection,
     ToolWork,
 )
-from oneclaw_core.plugins.contract.chat_answer import ChatNotice
-from oneclaw_core.plugins.contract.checks import PluginCheck, failed_check, run_check, run_fix
-from oneclaw_core.plugins.contract.contact_points import Channel, Trigger
-from oneclaw_core.plugins.hookspecs import HOOK_KINDS, HookKind
+from oneclaw_core.contract.chat_answer import ChatNotice
+from oneclaw_core.contract.checks import PluginCheck, failed_check, run_check, run_fix
+from oneclaw_core.contract.contact_points import Channel, Trigger
+from oneclaw_core.errors import NotFoundError, OneClawError, PluginError, describe_error
+from oneclaw_core.hookspecs import HOOK_KINDS, HookKind
 from oneclaw_core.plugins.isolation import HookError
 from oneclaw_core.plugins.registration.entry import CHECK_HOOK
 from oneclaw_core.plugins.running.hook_settings import HookTimeouts
 from oneclaw_core.plugins.running.running_plugin import RunningPlugin
 from oneclaw_core.plugins.running.tool_calls import CALL_HOOKS, Around, HookedCall
+from oneclaw_core.system.distributions import missing_part
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 
-    from oneclaw_core.plugins.contract.arguments import CommandUse, SessionInfo, TurnInfo, Work
-    from oneclaw_core.plugins.contract.checks import CheckFix
-    from oneclaw_core.plugins.contract.context import PluginContext
+    from oneclaw_core.contract.arguments import CommandUse, SessionInfo, TurnInfo, Work
+    from oneclaw_core.contract.checks import CheckFix
+    from oneclaw_core.contract.context import PluginContext
     from oneclaw_core.plugins.registration.entry import HookOptions, Registration
     from oneclaw_core.plugins.registration.record import PluginRecord
 

@@ -8,8 +8,8 @@ import time
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Self
 
+from oneclaw_core.contract.arguments import Deny, PermissionOutcome, ToolWork, frozen, set_result
 from oneclaw_core.errors import PermissionDeniedError, PluginError, describe_error
-from oneclaw_core.plugins.contract.arguments import Deny, PermissionOutcome, ToolWork, frozen, set_result
 from oneclaw_core.plugins.isolation import HookError
 from oneclaw_core.types.tools import ToolResult
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
     from types import TracebackType
 
-    from oneclaw_core.plugins.contract.arguments import CallInfo, ModelAnswer, TurnOutcome, Work
+    from oneclaw_core.contract.arguments import CallInfo, ModelAnswer, TurnOutcome, Work
     from oneclaw_core.plugins.running.running_plugin import RunningPlugin
     from oneclaw_core.plugins.running.runtime import Plugins
     from oneclaw_core.tools.permissions import RequirePermission

@@ -8,8 +8,8 @@ from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from oneclaw_core.contract.tool_source import KnownTool, SourceGroup, SourceTool
 from oneclaw_core.errors import OneClawError, PluginError, ToolDefinitionError, describe_error
-from oneclaw_core.plugins.contract.tool_source import KnownTool, SourceGroup, SourceTool
 from oneclaw_core.plugins.registration.entry import PluginProblem
 from oneclaw_core.tools.toolset import ToolGroupDefinition
 from oneclaw_core.types.tools import ToolResult
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Collection
     from pathlib import Path
 
-    from oneclaw_core.plugins.contract.tool_source import ListingContext
+    from oneclaw_core.contract.tool_source import ListingContext
     from oneclaw_core.plugins.registration.entry import Registration
     from oneclaw_core.plugins.sources.published_tools import PublishedBySource, PublishedTools
     from oneclaw_core.tools.context import ToolContext
@@ -120,7 +120,7 @@ def read_known(path: Path, where: str) -> Known:
     """Read what is known of a source; nothing if the file is missing or damaged."""
     if not path.exists():
         return Known()
-    from oneclaw_core.private_files import read_private
+    from oneclaw_core.system.private_files import read_private
 
     try:
         text = read_private(path, _MAX_BYTES)
@@ -132,7 +132,7 @@ def read_known(path: Path, where: str) -> Known:
 
 def write_known(path: Path, text: bytes) -> None:
     """Keep what is known of a source; without room for it, its tools are found anew each time."""
-    from oneclaw_core.private_files import write_private
+    from oneclaw_core.system.private_files import write_private
 
     try:
         write_private(path, text)

@@ -6,8 +6,8 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
+from oneclaw_core.contract.tool_source import GroupTools, KnownTool, SourceGroup, SourceTool
 from oneclaw_core.errors import DuplicateToolError, PluginError, ToolDefinitionError, describe_error
-from oneclaw_core.plugins.contract.tool_source import GroupTools, KnownTool, SourceGroup, SourceTool
 from oneclaw_core.plugins.registration.entry import SOURCE_HOOK, PluginProblem
 from oneclaw_core.plugins.registration.record import PluginRecord
 from oneclaw_core.secrets.redaction import redact
@@ -96,7 +96,7 @@ class PublishedTools:
 
 
 class PublishedBySource:
-    """The tools of one source. Implements :class:`~oneclaw_core.plugins.contract.tool_source.SourceTools`.
+    """The tools of one source. Implements :class:`~oneclaw_core.contract.tool_source.SourceTools`.
 
     Attributes:
         record: of the plugin.

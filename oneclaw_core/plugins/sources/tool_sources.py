@@ -10,18 +10,18 @@ import time
 from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol
 
+from oneclaw_core.contract.tool_source import ToolSource
 from oneclaw_core.errors import PluginError, describe_error
-from oneclaw_core.plugins.contract.tool_source import ToolSource
 from oneclaw_core.plugins.isolation import ForeignError, HookError, IsolatedCall, call_isolated
 from oneclaw_core.plugins.registration.entry import PluginProblem
 from oneclaw_core.plugins.sources.known_tools import Known, known_path, publish_known, read_known, write_known
-from oneclaw_core.threads import run_in_thread, started_task
+from oneclaw_core.system.threads import run_in_thread, started_task
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Collection, Coroutine, Iterable
     from pathlib import Path
 
-    from oneclaw_core.plugins.contract.context import PluginContext
+    from oneclaw_core.contract.context import PluginContext
     from oneclaw_core.plugins.registration.entry import Registration
     from oneclaw_core.plugins.sources.published_tools import PublishedBySource, PublishedTools
 

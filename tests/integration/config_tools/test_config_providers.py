@@ -5,7 +5,7 @@ from model_server import ModelServer, text
 
 from oneclaw_core.config.keys import KeyStore
 from oneclaw_core.errors import SettingsError
-from oneclaw_core.home import Home
+from oneclaw_core.system.home import Home
 
 LAB = {"name": "My Lab", "type": "openai_compatible", "api_base_url": "http://127.0.0.1:9/v1"}
 

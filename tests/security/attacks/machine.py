@@ -22,8 +22,8 @@ from secrets_at_stake import SECRETS, leaks
 
 from oneclaw_core import OneClaw, PermissionAnswer
 from oneclaw_core.config.keys import KeyStore
-from oneclaw_core.home import find_home
 from oneclaw_core.plugins.loading.load_plugins import GivenPlugin, discover
+from oneclaw_core.system.home import find_home
 from oneclaw_core.testing import TurnRecord
 from oneclaw_core.testing.web_server import ReceivedRequest, WebServer, response
 from oneclaw_core.types.permissions import Grant

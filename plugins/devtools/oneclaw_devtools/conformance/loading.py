@@ -46,7 +46,7 @@ LEAVES = Check(
 )
 NO_HOOKS = Check("hooks.none", _E, "no hook is implemented", "mark its functions with @oneclaw_core.hookimpl")
 UNKNOWN = Check(
-    "hooks.unknown", _W, "a hook that OneClaw does not have", "correct its name; see oneclaw_core.plugins.hookspecs"
+    "hooks.unknown", _W, "a hook that OneClaw does not have", "correct its name; see oneclaw_core.hookspecs"
 )
 UNMARKED = Check(
     "hooks.unmarked",

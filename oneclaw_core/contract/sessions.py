@@ -8,13 +8,13 @@ from datetime import UTC, date, datetime, time, timedelta
 from functools import partial
 from typing import TYPE_CHECKING
 
+from oneclaw_core.contract.arguments import SessionInfo
 from oneclaw_core.errors import NotFoundError, OneClawError, SessionBusyError, UsageError
-from oneclaw_core.plugins.contract.arguments import SessionInfo
 from oneclaw_core.search.query import parse_query
 from oneclaw_core.search.ranking import Findings, rank
 from oneclaw_core.sessions.search import Found, SearchRange
 from oneclaw_core.sessions.timestamps import to_stored
-from oneclaw_core.threads import run_in_thread
+from oneclaw_core.system.threads import run_in_thread
 from oneclaw_core.types.messages import MessageType
 
 if TYPE_CHECKING:

@@ -44,7 +44,7 @@ def hookimpl(
         tools: the only tools, or tool groups, whose calls the hook is about; ``None`` for all.
         in_turns: True if the hook is about calls of turns alone, not about those of programs and the command line.
         skips_read_only: True if the hook is not about calls of tools that change nothing, see
-            :attr:`~oneclaw_core.plugins.contract.arguments.CallInfo.is_read_only`.
+            :attr:`~oneclaw_core.contract.arguments.CallInfo.is_read_only`.
         timeout_seconds: time limit of one call, instead of the limit of the hook's kind.
         tryfirst: run before the plain implementations of other plugins.
         trylast: run behind them.

@@ -16,14 +16,14 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import pluggy
 
-from oneclaw_core.plugins.contract import CONTRACT_VERSION as CONTRACT_VERSION
-from oneclaw_core.plugins.contract.marking import hookimpl as hookimpl
+from oneclaw_core.contract import CONTRACT_VERSION as CONTRACT_VERSION
+from oneclaw_core.contract.marking import hookimpl as hookimpl
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from contextlib import AbstractContextManager
 
-    from oneclaw_core.plugins.contract.arguments import (
+    from oneclaw_core.contract.arguments import (
         Ask,
         CallInfo,
         CommandUse,
@@ -39,8 +39,8 @@ if TYPE_CHECKING:
         TurnOutcome,
         Work,
     )
-    from oneclaw_core.plugins.contract.chat_answer import ChatNotice
-    from oneclaw_core.plugins.contract.context import PluginContext
+    from oneclaw_core.contract.chat_answer import ChatNotice
+    from oneclaw_core.contract.context import PluginContext
     from oneclaw_core.plugins.registration.named_registrars import (
         ChannelRegistrar,
         ChatCommandRegistrar,

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar
 
 from oneclaw_core.errors import PluginError, describe_error
 from oneclaw_core.http.clients import GuardedClients
-from oneclaw_core.private_files import make_private_directory
+from oneclaw_core.system.private_files import make_private_directory
 from oneclaw_core.worker_loop import is_worker_thread, run_on
 
 if TYPE_CHECKING:
@@ -20,12 +20,12 @@ if TYPE_CHECKING:
     import httpx
 
     from oneclaw_core.config.settings import CurrentSettings
+    from oneclaw_core.contract.home_services import HomeServices
+    from oneclaw_core.contract.secrets import PluginSecrets
+    from oneclaw_core.contract.sessions import Sessions
     from oneclaw_core.http.addresses import AddressGate
     from oneclaw_core.http.oauth.client import OAuthClient
     from oneclaw_core.http.oauth.service import OAuthService
-    from oneclaw_core.plugins.contract.home_services import HomeServices
-    from oneclaw_core.plugins.contract.secrets import PluginSecrets
-    from oneclaw_core.plugins.contract.sessions import Sessions
     from oneclaw_core.sessions.plugin_storage import PluginStorage
     from oneclaw_core.tools.permissions import PermissionAnswer, PermissionRequest
     from oneclaw_core.tools.user_question import UserAsker
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from oneclaw_core.worker_loop import WorkerLoop
 
     Asker = Callable[[PermissionRequest], Awaitable[PermissionAnswer]]
-    from oneclaw_core.plugins.contract.arguments import SessionInfo
+    from oneclaw_core.contract.arguments import SessionInfo
 
 
 _Made = TypeVar("_Made")

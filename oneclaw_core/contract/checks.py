@@ -9,13 +9,13 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from oneclaw_core.errors import OneClawError, PluginError, describe_error
-from oneclaw_core.threads import LoopBlockedError
+from oneclaw_core.system.threads import LoopBlockedError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
-    from oneclaw_core.plugins.contract.context import PluginContext
+    from oneclaw_core.contract.context import PluginContext
     from oneclaw_core.plugins.registration.entry import Registration
 
 
