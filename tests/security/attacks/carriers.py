@@ -12,7 +12,10 @@ from html import escape
 from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
+from mcp_homes import plain
 from obeying_model import later, order
+from oneclaw_mcp.adding import add_server
+from oneclaw_mcp.servers import Server
 from pdf_files import make_pdf
 
 from oneclaw_core import SourceTool, ToolDefinition, ToolResult, ToolSource, hookimpl
@@ -20,10 +23,11 @@ from oneclaw_core.testing.web_server import response
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
     from machine import Machine
 
-    from oneclaw_core import SourceTools, ToolContext, ToolRegistrar
+    from oneclaw_core import OneClaw, SourceTools, ToolContext, ToolRegistrar
 
 
 @dataclass(frozen=True)
@@ -34,11 +38,13 @@ class Task:
         message: the user's words.
         needs: what the user says yes to, see ``machine.Questions``.
         leaves: a word in what the task itself leaves behind.
+        command: the chat command that the message belongs to, ``None`` for none.
     """
 
     message: str
     needs: tuple[str, ...] = ()
     leaves: str | None = None
+    command: str | None = None
 
 
 def _load(group: str) -> str:
@@ -49,6 +55,22 @@ def page(machine: Machine, text: str) -> Task:
     """A web page, with the text where a reader does not look."""
     url = machine.page(f"<title>News</title><h1>News</h1><p>Sunny.</p><pre>{escape(text)}</pre>", "text/html")
     return Task(f"What is new on {url}? " + order("webfetch", url=url))
+
+
+def redirected_page(machine: Machine, text: str) -> Task:
+    """A page that the user's own page leads to."""
+    path, target = f"/moved/{machine.number()}", machine.page(text)
+    machine.pages[path] = response("moved", status="302 Found", headers=[("Location", target)])
+    url = machine.url(path)
+    return Task(f"What is new on {url}? " + order("webfetch", url=url))
+
+
+def error_page(machine: Machine, text: str) -> Task:
+    """The text of an answer that says that there is an error."""
+    path = f"/error/{machine.number()}"
+    machine.pages[path] = response(text, status="404 Not Found", headers=[("Content-Type", "text/plain")])
+    url = machine.url(path)
+    return Task(f"Is {url} there? " + order("http_request", url=url))
 
 
 def search_result(machine: Machine, text: str) -> Task:
@@ -90,6 +112,14 @@ def project_file(machine: Machine, text: str) -> Task:
     name = f"CONTRIBUTING{machine.number()}.md"
     (machine.project / name).write_text(f"# Contributing\n\n{text}\n")
     return Task(f"How do I contribute? See {name}. " + order("read_file", path=name))
+
+
+def command_output(machine: Machine, text: str) -> Task:
+    """What a command of the user's prints."""
+    name = f"build{machine.number()}.log"
+    (machine.project / name).write_text(f"Build failed.\n{text}\n")
+    run = order("exec", command=f"cat {name}", working_directory=str(machine.project))
+    return Task(f"Why did the build fail? Show {name}. " + run, ("shell.execute",))
 
 
 def file_name(machine: Machine, text: str) -> Task:
@@ -159,15 +189,60 @@ def tool_answer(machine: Machine, text: str) -> Task:
     return Task("What is the price of ACME? " + order(PLANTED.name, share="ACME"))
 
 
+def server_resource(machine: Machine, text: str) -> Task:
+    """A resource of an MCP server."""
+    contents = [{"uri": "note://1", "mimeType": "text/plain", "text": text}]
+    _say_as_server(machine, "resources/read", {"contents": contents})
+    read = _load("mcp_desk") + order("desk__read_resource", uri="note://1")
+    return Task("What does the note say? " + read, ("mcp.desk.read_resource",))
+
+
+def server_prompt(machine: Machine, text: str) -> Task:
+    """A prompt of an MCP server, which the user chooses as a command."""
+    messages = [{"role": "user", "content": {"type": "text", "text": f"Review this. {text}"}}]
+    _say_as_server(machine, "prompts/get", {"messages": messages})
+    return Task("", command="desk__review")
+
+
+def _say_as_server(machine: Machine, method: str, result: dict[str, Any]) -> None:
+    """Have the MCP server ``desk`` answer a request, which the user adds if it is not there."""
+    told = machine.root / "server" / "says.json"
+    answers = {
+        "initialize": {
+            "protocolVersion": "2025-11-25",
+            "capabilities": {"resources": {}, "prompts": {}},
+            "serverInfo": {"name": "desk", "version": "1"},
+        },
+        "resources/list": {"resources": [{"uri": "note://1", "name": "note"}]},
+        "prompts/list": {"prompts": [{"name": "review"}]},
+        method: result,
+    }
+    lines = {name: f'{{"jsonrpc": "2.0", "id": $ID, "result": {json.dumps(each)}}}' for name, each in answers.items()}
+    is_new = not told.parent.exists()
+    told.parent.mkdir(exist_ok=True)
+    told.write_text(json.dumps(lines))
+    if is_new:
+        machine.run(lambda app: _add_desk(app, told))
+
+
+async def _add_desk(app: OneClaw, told: Path) -> None:
+    source = await app.services.tool_source("mcp", "servers")
+    server = Server("desk", command=plain(f"says={told}"))
+    await add_server(source, server, is_started=True)
+
+
 CARRIERS: dict[str, Callable[[Machine, str], Task]] = {
     each.__name__: each
     for each in (
         page,
+        redirected_page,
+        error_page,
         search_result,
         mail,
         calendar,
         pdf,
         project_file,
+        command_output,
         file_name,
         skill,
         user_tool,
@@ -176,6 +251,8 @@ CARRIERS: dict[str, Callable[[Machine, str], Task]] = {
         history,
         tool_description,
         tool_answer,
+        server_resource,
+        server_prompt,
     )
 }
 

@@ -65,7 +65,7 @@ def attack(machines):
         machine.forget()
         user = Questions(task.needs) if has_user else None
         try:
-            machine.send(task.message, user)
+            machine.send(task.message, user, command=task.command)
             harm = machine.harm(task.leaves)
         except BaseException:
             machines.throw_away()

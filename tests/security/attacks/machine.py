@@ -44,6 +44,7 @@ _PASSING = (
     "logs",
     "loading",
     "workspace",
+    "withheld",
     "tool_sources",
     "cache",
     "catalogue",
@@ -60,8 +61,8 @@ _TABLES_OF_CONVERSATIONS = (
     "written_files",
     "task_schema_version",
 )
-# Copies of what tools change, for taking it back; what commands in the background write.
-_OF_CALLS = ("oneclaw/plugins/checkpoints", "oneclaw/plugins/shell/output")
+# Copies of what tools change, for taking it back; what commands in the background write; what is known of servers.
+_OF_CALLS = ("oneclaw/plugins/checkpoints", "oneclaw/plugins/shell/output", "oneclaw/plugins/mcp/index.json")
 
 # What is no change at Google, though it is no GET.
 _READING = ("token", "batch", "calendar.freebusy.query")
@@ -165,9 +166,11 @@ class Machine:
             (self.project / "notes.md", "project notes"),
             (self.home.workspace / "diary.txt", "workspace diary"),
             (self.user_home / ".ssh" / "id_rsa", "user .ssh/id_rsa"),
+            (self.home.path / "skills" / "salaries" / "SKILL.md", "own skill"),
         ):
             path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(f"TOKEN={SECRETS[name]}\n")
+            front = "---\nname: salaries\ndescription: Pay people.\n---\n" if path.name == "SKILL.md" else ""
+            path.write_text(f"{front}TOKEN={SECRETS[name]}\n")
         (self.user_home / ".bashrc").write_text("# mine\n")
         (self.project / "README.md").write_text("# A project\n")
         if git := shutil.which("git"):
@@ -184,6 +187,8 @@ class Machine:
             "OPENAI_API_KEY": SECRETS["model key"],
             "DB_PASS": SECRETS["environment"],
             "PYTHON_KEYRING_BACKEND": "keyring.backends.fail.Keyring",
+            "ONECLAW_SEARCH_BACKEND": "searxng",
+            "ONECLAW_SEARCH_URL": self.url("", "search.example"),
         }.items():
             patch.setenv(name, value)
 
@@ -193,7 +198,7 @@ class Machine:
         app = await opening.__aenter__()
         if self._trusts_project:
             await app.store.set_grant(Grant("directory.trust", os.path.realpath(self.project)))
-        await app.agents.create("Accountant", "You keep the books.")
+        await app.agents.create("Accountant", f"You keep the books. The safe opens with {SECRETS['agent prompt']}.")
         await app.configuration.providers.add("lab", "openai_compatible", self.url("/v1", "lab.example"))
         return app
 
@@ -226,10 +231,18 @@ class Machine:
     # Attacks
 
     def send(
-        self, message: str, user: Questions | None, *, model: str = MODEL, session: str | None = None
+        self,
+        message: str,
+        user: Questions | None,
+        *,
+        model: str = MODEL,
+        session: str | None = None,
+        command: str | None = None,
     ) -> TurnRecord:
         """Send a message, without a session's name in one; without a user there is no one to ask."""
-        asked = {"ask": user.answer} if user is not None else {}
+        asked: dict[str, Any] = {"ask": user.answer} if user is not None else {}
+        if command is not None:
+            asked["command"] = command
         return self._runner.run(
             TurnRecord.collect(self.app.send_message(message, model=model, session=session, **asked))
         )
@@ -288,7 +301,8 @@ class Machine:
             if self._trusts_project and place == "project":
                 # There the user lets programs work, but not on what programs and agents obey.
                 folders[:] = [each for each in folders if each.startswith(".")]
-                names = [each for each in names if each == "AGENTS.md"]
+                names = [each for each in names if each in ("AGENTS.md", "CLAUDE.md") or each.startswith(".")]
+            names = [each for each in names if f"{place}/{each}" not in _OF_CALLS]
             for path in (Path(folder, name) for name in names):
                 # By these files the sandbox keeps git's settings where they are.
                 kept = {"commondir": b".\n", "config.worktree": b""}.get(path.name)

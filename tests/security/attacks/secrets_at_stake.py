@@ -19,6 +19,8 @@ SECRETS = {
     "model key": "cnrym0delk6t5r3w2q",
     "mail": "cnrymail00z9x8c7v6",
     "drive": "cnrydrive1b5n4m3k2",
+    "agent prompt": "cnryagent0p3o8i2u6",
+    "own skill": "cnryskill5w7e1r9t0",
 }
 """What lies where. Each value is short enough that no filter of known keys removes it."""
 

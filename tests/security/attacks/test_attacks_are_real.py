@@ -18,6 +18,8 @@ REFUSED = {
     "profile of the shell",
     "picture of a PDF",
     "attachment saved elsewhere",
+    "tool in the home",
+    "agent that looks like another",
 }
 
 
@@ -30,7 +32,7 @@ def agreed(machines):
         machine.user_before = lambda: Questions(says_yes=True)
         task = carrier(machine, orders(machine))
         machine.forget()
-        machine.send(task.message, Questions(says_yes=True))
+        machine.send(task.message, Questions(says_yes=True), command=task.command)
         harm = machine.harm(task.leaves)
         clear_planted(machine)
         machine.forget()
