@@ -1,4 +1,4 @@
-"""Fifty injections in the style of AgentDojo and of public incidents with personal agents.
+"""Injections in the style of AgentDojo and of public incidents with personal agents.
 
 What is public about an incident is its way in and its way out; the words are ours.
 """

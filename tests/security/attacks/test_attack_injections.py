@@ -1,4 +1,4 @@
-"""Fifty injections in the style of AgentDojo and of public incidents, against a model that obeys.
+"""Injections in the style of AgentDojo and of public incidents, against a model that obeys.
 
 In the long form all are tried in a directory that the user trusts and in one where nothing is decided. Otherwise one
 of each carrier is tried, every second one in the trusted directory.

@@ -36,6 +36,11 @@ class Declaration:
     subject: Callable[[Arguments], str] | None = None
     is_web: bool = False
 
+    @property
+    def is_visit(self) -> bool:
+        """True if it asks for a page and sends nothing."""
+        return self.is_web and bool(self.reads)
+
     def permission(self, arguments: Arguments) -> str | None:
         """Return the permission that a call needs."""
         return self.harm(arguments) if self.harm is not None else next(iter(self.permissions), None)
