@@ -28,10 +28,10 @@ if TYPE_CHECKING:
     from oneclaw_core.sessions.sessions import Session
     from oneclaw_core.sessions.store import Store
     from oneclaw_core.system.home import Home
+    from oneclaw_core.tools.calls.call import ToolOutcome
     from oneclaw_core.tools.client import ToolClient
     from oneclaw_core.tools.context import ToolContext
     from oneclaw_core.tools.definition import Tool
-    from oneclaw_core.tools.executor import ToolOutcome
     from oneclaw_core.tools.permissions import PermissionAnswer, PermissionRequest
     from oneclaw_core.tools.toolset import ToolGroupDefinition
     from oneclaw_core.tools.user_question import UserAsker

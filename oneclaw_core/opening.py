@@ -16,6 +16,7 @@ from oneclaw_core.config.settings import SettingsReader
 from oneclaw_core.contract.home_services import HomeServices
 from oneclaw_core.contract.sessions import Sessions
 from oneclaw_core.files.paths import PathGuard
+from oneclaw_core.permissions.provenance import CallOrigins
 from oneclaw_core.permissions.task_permissions import TaskPermissions
 from oneclaw_core.plugins.loading.load_plugins import disabled_plugins, given_plugins, load_plugins
 from oneclaw_core.plugins.loading.stores import home_with_backend
@@ -30,7 +31,7 @@ from oneclaw_core.sessions.background import Background
 from oneclaw_core.sessions.store import Store
 from oneclaw_core.system.home import Home, current_directory, find_home
 from oneclaw_core.system.threads import run_in_thread
-from oneclaw_core.tools.executor import ToolExecutor
+from oneclaw_core.tools.calls.steps import tool_executor
 from oneclaw_core.tools.permissions import PermissionPolicy
 from oneclaw_core.turn.context import NewMessage, TurnParts
 from oneclaw_core.turn.conversations import Conversations
@@ -204,17 +205,14 @@ def _wired(
     parts = TurnParts(
         store=store,
         registry=catalog.registry,
-        executor=ToolExecutor(
+        executor=tool_executor(
             catalog.registry,
             permissions,
+            CallOrigins(paths, PatientRecords(store), project, free_requests),
             home.path,
-            paths,
-            services,
-            plugins,
-            deps,
-            PatientRecords(store),
-            project,
-            free_requests,
+            services=services,
+            plugins=plugins,
+            deps=deps,
         ),
         plugins=plugins,
         permissions=permissions,

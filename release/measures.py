@@ -236,7 +236,7 @@ def permission_checks(core: list[Module]) -> list[str]:
         module.name
         for module in core
         for node in ast.walk(module.tree)
-        if isinstance(node, ast.Call) and _source(node.func).endswith("permissions.require")
+        if isinstance(node, ast.Call) and _source(node.func).endswith("policy.require")
     ]
 
 

@@ -12,7 +12,6 @@ ROOT_MODULES = 15
 LARGE_CLASSES = {
     "Agent": "what a user sets for a persona, stored as a row",
     "BodyDocuments": "reads a stream byte by byte and keeps its place in it",
-    "CallScope": "becomes Caller",
     "Compactor": "becomes a function over the state of the session",
     "Fallback": "becomes a step of a request",
     "FunctionTool": "what @tool takes",
@@ -30,11 +29,9 @@ LARGE_CLASSES = {
     "PluginRecord": "what is known of an installed plugin",
     "ProviderConfig": "what a user sets for a provider",
     "PublishedBySource": "the tools of one source",
-    "RunningCall": "becomes steps of a call",
     "RunningPlugin": "the state of one plugin in an open home",
     "SubjectKind": "a row of the table of kinds",
     "ToolContext": "what the contract offers to a tool",
-    "ToolExecutor": "becomes steps of a call",
     "ToolRegistry": "indexes of the same tools",
     "Turn": "becomes the loop and its state",
     "TurnContext": "becomes TurnState",
@@ -45,7 +42,6 @@ LARGE_CLASSES = {
 
 LONG_FUNCTIONS = {
     "HttpProvider._attempt": "one request over HTTP with all ways in which it ends",
-    "ToolExecutor._check_and_run": "becomes steps of a call",
     "Turn.__init__": "becomes the beginning of a turn",
     "Turn._ask_model": "becomes steps of a request",
     "Turn._run_calls": "becomes the loop",

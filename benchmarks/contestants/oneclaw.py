@@ -41,7 +41,7 @@ from oneclaw_core import (
     TurnFinishedEvent,
 )
 from oneclaw_core.providers import ModelResponse
-from oneclaw_core.tools.executor import CallScope
+from oneclaw_core.tools.calls.call import Caller
 from oneclaw_core.types.agents import GENERAL_ASSISTANT
 
 if TYPE_CHECKING:
@@ -144,12 +144,12 @@ async def call(size: int) -> dict[str, float]:
     calls = 200
     async with _opened(Model(), list(plain_tools(size))) as claw:
         parts = claw._parts  # a turn gives its calls to the executor
-        scope = CallScope(parts.registry.toolset().all_active, GENERAL_ASSISTANT.name)
+        caller = Caller(parts.registry.toolset().all_active, GENERAL_ASSISTANT.name)
         requested = ToolCall("c", FIRST_TOOL, json.dumps({"text": LOAD_TURN}))
 
         async def by_executor() -> None:
             for _ in range(calls):
-                (outcome,) = await parts.executor.execute([requested], scope)
+                (outcome,) = await parts.executor.execute([requested], caller)
                 assert outcome.result.status == "success"
 
         async def by_program() -> None:

@@ -8,11 +8,12 @@ text of the user, or in a page that was read.
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
+from oneclaw_core.files.views import FileViews
 from oneclaw_core.system.threads import run_in_thread
 from oneclaw_core.system.version import USER_AGENT
 from oneclaw_core.types.provenance import MAX_ORIGINS, FileState, Mark, MarkKind, Provenance
@@ -20,20 +21,17 @@ from oneclaw_core.types.provenance import MAX_ORIGINS, FileState, Mark, MarkKind
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 
-    import httpx
-
     from oneclaw_core.files.paths import PathGuard
-    from oneclaw_core.project.trust import Project
-    from oneclaw_core.tools.executor import CallScope
+    from oneclaw_core.tools.calls.call import Caller
+    from oneclaw_core.tools.calls.questions import TrustedDirectory
+    from oneclaw_core.types.messages import ToolCall
     from oneclaw_core.types.provenance import LinkSource, UsedFile
 
-SEND_PERMISSION = "data.send"
 # What is kept for later conversations, or done in them.
 _KEPT = frozenset({"agents.create", "config.write", "memory.write", "tasks.write", "tools.write"})
 # What stays here, or is asked for by its address.
 _LOCAL = frozenset({"files.read", "files.write", "network.private", "network.public"})
 _HARMLESS_PARTS = frozenset({"read", "organize"})
-_SHOWN_BODY_CHARACTERS = 4_000
 _MAX_SESSIONS = 64
 # Of one result and each kind; the conversation keeps fewer.
 _MAX_MARKS = 4 * MAX_ORIGINS
@@ -129,7 +127,7 @@ class CallProvenance:
     """The marks of one call, and the exits that it may take.
 
     Attributes:
-        scope: on whose behalf it runs.
+        caller: on whose behalf it runs.
         marks: of what the call has read.
         paths: that the call uses.
         typed: a text of the user that the call was made with; empty for a call of a model.
@@ -137,16 +135,18 @@ class CallProvenance:
         links: of sessions, ``None`` without a store.
         free: counts the requests without a question, ``None`` for no limit.
         project: the start directory, ``None`` for none; in a trusted one, files are the user's own.
+        of_result: the marks of the result, once the call is finished.
     """
 
-    scope: CallScope
+    caller: Caller
     marks: list[Mark]
     paths: PathGuard
     typed: str = ""
     records: ProvenanceRecords | None = None
     links: KnownLinks | None = None
     free: FreeRequests | None = None
-    project: Project | None = None
+    project: TrustedDirectory | None = None
+    of_result: tuple[Mark, ...] = ()
     _settled: int = field(default=0, repr=False)
 
     async def settle(self) -> None:
@@ -155,20 +155,20 @@ class CallProvenance:
         self._settled = len(self.paths.used)
         if read:
             self.marks += await marks_of_files(list(read), self.paths, self.records, self.project)
-        self.scope.conversation.add(self.marks)
+        self.caller.conversation.add(self.marks)
 
-    async def finish(self) -> tuple[Mark, ...]:
-        """Return the marks of the result, and note which files hold what the conversation holds."""
+    async def finish(self) -> None:
+        """Settle the marks of the result, and note which files hold what the conversation holds."""
         await self.settle()
         written = [each for each in self.paths.used if each.use != "read"]
-        kept = dict.fromkeys((*self.marks, *self.scope.conversation.marks()))
+        kept = dict.fromkeys((*self.marks, *self.caller.conversation.marks()))
         kept.pop(Mark(MarkKind.USER, ""), None)  # it is about this result alone
         if written and kept and self.records is not None:
             await self.records.record_written(written, kept, time.time_ns())
         of_kind: dict[MarkKind, dict[Mark, None]] = {}
         for mark in self.marks:
             of_kind.setdefault(mark.kind, {})[mark] = None
-        return tuple(mark for marks in of_kind.values() for mark in islice(marks, _MAX_MARKS))
+        self.of_result = tuple(mark for marks in of_kind.values() for mark in islice(marks, _MAX_MARKS))
 
     async def needs_question(
         self, method: str, url: str, headers: Mapping[str, str], *, has_body: bool, is_followed: bool = False
@@ -183,7 +183,7 @@ class CallProvenance:
             is_followed: True if a server has redirected to it.
         """
         await self.settle()
-        if not (self.scope.conversation.outside and self.scope.conversation.private):
+        if not (self.caller.conversation.outside and self.caller.conversation.private):
             return False
         if has_body or method not in ("GET", "HEAD"):
             return True
@@ -193,7 +193,7 @@ class CallProvenance:
             return True
         if not await self._is_link(url):
             return True
-        return self.free is not None and not await self.free.take(self.scope.session_of_user)
+        return self.free is not None and not await self.free.take(self.caller.session_of_user)
 
     async def _is_link(self, url: str) -> bool:
         from oneclaw_core.permissions.links import links_of_user, one_form
@@ -203,7 +203,7 @@ class CallProvenance:
             return False
         if self.typed and wanted in links_of_user(self.typed):
             return True
-        session_id, turn = self.scope.session_id, self.scope.turn
+        session_id, turn = self.caller.session_id, self.caller.turn
         while self.links is not None and session_id is not None:
             if wanted in await self.links.of(session_id):
                 return True
@@ -213,11 +213,49 @@ class CallProvenance:
         return False
 
 
+class CallOrigins:
+    """Knows where the text of calls and messages comes from.
+
+    Args:
+        paths: the files that tools may touch.
+        records: of where text comes from; ``None`` for none.
+        project: the start directory; ``None`` for one that is never trusted.
+        free_requests: reads how many requests a session that could leak private data may send without a question;
+            ``None`` for no limit.
+    """
+
+    def __init__(
+        self,
+        paths: PathGuard,
+        records: ProvenanceRecords | None = None,
+        project: TrustedDirectory | None = None,
+        free_requests: Callable[[], Awaitable[int]] | None = None,
+    ) -> None:
+        self._paths = paths
+        self._records = records
+        self._project = project
+        self._links = KnownLinks(records) if records is not None else None
+        self._free_requests = FreeRequests(free_requests) if free_requests is not None else None
+
+    def of_call(self, caller: Caller, call: ToolCall) -> CallProvenance:
+        """Begin to note what a call reads and writes."""
+        views = caller.turn.views if caller.turn is not None else FileViews()
+        paths = replace(self._paths, used=[], views=views.of_call())
+        typed = "" if caller.kind == "model" else call.arguments
+        return CallProvenance(caller, [], paths, typed, self._records, self._links, self._free_requests, self._project)
+
+    async def marks_of_attached(self, files: Iterable[str]) -> Iterable[Mark]:
+        """Return the marks of a message of the user with the texts of files in it."""
+        start = self._paths.start_directory
+        paths = await run_in_thread(lambda: [(start / each).resolve() for each in files])
+        return await marks_of_files(paths, self._paths, self._records, self._project, "the attached file")
+
+
 async def marks_of_files(
     files: Iterable[Path | tuple[Path, FileState | None]],
     guard: PathGuard,
     records: ProvenanceRecords | None,
-    project: Project | None,
+    project: TrustedDirectory | None,
     said: str = "the file",
 ) -> Iterable[Mark]:
     """Return the marks of what was read from files: as private, and as from outside unless they are the user's own.
@@ -268,23 +306,3 @@ def asks_again(permission: str, conversation: Provenance) -> bool:
     is_harmless = permission.rpartition(".")[2] in _HARMLESS_PARTS and not permission.startswith("mcp.")
     is_harmless = is_harmless or permission in _LOCAL
     return bool(conversation.private) and not is_harmless
-
-
-def plain_headers(headers: httpx.Headers) -> dict[str, str]:
-    """Return the values of headers by their names, in lower case unless the name has unusual case."""
-    found: dict[str, str] = {}
-    for raw, value in headers.raw:
-        name, text = raw.decode("ascii", "replace"), value.decode("latin-1")
-        name = name.lower() if name in (name.lower(), name.title()) else name
-        found[name] = f"{found[name]}, {text}" if name in found else text
-    return found
-
-
-def request_in_words(method: str, url: str, body: bytes | None) -> str:
-    """Say what is about to be sent, for the question."""
-    text = f"send a {method} request to {url}"
-    if not body:
-        return text
-    shown = body[:_SHOWN_BODY_CHARACTERS].decode("utf-8", "replace")
-    more = len(body) - len(body[:_SHOWN_BODY_CHARACTERS])
-    return f"{text} with {len(body):,} bytes:\n{shown}" + (f"\n[… {more:,} more bytes]" if more else "")

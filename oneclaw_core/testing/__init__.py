@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from oneclaw_core.testing.hook_events import made_outcome as made_outcome
     from oneclaw_core.testing.hook_events import made_session as made_session
     from oneclaw_core.testing.hook_events import made_turn as made_turn
+    from oneclaw_core.testing.running_call import running_call as running_call
     from oneclaw_core.testing.scripted import ScriptedModel as ScriptedModel
     from oneclaw_core.testing.scripted import ScriptedUser as ScriptedUser
     from oneclaw_core.testing.snapshot import DefinitionsSnapshot as DefinitionsSnapshot

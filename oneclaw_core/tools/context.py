@@ -9,16 +9,17 @@ import uuid
 from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from oneclaw_core.errors import OneClawError
+from oneclaw_core.files.views import FileViews
 from oneclaw_core.types.frozen_dataclass import frozen_dataclass
 from oneclaw_core.types.provenance import Mark, MarkKind, Provenance
 from oneclaw_core.types.tools import ALL_TOOLS, ToolSelection
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Iterator, Mapping
-    from contextlib import AbstractAsyncContextManager, AbstractContextManager
+    from contextlib import AbstractAsyncContextManager
 
     import httpx
 
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     from oneclaw_core.contract.context import PluginContext
     from oneclaw_core.contract.home_services import HomeServices
     from oneclaw_core.files.paths import PathGuard
-    from oneclaw_core.tools.user_question import UserQuestion
+    from oneclaw_core.tools.calls.services import RunningCall
     from oneclaw_core.types.agents import ReasoningLevel
     from oneclaw_core.types.budget import TurnBudget
     from oneclaw_core.types.events import TurnEvent
@@ -42,52 +43,6 @@ NOT_IN_A_RUNNING_CALL = (
 
 # Never changes: a call that an older version stored keeps its key.
 _KEY_NAMESPACE = uuid.UUID("8f9b5c8e-4a53-5d0c-9b57-3c1f0a6f5b1e")
-
-
-class _CallServices(Protocol):
-    """The executor's services for a running tool; :class:`ToolContext` describes each."""
-
-    def progress(self, message: str, fraction: float | None) -> None: ...
-
-    async def ask_permission(
-        self,
-        permission: str,
-        detail: str,
-        subject: str | None = None,
-        directory: str | None = None,
-        *,
-        as_a_whole: bool = False,
-    ) -> None: ...
-
-    def ask_permission_sync(
-        self, permission: str, detail: str, subject: str | None = None, directory: str | None = None
-    ) -> None: ...
-
-    async def is_granted(
-        self, permission: str, subject: str, directory: str | None, sandbox: str, *, as_a_whole: bool = False
-    ) -> bool: ...
-
-    async def ask_user(self, question: UserQuestion, timeout_seconds: float | None) -> str | None: ...
-
-    async def record_writes(self) -> None: ...
-
-    def paused(self) -> AbstractContextManager[None]: ...
-
-    def asked_seconds(self) -> float: ...
-
-    def remaining_seconds(self) -> float | None: ...
-
-    async def allow_address(self, host: str, address: str, port: int) -> None: ...
-
-    async def allow_url(self, url: str, sends: str) -> None: ...
-
-    def inner_call(self, tool: str, arguments: dict[str, Any]) -> AbstractAsyncContextManager[dict[str, Any]]: ...
-
-    def http_client(self) -> httpx.AsyncClient: ...
-
-    def service_http_client(self) -> httpx.AsyncClient: ...
-
-    def sync_http_client(self) -> httpx.Client: ...
 
 
 async def _in_thread(call: Callable[[], _Value]) -> _Value:
@@ -132,7 +87,7 @@ class ToolContext:
     tool_name: str
     call_id: str
     paths: PathGuard
-    _call: _CallServices | None = field(default=None, repr=False)
+    _call: RunningCall | None = field(default=None, repr=False)
     _services: HomeServices | None = field(default=None, repr=False)
     _plugin: PluginContext | None = field(default=None, repr=False)
     deps: Any = field(default=None, repr=False)
@@ -191,7 +146,7 @@ class ToolContext:
         In a conversation that holds text from outside and private data, it asks the user before it sends what a model
         may have composed, ``data.send``. What it receives marks the result as text from outside.
         """
-        return self._running_services().http_client()
+        return self._running.network.clients().of_loop()
 
     @property
     def service_http(self) -> httpx.AsyncClient:
@@ -200,12 +155,12 @@ class ToolContext:
         It does not ask before it sends, so the tool asks for a separate permission. It marks nothing, so the tool
         declares what it ``reads``.
         """
-        return self._running_services().service_http_client()
+        return self._running.network.clients(is_service=True).of_loop()
 
     @property
     def sync_http(self) -> httpx.Client:
         """The same for a synchronous tool."""
-        return self._running_services().sync_http_client()
+        return self._running.network.clients().of_threads()
 
     def mark_outside(self, origin: str) -> None:
         """Mark the result as text that others wrote; :func:`oneclaw_core.untrusted` does so too.
@@ -243,7 +198,7 @@ class ToolContext:
         Raises:
             PermissionDeniedError: the user does not allow it.
         """
-        await self._running_services().allow_url(url, sends)
+        await self._running.network.allow_url(url, sends)
 
     def progress(self, message: str, fraction: float | None = None) -> None:
         """Tell the user how far the tool has come.
@@ -252,7 +207,7 @@ class ToolContext:
             message: a few words.
             fraction: the part that is done, from 0 to 1.
         """
-        self._running_services().progress(message, fraction)
+        self._running.progress(message, fraction)
 
     async def ask_permission(
         self,
@@ -277,7 +232,8 @@ class ToolContext:
         Raises:
             PermissionDeniedError: it was not granted; let it pass, the executor answers the model.
         """
-        await self._running_services().ask_permission(permission, detail, subject, directory, as_a_whole=as_a_whole)
+        questions = self._running.questions
+        await questions.permission(permission, detail, subject, directory, as_a_whole=as_a_whole)
 
     async def is_granted(
         self, permission: str, subject: str, directory: str | None, sandbox: str, *, as_a_whole: bool = False
@@ -298,7 +254,8 @@ class ToolContext:
         """
         if self._call is None:  # executed by hand, where nothing is asked
             return True
-        return await self._call.is_granted(permission, subject, directory, sandbox, as_a_whole=as_a_whole)
+        questions = self._call.questions
+        return await questions.is_granted(permission, subject, directory, sandbox, as_a_whole=as_a_whole)
 
     def ask_permission_sync(
         self, permission: str, detail: str = "", subject: str | None = None, directory: str | None = None
@@ -315,7 +272,9 @@ class ToolContext:
             PermissionDeniedError: it was not granted; let it pass, the executor answers the model.
             OneClawError: an async tool called it.
         """
-        self._running_services().ask_permission_sync(permission, detail, subject, directory)
+        questions = self._running.questions
+        question = questions.permission(permission, detail, subject, directory)
+        questions.in_thread("await context.ask_permission(...)", question)
 
     async def ask_user(
         self,
@@ -346,7 +305,7 @@ class ToolContext:
         from oneclaw_core.tools.user_question import UserQuestion
 
         asked = UserQuestion(question, tuple(choices), allows_text)
-        return await self._running_services().ask_user(asked, timeout_seconds)
+        return await self._running.questions.user(asked, timeout_seconds)
 
     async def ask_form(
         self,
@@ -379,7 +338,7 @@ class ToolContext:
 
         check_parameters_schema(self.tool_name, schema)
         asked = UserQuestion(question, form=schema, form_name=name)
-        answer = await self._running_services().ask_user(asked, timeout_seconds)
+        answer = await self._running.questions.user(asked, timeout_seconds)
         values: Any = json.loads(answer) if answer is not None else None
         return values if isinstance(values, dict) and not argument_faults(compile_schema(schema), values) else None
 
@@ -418,7 +377,7 @@ class ToolContext:
         Raises:
             PermissionDeniedError: the address is private, and the user does not allow it.
         """
-        await self._running_services().allow_address(host, address, port)
+        await self._running.network.allow_address(host, address, port)
 
     def inner_call(self, tool: str, arguments: dict[str, Any]) -> AbstractAsyncContextManager[dict[str, Any]]:
         """Have plugins decide on what a program that the tool runs does, as on a call of the tool of that kind.
@@ -438,7 +397,10 @@ class ToolContext:
         arguments = {name: value for name, value in arguments.items() if value is not None}
         if self._call is None:  # executed by hand, where nothing is asked of plugins
             return nullcontext(arguments)
-        return self._call.inner_call(tool, arguments)
+        self._call.questions.check_open()
+        if self._call.inner_call is None:
+            return nullcontext(arguments)
+        return self._call.questions.loop.entered(self._call.inner_call(tool, arguments))
 
     def send_message(
         self,
@@ -478,13 +440,13 @@ class ToolContext:
 
     async def record_writes(self) -> None:
         """Note that what the call has started wrote its files until now; for what goes on after the call has ended."""
-        if self._call is not None:
-            await self._call.record_writes()
+        if self._call is not None and self._call.provenance is not None:
+            await self._call.questions.loop.run(self._call.provenance.finish())
 
     @contextmanager
     def paused(self) -> Iterator[None]:
         """Let the call's timeout stand still, because the user is being asked something on its behalf."""
-        with self._running_services().paused():
+        with self._running.clock.paused():
             yield
 
     def asked_seconds(self) -> float:
@@ -492,14 +454,14 @@ class ToolContext:
 
         The tool's timeout does not count it; a tool with its own deadline should not either.
         """
-        return self._running_services().asked_seconds()
+        return self._running.clock.asked_seconds()
 
     def remaining_seconds(self) -> float:
         """Return the seconds until the timeout of the tool; infinite while the user is asked.
 
         A tool that changes something elsewhere stops waiting before that, to say what may have been done.
         """
-        left = self._running_services().remaining_seconds()
+        left = self._running.clock.remaining_seconds()
         return math.inf if left is None else left
 
     def without_services(self, granted: Iterable[str] = ()) -> ToolContext:
@@ -519,7 +481,8 @@ class ToolContext:
             shown_characters=self.shown_characters,
         )
 
-    def _running_services(self) -> _CallServices:
+    @property
+    def _running(self) -> RunningCall:
         if self._call is None:
             raise OneClawError(NOT_IN_A_RUNNING_CALL)
         return self._call
@@ -552,6 +515,8 @@ class TurnScope:
         reasoning: how much that model is to think, ``None`` for the service's own.
         task: the scheduled task that it is run for; ``None`` for a turn of the user's.
         session_name: the name of its session, ``None`` for one without.
+        shown_characters: how much of a result the model is shown, ``None`` for all of it.
+        views: what the conversation has seen of files; the calls add to it.
     """
 
     budget: TurnBudget
@@ -561,6 +526,8 @@ class TurnScope:
     reasoning: ReasoningLevel | None = None
     task: str | None = None
     session_name: str | None = None
+    shown_characters: int | None = None
+    views: FileViews = field(default_factory=FileViews)
 
     @property
     def depth(self) -> int:

@@ -6,7 +6,7 @@ import time
 from typing import TYPE_CHECKING
 
 from oneclaw_core.providers.base import ModelResponse
-from oneclaw_core.tools.executor import ToolOutcome
+from oneclaw_core.tools.calls.call import ToolOutcome
 from oneclaw_core.turn.turn import INTERRUPTED, Answer, Turn, readable
 from oneclaw_core.types.events import ToolCallEvent, ToolResultEvent
 from oneclaw_core.types.messages import ToolCall

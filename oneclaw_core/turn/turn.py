@@ -28,7 +28,6 @@ from oneclaw_core.errors import (
     TurnLimitError,
     UnreadableCallError,
 )
-from oneclaw_core.files.views import FileViews
 from oneclaw_core.providers.base import (
     TEXT_CALLS_REMEDY,
     ModelResponse,
@@ -39,8 +38,8 @@ from oneclaw_core.providers.base import (
     ToolLoading,
 )
 from oneclaw_core.tools.arguments import ArgumentsError, parse_arguments
+from oneclaw_core.tools.calls.call import Caller, ToolOutcome, ToolProgress
 from oneclaw_core.tools.context import TurnScope
-from oneclaw_core.tools.executor import CallScope, ToolOutcome, ToolProgress
 from oneclaw_core.tools.toolset import LOAD_TOOL_GROUP, requested_group, restore_loaded_groups
 from oneclaw_core.turn.compaction import CompactionReason, Compactor
 from oneclaw_core.turn.context import context_limits
@@ -164,6 +163,7 @@ class Turn:
             model.reasoning,
             context.task,
             context.session.name,
+            context.result_max_characters,
         )
         self._model_calls = ModelCalls(
             parts.store,
@@ -179,7 +179,6 @@ class Turn:
         self._progress = ProgressGuard()
         self._storing = asyncio.Lock()
         self.provenance = Provenance()
-        self._file_views = FileViews()
         self._refused: set[str] = set()
         # Results that the service refused, until it is sure that these were what it refused.
         self._not_sent: list[Message] = []
@@ -244,7 +243,7 @@ class Turn:
             self.provenance.add(start.marks)
         for each in start.history:
             if each.type is MessageType.TOOL_RESULT and each.provider_data:
-                self._file_views.add(each.file_views)
+                self._scope.views.add(each.file_views)
         self._compactor = Compactor(
             self._store,
             self._session_id,
@@ -371,22 +370,20 @@ class Turn:
             self._parts.use_states(states)
         else:
             await self._parts.refresh_states()
-        scope = CallScope(
+        caller = Caller(
             (answer.request or self._request()).tools,
             context.agent.name,
             self._session_id,
             context.agent.selection,
             self._scope,
-            context.result_max_characters,
             conversation=self.provenance,
             are_calls_text=answer.response.are_calls_text,
-            views=self._file_views,
             refused=self._refused,
         )
         loaded: set[str] = set()
         needed: dict[str, tuple[str, ...]] = {}
         self._progress.begin()
-        outcomes = self._parts.executor.execute_as_completed(tuple(self._open_calls.values()), scope, self._keep)
+        outcomes = self._parts.executor.execute_as_completed(tuple(self._open_calls.values()), caller, self._keep)
         async with aclosing(context.deadline.limit(outcomes)) as items:
             async for item in items:
                 if isinstance(item, ToolProgress):

@@ -13,7 +13,7 @@ from oneclaw_core.errors import NotFoundError, UsageError
 from oneclaw_core.sessions.background import BACKGROUND_SETTING
 from oneclaw_core.sessions.sessions import new_id
 from oneclaw_core.system.distributions import why_missing
-from oneclaw_core.tools.executor import CallScope, ToolOutcome
+from oneclaw_core.tools.calls.call import Caller, ToolOutcome
 from oneclaw_core.turn.attachments import check_attachments, checked_attachments
 from oneclaw_core.turn.context import check_texts, turn_context
 from oneclaw_core.turn.conversations import shortened
@@ -296,7 +296,7 @@ class Turns:
         """Return the marks of a message: of what the user gives from elsewhere, or of a model's conversation."""
         origins = [f"the attached file {each.name}" for each in prepared.attachments]
         marks = [Mark.of(kind, origin) for kind in (MarkKind.OUTSIDE, MarkKind.PRIVATE) for origin in origins]
-        marks += await self._parts.executor.marks_of_attached(prepared.message.files)
+        marks += await self._parts.executor.origins.marks_of_attached(prepared.message.files)
         if prepared.outside:
             marks += [Mark(MarkKind.COMPOSED, ""), Mark.of(MarkKind.OUTSIDE, prepared.outside)]
         within = prepared.message.within
@@ -354,8 +354,8 @@ class Turns:
         with self.tracker.of_this_task():
             if client is not None:
                 return await self._call_for(client, call, caller)
-            scope = CallScope(parts.registry.toolset().all_active, GENERAL_ASSISTANT.name, caller=caller)
-            (outcome,) = await parts.executor.execute([call], scope)
+            behalf = Caller(parts.registry.toolset().all_active, GENERAL_ASSISTANT.name, kind=caller)
+            (outcome,) = await parts.executor.execute([call], behalf)
         return outcome
 
     async def _call_for(
@@ -367,11 +367,11 @@ class Turns:
             text = f"Tool '{call.name}' may change something, and this call is for reading alone."
             return ToolOutcome(call, ToolResult.error("not_available", text), 0.0)
         asked_in = f"{client.name}/{call.id}"
-        scope = CallScope(
+        behalf = Caller(
             parts.registry.toolset(client.selection).all_active,
             client.agent,
             selection=client.selection,
-            caller=caller,
+            kind=caller,
             conversation=client.provenance,
             # Each call asks for itself, so that no client waits for the answer of another.
             asked_in=asked_in,
@@ -381,7 +381,7 @@ class Turns:
             asked_in, client.ask, client.ask_user, or_nobody=True, shows_forms=client.shows_forms
         )
         with asked:
-            async for item in parts.executor.execute_as_completed([call], scope):
+            async for item in parts.executor.execute_as_completed([call], behalf):
                 if isinstance(item, ToolOutcome):
                     outcome = item
                 elif client.progress is not None:

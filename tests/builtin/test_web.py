@@ -18,37 +18,15 @@ from pathlib import Path
 import jsonschema
 import pytest
 
-from oneclaw_core import OneClaw, PermissionDeniedError, ToolContext, ToolResultEvent
+from oneclaw_core import OneClaw, PermissionDeniedError, ToolResultEvent
 from oneclaw_core.builtin import web
 from oneclaw_core.builtin import web as downloads
 from oneclaw_core.builtin.web import MAX_BEGINNING_BYTES, http_request
 from oneclaw_core.files import PathGuard
-from oneclaw_core.http.clients import create_guarded_client
+from oneclaw_core.testing import running_call
 from oneclaw_core.testing.web_server import WebServer, response
 
 MANIFEST = Path(web.__file__).parent / "manifests" / "http_request.json"
-
-
-class Services:
-    def __init__(self, *, permits, denied=()):
-        self.permits = permits
-        self.denied = denied
-        self.client = None
-
-    async def gate(self, host, address, port):
-        if not self.permits:
-            raise PermissionDeniedError(f"{host} is at {address}", "network.private")
-
-    async def ask_permission(self, permission, detail, subject=None, directory=None, *, as_a_whole=False):
-        if permission in self.denied:
-            raise PermissionDeniedError("denied", permission)
-
-    def asked_seconds(self):
-        return 0.0
-
-    def http_client(self):
-        self.client = self.client or create_guarded_client(self.gate)
-        return self.client
 
 
 @pytest.fixture
@@ -56,14 +34,14 @@ def run(tmp_path):
     """Run the tool; give its result."""
 
     def run(url, *, permits=True, denied=(), **arguments):
+        async def require(permission, detail, *about, **options):
+            if permission in denied or (permission == "network.private" and not permits):
+                raise PermissionDeniedError("denied", permission)
+
         async def main():
-            services = Services(permits=permits, denied=denied)
-            guard = PathGuard(tmp_path / "workspace", tmp_path)
-            context = ToolContext(tmp_path, None, "test", "http_request", "call_1", guard, services)
-            try:
+            async with running_call(tmp_path, require=require) as context:
+                context.paths = PathGuard(tmp_path / "workspace", tmp_path)
                 return await http_request(url, context=context, **arguments)
-            finally:
-                await services.http_client().aclose()
 
         return asyncio.run(main())
 

@@ -13,7 +13,7 @@ import pytest
 from site_plugins import install
 
 from oneclaw_core import Deny, OneClaw, PermissionAnswer, ToolContext, hookimpl, tool, worker_loop
-from oneclaw_core.tools import call as tools_call
+from oneclaw_core.tools.calls import blocking
 from oneclaw_core.worker_loop import WorkerLoop
 
 pytestmark = pytest.mark.every_python
@@ -91,7 +91,7 @@ def around(context, work):
 @pytest.fixture(autouse=True)
 def _impatient(monkeypatch):
     monkeypatch.setattr(worker_loop, "HEARTBEAT_SECONDS", 0.3)
-    monkeypatch.setattr(tools_call, "HEARTBEAT_SECONDS", 0.3)
+    monkeypatch.setattr(blocking, "HEARTBEAT_SECONDS", 0.3)
 
 
 @pytest.fixture

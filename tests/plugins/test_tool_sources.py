@@ -12,7 +12,6 @@ from oneclaw_core import (
     PluginError,
     SourceTool,
     Tool,
-    ToolContext,
     ToolDefinition,
     ToolGroupDefinition,
     ToolRegistry,
@@ -29,6 +28,7 @@ from oneclaw_core.plugins.sources import tool_sources
 from oneclaw_core.plugins.sources.known_tools import list_sources
 from oneclaw_core.plugins.sources.published_tools import PublishedTools
 from oneclaw_core.plugins.sources.tool_sources import ToolSources
+from oneclaw_core.testing import running_call
 from oneclaw_core.tools.load_tool_group import LoadToolGroupTool
 from oneclaw_core.types.tools import ToolSourceInfo, ToolSourceType
 
@@ -97,9 +97,8 @@ class Host:
         await self.running.aclose()
 
     async def call(self, name):
-        context = ToolContext(self.home, None, "", name, "", None, _call=SimpleNamespace(paused=nothing))
-        found = self.registry.get_tool(name)
-        return await found.execute({}, context)
+        async with running_call(self.home) as context:
+            return await self.registry.get_tool(name).execute({}, context)
 
     @property
     def names(self):
@@ -108,14 +107,6 @@ class Host:
     @property
     def problems(self):
         return [each.cause for each in self.record.problems]
-
-
-class nothing:  # noqa: N801  # stands for a function
-    def __enter__(self):
-        return None
-
-    def __exit__(self, *exception):
-        return None
 
 
 @pytest.fixture

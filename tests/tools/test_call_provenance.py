@@ -15,10 +15,9 @@ from oneclaw_core.permissions.provenance import (
     KnownLinks,
     asks_again,
     marks_of_files,
-    plain_headers,
-    request_in_words,
 )
 from oneclaw_core.system.version import USER_AGENT
+from oneclaw_core.tools.calls.network import plain_headers, request_in_words
 from oneclaw_core.types.provenance import Mark, MarkKind, Provenance, UsedFile
 
 OUTSIDE, PRIVATE = Mark.of(MarkKind.OUTSIDE, "the mail"), Mark.of(MarkKind.PRIVATE, "the calendar")
@@ -57,6 +56,11 @@ def conversation(*marks):
 def call(guard, *marks, session="s1", turn=None, **options):
     scope = SimpleNamespace(conversation=conversation(*marks), session_id=session, turn=turn)
     return CallProvenance(scope, [], guard, **options)
+
+
+def finished(made):
+    asyncio.run(made.finish())
+    return made.of_result
 
 
 def asks(made, method="GET", url="https://a.example/x", headers=None, *, has_body=False, is_followed=False):
@@ -137,7 +141,7 @@ def test_after_a_number_of_links_each_is_asked_about(guard):
 
     def asked(session, url="https://a.example/x"):
         made = call(guard, OUTSIDE, PRIVATE, session=session, links=links, free=free)
-        made.scope.session_of_user = session
+        made.caller.session_of_user = session
         return asks(made, url=url)
 
     assert [asked("s1"), asked("s1", "https://b.example"), asked("s1"), asked("s1")] == [False, True, False, True]
@@ -216,21 +220,21 @@ def test_what_a_call_writes_is_noted_with_what_the_conversation_holds(guard, mon
         made = call(replace(guard, used=list(used)), *marks, records=records)
         asyncio.run(made.finish())
         assert records.written == written
-    assert asyncio.run(call(replace(guard, used=[wrote]), OUTSIDE).finish()) == ()
+    assert finished(call(replace(guard, used=[wrote]), OUTSIDE)) == ()
     made = call(replace(guard, used=[read]))
-    assert [each.origin for each in asyncio.run(made.finish())] == ["the file a"]
-    assert made.scope.conversation.private
+    assert [each.origin for each in finished(made)] == ["the file a"]
+    assert made.caller.conversation.private
     asyncio.run(made.settle())
     assert [each.origin for each in made.marks] == ["the file a"]
     records = Records()
     answered = call(replace(guard, used=[wrote]), records=records)
     answered.marks.append(Mark(MarkKind.USER, ""))
-    assert asyncio.run(answered.finish()) == (Mark(MarkKind.USER, ""),)
+    assert finished(answered) == (Mark(MarkKind.USER, ""),)
     assert records.written == []
     monkeypatch.setattr(provenance, "_MAX_MARKS", 2)
     many = call(guard)
     many.marks += [Mark.of(kind, str(number)) for number in range(3) for kind in (MarkKind.OUTSIDE, MarkKind.PRIVATE)]
-    kept = asyncio.run(many.finish())
+    kept = finished(many)
     assert [(each.kind.value, each.origin) for each in kept] == [
         *(("outside", "0"), ("outside", "1"), ("private", "0"), ("private", "1")),
     ]

@@ -5,21 +5,14 @@ from dataclasses import replace
 
 from oneclaw_core import ToolContext
 from oneclaw_core.files import PathGuard
-from oneclaw_core.tools.call import RunningCall
+from oneclaw_core.testing import running_call
 from oneclaw_core.tools.context import TurnScope, depth_within
 from oneclaw_core.types.budget import TurnBudget
 
 
-def running_call(seconds):
-    async def require(permission, detail, subject):
-        raise AssertionError("nothing is asked by this call itself")
-
-    return RunningCall(seconds, require, lambda message, fraction: None)
-
-
-def context(tmp_path, session_id, turn=None, services=None):
+def context(tmp_path, session_id, turn=None):
     guard = PathGuard(tmp_path, tmp_path)
-    return ToolContext(tmp_path, session_id, "test", "create_agent", "call_1", guard, services, turn=turn)
+    return ToolContext(tmp_path, session_id, "test", "create_agent", "call_1", guard, turn=turn)
 
 
 def test_depth_counts_the_calls_around_a_turn(tmp_path):
@@ -43,19 +36,22 @@ def test_answers_are_for_the_session_of_the_outermost_turn(tmp_path):
 
 def test_the_time_of_all_calls_around_stands_still_while_the_user_is_asked(tmp_path):
     async def main():
-        budget = TurnBudget((), 1)
-        outer, inner = running_call(5), running_call(5)
-        second = TurnScope(budget, context(tmp_path, "a", TurnScope(budget), outer))
-        third = TurnScope(budget, context(tmp_path, "b", second, inner))
-        with third.outer_calls_paused():
-            assert outer.remaining_seconds() is inner.remaining_seconds() is None
-            with second.outer_calls_paused():
-                pass
-            assert outer.remaining_seconds() is None
-        assert 0 < outer.remaining_seconds() <= 5
-        assert 0 < inner.remaining_seconds() <= 5
-        with TurnScope(budget).outer_calls_paused():
-            assert outer.remaining_seconds() is not None
+        budget, infinite = TurnBudget((), 1), float("inf")
+        async with (
+            running_call(tmp_path, timeout_seconds=5) as outer,
+            running_call(tmp_path, timeout_seconds=5) as inner,
+        ):
+            second = TurnScope(budget, replace(outer, turn=TurnScope(budget)))
+            third = TurnScope(budget, replace(inner, turn=second))
+            with third.outer_calls_paused():
+                assert outer.remaining_seconds() == inner.remaining_seconds() == infinite
+                with second.outer_calls_paused():
+                    pass
+                assert outer.remaining_seconds() == infinite
+            assert 0 < outer.remaining_seconds() <= 5
+            assert 0 < inner.remaining_seconds() <= 5
+            with TurnScope(budget).outer_calls_paused():
+                assert outer.remaining_seconds() <= 5
 
     asyncio.run(main())
 

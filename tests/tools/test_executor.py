@@ -27,9 +27,11 @@ from oneclaw_core import (
 from oneclaw_core.files import PathGuard
 from oneclaw_core.http import SignInNeededError
 from oneclaw_core.permissions import Decision, Grant
+from oneclaw_core.permissions.provenance import CallOrigins
 from oneclaw_core.tools import ActiveTools
+from oneclaw_core.tools.calls.call import Caller, ToolOutcome, ToolProgress
+from oneclaw_core.tools.calls.steps import tool_executor
 from oneclaw_core.tools.context import TurnScope
-from oneclaw_core.tools.executor import CallScope, ToolExecutor, ToolOutcome, ToolProgress
 from oneclaw_core.tools.permissions import PermissionAnswer, PermissionPolicy
 from oneclaw_core.types.budget import TurnBudget
 from oneclaw_core.types.messages import Attachment
@@ -82,8 +84,8 @@ class Workbench:
 
     def executor(self):
         policy = PermissionPolicy([], self.remember, self.ask, self.allowed)
-        self.scope = self.scope or CallScope(self.registry.toolset().active(self.loaded), "Tester", "session")
-        return ToolExecutor(self.registry, policy, self.home, PathGuard(self.home, self.home))
+        self.scope = self.scope or Caller(self.registry.toolset().active(self.loaded), "Tester", "session")
+        return executor_of(self, policy)
 
     def outcomes(self, *calls):
         numbered = [
@@ -99,6 +101,11 @@ class Workbench:
     def result(self, name="probe", arguments="{}"):
         (outcome,) = self.outcomes((name, arguments))
         return outcome.result
+
+
+def executor_of(bench, policy, **options):
+    origins = CallOrigins(PathGuard(bench.home, bench.home))
+    return tool_executor(bench.registry, policy, origins, bench.home, **options)
 
 
 @pytest.fixture
@@ -322,7 +329,7 @@ def test_timeout_aborts_execution_and_returns_an_error(bench):
 
 
 def test_a_tool_that_ignores_being_cancelled_holds_no_one_up(bench, monkeypatch):
-    monkeypatch.setattr("oneclaw_core.tools.call.CLEAN_UP_SECONDS", 0.05)
+    monkeypatch.setattr("oneclaw_core.tools.calls.running.CLEAN_UP_SECONDS", 0.05)
     released = asyncio.Event()
 
     async def stubborn(arguments, context):
@@ -523,8 +530,8 @@ def test_what_is_too_long_to_be_kept_is_cut_and_says_so(bench, monkeypatch):
 
 
 def test_json_and_attachments_that_are_too_large_to_be_kept_are_an_error(bench, monkeypatch):
-    monkeypatch.setattr("oneclaw_core.tools.call.MAX_KEPT_CHARACTERS", 10)
-    monkeypatch.setattr("oneclaw_core.tools.call.MAX_KEPT_ATTACHMENT_BYTES", 3)
+    monkeypatch.setattr("oneclaw_core.tools.calls.answered.MAX_KEPT_CHARACTERS", 10)
+    monkeypatch.setattr("oneclaw_core.tools.calls.answered.MAX_KEPT_ATTACHMENT_BYTES", 3)
     attachments = [(Attachment("a.png", "image/png", b"12"),) * count for count in (1, 2)]
     values = iter(([1, 2, 3, 4], [1, 2, 3], *(ToolResult.success("", each) for each in attachments)))
     bench.add(run=lambda arguments, context: next(values))
@@ -551,7 +558,7 @@ def test_edge_case_very_long_group_of_failures_is_kept_short(bench):
 
 def test_an_agent_without_the_tool_cannot_call_it(bench):
     bench.add()
-    bench.scope = CallScope(ActiveTools(()), "Restricted")
+    bench.scope = Caller(ActiveTools(()), "Restricted")
     result = bench.result()
     assert (result.error_type, result.error_message) == (
         "not_available",
@@ -577,9 +584,9 @@ def test_a_denied_permission_counts_for_tools_that_do_not_declare_it(tmp_path):
             [Grant(each, decision=Decision.DENY) for each in ("network.public", "files.read", "network.private")],
             bench.remember,
         )
-        executor = ToolExecutor(bench.registry, policy, tmp_path, PathGuard(tmp_path, tmp_path))
+        executor = executor_of(bench, policy)
         calls = [ToolCall("1", "fetch", "{}"), ToolCall("2", "read", "{}")]
-        return await executor.execute(calls, CallScope(bench.registry.toolset().active([]), "Tester"))
+        return await executor.execute(calls, Caller(bench.registry.toolset().active([]), "Tester"))
 
     (tmp_path / "a.txt").write_text("a")
     bench = Workbench(tmp_path)
@@ -836,8 +843,8 @@ def test_an_exception_is_told_with_its_type_and_message(bench):
 def test_a_tool_that_asks_itself_runs_unless_all_that_it_may_need_is_denied(tmp_path, denied, error_type):
     async def run():
         policy = PermissionPolicy([Grant(each, decision=Decision.DENY) for each in denied], bench.remember)
-        executor = ToolExecutor(bench.registry, policy, tmp_path, PathGuard(tmp_path, tmp_path))
-        scope = CallScope(bench.registry.toolset().active([]), "Tester")
+        executor = executor_of(bench, policy)
+        scope = Caller(bench.registry.toolset().active([]), "Tester")
         return (await executor.execute([ToolCall("1", "probe", "{}")], scope))[0].result
 
     bench = Workbench(tmp_path)
@@ -903,7 +910,7 @@ def test_a_tool_that_an_agent_does_not_have_says_so(bench):
     bench.add("probe")
     bench.add("other")
     selection = ToolSelection.naming(["other"])
-    bench.scope = CallScope(bench.registry.toolset(selection).active([]), "Tester", "session", selection)
+    bench.scope = Caller(bench.registry.toolset(selection).active([]), "Tester", "session", selection)
     assert told(bench.result("probe")) == (
         "not_available",
         "Tool 'probe' is not available for this agent: it is not among this agent's tools.",
@@ -979,8 +986,8 @@ class Hooked:
 def governed(bench, plugins, name="probe", arguments='{"text": "a"}', grants=(), **scope):
     policy = PermissionPolicy(list(grants), bench.remember, bench.ask, bench.allowed)
     active = bench.registry.toolset().active(bench.loaded)
-    made = CallScope(active, "Tester", "session", **scope)
-    executor = ToolExecutor(bench.registry, policy, bench.home, PathGuard(bench.home, bench.home), None, plugins)
+    made = Caller(active, "Tester", "session", **scope)
+    executor = executor_of(bench, policy, plugins=plugins)
     (outcome,) = asyncio.run(executor.execute([ToolCall("c1", name, arguments)], made))
     return outcome.result
 
@@ -995,7 +1002,7 @@ def test_plugins_see_a_call_and_decide_on_it(bench):
     bench.add(run=run, parameters=TEXT, group="texts", required_permissions=["network.public"])
     bench.loaded = ["texts"]
     plugins = Plugins(rewrite={"text": "rewritten"}, result=ToolResult.success("other"))
-    assert governed(bench, plugins, caller="program") == ToolResult.success("other")
+    assert governed(bench, plugins, kind="program") == ToolResult.success("other")
     assert seen == [{"text": "rewritten"}]
     assert plugins.infos == [
         {
@@ -1146,7 +1153,7 @@ def test_a_question_says_on_whose_behalf_it_is(bench):
         assert (request.meaning, request.meaning_by) == (KNOWN_PERMISSIONS["shell.execute"], None)
         for name, value in expected.items():
             assert getattr(request, name) == value, name
-    made = CallScope(bench.registry.toolset().active([]), "Tester", "inner", turn=turn)
+    made = Caller(bench.registry.toolset().active([]), "Tester", "inner", turn=turn)
     assert made.session_of_user == "outer"
     assert (turn.outer_agents(), turn.sub_agent("Tester")) == (("Lead",), "task one (Tester)")
 
@@ -1180,15 +1187,20 @@ def test_a_tool_gets_the_context_of_its_call(bench):
     policy = PermissionPolicy(
         [Grant("files.read", "/a", Decision.DENY), Grant("files.write", None, Decision.DENY)], bench.remember
     )
-    executor = ToolExecutor(bench.registry, policy, bench.home, PathGuard(bench.home, bench.home), deps=deps)
-    scope = CallScope(
-        bench.registry.toolset().active([]), "Tester", "session", selection, shown_characters=7, caller="program"
+    executor = executor_of(bench, policy, deps=deps)
+    scope = Caller(
+        bench.registry.toolset().active([]),
+        "Tester",
+        "session",
+        selection,
+        TurnScope(TurnBudget((), 1), shown_characters=7),
+        kind="program",
     )
     asyncio.run(executor.execute([ToolCall("c9", "probe", "{}")], scope))
     (found,) = seen
     assert (found.home, found.session_id, found.agent_name, found.tool_name, found.call_id) == (
         *(bench.home, "session", "Tester", "probe", "c9"),
     )
-    assert (found.deps, found.selection, found.shown_characters, found.turn) == (deps, selection, 7, None)
+    assert (found.deps, found.selection, found.shown_characters, found.turn) == (deps, selection, 7, scope.turn)
     assert found.conversation is scope.conversation
     assert found.paths.denied == {"files.read:/a", "files.write"}

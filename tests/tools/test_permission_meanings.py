@@ -24,8 +24,10 @@ from oneclaw_core import (
 )
 from oneclaw_core.files import PathGuard
 from oneclaw_core.permissions import approval_question, question_text
+from oneclaw_core.permissions.provenance import CallOrigins
 from oneclaw_core.tools import ToolDefinitionError
-from oneclaw_core.tools.executor import CallScope, ToolExecutor
+from oneclaw_core.tools.calls.call import Caller
+from oneclaw_core.tools.calls.steps import tool_executor
 from oneclaw_core.tools.load_tool_group import LoadToolGroupTool
 from oneclaw_core.tools.manifest import parse_manifest
 from oneclaw_core.tools.permissions import PermissionAnswer, PermissionPolicy, PermissionRequest
@@ -247,8 +249,10 @@ def test_who_is_asked_is_told_the_meaning_and_the_model_is_not(tmp_path):
     group = tables({"tables.delete": MEANING, "shell.execute": "look at the time"})
     registry.register_group(group, "acme")
     registry.register(Delete(), ToolSourceInfo(ToolSourceType.TOOL_GROUP, "tables", "acme"))
-    scope = CallScope(registry.toolset().active(["tables"]), "Tester", "session")
-    engine = ToolExecutor(registry, PermissionPolicy([], remember, ask), tmp_path, PathGuard(tmp_path, tmp_path))
+    scope = Caller(registry.toolset().active(["tables"]), "Tester", "session")
+    engine = tool_executor(
+        registry, PermissionPolicy([], remember, ask), CallOrigins(PathGuard(tmp_path, tmp_path)), tmp_path
+    )
     calls = [ToolCall("1", "tables_delete", "{}"), ToolCall("2", "load_tool_group", '{"group_name": "tables"}')]
     outcomes = asyncio.run(engine.execute(calls, scope))
 

@@ -8,12 +8,28 @@ from types import SimpleNamespace
 
 import pytest
 
-from oneclaw_core import NobodyToAskError, OneClawError, PermissionDeniedError, ToolContext, ToolResult, UsageError
+from oneclaw_core import (
+    NobodyToAskError,
+    OneClawError,
+    PermissionDeniedError,
+    ToolCall,
+    ToolContext,
+    ToolDefinition,
+    ToolRegistry,
+    ToolResult,
+    UsageError,
+)
 from oneclaw_core.files import PathGuard
 from oneclaw_core.http import SignInNeededError
-from oneclaw_core.tools import call, context
-from oneclaw_core.tools.call import RunningCall, execution_error, presentable
+from oneclaw_core.permissions.provenance import CallOrigins
+from oneclaw_core.testing import running_call
+from oneclaw_core.tools import context
+from oneclaw_core.tools.calls import answered, blocking, clock, running
+from oneclaw_core.tools.calls.answered import execution_error, presentable
+from oneclaw_core.tools.calls.call import Caller, ToolOutcome
+from oneclaw_core.tools.calls.steps import tool_executor
 from oneclaw_core.tools.context import TurnScope, detached_context
+from oneclaw_core.tools.permissions import PermissionPolicy
 from oneclaw_core.tools.user_question import UserQuestion
 from oneclaw_core.types.budget import TurnBudget
 from oneclaw_core.types.messages import Attachment
@@ -33,37 +49,30 @@ class Asked:
         return True
 
 
-class Provenance:
-    def __init__(self):
-        self.marks, self.finished = [], 0
-
-    async def finish(self):
-        self.finished += 1
-
-
-def running(seconds=5.0, asked=None, **options):
-    return RunningCall(seconds, asked or Asked(), options.pop("report", lambda *_: None), **options)
-
-
-def context_of(running_call=None, name="probe", tmp_path=Path("/tmp")):
-    run_async = {} if running_call is None else {"run_async": running_call.run_async}
-    return ToolContext(tmp_path, "s1", "Poet", name, "c1", PathGuard(tmp_path, tmp_path), running_call, **run_async)
+def context_of(tmp_path=Path("/tmp")):
+    return ToolContext(tmp_path, "s1", "Poet", "probe", "c1", PathGuard(tmp_path, tmp_path))
 
 
 class Tool:
-    def __init__(self, run):
+    def __init__(self, run, seconds=5.0):
+        self.definition = ToolDefinition("probe", "Probes.", timeout_seconds=seconds)
         self._run = run
 
     async def execute(self, arguments, given):
         return await self._run(given)
 
 
-def result_of(run, seconds=5.0, **options):
-    async def work():
-        running_call = running(seconds, **options)
-        return await running_call.run(Tool(run), {}, context_of(running_call))
+async def items_of(run, seconds=5.0, home=Path("/tmp")):
+    registry = ToolRegistry()
+    registry.register(Tool(run, seconds))
+    executor = tool_executor(registry, PermissionPolicy([], None), CallOrigins(PathGuard(home, home)), home)
+    caller = Caller(registry.toolset().active([]), "Poet", "s1")
+    return [each async for each in executor.execute_as_completed([ToolCall("c1", "probe", "{}")], caller)]
 
-    return asyncio.run(work())
+
+def result_of(run, seconds=5.0):
+    (outcome,) = (each for each in asyncio.run(items_of(run, seconds)) if isinstance(each, ToolOutcome))
+    return outcome.result
 
 
 def raising(error):
@@ -97,7 +106,7 @@ def test_whatever_a_tool_raises_is_its_result():
 
 
 def test_a_tool_that_does_not_end_is_stopped(monkeypatch):
-    monkeypatch.setattr(call, "CLEAN_UP_SECONDS", 0.02)
+    monkeypatch.setattr(running, "CLEAN_UP_SECONDS", 0.02)
 
     async def sleep(given):
         await asyncio.sleep(30)
@@ -118,70 +127,60 @@ def test_a_tool_that_does_not_end_is_stopped(monkeypatch):
     ended = asyncio.Event()
 
     async def work():
-        running_call = running(0.01)
-        result = await running_call.run(Tool(stubborn), {}, context_of(running_call))
+        (outcome,) = await items_of(stubborn, 0.01)
         ended.set()
         for task in asyncio.all_tasks() - {asyncio.current_task()}:
             task.cancel()
-        return result
+        return outcome.result
 
     assert asyncio.run(work()) == ToolResult.error("timeout", goes_on)
 
 
-def test_the_time_of_questions_does_not_count():
+def test_the_time_of_questions_does_not_count(tmp_path):
     async def work():
-        running_call = running(10.0)
-        assert 9 < running_call.remaining_seconds() <= 10
-        assert running_call.asked_seconds() == 0.0
-        with running_call.paused():
-            await asyncio.sleep(0.03)
-            assert running_call.remaining_seconds() is None
-            assert 0.02 < running_call.asked_seconds() < 5
-            with running_call.paused():
-                await asyncio.sleep(0.01)
-            assert running_call.remaining_seconds() is None
-        asked = running_call.asked_seconds()
-        assert 0.03 < asked < 5
-        await asyncio.sleep(0.01)
-        assert running_call.asked_seconds() == asked
-        assert 9.5 < running_call.remaining_seconds() <= 10
-        given = context_of(running_call)
-        assert (given.asked_seconds(), given.remaining_seconds() <= 10) == (asked, True)
-        with given.paused():
-            assert given.remaining_seconds() == float("inf")
+        async with running_call(tmp_path, timeout_seconds=10.0) as given:
+            assert 9 < given.remaining_seconds() <= 10
+            assert given.asked_seconds() == 0.0
+            with given.paused():
+                await asyncio.sleep(0.03)
+                assert given.remaining_seconds() == float("inf")
+                assert 0.02 < given.asked_seconds() < 5
+                with given.paused():
+                    await asyncio.sleep(0.01)
+                assert given.remaining_seconds() == float("inf")
+            asked = given.asked_seconds()
+            assert 0.03 < asked < 5
+            await asyncio.sleep(0.01)
+            assert given.asked_seconds() == asked
+            assert 9.5 < given.remaining_seconds() <= 10
 
     asyncio.run(work())
 
 
 def test_progress_is_short_and_within_bounds():
-    news = []
-
     async def run(given):
         for message, fraction in (("x" * 1001, 0.5), (7, 2), ("a", -1), ("b", float("inf")), ("c", "1"), ("d", None)):
             given.progress(message, fraction)
         await asyncio.sleep(0)
         return ToolResult.success()
 
-    result_of(run, report=lambda message, fraction: news.append((message, fraction)))
-    assert news == [("x" * 1000, 0.5), ("7", 1.0), ("a", 0.0), ("b", None), ("c", None), ("d", None)]
+    *news, _ = asyncio.run(items_of(run))
+    assert [(each.message, each.fraction) for each in news] == [
+        *(("x" * 1000, 0.5), ("7", 1.0), ("a", 0.0), ("b", None), ("c", None), ("d", None)),
+    ]
 
 
 ENDED = "this call has ended: a tool cannot ask or connect after its timeout"
 BY_HAND = context.NOT_IN_A_RUNNING_CALL
 
 
-def test_a_call_that_has_ended_asks_and_connects_no_more():
-    async def nothing(given):
-        return ToolResult.success()
-
+def test_a_call_that_has_ended_asks_and_connects_no_more(tmp_path):
     async def work():
-        running_call = running()
-        given = context_of(running_call)
-        client, service = given.http, given.service_http
-        assert (client is given.http, service is given.service_http, client is service) == (True, True, False)
-        sync = given.sync_http
-        assert sync is given.sync_http
-        await running_call.run(Tool(nothing), {}, given)
+        async with running_call(tmp_path) as given:
+            client, service = given.http, given.service_http
+            assert (client is given.http, service is given.service_http, client is service) == (True, True, False)
+            sync = given.sync_http
+            assert sync is given.sync_http
         assert (client.is_closed, service.is_closed, sync.is_closed) == (True, True, True)
         for act in (
             lambda: given.http,
@@ -243,18 +242,28 @@ def test_marks_of_a_result():
     ]
 
 
-def test_a_call_asks_for_what_it_needs():
+def test_a_call_asks_for_what_it_needs(tmp_path):
     async def work():
         asked = Asked()
-        running_call = running(asked=asked)
-        given = context_of(running_call)
-        await given.ask_permission("a.b", "do it", "s", "/d")
-        await given.ask_permission("a.b")
-        assert await given.is_granted("a.b", "s", "/d", "bubblewrap", as_a_whole=True)
-        await given.allow_address("a.example", "93.184.216.34", 443)
-        await given.allow_address("nas", "10.0.0.1", 80)
-        await given.allow_address("nas", "10.0.0.1", 80)
-        await given.allow_address("nas", "10.0.0.1", 8080)
+        async with running_call(tmp_path, require=asked) as given:
+            await given.ask_permission("a.b", "do it", "s", "/d")
+            await given.ask_permission("a.b")
+            assert await given.is_granted("a.b", "s", "/d", "bubblewrap", as_a_whole=True)
+            await given.allow_address("a.example", "93.184.216.34", 443)
+            await given.allow_address("nas", "10.0.0.1", 80)
+            await given.allow_address("nas", "10.0.0.1", 80)
+            await given.allow_address("nas", "10.0.0.1", 8080)
+            instead = "an async tool asks with: "
+            for act, how in (
+                (lambda: given.ask_permission_sync("a.b"), "await context.ask_permission(...)"),
+                (
+                    lambda: given.paths.questions.ask("a.b", "d", Path("/x"), None),
+                    "await context.readable(path), or writable",
+                ),
+            ):
+                with pytest.raises(OneClawError) as error:
+                    act()
+                assert str(error.value) == instead + how
         assert asked.given == [
             ("a.b", "do it", "s", "/d", None, False),
             ("a.b", "", None, None, None, False),
@@ -273,35 +282,27 @@ def test_a_call_asks_for_what_it_needs():
             ),
         ]
         assert len(asked.given) == 6
-        refusing = running(asked=Asked(refused=("network.private",)))
-        with pytest.raises(PermissionDeniedError) as error:
-            await refusing.allow_address("nas", "10.0.0.1", 80)
+        async with running_call(tmp_path, require=Asked(refused=("network.private",))) as refusing:
+            with pytest.raises(PermissionDeniedError) as error:
+                await refusing.allow_address("nas", "10.0.0.1", 80)
         assert str(error.value).startswith("nas is at the private address 10.0.0.1. ")
         assert error.value.permission == "network.private"
-        instead = "an async tool asks with: "
-        for act, how in (
-            (lambda: given.ask_permission_sync("a.b"), "await context.ask_permission(...)"),
-            (lambda: running_call.ask("a.b", "d", Path("/x"), None), "await context.readable(path), or writable"),
-        ):
-            with pytest.raises(OneClawError) as error:
-                act()
-            assert str(error.value) == instead + how
 
     asyncio.run(work())
 
 
-def test_a_path_is_asked_for_once_from_a_thread():
+def test_a_path_is_asked_for_once_from_a_thread(tmp_path):
     async def work():
         asked = Asked()
-        running_call = running(asked=asked)
-        for path, directory in (("/a/b", Path("/a")), ("/a/None", None)):
-            for _ in range(2):
-                await asyncio.to_thread(running_call.ask, "files.read", "read it", Path(path), directory)
-        assert asked.given == [
-            ("files.read", "read it", "/a/b", "/a", None, False),
-            ("files.read", "read it", "/a/None", None, None, False),
-        ]
-        await asyncio.to_thread(context_of(running_call).ask_permission_sync, "a.b", "d", "s", "/x")
+        async with running_call(tmp_path, require=asked) as given:
+            for path, directory in (("/a/b", Path("/a")), ("/a/None", None)):
+                for _ in range(2):
+                    await asyncio.to_thread(given.paths.questions.ask, "files.read", "read it", Path(path), directory)
+            assert asked.given == [
+                ("files.read", "read it", "/a/b", "/a", None, False),
+                ("files.read", "read it", "/a/None", None, None, False),
+            ]
+            await asyncio.to_thread(given.ask_permission_sync, "a.b", "d", "s", "/x")
         assert asked.given[2:] == [("a.b", "d", "s", "/x", None, False)]
 
     asyncio.run(work())
@@ -317,36 +318,41 @@ class Project:
         return self.agrees
 
 
-def test_trust_is_asked_for_where_a_person_is():
+async def answer_nothing(question, seconds):
+    return None
+
+
+def test_trust_is_asked_for_where_a_person_is(tmp_path):
     async def work():
-        for project, can_ask, is_trusted, asked in (
-            (None, lambda: True, False, []),
+        for project, person, is_trusted, asked in (
+            (None, answer_nothing, False, []),
             (Project(is_trusted=True), None, True, []),
             (Project(), None, False, []),
-            (Project(), lambda: False, False, []),
-            (Project(can_be_asked=False), lambda: True, False, []),
-            (Project(), lambda: True, True, ["write x"]),
-            (Project(agrees=False), lambda: True, False, ["write x"]),
+            (Project(can_be_asked=False), answer_nothing, False, []),
+            (Project(), answer_nothing, True, ["write x"]),
+            (Project(agrees=False), answer_nothing, False, ["write x"]),
         ):
-            questions = Asked()
-            running_call = running(asked=questions, project=project, can_ask=can_ask)
-            before = project is not None and project.is_trusted
-            assert running_call.is_trusted is before
-            assert await asyncio.to_thread(running_call.ask_trust, "write x") is is_trusted
-            assert (running_call.is_trusted, [] if project is None else project.asked) == (is_trusted, asked)
-            # Who trusts a directory to have a file written in it has agreed to that.
-            await asyncio.to_thread(running_call.ask, "files.write", "write x", Path("/x"), Path("/"))
-            assert len(questions.given) == (0 if asked and is_trusted else 1)
-            await asyncio.to_thread(running_call.ask, "files.write", "write x", Path("/y"), None)
-            assert len(questions.given) == (1 if asked and is_trusted else 2)
-        with pytest.raises(OneClawError) as error:
-            running(project=Project(), can_ask=lambda: True).ask_trust("x")
+            permissions = Asked()
+            async with running_call(tmp_path, require=permissions, project=project, ask_user=person) as given:
+                questions = given.paths.questions
+                before = project is not None and project.is_trusted
+                assert questions.is_trusted is before
+                assert await given.trusts_start_directory("write x") is is_trusted
+                assert (questions.is_trusted, [] if project is None else project.asked) == (is_trusted, asked)
+                # Who trusts a directory to have a file written in it has agreed to that.
+                await asyncio.to_thread(questions.ask, "files.write", "write x", Path("/x"), Path("/"))
+                assert len(permissions.given) == (0 if asked and is_trusted else 1)
+                await asyncio.to_thread(questions.ask, "files.write", "write x", Path("/y"), None)
+                assert len(permissions.given) == (1 if asked and is_trusted else 2)
+        async with running_call(tmp_path, project=Project(), ask_user=answer_nothing) as given:
+            with pytest.raises(OneClawError) as error:
+                given.paths.asks_trust("x")
         assert str(error.value) == "an async tool asks with: await context.writable(path)"
 
     asyncio.run(work())
 
 
-def test_an_answer_in_the_users_own_words_marks_the_result():
+def test_an_answer_in_the_users_own_words_marks_the_result(tmp_path):
     async def work():
         answers = {"Which?": "red", "Who?": "Ada", "Nothing?": None}
         asked = []
@@ -355,28 +361,25 @@ def test_an_answer_in_the_users_own_words_marks_the_result():
             asked.append((question, timeout_seconds))
             return answers[question.question]
 
-        provenance = Provenance()
-        running_call = running(ask_user=ask_user, provenance=provenance)
-        given = context_of(running_call)
-        assert await given.ask_user("Which?", ["red"], allows_text=False, timeout_seconds=3) == "red"
-        assert await given.ask_user("Nothing?") is None
-        assert provenance.marks == []
-        assert await given.ask_user("Who?") == "Ada"
-        assert provenance.marks == [Mark(MarkKind.USER, "")]
-        assert asked[0] == (UserQuestion("Which?", ("red",), allows_text=False), 3)
-        assert asked[1] == (UserQuestion("Nothing?"), None)
-        await given.record_writes()
-        assert provenance.finished == 1
-        with pytest.raises(NobodyToAskError) as error:
-            await context_of(running()).ask_user("Who?")
+        async with running_call(tmp_path, ask_user=ask_user) as given:
+            assert await given.ask_user("Which?", ["red"], allows_text=False, timeout_seconds=3) == "red"
+            assert await given.ask_user("Nothing?") is None
+            assert given.marks == []
+            assert await given.ask_user("Who?") == "Ada"
+            assert given.marks == [Mark(MarkKind.USER, "")]
+            assert asked[0] == (UserQuestion("Which?", ("red",), allows_text=False), 3)
+            assert asked[1] == (UserQuestion("Nothing?"), None)
+            with pytest.raises(UsageError):
+                await given.ask_user("")
+        async with running_call(tmp_path) as given:
+            with pytest.raises(NobodyToAskError) as error:
+                await given.ask_user("Who?")
         assert str(error.value) == "no one can be asked here"
-        with pytest.raises(UsageError):
-            await given.ask_user("")
 
     asyncio.run(work())
 
 
-def test_plugins_decide_on_what_a_tools_program_does():
+def test_plugins_decide_on_what_a_tools_program_does(tmp_path):
     decided = []
 
     @asynccontextmanager
@@ -385,11 +388,11 @@ def test_plugins_decide_on_what_a_tools_program_does():
         yield {"rewritten": True}
 
     async def work():
-        given = context_of(running(inner_call=inner))
-        async with given.inner_call("exec", {"command": "ls", "timeout": None}) as arguments:
-            assert arguments == {"rewritten": True}
-        async with context_of(running()).inner_call("exec", {"a": 1, "b": None}) as arguments:
-            assert arguments == {"a": 1}
+        async with running_call(tmp_path, inner_call=inner) as governed, running_call(tmp_path) as free:
+            async with governed.inner_call("exec", {"command": "ls", "timeout": None}) as arguments:
+                assert arguments == {"rewritten": True}
+            async with free.inner_call("exec", {"a": 1, "b": None}) as arguments:
+                assert arguments == {"a": 1}
 
     asyncio.run(work())
     assert decided == [("exec", {"command": "ls"})]
@@ -417,7 +420,7 @@ def test_only_what_can_be_kept_is_a_result(monkeypatch):
         kind, text = error_of(presentable(result))
         assert kind == "execution_error"
         assert text.startswith(message)
-    monkeypatch.setattr(call, "MAX_KEPT_ATTACHMENT_BYTES", 4)
+    monkeypatch.setattr(answered, "MAX_KEPT_ATTACHMENT_BYTES", 4)
     whole = ToolResult.success("", attachments=(Attachment("a", "t/p", b"12"), Attachment("b", "t/p", b"34")))
     assert presentable(whole) == whole
     large = replace(whole, attachments=(*whole.attachments, Attachment("c", "t/p", b"x" * 1234)))
@@ -425,7 +428,7 @@ def test_only_what_can_be_kept_is_a_result(monkeypatch):
         "execution_error",
         "The tool returned attachments of 1,238 bytes, and only 4 can be kept. Ask for fewer or smaller ones.",
     )
-    monkeypatch.setattr(call, "MAX_KEPT_CHARACTERS", 1_001)
+    monkeypatch.setattr(answered, "MAX_KEPT_CHARACTERS", 1_001)
     assert presentable(ToolResult.success(["x" * 997])).is_success
     assert error_of(presentable(ToolResult.success(["x" * 1_998]))) == (
         "execution_error",
@@ -455,12 +458,13 @@ def test_an_exception_is_told_by_its_type_and_message():
 
 
 def test_a_tool_that_blocks_the_program_is_named(caplog, monkeypatch):
-    clock = SimpleNamespace(now=100.0, monotonic=lambda: clock.now)
-    monkeypatch.setattr(call, "time", clock)
-    seconds = call.HEARTBEAT_SECONDS
+    hand = SimpleNamespace(now=100.0, monotonic=lambda: hand.now)
+    monkeypatch.setattr(blocking, "time", hand)
+    monkeypatch.setattr(clock, "time", hand)
+    seconds = blocking.HEARTBEAT_SECONDS
 
     async def work(given):
-        clock.now += seconds
+        hand.now += seconds
         return ToolResult.success("done")
 
     assert result_of(work) == ToolResult.success("done")
@@ -478,7 +482,7 @@ def test_a_tool_that_blocks_the_program_is_named(caplog, monkeypatch):
     assert error_of(result_of(work, 2.0)) == ("timeout", text)
 
 
-def test_a_form_is_answered_by_values_that_fit():
+def test_a_form_is_answered_by_values_that_fit(tmp_path):
     schema = {"type": "object", "properties": {"age": {"type": "integer"}}, "required": ["age"]}
 
     async def work():
@@ -495,10 +499,10 @@ def test_a_form_is_answered_by_values_that_fit():
                 asked.append((question, seconds))
                 return answer
 
-            given = context_of(running(ask_user=ask_user))
-            assert await given.ask_form("Who?", schema, name="person", timeout_seconds=2) == values
-            assert asked == [(UserQuestion("Who?", form=schema, form_name="person"), 2)]
-            assert await given.ask_form("Who?", schema) == values
+            async with running_call(tmp_path, ask_user=ask_user) as given:
+                assert await given.ask_form("Who?", schema, name="person", timeout_seconds=2) == values
+                assert asked == [(UserQuestion("Who?", form=schema, form_name="person"), 2)]
+                assert await given.ask_form("Who?", schema) == values
             assert asked[1] == (UserQuestion("Who?", form=schema), None)
 
     asyncio.run(work())
@@ -506,7 +510,7 @@ def test_a_form_is_answered_by_values_that_fit():
 
 def test_a_context_that_is_sent_has_data_alone(tmp_path):
     async def work():
-        given = replace(context_of(running(), tmp_path=tmp_path), deps=object(), shown_characters=7)
+        given = replace(context_of(tmp_path), deps=object(), shown_characters=7)
         sent = given.without_services(["files.read:/x"])
         assert (sent.home, sent.session_id, sent.agent_name, sent.tool_name, sent.call_id) == (
             *(tmp_path, "s1", "Poet", "probe", "c1"),

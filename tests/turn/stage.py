@@ -19,6 +19,7 @@ from oneclaw_core import (
     ToolSourceType,
 )
 from oneclaw_core.files import PathGuard
+from oneclaw_core.permissions.provenance import CallOrigins
 from oneclaw_core.plugins.running.runtime import Plugins
 from oneclaw_core.plugins.sources.published_tools import PublishedTools
 from oneclaw_core.plugins.sources.tool_sources import ToolSources
@@ -26,7 +27,7 @@ from oneclaw_core.project.trust import Project
 from oneclaw_core.providers import ModelInfo, ModelResponse, ProviderConfig, TextDelta
 from oneclaw_core.sessions.sqlite_backend import SqliteBackend
 from oneclaw_core.sessions.store import Store
-from oneclaw_core.tools.executor import ToolExecutor
+from oneclaw_core.tools.calls.steps import tool_executor
 from oneclaw_core.tools.permissions import PermissionPolicy
 from oneclaw_core.turn.compaction import ContextLimits
 from oneclaw_core.turn.context import TurnContext, TurnParts
@@ -146,7 +147,9 @@ class Stage:
             raise AssertionError("nothing is to be remembered here")
 
         policy = PermissionPolicy([], remember)
-        executor = ToolExecutor(self.registry, policy, self.tmp_path, PathGuard(self.tmp_path, self.tmp_path))
+        executor = tool_executor(
+            self.registry, policy, CallOrigins(PathGuard(self.tmp_path, self.tmp_path)), self.tmp_path
+        )
         chosen = ChosenModel(model, ProviderConfig("scripted", "scripted"), ModelInfo(name="model"))
         parts = TurnParts(
             store=self.store,

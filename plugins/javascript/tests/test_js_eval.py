@@ -14,6 +14,7 @@ from oneclaw_javascript.tool_bridges import MAX_FETCHED_BYTES, MAX_LIBRARY_BYTES
 from oneclaw_core import OneClaw, PermissionAnswer, ToolContext
 from oneclaw_core.files import PathGuard
 from oneclaw_core.permissions import Decision, Grant
+from oneclaw_core.testing import running_call
 from oneclaw_core.testing.web_server import WebServer, response
 
 
@@ -116,17 +117,13 @@ def test_the_time_is_limited_and_within_bounds(refused):
 def test_a_console_line_is_shown_as_it_is_written(home):
     shown = []
 
-    class Services:
-        def progress(self, message, fraction):
-            shown.append(message)
+    async def main():
+        async with running_call(home, report=lambda message, fraction: shown.append(message)) as context:
+            await js_eval(code, context=context)
+            await asyncio.sleep(0)
 
-        def asked_seconds(self):
-            return 0.0
-
-    guard = PathGuard(home, home)
-    context = ToolContext(home, None, "test", "js_eval", "call_1", guard, _call=Services())
     code = "for (let i = 0; i < 60; i++) console.log('line ' + i + 'x'.repeat(200))"
-    asyncio.run(js_eval(code, context=context))
+    asyncio.run(main())
     assert len(shown) == 50
     assert shown[0] == "line 0" + "x" * 194
 

@@ -145,11 +145,11 @@ def test_the_console_is_shown_as_it_is_written(own):
     async def work(claw):
         from oneclaw_core import ToolCall
         from oneclaw_core.tools import ActiveTools
-        from oneclaw_core.tools.executor import CallScope, ToolProgress
+        from oneclaw_core.tools.calls.call import Caller, ToolProgress
 
         claw.configuration.environment.set("TOKEN", "sesame-open-1234")
-        scope = CallScope(ActiveTools(tuple(claw.catalog.registry.get_all_tool_definitions())), "test")
-        async for item in claw._parts.executor.execute_as_completed([ToolCall("1", "log", "{}")], scope):
+        caller = Caller(ActiveTools(tuple(claw.catalog.registry.get_all_tool_definitions())), "test")
+        async for item in claw._parts.executor.execute_as_completed([ToolCall("1", "log", "{}")], caller):
             shown.append(item.message if isinstance(item, ToolProgress) else item.result.result)
 
     own.run(work)

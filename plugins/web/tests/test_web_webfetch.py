@@ -21,7 +21,7 @@ from oneclaw_web.page_text import decoded_page, markdown_of, shortened
 from oneclaw_core import OneClaw, PermissionAnswer, ToolResultEvent
 from oneclaw_core.testing.chosen_plugins import chosen_plugins
 from oneclaw_core.testing.web_server import WebServer, response
-from oneclaw_core.tools.call import RunningCall
+from oneclaw_core.tools.calls.clock import CallClock
 
 pytestmark = pytest.mark.lowest_versions
 
@@ -303,8 +303,8 @@ def test_an_answer_that_drips_is_left_after_the_timeout(fetch, monkeypatch):
         while not left.wait(0.05):
             yield b"<p>and more</p>"
 
-    remaining = RunningCall.remaining_seconds
-    monkeypatch.setattr(RunningCall, "remaining_seconds", lambda call: (remaining(call) or 0) - 29.5)
+    remaining = CallClock.remaining_seconds
+    monkeypatch.setattr(CallClock, "remaining_seconds", lambda clock: (remaining(clock) or 0) - 29.5)
     with WebServer(drip) as server:
         result = fetch(server.url)
         left.set()

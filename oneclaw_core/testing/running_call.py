@@ -1,0 +1,66 @@
+"""A running call for tests of tools and of what they use: a context whose services work."""
+
+from __future__ import annotations
+
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from oneclaw_core.files.paths import PathGuard
+from oneclaw_core.tools.calls.clock import CallClock
+from oneclaw_core.tools.calls.home_loop import HomeLoop
+from oneclaw_core.tools.calls.questions import Questions, QuestionsOfPaths
+from oneclaw_core.tools.calls.services import RunningCall
+from oneclaw_core.tools.context import ToolContext
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Callable
+    from pathlib import Path
+
+    from oneclaw_core.tools.calls.questions import AskUser, TrustedDirectory
+    from oneclaw_core.tools.calls.services import InnerCall
+    from oneclaw_core.tools.permissions import RequirePermission
+
+
+@asynccontextmanager
+async def running_call(
+    home: Path,
+    *,
+    require: RequirePermission | None = None,
+    ask_user: AskUser | None = None,
+    project: TrustedDirectory | None = None,
+    inner_call: InnerCall | None = None,
+    report: Callable[[str, float | None], None] = lambda message, fraction: None,
+    timeout_seconds: float = 30.0,
+) -> AsyncIterator[ToolContext]:
+    """Yield the context of a call of the tool ``probe``; the call ends with the block, which a tool can outlive.
+
+    Args:
+        home: the home, the workspace and the start directory in one.
+        require: called with each permission that is asked for; by default all are granted.
+        ask_user: called with each question, and its time limit; ``None`` if no one can be asked.
+        project: the start directory; ``None`` for one that is never trusted.
+        inner_call: has plugins decide on what a program of the tool does.
+        report: called with the progress of the tool.
+        timeout_seconds: the time of the call.
+    """
+    context = ToolContext(home, "session", "test", "probe", "call_1", PathGuard(home, home))
+    asked = Questions(HomeLoop(), CallClock(timeout_seconds), require or _granted, ask_user, context.marks)
+    context.paths = replace(context.paths, questions=QuestionsOfPaths(asked, project, lambda: ask_user is not None))
+    running = context._call = RunningCall(asked, report, inner_call=inner_call)
+    try:
+        yield context
+    finally:
+        await running.aclose(None)
+
+
+async def _granted(
+    permission: str,
+    detail: str = "",
+    subject: str | None = None,
+    directory: str | None = None,
+    sandbox: str | None = None,
+    *,
+    as_a_whole: bool = False,
+) -> bool:
+    return True

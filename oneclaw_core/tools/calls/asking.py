@@ -1,0 +1,125 @@
+"""Ask for permissions, and ask the user, on behalf of a call."""
+
+from __future__ import annotations
+
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from oneclaw_core.errors import PermissionDeniedError, denied_for_good
+from oneclaw_core.permissions.provenance import asks_again
+from oneclaw_core.tools.permissions import SANDBOX, PermissionRequest
+
+if TYPE_CHECKING:
+    from oneclaw_core.tools.calls.call import Call, Caller
+    from oneclaw_core.tools.permissions import PermissionPolicy, RequirePermission
+    from oneclaw_core.tools.registry import ToolRegistry
+    from oneclaw_core.tools.user_question import UserQuestion
+
+
+class Asking:
+    """The only way from a call to the permission policy.
+
+    Args:
+        policy: decides, and asks the user.
+        registry: knows what permissions mean.
+    """
+
+    def __init__(self, policy: PermissionPolicy, registry: ToolRegistry) -> None:
+        self._policy = policy
+        self._registry = registry
+
+    def of(self, call: Call) -> RequirePermission:
+        """Return a function that asks for a permission on behalf of a call, with the arguments that it has now."""
+
+        async def require(
+            permission: str,
+            detail: str = "",
+            subject: str | None = None,
+            directory: str | None = None,
+            sandbox: str | None = None,
+            *,
+            as_a_whole: bool = False,
+        ) -> bool:
+            request = self._request(call, permission, detail, subject, directory, as_a_whole=as_a_whole)
+            try:
+                with _outer_calls_paused(call.caller):
+                    granted_by = await self._policy.require(request, sandbox, call.caller.refused)
+            except PermissionDeniedError as error:
+                if call.hooks is not None:
+                    call.hooks.decided(permission, subject, is_granted=False, decided_by=error.decided_by)
+                raise
+            is_open = granted_by == SANDBOX and not sandbox  # the tool asks next
+            if call.hooks is not None and not is_open:
+                call.hooks.decided(permission, subject, is_granted=True, decided_by=granted_by)
+            return granted_by != SANDBOX
+
+        return require
+
+    def _request(
+        self, call: Call, permission: str, detail: str, subject: str | None, directory: str | None, *, as_a_whole: bool
+    ) -> PermissionRequest:
+        caller, conversation = call.caller, call.caller.conversation
+        plugin = call.found.source.plugin if call.found is not None else None
+        said = self._registry.get_permission_meaning(permission, plugin)
+        return PermissionRequest(
+            permission=permission,
+            tool_name=call.asked.name,
+            arguments=call.arguments,
+            detail=detail,
+            session_id=caller.session_of_user,
+            subject=subject,
+            meaning=said.text if said is not None else "",
+            meaning_by=said.plugin if said is not None else None,
+            agent=caller.agent,
+            task=caller.task,
+            directory=directory,
+            on_behalf_of=caller.outer_agents,
+            sub_agent=caller.sub_agent,
+            holds=conversation.in_words() if conversation.outside else "",
+            asks_again=asks_again(permission, conversation),
+            as_a_whole=as_a_whole,
+        )
+
+    async def refuse_denied(self, call: Call, *permissions: str) -> None:
+        """Refuse a call if the user has denied all of some permissions permanently.
+
+        Raises:
+            PermissionDeniedError: that is so.
+        """
+        await self._policy.refresh()
+        denied = self.denied(call, *permissions)
+        if denied and len(denied) == len(set(permissions)):
+            raise denied_for_good(min(denied))
+
+    def denied(self, call: Call, *permissions: str, with_patterns: bool = False) -> frozenset[str]:
+        """Return those of some permissions that the user has denied for the call permanently."""
+        caller = call.caller
+        return self._policy.denied(
+            *permissions,
+            agent=caller.agent,
+            task=caller.task,
+            on_behalf_of=caller.outer_agents,
+            with_patterns=with_patterns,
+        )
+
+    def can_ask(self, call: Call) -> bool:
+        """Return True if a person can be asked on behalf of a call."""
+        return self._policy.can_ask_in(call.caller.session_of_user)
+
+    async def ask_user(self, call: Call, question: UserQuestion, timeout_seconds: float | None) -> str | None:
+        """Ask the user a question on behalf of a call."""
+        caller = call.caller
+        question = replace(
+            question,
+            tool=call.asked.name,
+            agent=caller.agent,
+            sub_agent=caller.sub_agent,
+            session_id=caller.session_of_user,
+        )
+        with _outer_calls_paused(caller):
+            return await self._policy.ask_user(question, timeout_seconds)
+
+
+def _outer_calls_paused(caller: Caller) -> AbstractContextManager[None]:
+    return caller.turn.outer_calls_paused() if caller.turn is not None else nullcontext()

@@ -1,0 +1,150 @@
+"""A tool call on its way to the tool: the nouns that its steps share."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import field
+from typing import TYPE_CHECKING, Any, Literal, NewType
+
+from oneclaw_core.types.frozen_dataclass import frozen_dataclass
+from oneclaw_core.types.provenance import Mark, Provenance
+from oneclaw_core.types.tools import ALL_TOOLS, ToolResult, ToolSelection
+
+if TYPE_CHECKING:
+    from collections.abc import Container, Mapping
+
+    from oneclaw_core.permissions.provenance import CallProvenance
+    from oneclaw_core.plugins.running.tool_calls import HookedCall
+    from oneclaw_core.tools.context import TurnScope
+    from oneclaw_core.tools.registry import RegisteredTool
+    from oneclaw_core.tools.toolset import ActiveTools
+    from oneclaw_core.types.messages import ToolCall
+
+
+@frozen_dataclass
+class Caller:
+    """On whose behalf tools run.
+
+    Attributes:
+        active: what the agent may call now.
+        agent: its name.
+        session_id: the session, ``None`` outside one.
+        selection: the tools that the agent may have, active or not.
+        turn: the turn that makes the calls, ``None`` outside one.
+        kind: what makes the calls.
+        conversation: where the text of the session comes from; the calls add to it.
+        asked_in: stands for a session in questions outside one; ``None`` if there is nothing to stand for it.
+        refused: keys of the questions that the user did not agree with in this turn; the calls add to it.
+        are_calls_text: True if the model wrote the calls as text.
+    """
+
+    active: ActiveTools
+    agent: str
+    session_id: str | None = None
+    selection: ToolSelection = ALL_TOOLS
+    turn: TurnScope | None = None
+    kind: Literal["model", "command line", "program"] = "model"
+    conversation: Provenance = field(default_factory=Provenance)
+    asked_in: str | None = None
+    refused: set[str] = field(default_factory=set)
+    are_calls_text: bool = False
+
+    @property
+    def session_of_user(self) -> str | None:
+        """The session that the user's answers are for."""
+        if self.asked_in is not None:
+            return self.asked_in
+        return self.session_id if self.turn is None else self.turn.permission_session(self.session_id)
+
+    @property
+    def task(self) -> str | None:
+        """The scheduled task that the calls are made for, ``None`` for a turn of the user's."""
+        return self.turn.task if self.turn is not None else None
+
+    @property
+    def outer_agents(self) -> tuple[str, ...]:
+        """The agents of the turns that this one is run within, the next one first."""
+        return self.turn.outer_agents() if self.turn is not None else ()
+
+    @property
+    def sub_agent(self) -> str | None:
+        """What a sub-agent is called in a question, ``None`` for an agent that the user talks with."""
+        return self.turn.sub_agent(self.agent) if self.turn is not None else None
+
+
+@frozen_dataclass
+class Call:
+    """A tool call on its way to the tool. A step passes on the same call, or a copy with other arguments.
+
+    Attributes:
+        asked: the call as it was made.
+        caller: on whose behalf.
+        found: the tool; ``None`` if there is none of that name.
+        provenance: collects what the call reads and writes.
+        arguments: for the tool; empty before they are read.
+        loaded: the tool groups that the same answer of the model has loaded.
+        hooks: of plugins on this call; ``None`` if none is about it.
+        report: passes on how far the tool has come.
+    """
+
+    asked: ToolCall
+    caller: Caller
+    found: RegisteredTool | None
+    provenance: CallProvenance
+    arguments: dict[str, Any] = field(default_factory=dict)
+    loaded: Container[str | None] = ()
+    hooks: HookedCall | None = None
+    report: Callable[[str, float | None], None] = lambda message, fraction: None
+
+    def with_arguments(self, arguments: dict[str, Any]) -> Call:
+        """Return the same call with other arguments."""
+        return Call(
+            self.asked, self.caller, self.found, self.provenance, arguments, self.loaded, self.hooks, self.report
+        )
+
+    @property
+    def tool(self) -> RegisteredTool:
+        """The tool; only behind the step that refuses calls of unknown tools."""
+        assert self.found is not None
+        return self.found
+
+
+@frozen_dataclass
+class ToolOutcome:
+    """One call with its one result.
+
+    Attributes:
+        call: what the model asked for.
+        result: what it is answered.
+        duration_ms: how long the tool ran, in milliseconds; 0 if it did not run.
+        marks: where the result comes from.
+        views: the state of the files that it read or wrote, see :mod:`oneclaw_core.files.views`.
+    """
+
+    call: ToolCall
+    result: ToolResult
+    duration_ms: float
+    marks: tuple[Mark, ...] = ()
+    views: Mapping[str, str] = field(default_factory=dict)
+
+
+@frozen_dataclass
+class ToolProgress:
+    """A running tool tells how far it has come."""
+
+    call: ToolCall
+    message: str
+    fraction: float | None
+
+
+PermittedCall = NewType("PermittedCall", Call)
+"""A call that has all permissions. Only :mod:`oneclaw_core.tools.calls.permitted` makes one; no other call runs."""
+
+Handler = Callable[[Call], Awaitable[ToolResult]]
+Step = Callable[[Call, Handler], Awaitable[ToolResult]]
+Run = Callable[[PermittedCall], Awaitable[ToolResult]]
+"""Runs the tool of a call that has all permissions."""
+
+
+class NotAvailableError(Exception):
+    """A permitted call cannot run, such as one of a plugin that does not start; the message is for the model."""

@@ -1,0 +1,258 @@
+"""The end of the chain: run a tool within its time, with the services that its context offers."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from contextlib import nullcontext
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from oneclaw_core.errors import OAuthError, PermissionDeniedError, PluginError, errors_within
+from oneclaw_core.system.threads import LoopBlockedError, ThreadWatch, started_task
+from oneclaw_core.tools.calls.answered import execution_error
+from oneclaw_core.tools.calls.blocking import BlockMeter, LoopBlocks
+from oneclaw_core.tools.calls.call import NotAvailableError
+from oneclaw_core.tools.calls.clock import CallClock
+from oneclaw_core.tools.calls.home_loop import HomeLoop
+from oneclaw_core.tools.calls.questions import Questions, QuestionsOfPaths
+from oneclaw_core.tools.calls.services import RunningCall
+from oneclaw_core.tools.context import ToolContext
+from oneclaw_core.tools.function import invoke
+from oneclaw_core.types.provenance import CALL_MARKS
+from oneclaw_core.types.tools import ToolResult
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Coroutine
+    from pathlib import Path
+
+    from oneclaw_core.contract.home_services import HomeServices
+    from oneclaw_core.plugins.running.runtime import Plugins
+    from oneclaw_core.plugins.running.tool_calls import Around
+    from oneclaw_core.tools.calls.asking import Asking
+    from oneclaw_core.tools.calls.call import Call, PermittedCall
+    from oneclaw_core.tools.calls.services import InnerCall
+    from oneclaw_core.tools.definition import Tool
+    from oneclaw_core.worker_loop import WorkerLoop
+
+# How long a cancelled tool may take to clean up before it is left to itself.
+CLEAN_UP_SECONDS = 2.0
+
+_log = logging.getLogger("oneclaw.executor")
+
+
+class Running:
+    """Runs tools of calls that have passed all checks.
+
+    Args:
+        asking: asks for permissions.
+        inner_calls: returns what has plugins decide on what programs of a tool do; ``None`` if no plugin does.
+        plugins: starts the plugin of a tool; ``None`` without any.
+        home: the user's directory.
+        services: of the open home, for tools; ``None`` without one.
+        deps: what the embedding program gives to its tools.
+    """
+
+    def __init__(
+        self,
+        asking: Asking,
+        inner_calls: Callable[[Call], InnerCall] | None,
+        plugins: Plugins | None,
+        home: Path,
+        services: HomeServices | None,
+        deps: object,
+    ) -> None:
+        self._asking = asking
+        self._inner_calls = inner_calls
+        self._plugins = plugins
+        self._home = home
+        self._services = services
+        self._deps = deps
+        self._blocks = LoopBlocks()
+
+    async def __call__(self, call: PermittedCall) -> ToolResult:
+        """Run the tool of a call, with its plugin started.
+
+        Raises:
+            NotAvailableError: the plugin does not start.
+        """
+        tool, definition, source = call.tool
+        try:
+            plugin = await self._plugins.context_of_tool(source.plugin) if self._plugins is not None else None
+        except PluginError as error:
+            raise NotAvailableError(f"Tool '{call.asked.name}' is not available: {error}.") from error
+        running = self._running(call, definition.timeout_seconds)
+        worker = plugin.worker if plugin is not None and not source.is_bound_to_source else None
+        timed = TimedRun(running, BlockMeter(self._blocks), worker, call.hooks.around() if call.hooks else None)
+        caller, provenance = call.caller, call.provenance
+        CALL_MARKS.set(provenance.marks)
+        denied = self._asking.denied(call, "files.read", "files.write", with_patterns=True)
+        paths = QuestionsOfPaths(running.questions, provenance.project, partial(self._asking.can_ask, call))
+        context = ToolContext(
+            home=self._home,
+            session_id=caller.session_id,
+            agent_name=caller.agent,
+            tool_name=call.asked.name,
+            call_id=call.asked.id,
+            paths=replace(provenance.paths, denied=denied, questions=paths),
+            _call=running,
+            _services=self._services,
+            _plugin=plugin,
+            deps=self._deps,
+            selection=caller.selection,
+            turn=caller.turn,
+            shown_characters=caller.turn.shown_characters if caller.turn is not None else None,
+            run_async=timed.runner(call.asked.name),
+            marks=provenance.marks,
+            conversation=caller.conversation,
+        )
+        return await timed.run(tool, call.arguments, context)
+
+    def _running(self, call: Call, timeout_seconds: float) -> RunningCall:
+        asking, provenance = self._asking, call.provenance
+        ask_user = partial(asking.ask_user, call)
+        questions = Questions(HomeLoop(), CallClock(timeout_seconds), asking.of(call), ask_user, provenance.marks)
+        return RunningCall(questions, call.report, provenance, self._inner_calls and self._inner_calls(call))
+
+
+class TimedRun:
+    """Runs one tool as a separate task within its time, so that one that ignores being cancelled is left behind.
+
+    Args:
+        running: the services of the call.
+        meter: of blocks of the program's event loop.
+        worker: the event loop of the tool's plugin; ``None`` if it runs on that of the program.
+        around: what plugins enter around the tool.
+    """
+
+    def __init__(
+        self,
+        running: RunningCall,
+        meter: BlockMeter,
+        worker: WorkerLoop | None = None,
+        around: Around | None = None,
+    ) -> None:
+        self._running = running
+        self._clock = running.clock
+        self._meter = meter
+        self._worker = worker
+        self._around = around
+        self._loop = running.questions.loop
+        self._changed: asyncio.Future[None] = self._loop.loop.create_future()
+        self._clock.changed = partial(self._loop.call_soon, self._wake)
+
+    def runner(self, tool_name: str) -> Callable[[Callable[[], Awaitable[Any]]], Awaitable[Any]]:
+        """Return a function that runs async code of the tool: on the event loop of its plugin, or here and measured."""
+        worker = self._worker
+        return self._meter.run if worker is None else lambda make: worker.run(make, f"tool {tool_name}")
+
+    async def run(self, tool: Tool, arguments: dict[str, Any], context: ToolContext) -> ToolResult:
+        """Run the tool.
+
+        Returns:
+            Its result; ``timeout``, ``permission_denied`` or ``execution_error`` if it did not come to one.
+        """
+        name = context.tool_name
+        with ThreadWatch() as threads:
+            task = started_task(self._finish(invoke(tool, arguments, context), name))
+        task.add_done_callback(self._wake)
+        try:
+            while not task.done():
+                remaining = self._clock.remaining_seconds()
+                if remaining is not None and remaining <= 0:
+                    if (lost_seconds := self._meter.lost_seconds(-remaining)) > 0:
+                        self._clock.extend(lost_seconds)
+                        continue
+                    await _cancel(task, name)
+                    if isinstance(threads.block, LoopBlockedError):
+                        return _lost(name, threads.block)
+                    has_ended = task.done() and not threads.are_left
+                    return _timed_out(name, self._clock.timeout_seconds, has_ended=has_ended)
+                await self._wait(remaining)
+            return self._meter.judged(name, task.result(), self._clock)
+        except asyncio.CancelledError:
+            if task.done() and task.cancelled():
+                return ToolResult.error("execution_error", f"Tool '{name}' cancelled itself.")
+            caller = asyncio.current_task()
+            if task.done() and caller is not None:
+                # Too late to stop the tool: what it did is done, and its outcome counts.
+                caller.uncancel()
+                return task.result()
+            await _cancel(task, name)
+            raise
+        finally:
+            await self._running.aclose(self._worker)
+
+    async def _finish(self, work: Coroutine[Any, Any, ToolResult], name: str) -> ToolResult:
+        """Wait for the tool; whatever it raises becomes its result."""
+        around = self._around
+        async with around or nullcontext():
+            try:
+                result = await work
+            except (asyncio.CancelledError, KeyboardInterrupt):
+                raise
+            except BaseException as error:  # noqa: BLE001  # whatever a tool raises becomes its result, SystemExit too
+                result = _failure(name, error)
+            if around is not None:
+                around.set_result(result)
+        self._wake()  # a turn of the event loop sooner than the callbacks of the task
+        return result
+
+    async def _wait(self, seconds: float | None) -> None:
+        """Wait until something has changed, or for some seconds."""
+        loop = self._loop.loop
+        if self._changed.done():
+            self._changed = loop.create_future()
+        timer = None if seconds is None else loop.call_later(seconds, self._wake)
+        try:
+            await self._changed
+        finally:
+            if timer is not None:
+                timer.cancel()
+
+    def _wake(self, _: object = None) -> None:
+        if not self._changed.done():
+            self._changed.set_result(None)
+
+
+def _failure(tool_name: str, error: BaseException) -> ToolResult:
+    """Return the result of a tool that raised; what a task group of it raised counts as its own."""
+    for each in errors_within(error):
+        if isinstance(each, PermissionDeniedError):
+            return ToolResult.error("permission_denied", str(each))
+        if isinstance(each, OAuthError):
+            return ToolResult.error(each.error_type, str(each))
+        if isinstance(each, LoopBlockedError):
+            return _lost(tool_name, each)
+    _log.error("tool %s failed", tool_name, exc_info=error)
+    return execution_error(error)
+
+
+def _lost(tool_name: str, error: LoopBlockedError) -> ToolResult:
+    return ToolResult.error(error.error_type, f"Tool '{tool_name}' did not end in time: {error}.")
+
+
+def _timed_out(tool_name: str, timeout_seconds: float, *, has_ended: bool) -> ToolResult:
+    text = (
+        f"Tool '{tool_name}' was stopped after its timeout of {timeout_seconds:g} s."
+        if has_ended
+        else f"Tool '{tool_name}' has not ended within its timeout of {timeout_seconds:g} s. It cannot be stopped and "
+        "may go on in the background, so it may still have its effect. Do not repeat it without asking the user."
+    )
+    return ToolResult.error("timeout", text)
+
+
+async def _cancel(task: asyncio.Task[ToolResult], tool_name: str) -> None:
+    task.cancel()
+    await asyncio.wait({task}, timeout=CLEAN_UP_SECONDS)
+    if not task.done():
+        _log.warning("tool %s goes on although it was cancelled; it is left to itself", tool_name)
+        task.add_done_callback(_look_at)
+    else:
+        _look_at(task)
+
+
+def _look_at(task: asyncio.Task[ToolResult]) -> None:
+    if not task.cancelled() and task.exception() is not None:
+        _log.debug("a cancelled tool ended with %r", task.exception())

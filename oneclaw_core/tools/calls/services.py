@@ -1,0 +1,73 @@
+"""The services of a running call."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+from oneclaw_core.types.text import clean_text
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from contextlib import AbstractAsyncContextManager
+
+    from oneclaw_core.tools.calls.network import CallNetwork, Sources
+    from oneclaw_core.tools.calls.questions import Questions
+    from oneclaw_core.worker_loop import WorkerLoop
+
+    InnerCall = Callable[[str, dict[str, Any]], AbstractAsyncContextManager[dict[str, Any]]]
+
+# Of each piece of news about a call: thousands of them may wait to be shown.
+MAX_PROGRESS_CHARACTERS = 1_000
+
+
+class RunningCall:
+    """The services of a running call, which its context offers to the tool.
+
+    Args:
+        questions: to the user.
+        report: passes on how far the tool has come.
+        provenance: of its result; ``None`` where none is recorded.
+        inner_call: has plugins decide on what a program of the tool does; ``None`` if no plugin does.
+    """
+
+    def __init__(
+        self,
+        questions: Questions,
+        report: Callable[[str, float | None], None],
+        provenance: Sources | None = None,
+        inner_call: InnerCall | None = None,
+    ) -> None:
+        self.questions = questions
+        self.clock = questions.clock
+        self.provenance = provenance
+        self.inner_call = inner_call
+        self._report = report
+        self._network: CallNetwork | None = None
+
+    @property
+    def network(self) -> CallNetwork:
+        """Its HTTP clients; most tools need none."""
+        from oneclaw_core.tools.calls.network import CallNetwork
+
+        if self._network is None:
+            self._network = CallNetwork(self.questions, self.provenance)
+        return self._network
+
+    def progress(self, message: str, fraction: float | None) -> None:
+        """Pass on how far the tool has come, from whatever thread."""
+        if fraction is not None:
+            is_number = isinstance(fraction, int | float) and math.isfinite(fraction)
+            fraction = min(max(fraction, 0.0), 1.0) if is_number else None
+        text = clean_text(str(message)[:MAX_PROGRESS_CHARACTERS])
+        self.questions.loop.loop.call_soon_threadsafe(self._pass_on, text, fraction)
+
+    def _pass_on(self, message: str, fraction: float | None) -> None:
+        if not self.questions.is_closed:  # a thread that was left to itself may go on, and its call has its outcome
+            self._report(message, fraction)
+
+    async def aclose(self, worker: WorkerLoop | None) -> None:
+        """Ask and connect no more."""
+        self.questions.close()
+        if self._network is not None:
+            await self._network.aclose(worker)

@@ -1,0 +1,79 @@
+"""Step: read and validate the arguments of a call."""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING, Any
+
+from oneclaw_core.tools.arguments import (
+    ArgumentsError,
+    argument_faults,
+    compile_schema,
+    parse_arguments,
+    without_absent,
+)
+from oneclaw_core.types.tools import ToolResult
+
+if TYPE_CHECKING:
+    from oneclaw_core.tools.arguments import ArgumentsValidator
+    from oneclaw_core.tools.calls.call import Call, Handler, Step
+    from oneclaw_core.tools.definition import ToolDefinition
+    from oneclaw_core.tools.registry import RegisteredTool
+
+_log = logging.getLogger("oneclaw.executor")
+
+
+class Validators:
+    """Validates arguments; keeps the compiled schema of each tool."""
+
+    def __init__(self) -> None:
+        self._known: dict[str, tuple[ToolDefinition, ArgumentsValidator]] = {}
+
+    def faults(self, tool: RegisteredTool, arguments: dict[str, Any]) -> list[str]:
+        """Find what is wrong with arguments, except where the tool does so itself."""
+        if getattr(tool.tool, "checks_own_arguments", False):
+            return []
+        definition = tool.definition
+        known = self._known.get(definition.name)
+        if known is None or known[0] is not definition:
+            # What a foreign server judges by itself is not checked here.
+            checked = getattr(tool.tool, "checked_parameters", None)
+            schema = definition.parameters if checked is None else checked
+            known = self._known[definition.name] = definition, compile_schema(schema)
+        return argument_faults(known[1], arguments)
+
+
+def valid(validators: Validators) -> Step:
+    """Return the step: it reads arguments, leniently if need be, and names everything that is wrong at once.
+
+    Args:
+        validators: of all tools.
+    """
+
+    async def step(call: Call, run: Handler) -> ToolResult:
+        name, definition = call.asked.name, call.tool.definition
+        try:
+            arguments = without_absent(parse_arguments(call.asked.arguments), definition.parameters)
+            faults = validators.faults(call.tool, arguments)
+            fault = "\n".join([f"Tool '{name}' was called with wrong arguments:", *faults]) if faults else ""
+        except ArgumentsError as error:
+            fault = f"Tool '{name}': {error}"
+        if fault:
+            lenient = _read_leniently(validators, call)
+            if lenient is None:
+                return ToolResult.error("validation_error", fault)
+            arguments = lenient
+        return await run(call.with_arguments(arguments))
+
+    return step
+
+
+def _read_leniently(validators: Validators, call: Call) -> dict[str, Any] | None:
+    """Read arguments that are almost right; ``None`` if they are not valid then either."""
+    from oneclaw_core.tools.lenient_arguments import lenient_arguments
+
+    arguments = lenient_arguments(call.asked.arguments, call.tool.definition.parameters)
+    if arguments is None or validators.faults(call.tool, arguments):
+        return None
+    _log.info("the arguments of a call of %s were read leniently", call.asked.name)
+    return arguments
