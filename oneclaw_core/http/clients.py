@@ -5,7 +5,6 @@ The client library (httpx) takes 0.3 s to import and is imported when the first 
 
 from __future__ import annotations
 
-import sys
 from contextlib import suppress
 from functools import cache
 from typing import TYPE_CHECKING, Any
@@ -203,7 +202,6 @@ def prepare_clients() -> None:
 
     Invalid certificates are reported by the first client.
     """
-    import_httpx()
     with suppress(OSError):
         _ssl_context()
 
@@ -215,17 +213,6 @@ def expands_boundedly(headers: Mapping[str, str]) -> bool:
     can count it.
     """
     return headers.get("content-encoding", "").strip().lower() in ("", "identity", "gzip", "x-gzip", "deflate")
-
-
-def import_httpx() -> None:
-    """Import httpx without its command line program, which imports Rich and takes as long as all the rest."""
-    program = "httpx._main"
-    if "httpx" not in sys.modules:
-        sys.modules[program] = None  # type: ignore[assignment]  # the same as if what it needs were not installed
-        try:
-            import httpx  # noqa: F401
-        finally:
-            sys.modules.pop(program, None)  # another thread may have done the same
 
 
 @cache

@@ -19,7 +19,7 @@ from oneclaw_core.errors import (
     SettingsError,
 )
 from oneclaw_core.http.client_pool import ClientPool
-from oneclaw_core.http.clients import create_client, import_httpx
+from oneclaw_core.http.clients import create_client
 from oneclaw_core.http_providers.answer import (
     AnswerCutError,
     AnswerFailedError,
@@ -91,7 +91,6 @@ class HttpProvider(ABC):
         first_retry_seconds: float = 0.5,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> None:
-        import_httpx()
         self._config = config
         self._url = ServiceUrl.of(config, self.default_base_url)
         # A vendor answers no request without a key; other servers, such as those on this machine, may want none.
@@ -104,7 +103,6 @@ class HttpProvider(ABC):
         self._images = ImageFitter()
         self._told: set[str] = set()  # of images that are not sent
         self._clients = ClientPool(self._connect, config.concurrency)
-        self._endpoint_urls: dict[str, httpx.URL] = {}
 
     @property
     def _reader(self) -> ResponseReader:
@@ -270,14 +268,6 @@ class HttpProvider(ABC):
             is_for_https=self._url.is_https,
         )
 
-    def _endpoint_url(self, path: str) -> httpx.URL:
-        """Return the URL of an endpoint, parsed once."""
-        import httpx
-
-        if path not in self._endpoint_urls:
-            self._endpoint_urls[path] = httpx.URL(self._url.endpoint(path))
-        return self._endpoint_urls[path]
-
     def _keyless_headers(self, accept: str) -> dict[str, str]:
         # Compression would hold events back in the server until a block is full.
         return {"Content-Type": "application/json", "Accept": accept, "Accept-Encoding": "identity"}
@@ -317,7 +307,7 @@ class HttpProvider(ABC):
             async with (
                 self._clients.acquired() as client,
                 self._reader.answering(
-                    client.stream("POST", self._endpoint_url(self._endpoint(request)), content=body, headers=headers),
+                    client.stream("POST", self._url.endpoint(self._endpoint(request)), content=body, headers=headers),
                     request.first_byte_seconds,
                 ) as (response, pieces),
                 aclosing(self._reader.chunks(response, pieces, request.model)) as read,

@@ -18,10 +18,10 @@ import gc
 import marshal
 import os
 import select
+import signal
 import sys
 
 from oneclaw_core.process import python_worker
-from oneclaw_core.process.python_worker import signal
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

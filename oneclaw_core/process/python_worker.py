@@ -16,17 +16,8 @@ from __future__ import annotations
 import _thread
 import os
 import select
+import signal
 import sys
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import signal as signal
-else:
-    try:
-        # What signal adds to it, enumerations, takes longer to import than all the rest.
-        import _signal as signal
-    except ImportError:
-        import signal
 
 IS_BARE = bool(sys.flags.no_site)
 """True in a process without site packages: see ``is_bare`` of :func:`oneclaw_core.process.python_process`."""
@@ -161,16 +152,10 @@ def set_process_option(option: int, value: int) -> None:
 
 def call_system(name: str, *arguments: int) -> int:
     """Call a function of the C library that takes and returns numbers, and that Python does not offer."""
-    try:
-        # The part of ctypes that is quickly imported.
-        from _ctypes import call_function, dlopen, dlsym
+    import ctypes
 
-        return call_function(dlsym(dlopen(None, 0), name), arguments)  # type: ignore[arg-type, no-any-return]
-    except (ImportError, OSError, AttributeError, TypeError):
-        import ctypes
-
-        result: int = getattr(ctypes.CDLL(None), name)(*arguments)
-        return result
+    result: int = getattr(ctypes.CDLL(None), name)(*arguments)
+    return result
 
 
 def kill_descendants(ancestor: int) -> None:

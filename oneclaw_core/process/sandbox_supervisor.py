@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import fcntl
 import os
+import signal
 import time
 
-from oneclaw_core.process.python_worker import read_proc, signal
+from oneclaw_core.process.python_worker import read_proc
 from oneclaw_core.process.supervisor import KILL_SECONDS, POLL_SECONDS, Supervisor
 
 TYPE_CHECKING = False

@@ -10,10 +10,11 @@ from __future__ import annotations
 
 import os
 import select
+import signal
 import sys
 import time
 
-from oneclaw_core.process.python_worker import adopt_orphans, descendants, enter_sandbox, read_proc, send_signal, signal
+from oneclaw_core.process.python_worker import adopt_orphans, descendants, enter_sandbox, read_proc, send_signal
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

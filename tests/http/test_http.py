@@ -498,36 +498,3 @@ def test_a_background_call_that_exits_is_an_error_of_its_waiter():
                 await asyncio.wrap_future(start_in_background(leave, "leaving"))
 
     asyncio.run(work())
-
-
-IMPORT = "import sys; from oneclaw_core.http.clients import import_httpx; import_httpx()\n"
-TWO_THREADS = """
-import sys, threading
-from oneclaw_core.http.clients import import_httpx
-
-ends = []
-other = threading.Thread(target=lambda: ends.append(import_httpx()))
-
-class Finder:
-    def find_spec(self, name, path=None, target=None):
-        if name == "httpx":
-            other.start()
-            while "importlib" not in getattr(sys._current_frames().get(other.ident), "f_code", Finder).co_filename:
-                pass  # until it waits for this import
-
-    co_filename = ""
-
-sys.meta_path.insert(0, Finder())
-import_httpx()
-other.join()
-assert ends == [None]
-"""
-
-
-def test_the_client_library_is_imported_without_its_program():
-    checks = "assert 'httpx' in sys.modules and not {'httpx._main', 'rich', 'click'} & sys.modules.keys()"
-    subprocess.run([sys.executable, "-c", IMPORT + checks], check=True)
-
-
-def test_two_threads_can_import_the_client_library_at_once():
-    subprocess.run([sys.executable, "-c", TWO_THREADS], check=True, timeout=60)

@@ -15,13 +15,15 @@ import os
 import stat
 import sys
 import zlib
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from oneclaw_core.contract import CONTRACT_VERSION
 from oneclaw_core.errors import OneClawError
 from oneclaw_core.system.private_files import KeptFiles, make_private_directory, read_private, write_private
 from oneclaw_core.system.version import __version__
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 FORMAT = 2
 """The format of an entry."""
@@ -75,11 +77,9 @@ class CatalogueCache:
 
 def user_cache() -> CatalogueCache:
     """Return the cache of this user and environment."""
-    # As platformdirs has it, which takes longer to import than the catalogue to read.
-    base = os.environ.get("XDG_CACHE_HOME", "").strip() or (
-        "~/Library/Caches" if sys.platform == "darwin" else "~/.cache"
-    )
-    directory = Path(os.path.expanduser(base)) / "oneclaw"  # noqa: PTH111  # which leaves it relative for no user
+    from platformdirs import user_cache_path
+
+    directory = user_cache_path("oneclaw", appauthor=False)  # relative for no user
     name = f"plugins-{zlib.crc32(sys.prefix.encode('utf-8', 'replace')):08x}.json"
     return CatalogueCache(directory / name if directory.is_absolute() else None)
 

@@ -7,11 +7,9 @@ cache, which may be deleted, nor in a home, of which there can be many. A file t
 from __future__ import annotations
 
 import json
-import os
 import sys
 from dataclasses import dataclass, field
 from hashlib import sha256
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from oneclaw_core.errors import OneClawError
@@ -20,6 +18,7 @@ from oneclaw_core.system.private_files import KeptFiles, changing_private, read_
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
 _FORMAT = 1
 _LONGEST_BYTES = 16 * 1024 * 1024
@@ -84,12 +83,10 @@ _contents: KeptFiles[KnownNames] = KeptFiles()
 
 def user_record() -> NameRecord:
     """Return the record of this user and environment."""
-    # As platformdirs has it, which takes longer to import than the file to read.
-    base = os.environ.get("XDG_DATA_HOME", "").strip() or (
-        "~/Library/Application Support" if sys.platform == "darwin" else "~/.local/share"
-    )
-    # Beside the home that lies there by default.
-    directory = Path(os.path.expanduser(base)) / "oneclaw-plugins"  # noqa: PTH111  # which leaves it relative for no user
+    from platformdirs import user_data_path
+
+    # Beside the home that lies there by default; relative for no user.
+    directory = user_data_path("oneclaw-plugins", appauthor=False)
     environment = sha256(sys.prefix.encode("utf-8", "replace")).hexdigest()[:16]
     return NameRecord(directory / environment / "owners-of-names.json" if directory.is_absolute() else None)
 
