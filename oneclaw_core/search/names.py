@@ -21,66 +21,12 @@ _SHORTEST_STEM = 4
 _QUERY_CHARACTERS = 4_000
 # Words of questions that say nothing of a tool, unlike "get" and "find".
 _STOP_WORDS = frozenset(
-    [
-        "a",
-        "am",
-        "an",
-        "and",
-        "are",
-        "as",
-        "at",
-        "be",
-        "but",
-        "by",
-        "can",
-        "could",
-        "did",
-        "do",
-        "does",
-        "for",
-        "from",
-        "had",
-        "has",
-        "have",
-        "how",
-        "i",
-        "if",
-        "in",
-        "into",
-        "is",
-        "it",
-        "its",
-        "me",
-        "my",
-        "of",
-        "on",
-        "or",
-        "our",
-        "please",
-        "so",
-        "that",
-        "the",
-        "their",
-        "them",
-        "there",
-        "these",
-        "this",
-        "to",
-        "us",
-        "was",
-        "we",
-        "were",
-        "what",
-        "when",
-        "where",
-        "which",
-        "who",
-        "will",
-        "with",
-        "would",
-        "you",
-        "your",
-    ]
+    # One word a line would take a page.
+    """
+    a am an and are as at be but by can could did do does for from had has have how i if in into is it its me my
+    of on or our please so that the their them there these this to us was we were what when where which who will
+    with would you your
+    """.split()  # noqa: SIM905
 )
 _WORDS = re.compile(r"[^\W_]+")
 _CAMEL_CASE = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")

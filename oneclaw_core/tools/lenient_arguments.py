@@ -97,7 +97,7 @@ def _wanted_types(errors: Iterable[ValidationError]) -> dict[tuple[str | int, ..
 
 
 def _types(error: ValidationError) -> frozenset[str]:
-    value = error.validator_value
+    value: Any = error.validator_value
     if error.validator == "type":
         return frozenset([value] if isinstance(value, str) else value)
     if error.validator in ("enum", "const"):
@@ -109,7 +109,7 @@ def _types(error: ValidationError) -> frozenset[str]:
 
 def _branches(error: ValidationError) -> list[list[ValidationError]]:
     """Group the errors of alternatives by the alternative."""
-    branches: dict[int, list[ValidationError]] = {}
+    branches: dict[int | str, list[ValidationError]] = {}
     for each in error.context if error.validator in ("anyOf", "oneOf") else ():
         branches.setdefault(each.schema_path[0], []).append(each)
     return list(branches.values())
