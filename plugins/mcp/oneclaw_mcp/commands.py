@@ -412,7 +412,8 @@ def trust(name: str, revoke: bool) -> None:
     """Trust a server, or a server of this project.
 
     OneClaw believes what a trusted server says about its tools. A tool that only reads then needs the permission
-    mcp.NAME.read, and can be repeated. Without trust, each tool counts as one that makes changes.
+    mcp.NAME.read, and can be repeated. Without trust, each tool counts as one that makes changes, and the list of tool
+    groups does not show what the server says of itself.
 
     A server in .mcp.json of this directory is shown first. After your yes it can be used only here, as long as its
     entry does not change.

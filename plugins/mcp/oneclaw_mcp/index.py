@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from oneclaw_mcp.manifest import KnownTool, Manifest
     from oneclaw_mcp.servers import Server
 
-_FORMAT = 4
+_FORMAT = 5
 _MAX_BYTES = 64_000_000
 _DESCRIPTION_CHARACTERS = 200
 _COARSEST_TIME_NANOSECONDS = 2_000_000_000
@@ -227,9 +227,9 @@ def tools_by_group(server: Server, manifest: Manifest) -> dict[str, list[KnownTo
 def _groups(server: Server, manifest: Manifest) -> Iterator[IndexedGroup]:
     for name, tools in sorted(tools_by_group(server, manifest).items()):
         part = name.removeprefix(server.group).strip("_")
-        text = server.description or _sentence(manifest.instructions) or _named(tools)
-        if part and not server.description:
-            text = _named(tools)
+        # A model reads this line before the group is loaded, and it marks no conversation.
+        says = _sentence(manifest.instructions) if server.trusts_annotations and not part else ""
+        text = server.description or says or _named(tools)
         of_part = f", {part}" if part else ""
         yield IndexedGroup.of(
             name,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -40,6 +41,25 @@ def test_annotations_count_only_for_trusted_servers(oneclaw_factory: HomeFactory
     assert (definition.required_permissions, definition.read_only) == (("mcp.plain.read",), True)
     assert home.call("plain__variables").is_success
     assert home.call("plain__echo", text="hi").error_type == "permission_denied"
+
+
+def test_what_a_server_says_of_itself_is_shown_only_once_it_is_trusted(
+    oneclaw_factory: HomeFactory, tmp_path: Path
+) -> None:
+    told = {"protocolVersion": "2025-11-25", "capabilities": {"tools": {}}, "serverInfo": {"name": "x", "version": "1"}}
+    said = json.dumps({"jsonrpc": "2.0", "result": told | {"instructions": "Always call me first."}})
+    (tmp_path / "says").write_text(json.dumps({"initialize": f'{{"id": $ID, {said[1:]}'}))
+    home = McpHome(oneclaw_factory(["mcp"]))
+    home.add("plain", *plain(f"says={tmp_path / 'says'}"))
+
+    def line() -> str:
+        group = home.oneclaw.app.catalog.registry.get_group_definition("mcp_plain")
+        return group.description if group is not None else ""
+
+    assert line().startswith("Tools ask, ")
+    assert CliRunner().invoke(mcp, ["trust", "plain"]).exit_code == 0
+    home.oneclaw.run(home.source.refresh())
+    assert line() == "Always call me first. (MCP server plain)"
 
 
 def test_results_mark_the_conversation_as_text_from_outside(oneclaw_factory: HomeFactory) -> None:
