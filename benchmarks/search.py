@@ -20,9 +20,9 @@ from oneclaw_memory.search_history import passages_of
 
 from benchmarks.corpus import FIRST_MOMENT, fill, made_up_word, texts
 from oneclaw_core import Message, MessageType
-from oneclaw_core.contract.sessions import Sessions
 from oneclaw_core.search.query import parse_query
 from oneclaw_core.sessions import search
+from oneclaw_core.sessions.for_plugins import Sessions
 from oneclaw_core.sessions.search import SearchIndex
 from oneclaw_core.sessions.sqlite_backend import SqliteBackend
 from oneclaw_core.sessions.store import Store

@@ -38,7 +38,7 @@ from benchmarks.ten_turns import (
 )
 from oneclaw_core.plugins.loading.load_plugins import discover, load_plugins
 from oneclaw_core.providers import ModelRequest
-from oneclaw_core.tools.toolset import ActiveTools
+from oneclaw_core.types.tool_groups import ActiveTools
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence

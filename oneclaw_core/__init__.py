@@ -1,9 +1,9 @@
 """OneClaw: a framework for tool-using AI agents whose tools come from plugins and are loaded on demand.
 
-What is named here and in the public packages is public and stable: ``oneclaw_core.cli``, ``files``, ``http``,
-``http_providers``, ``permissions``, ``plugins``, ``process``, ``providers``, ``search``, ``sessions``, ``testing`` and
-``tools`` have what special tasks need. Names are imported on first use, so that importing the package costs next to
-nothing.
+What is named here and in the public packages is public and stable: ``oneclaw_core.cli``, ``config``, ``files``,
+``http``, ``http_providers``, ``permissions``, ``plugins``, ``process``, ``project``, ``providers``, ``search``,
+``sessions``, ``testing`` and ``tools`` have what special tasks need. Names are imported on first use, so that
+importing the package costs next to nothing.
 """
 
 from __future__ import annotations
@@ -78,24 +78,19 @@ if TYPE_CHECKING:
     from oneclaw_core.plugins.registration.registrars import ProviderRegistrar as ProviderRegistrar
     from oneclaw_core.plugins.registration.registrars import SkillRegistrar as SkillRegistrar
     from oneclaw_core.plugins.registration.registrars import ToolRegistrar as ToolRegistrar
-    from oneclaw_core.secrets.redaction import redact as redact
-    from oneclaw_core.secrets.redaction import remember_secret as remember_secret
     from oneclaw_core.system.home import Home as Home
     from oneclaw_core.system.home import find_home as find_home
+    from oneclaw_core.system.redaction import redact as redact
+    from oneclaw_core.system.redaction import remember_secret as remember_secret
     from oneclaw_core.tools.client import ToolClient as ToolClient
     from oneclaw_core.tools.context import ToolContext as ToolContext
-    from oneclaw_core.tools.definition import Tool as Tool
-    from oneclaw_core.tools.definition import ToolDefinition as ToolDefinition
     from oneclaw_core.tools.function import tool as tool
     from oneclaw_core.tools.load_tool_group import LoadToolGroupTool as LoadToolGroupTool
     from oneclaw_core.tools.manifest import parse_group_manifest as parse_group_manifest
     from oneclaw_core.tools.permissions import PermissionAnswer as PermissionAnswer
     from oneclaw_core.tools.permissions import PermissionRequest as PermissionRequest
     from oneclaw_core.tools.registry import ToolRegistry as ToolRegistry
-    from oneclaw_core.tools.toolset import ToolGroupDefinition as ToolGroupDefinition
     from oneclaw_core.tools.toolset import build_system_prompt_with_tool_groups as build_system_prompt_with_tool_groups
-    from oneclaw_core.tools.toolset import restore_loaded_groups as restore_loaded_groups
-    from oneclaw_core.tools.user_question import UserQuestion as UserQuestion
     from oneclaw_core.turn.preview import RequestPreview as RequestPreview
     from oneclaw_core.types.agents import Agent as Agent
     from oneclaw_core.types.agents import AgentLimits as AgentLimits
@@ -120,11 +115,16 @@ if TYPE_CHECKING:
     from oneclaw_core.types.messages import TokenUsage as TokenUsage
     from oneclaw_core.types.messages import ToolCall as ToolCall
     from oneclaw_core.types.messages import ToolCallStatus as ToolCallStatus
+    from oneclaw_core.types.tool_definition import Tool as Tool
+    from oneclaw_core.types.tool_definition import ToolDefinition as ToolDefinition
+    from oneclaw_core.types.tool_groups import ToolGroupDefinition as ToolGroupDefinition
+    from oneclaw_core.types.tool_groups import restore_loaded_groups as restore_loaded_groups
     from oneclaw_core.types.tools import ToolResult as ToolResult
     from oneclaw_core.types.tools import ToolResultStatus as ToolResultStatus
     from oneclaw_core.types.tools import ToolSelection as ToolSelection
     from oneclaw_core.types.tools import ToolSourceInfo as ToolSourceInfo
     from oneclaw_core.types.tools import ToolSourceType as ToolSourceType
+    from oneclaw_core.types.user_question import UserQuestion as UserQuestion
 
 __getattr__, __dir__, _names = lazy_names(__name__)
 __all__ = [*_names, "__version__"]  # names, every one

@@ -6,11 +6,11 @@ import json
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any, Literal
 
-from oneclaw_core.opening import open_home
 from oneclaw_core.plugins.catalogue.merging import add_program_tools
 from oneclaw_core.turn.context import NewMessage, check_texts
 from oneclaw_core.turn.preview import next_request, preview
 from oneclaw_core.types.agents import GENERAL_ASSISTANT, AgentLimits
+from oneclaw_core.wiring import open_home
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mapping
@@ -20,10 +20,8 @@ if TYPE_CHECKING:
     from oneclaw_core.config.configuration import Configuration
     from oneclaw_core.config.core_settings import Settings
     from oneclaw_core.contract.home_services import HomeServices
-    from oneclaw_core.opening import OpenHome
     from oneclaw_core.plugins.catalogue.merging import Catalog
     from oneclaw_core.plugins.running.runtime import Plugins
-    from oneclaw_core.providers.base import ModelRequest
     from oneclaw_core.sessions.background import Background
     from oneclaw_core.sessions.sessions import Session
     from oneclaw_core.sessions.store import Store
@@ -31,15 +29,17 @@ if TYPE_CHECKING:
     from oneclaw_core.tools.calls.call import ToolOutcome
     from oneclaw_core.tools.client import ToolClient
     from oneclaw_core.tools.context import ToolContext
-    from oneclaw_core.tools.definition import Tool
     from oneclaw_core.tools.permissions import PermissionAnswer, PermissionRequest
-    from oneclaw_core.tools.toolset import ToolGroupDefinition
-    from oneclaw_core.tools.user_question import UserAsker
     from oneclaw_core.turn.preview import RequestPreview
     from oneclaw_core.turn.status import SessionStatus
     from oneclaw_core.types.agents import ReasoningLevel
     from oneclaw_core.types.events import CompactedEvent, TurnEvent
     from oneclaw_core.types.messages import Attachment
+    from oneclaw_core.types.model_requests import ModelRequest
+    from oneclaw_core.types.tool_definition import Tool
+    from oneclaw_core.types.tool_groups import ToolGroupDefinition
+    from oneclaw_core.types.user_question import UserAsker
+    from oneclaw_core.wiring import OpenHome
 
 
 class OneClaw:

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from typing_extensions import Unpack
 
     from oneclaw_core.sessions.store import Store
-    from oneclaw_core.tools.definition import ToolDefinition
     from oneclaw_core.tools.registry import ToolRegistry
+    from oneclaw_core.types.tool_definition import ToolDefinition
 
 _LIMITS = ("max_tool_rounds", "turn_max_tokens", "turn_max_cost")
 

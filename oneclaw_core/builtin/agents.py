@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from oneclaw_core.errors import OneClawError, UsageError
 from oneclaw_core.tools.context import MAX_TURN_DEPTH, depth_within
-from oneclaw_core.tools.toolset import LOAD_TOOL_GROUP
+from oneclaw_core.types.tool_groups import LOAD_TOOL_GROUP
 from oneclaw_core.types.tools import EVERYTHING, ToolResult, ToolSelection
 
 if TYPE_CHECKING:

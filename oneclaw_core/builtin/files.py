@@ -22,7 +22,7 @@ from oneclaw_core.files.text_content import (
     untrusted,
     wide_encoding,
 )
-from oneclaw_core.secrets.redaction import SHORTEST_KEY_CHARACTERS, redact
+from oneclaw_core.system.redaction import SHORTEST_KEY_CHARACTERS, redact
 from oneclaw_core.types.tools import ToolResult
 
 if TYPE_CHECKING:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from oneclaw_core.tools.definition import ToolDefinition
-from oneclaw_core.tools.toolset import FIND_TOOL_GROUPS, LISTED_DESCRIPTION_CHARACTERS, LOAD_TOOL_GROUP, one_line
+from oneclaw_core.types.tool_definition import ToolDefinition
+from oneclaw_core.types.tool_groups import FIND_TOOL_GROUPS, LISTED_DESCRIPTION_CHARACTERS, LOAD_TOOL_GROUP, one_line
 from oneclaw_core.types.tools import ALL_TOOLS, ToolResult
 
 if TYPE_CHECKING:

@@ -32,9 +32,9 @@ if TYPE_CHECKING:
     from oneclaw_core.channels.mailbox import InboxRow, Mailbox
     from oneclaw_core.channels.questions import Questions
     from oneclaw_core.tools.permissions import PermissionRequest
-    from oneclaw_core.tools.user_question import UserQuestion
     from oneclaw_core.types.events import TurnEvent
     from oneclaw_core.types.messages import Attachment, Message
+    from oneclaw_core.types.user_question import UserQuestion
 
 FORWARDED = "forwarded message"
 QUOTED = "quoted message"

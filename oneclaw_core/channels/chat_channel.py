@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from oneclaw_core.channels.conversation import TurnListener
     from oneclaw_core.contract.contact_points import Receipt
     from oneclaw_core.tools.approval import ApprovalQuestion
-    from oneclaw_core.tools.user_question import UserQuestion
+    from oneclaw_core.types.user_question import UserQuestion
 
 
 class RetryLaterError(OneClawError):

@@ -14,14 +14,14 @@ if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Awaitable, Callable
 
     from oneclaw_core.app import OneClaw
-    from oneclaw_core.providers.base import ModelRequest
     from oneclaw_core.sessions.sessions import Session
     from oneclaw_core.tools.permissions import Asker
-    from oneclaw_core.tools.user_question import UserAsker
     from oneclaw_core.turn.status import SessionStatus
     from oneclaw_core.types.agents import Agent, ReasoningLevel
     from oneclaw_core.types.events import TurnEvent
     from oneclaw_core.types.messages import Attachment
+    from oneclaw_core.types.model_requests import ModelRequest
+    from oneclaw_core.types.user_question import UserAsker
 
 
 class TurnListener(Protocol):

@@ -17,7 +17,7 @@ from oneclaw_core.tools.permissions import PermissionAnswer
 if TYPE_CHECKING:
     from oneclaw_core.channels.chat_channel import ChatChannel
     from oneclaw_core.tools.permissions import PermissionRequest
-    from oneclaw_core.tools.user_question import UserQuestion
+    from oneclaw_core.types.user_question import UserQuestion
 
 OPEN_SECONDS = 1800.0
 _COLUMNS = 60

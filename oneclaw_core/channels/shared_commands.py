@@ -10,10 +10,10 @@ from oneclaw_core.channels.chat_commands import OWN_COMMANDS, ChatCommands, plug
 from oneclaw_core.contract.chat_answer import ChatAnswer
 from oneclaw_core.errors import NotFoundError, UsageError
 from oneclaw_core.system.distributions import missing_part, why_missing
-from oneclaw_core.tools.toolset import one_line
 from oneclaw_core.types.agents import REASONING_LEVELS
 from oneclaw_core.types.budget import dollars
 from oneclaw_core.types.messages import MessageType
+from oneclaw_core.types.tool_groups import one_line
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping

@@ -25,16 +25,16 @@ from oneclaw_core.cli.output import (
 )
 from oneclaw_core.cli.running import with_configuration
 from oneclaw_core.errors import UsageError
-from oneclaw_core.tools.toolset import one_line
 from oneclaw_core.types.agents import MAX_SYSTEM_PROMPT_CHARACTERS
+from oneclaw_core.types.tool_groups import one_line
 from oneclaw_core.types.tools import ALL_TOOLS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from oneclaw_core.config.configuration import Configuration
-    from oneclaw_core.tools.definition import ToolDefinition
     from oneclaw_core.types.agents import Agent
+    from oneclaw_core.types.tool_definition import ToolDefinition
     from oneclaw_core.types.tools import ToolSelection
 
 # What takes a value away again.

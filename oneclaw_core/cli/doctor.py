@@ -22,7 +22,7 @@ from oneclaw_core.cli.running import with_home
 from oneclaw_core.contract.checks import Health
 from oneclaw_core.errors import NotFoundError, OneClawError, StoreError, StoreVersionError, UsageError, describe_error
 from oneclaw_core.plugins.registration.entry import CHECK_HOOK
-from oneclaw_core.secrets.redaction import redact
+from oneclaw_core.system.redaction import redact
 from oneclaw_core.system.version import __version__
 
 if TYPE_CHECKING:

@@ -22,9 +22,9 @@ if TYPE_CHECKING:
     from oneclaw_core.app import OneClaw
     from oneclaw_core.tools.permissions import PermissionAnswer, PermissionRequest
     from oneclaw_core.tools.registry import ToolRegistry
-    from oneclaw_core.tools.user_question import UserAsker
     from oneclaw_core.types.agents import ReasoningLevel
     from oneclaw_core.types.messages import Attachment
+    from oneclaw_core.types.user_question import UserAsker
 
 Decorated = TypeVar("Decorated", bound="Callable[..., Any]")
 

@@ -15,7 +15,7 @@ from oneclaw_core.permissions.approval_text import user_question_text
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from oneclaw_core.tools.user_question import UserAsker, UserQuestion
+    from oneclaw_core.types.user_question import UserAsker, UserQuestion
 
 
 def terminal_questioner(

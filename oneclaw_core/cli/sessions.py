@@ -29,8 +29,8 @@ from oneclaw_core.cli.output import (
 )
 from oneclaw_core.cli.running import with_home, with_store
 from oneclaw_core.errors import NotFoundError, OneClawError
-from oneclaw_core.tools.toolset import one_line
 from oneclaw_core.types.messages import MessageType
+from oneclaw_core.types.tool_groups import one_line
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterator
@@ -85,7 +85,7 @@ def search(query: str, since: datetime | None, until: datetime | None, limit: in
     It searches messages and titles for all words; if nothing has all of them, for any. Case and accents make no
     difference.
     """
-    from oneclaw_core.contract.sessions import Sessions
+    from oneclaw_core.sessions.for_plugins import Sessions
 
     first, last = (None if each is None else each.date() for each in (since, until))
     findings = with_store(
@@ -155,7 +155,7 @@ def stop(name: str) -> None:
     The turn may run in any process. Unfinished calls are answered as interrupted, and the session can continue. The
     exit status is 1 if no turn is running.
     """
-    from oneclaw_core.contract.sessions import StoppedTurn, stop_turn
+    from oneclaw_core.sessions.for_plugins import StoppedTurn, stop_turn
 
     async def work(store: Store) -> tuple[Session, StoppedTurn]:
         session = await find_stored(store, name)

@@ -10,14 +10,14 @@ from oneclaw_core.cli.catalog import load_catalog
 from oneclaw_core.cli.command_group import CommandGroup
 from oneclaw_core.cli.output import json_option, print_listing, print_text
 from oneclaw_core.cli.running import with_configuration
-from oneclaw_core.tools.toolset import one_line
+from oneclaw_core.types.tool_groups import one_line
 
 if TYPE_CHECKING:
     from oneclaw_core.cli.catalog import HomeCatalog
     from oneclaw_core.sessions.settings import SwitchKind
-    from oneclaw_core.tools.definition import ToolDefinition
     from oneclaw_core.tools.registry import ToolRegistry
-    from oneclaw_core.tools.toolset import ToolGroupDefinition
+    from oneclaw_core.types.tool_definition import ToolDefinition
+    from oneclaw_core.types.tool_groups import ToolGroupDefinition
     from oneclaw_core.types.tools import ToolSourceInfo
 
 _DESCRIPTION_CHARACTERS = 100

@@ -1,1 +1,12 @@
 """Home, settings, secrets and keys, providers and models: what the user sets."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from oneclaw_core._lazy import lazy_names
+
+if TYPE_CHECKING:
+    from oneclaw_core.config.keys import known_secret_check as known_secret_check
+
+__getattr__, __dir__, __all__ = lazy_names(__name__)

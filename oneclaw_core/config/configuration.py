@@ -20,7 +20,7 @@ from oneclaw_core.config.providers import ProviderSource
 from oneclaw_core.config.setting_service import SettingService
 from oneclaw_core.errors import NotFoundError, ProtectedError, UsageError
 from oneclaw_core.system.distributions import unknown_name
-from oneclaw_core.tools.toolset import LOAD_TOOL_GROUP
+from oneclaw_core.types.tool_groups import LOAD_TOOL_GROUP
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping

@@ -17,7 +17,7 @@ from oneclaw_core.types.agents import ReasoningLevel  # noqa: TC001  # pydantic 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from oneclaw_core.providers.base import ModelInfo
+    from oneclaw_core.types.model_requests import ModelInfo
 
 _MEDIA_TYPE = re.compile(r"[a-z]+/[a-z0-9.+-]*")
 _SHORT_MEDIA_TYPES = {"image": "image/", "images": "image/", "pdf": "application/pdf"}

@@ -16,7 +16,7 @@ from oneclaw_core.config.providers import (
     with_key,
 )
 from oneclaw_core.errors import DuplicateError, InUseError, NotFoundError, OneClawError, ProtectedError
-from oneclaw_core.providers.base import ModelInfo
+from oneclaw_core.types.model_requests import ModelInfo
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

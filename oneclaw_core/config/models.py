@@ -19,8 +19,8 @@ from urllib.parse import urlsplit
 
 from oneclaw_core.config.providers import MODEL_SETTING, OFFLINE_TYPE, is_on_this_machine
 from oneclaw_core.errors import OneClawError, ProviderError, ProviderUnavailableError, describe_error
-from oneclaw_core.providers.base import ModelInfo
 from oneclaw_core.system.private_files import KeptFiles, write_private
+from oneclaw_core.types.model_requests import ModelInfo
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, Literal, NoReturn
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from oneclaw_core.providers.base import ModelRequest, ModelResponse
     from oneclaw_core.types.messages import TokenUsage
+    from oneclaw_core.types.model_requests import ModelRequest, ModelResponse
     from oneclaw_core.types.tools import ToolResult, ToolSelection
 
 

@@ -19,17 +19,17 @@ if TYPE_CHECKING:
 
     import httpx
 
+    from oneclaw_core.config.plugin_secrets import PluginSecrets
     from oneclaw_core.config.settings import CurrentSettings
     from oneclaw_core.contract.home_services import HomeServices
-    from oneclaw_core.contract.secrets import PluginSecrets
-    from oneclaw_core.contract.sessions import Sessions
     from oneclaw_core.http.addresses import AddressGate
     from oneclaw_core.http.oauth.client import OAuthClient
     from oneclaw_core.http.oauth.service import OAuthService
+    from oneclaw_core.sessions.for_plugins import Sessions
     from oneclaw_core.sessions.plugin_storage import PluginStorage
     from oneclaw_core.tools.permissions import PermissionAnswer, PermissionRequest
-    from oneclaw_core.tools.user_question import UserAsker
     from oneclaw_core.types.messages import Attachment
+    from oneclaw_core.types.user_question import UserAsker
     from oneclaw_core.worker_loop import WorkerLoop
 
     Asker = Callable[[PermissionRequest], Awaitable[PermissionAnswer]]

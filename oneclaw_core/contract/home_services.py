@@ -17,13 +17,13 @@ if TYPE_CHECKING:
     from oneclaw_core.agents.service import AgentService
     from oneclaw_core.config.configuration import Configuration
     from oneclaw_core.contract import contact_points
-    from oneclaw_core.contract.sessions import Sessions
     from oneclaw_core.contract.tool_source import ToolSource
     from oneclaw_core.permissions.task_permissions import TaskPermissions
     from oneclaw_core.plugins.registration.record import PluginSkill
     from oneclaw_core.process.sandbox.choice import ChosenSandbox
     from oneclaw_core.project.trust import Project
     from oneclaw_core.sessions.background import Background
+    from oneclaw_core.sessions.for_plugins import Sessions
     from oneclaw_core.system.home import Home
     from oneclaw_core.tools.registry import ToolRegistry
     from oneclaw_core.types.events import TurnEvent

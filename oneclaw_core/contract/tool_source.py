@@ -11,8 +11,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from oneclaw_core.plugins.registration.entry import PluginProblem
-    from oneclaw_core.tools.definition import Tool, ToolDefinition
-    from oneclaw_core.tools.toolset import ToolGroupDefinition
+    from oneclaw_core.types.tool_definition import Tool, ToolDefinition
+    from oneclaw_core.types.tool_groups import ToolGroupDefinition
     from oneclaw_core.types.tools import ToolSourceType
 
 
@@ -96,7 +96,7 @@ class KnownTool:
         Raises:
             KeyError: a part is missing.
         """
-        from oneclaw_core.tools.definition import ToolDefinition
+        from oneclaw_core.types.tool_definition import ToolDefinition
 
         return cls(ToolDefinition.stored(stored), stored["group"], stored["origin"])
 

@@ -87,7 +87,7 @@ class PathGuard:
         trusts_start: True if the user trusts the start directory; with questions, these know.
         granted: what was granted to this call, as ``PERMISSION:PATH``, where no one can be asked.
         questions: asks the user; ``None`` where that is not possible, such as in a worker process.
-        used: the paths that a call has asked for, see :mod:`oneclaw_core.permissions.provenance`.
+        used: the paths that a call has asked for, see :mod:`oneclaw_core.provenance.marks`.
         views: what the session has seen of files.
     """
 

@@ -12,7 +12,7 @@ from oneclaw_core.types.messages import TokenUsage
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Iterable, Mapping
 
-    from oneclaw_core.providers.base import ModelEvent, ModelResponse
+    from oneclaw_core.types.model_requests import ModelEvent, ModelResponse
 
 # What ``data: [DONE]`` says, as a chunk.
 END_OF_STREAM: dict[str, Any] = {"object": "end_of_stream"}

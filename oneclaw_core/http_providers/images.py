@@ -18,8 +18,8 @@ from oneclaw_core.types.messages import Attachment
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from oneclaw_core.providers.base import ModelRequest
     from oneclaw_core.types.messages import Message
+    from oneclaw_core.types.model_requests import ModelRequest
 
 _FORMATS = ("PNG", "JPEG", "GIF", "WEBP")
 # About 360 MB once it is unpacked. A file of a few kilobytes can claim to be far more.

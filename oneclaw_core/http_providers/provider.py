@@ -41,14 +41,9 @@ from oneclaw_core.http_providers.retry import (
 from oneclaw_core.http_providers.service_errors import ServiceErrors
 from oneclaw_core.http_providers.service_url import ServiceUrl
 from oneclaw_core.http_providers.text_call_answer import TextCallAnswer, reads_text_calls
-from oneclaw_core.providers.base import (
-    KEY_HEADERS,
-    LoadingRefused,
-    ToolLoading,
-    UsageSoFar,
-    WireRequest,
-)
-from oneclaw_core.secrets.redaction import REDACTED
+from oneclaw_core.providers.base import KEY_HEADERS, WireRequest
+from oneclaw_core.system.redaction import REDACTED
+from oneclaw_core.types.model_requests import LoadingRefused, ToolLoading, UsageSoFar
 from oneclaw_core.types.text import compact_json
 
 if TYPE_CHECKING:
@@ -58,8 +53,9 @@ if TYPE_CHECKING:
 
     from oneclaw_core.http_providers.answer import Answer
     from oneclaw_core.http_providers.images import ImageLimits
-    from oneclaw_core.providers.base import ModelEvent, ModelInfo, ModelRequest, ProviderConfig
+    from oneclaw_core.providers.base import ProviderConfig
     from oneclaw_core.types.messages import TokenUsage
+    from oneclaw_core.types.model_requests import ModelEvent, ModelInfo, ModelRequest
 
 
 _log = logging.getLogger("oneclaw.providers")

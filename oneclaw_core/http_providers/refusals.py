@@ -29,8 +29,8 @@ from oneclaw_core.types.messages import Message, MessageType
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from oneclaw_core.providers.base import ModelRequest
     from oneclaw_core.types.messages import Attachment
+    from oneclaw_core.types.model_requests import ModelRequest
 
 
 _STREAM_OPTIONS_REFUSED = re.compile(r"stream[ _]options|include_usage", re.IGNORECASE)

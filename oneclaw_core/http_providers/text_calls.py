@@ -15,13 +15,13 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from oneclaw_core.tools.arguments import ArgumentsError, argument_faults, compile_schema, parse_arguments
-from oneclaw_core.tools.lenient_arguments import lenient_arguments
+from oneclaw_core.json_schema.arguments import ArgumentsError, argument_faults, compile_schema, parse_arguments
+from oneclaw_core.json_schema.lenient_arguments import lenient_arguments
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-    from oneclaw_core.tools.definition import ToolDefinition
+    from oneclaw_core.types.tool_definition import ToolDefinition
 
 _NAME = r"(?P<name>[A-Za-z_][\w.-]{0,99})"
 # Tokens that stand around calls and between them.

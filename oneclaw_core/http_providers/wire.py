@@ -6,14 +6,14 @@ import re
 import uuid
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from oneclaw_core.tools.arguments import ArgumentsError, parse_arguments
+from oneclaw_core.json_schema.arguments import ArgumentsError, parse_arguments
 from oneclaw_core.types.identity_cache import IdentityCache
 from oneclaw_core.types.text import compact_json
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-    from oneclaw_core.tools.definition import ToolDefinition
+    from oneclaw_core.types.tool_definition import ToolDefinition
 
 
 # So much that no count_member is larger, and so little that the database can hold the sum of a few.

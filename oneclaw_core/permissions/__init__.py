@@ -1,4 +1,4 @@
-"""Permissions of tools: decisions of the user, questions for them, and marks of what a session holds of others."""
+"""Permissions of tools: decisions of the user, and the questions for them."""
 
 from __future__ import annotations
 

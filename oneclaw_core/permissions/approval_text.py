@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from oneclaw_core.tools.approval import ApprovalQuestion
-    from oneclaw_core.tools.user_question import UserQuestion
+    from oneclaw_core.types.user_question import UserQuestion
 
 _BAR = "    │ "
 _COMMAND = "command"

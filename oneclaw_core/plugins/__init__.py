@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 from oneclaw_core._lazy import lazy_names
 
 if TYPE_CHECKING:
-    from oneclaw_core.config.keys import known_secret_check as known_secret_check
     from oneclaw_core.contract.chat_answer import ChatNotice as ChatNotice
     from oneclaw_core.contract.checks import CheckFix as CheckFix
     from oneclaw_core.contract.contact_points import Channel as Channel
@@ -48,7 +47,5 @@ if TYPE_CHECKING:
     from oneclaw_core.plugins.registration.named_registrars import TriggerRegistrar as TriggerRegistrar
     from oneclaw_core.plugins.registration.record import PluginRecord as PluginRecord
     from oneclaw_core.plugins.registration.record import PluginSkill as PluginSkill
-    from oneclaw_core.project.instructions import SKILL_DIRECTORIES as SKILL_DIRECTORIES
-    from oneclaw_core.project.trust import Project as Project
 
 __getattr__, __dir__, __all__ = lazy_names(__name__)

@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     from oneclaw_core.process.sandbox_rules import is_system_place as is_system_place
     from oneclaw_core.process.sandbox_rules import made_protected_places as made_protected_places
     from oneclaw_core.process.sandbox_rules import sandbox_policy as sandbox_policy
-    from oneclaw_core.secrets.redaction import without_secrets as without_secrets
+    from oneclaw_core.system.redaction import without_secrets as without_secrets
     from oneclaw_core.system.threads import run_in_thread as run_in_thread
 
 __getattr__, __dir__, __all__ = lazy_names(__name__)

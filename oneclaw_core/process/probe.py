@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from oneclaw_core.process.python_runner import describe_end, python_process
-from oneclaw_core.secrets.redaction import without_secrets
+from oneclaw_core.system.redaction import without_secrets
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Coroutine, Mapping, Sequence

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from oneclaw_core.tools.toolset import LOAD_TOOL_GROUP, requested_group
 from oneclaw_core.types.messages import MessageType, ToolCallStatus
+from oneclaw_core.types.tool_groups import LOAD_TOOL_GROUP, requested_group
 
 if TYPE_CHECKING:
-    from oneclaw_core.providers.base import ModelRequest
-    from oneclaw_core.tools.toolset import LoadedGroup
+    from oneclaw_core.types.model_requests import ModelRequest
+    from oneclaw_core.types.tool_groups import LoadedGroup
 
 
 def loading_calls(request: ModelRequest) -> dict[str | None, list[LoadedGroup]]:

@@ -20,14 +20,14 @@ from dataclasses import replace
 from hashlib import blake2b
 from typing import TYPE_CHECKING
 
-from oneclaw_core.tools.toolset import ActiveTools
 from oneclaw_core.types.messages import Message, MessageType
+from oneclaw_core.types.tool_groups import ActiveTools
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from oneclaw_core.providers.base import ModelRequest
     from oneclaw_core.types.messages import Attachment
+    from oneclaw_core.types.model_requests import ModelRequest
 
 EFFORT = "effort:"
 FILE = "file:"

@@ -9,12 +9,12 @@ from oneclaw_core._lazy import lazy_names
 if TYPE_CHECKING:
     from oneclaw_core.errors import DuplicateToolError as DuplicateToolError
     from oneclaw_core.errors import ToolDefinitionError as ToolDefinitionError
-    from oneclaw_core.secrets.redaction import SHORTEST_KEY_CHARACTERS as SHORTEST_KEY_CHARACTERS
+    from oneclaw_core.json_schema.arguments import argument_faults as argument_faults
+    from oneclaw_core.json_schema.arguments import compile_schema as compile_schema
     from oneclaw_core.system.private_files import make_private_directory as make_private_directory
     from oneclaw_core.system.private_files import read_private as read_private
     from oneclaw_core.system.private_files import write_private as write_private
-    from oneclaw_core.tools.arguments import argument_faults as argument_faults
-    from oneclaw_core.tools.arguments import compile_schema as compile_schema
+    from oneclaw_core.system.redaction import SHORTEST_KEY_CHARACTERS as SHORTEST_KEY_CHARACTERS
     from oneclaw_core.tools.context import MAX_TURN_DEPTH as MAX_TURN_DEPTH
     from oneclaw_core.tools.context import depth_within as depth_within
     from oneclaw_core.tools.function import FunctionTool as FunctionTool
@@ -29,15 +29,15 @@ if TYPE_CHECKING:
     from oneclaw_core.tools.manifest_tool import ManifestTool as ManifestTool
     from oneclaw_core.tools.parameters import context_parameters as context_parameters
     from oneclaw_core.tools.parameters import signature_of as signature_of
-    from oneclaw_core.tools.toolset import LISTED_DESCRIPTION_CHARACTERS as LISTED_DESCRIPTION_CHARACTERS
-    from oneclaw_core.tools.toolset import LOAD_TOOL_GROUP as LOAD_TOOL_GROUP
-    from oneclaw_core.tools.toolset import ActiveTools as ActiveTools
-    from oneclaw_core.tools.toolset import LoadedGroup as LoadedGroup
-    from oneclaw_core.tools.toolset import generated_group_definition as generated_group_definition
-    from oneclaw_core.tools.toolset import one_line as one_line
     from oneclaw_core.types.text import INVISIBLE_CHARACTERS as INVISIBLE_CHARACTERS
     from oneclaw_core.types.text import clean_text as clean_text
     from oneclaw_core.types.text import printable as printable
     from oneclaw_core.types.text import printable_document as printable_document
+    from oneclaw_core.types.tool_groups import LISTED_DESCRIPTION_CHARACTERS as LISTED_DESCRIPTION_CHARACTERS
+    from oneclaw_core.types.tool_groups import LOAD_TOOL_GROUP as LOAD_TOOL_GROUP
+    from oneclaw_core.types.tool_groups import ActiveTools as ActiveTools
+    from oneclaw_core.types.tool_groups import LoadedGroup as LoadedGroup
+    from oneclaw_core.types.tool_groups import generated_group_definition as generated_group_definition
+    from oneclaw_core.types.tool_groups import one_line as one_line
 
 __getattr__, __dir__, __all__ = lazy_names(__name__)

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
     from oneclaw_core.tools.permissions import PermissionAnswer, PermissionRequest
-    from oneclaw_core.tools.user_question import UserAsker
+    from oneclaw_core.types.user_question import UserAsker
 
 
 @dataclass(frozen=True, slots=True)

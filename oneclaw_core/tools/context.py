@@ -302,7 +302,7 @@ class ToolContext:
             TimeoutError: the time is up.
             UsageError: the question is too long, or has too many choices.
         """
-        from oneclaw_core.tools.user_question import UserQuestion
+        from oneclaw_core.types.user_question import UserQuestion
 
         asked = UserQuestion(question, tuple(choices), allows_text)
         return await self._running.questions.user(asked, timeout_seconds)
@@ -332,9 +332,9 @@ class ToolContext:
             ToolDefinitionError: the schema is none.
             UsageError: the question is too long.
         """
-        from oneclaw_core.tools.arguments import argument_faults, compile_schema
-        from oneclaw_core.tools.schema import check_parameters_schema
-        from oneclaw_core.tools.user_question import UserQuestion
+        from oneclaw_core.json_schema.arguments import argument_faults, compile_schema
+        from oneclaw_core.json_schema.schema import check_parameters_schema
+        from oneclaw_core.types.user_question import UserQuestion
 
         check_parameters_schema(self.tool_name, schema)
         asked = UserQuestion(question, form=schema, form_name=name)

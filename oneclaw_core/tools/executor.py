@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING
 from oneclaw_core.system.threads import started_task
 from oneclaw_core.tools.calls.call import Call, Caller, ToolOutcome, ToolProgress
 from oneclaw_core.tools.calls.hooked import hooks_on
-from oneclaw_core.tools.toolset import LOAD_TOOL_GROUP, requested_group
+from oneclaw_core.types.tool_groups import LOAD_TOOL_GROUP, requested_group
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 
-    from oneclaw_core.permissions.provenance import CallOrigins
     from oneclaw_core.plugins.running.runtime import Plugins
+    from oneclaw_core.provenance.marks import CallOrigins
     from oneclaw_core.tools.calls.call import Handler
     from oneclaw_core.tools.registry import ToolRegistry
     from oneclaw_core.types.messages import ToolCall

@@ -14,17 +14,17 @@ from typing import TYPE_CHECKING, Any, Generic, Literal, ParamSpec, TypeVar, ove
 from oneclaw_core.errors import ToolDefinitionError
 from oneclaw_core.system.threads import run_in_thread
 from oneclaw_core.tools.context import detached_context
-from oneclaw_core.tools.definition import ToolDefinition, check_name
 from oneclaw_core.tools.manifest_tool import FunctionTarget
 from oneclaw_core.tools.parameters import context_parameters, signature_of
+from oneclaw_core.types.tool_definition import ToolDefinition, check_name
 from oneclaw_core.types.tools import ToolResult
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from oneclaw_core.tools.context import ToolContext
-    from oneclaw_core.tools.definition import Tool
     from oneclaw_core.tools.parameters import FunctionParameters
+    from oneclaw_core.types.tool_definition import Tool
 
 
 @dataclass(frozen=True, slots=True)

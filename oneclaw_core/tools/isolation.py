@@ -18,7 +18,7 @@ from oneclaw_core.errors import OneClawError, PermissionDeniedError, ToolDefinit
 from oneclaw_core.files.paths import PathPermissionError
 from oneclaw_core.process.python_runner import describe_end, python_process
 from oneclaw_core.process.temporary_folders import worker_folder
-from oneclaw_core.secrets.redaction import without_secrets
+from oneclaw_core.system.redaction import without_secrets
 from oneclaw_core.system.threads import run_in_thread
 from oneclaw_core.tools.isolated_call import LENGTH_BYTES, Request
 from oneclaw_core.tools.isolation_policy import isolated_policy

@@ -6,14 +6,15 @@ from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
 
 from oneclaw_core.system.distributions import missing_part
-from oneclaw_core.tools.definition import ToolDefinition
-from oneclaw_core.tools.toolset import FIND_TOOL_GROUPS, LOAD_TOOL_GROUP, one_line
+from oneclaw_core.types.tool_definition import ToolDefinition
+from oneclaw_core.types.tool_groups import FIND_TOOL_GROUPS, LOAD_TOOL_GROUP, one_line
 from oneclaw_core.types.tools import ALL_TOOLS, ToolResult
 
 if TYPE_CHECKING:
     from oneclaw_core.tools.context import ToolContext
     from oneclaw_core.tools.registry import ToolRegistry
-    from oneclaw_core.tools.toolset import ToolGroupDefinition, Toolset
+    from oneclaw_core.tools.toolset import Toolset
+    from oneclaw_core.types.tool_groups import ToolGroupDefinition
 
 
 class LoadToolGroupTool:

@@ -16,16 +16,16 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Protocol
 
 from oneclaw_core.errors import ToolDefinitionError, UsageError
-from oneclaw_core.tools.arguments import finite_float, json_pointer, refuse_constant
-from oneclaw_core.tools.definition import ToolDefinition
+from oneclaw_core.json_schema.arguments import finite_float, json_pointer, refuse_constant
 from oneclaw_core.tools.manifest_tool import FunctionTarget, ManifestTool
-from oneclaw_core.tools.toolset import ToolGroupDefinition, generated_group_definition, one_line
 from oneclaw_core.types.permission_meanings import (
     KNOWN_PERMISSIONS,
     MAX_NAME_CHARACTERS,
     is_permission_name,
     meaning_fault,
 )
+from oneclaw_core.types.tool_definition import ToolDefinition
+from oneclaw_core.types.tool_groups import ToolGroupDefinition, generated_group_definition, one_line
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

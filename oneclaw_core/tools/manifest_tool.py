@@ -11,8 +11,8 @@ from oneclaw_core.errors import PluginError, describe_error
 
 if TYPE_CHECKING:
     from oneclaw_core.tools.context import ToolContext
-    from oneclaw_core.tools.definition import Tool, ToolDefinition
     from oneclaw_core.tools.function import ToolFunction
+    from oneclaw_core.types.tool_definition import Tool, ToolDefinition
     from oneclaw_core.types.tools import ToolResult
 
 

@@ -10,9 +10,9 @@ import typing
 from typing import TYPE_CHECKING, Annotated, Any, Union, get_args, get_origin
 
 from oneclaw_core.errors import ToolDefinitionError
-from oneclaw_core.tools.arguments import MOST_FAULTS, json_pointer
+from oneclaw_core.json_schema.arguments import MOST_FAULTS, json_pointer
+from oneclaw_core.json_schema.schema import compact_schema
 from oneclaw_core.tools.context import ToolContext
-from oneclaw_core.tools.schema import compact_schema
 from oneclaw_core.types.tools import ToolResult
 
 if TYPE_CHECKING:

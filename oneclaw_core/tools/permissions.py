@@ -28,14 +28,14 @@ from oneclaw_core.permissions.rules import (
     subject_kind,
     subject_parts,
 )
-from oneclaw_core.secrets.redaction import redact_all
+from oneclaw_core.system.redaction import redact_all
 from oneclaw_core.types.frozen_dataclass import frozen_dataclass
 from oneclaw_core.types.permissions import Decision, Grant, PermissionUse
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-    from oneclaw_core.tools.user_question import UserAsker, UserQuestion
+    from oneclaw_core.types.user_question import UserAsker, UserQuestion
 
 GRANTED_BY_DEFAULT = frozenset({"agents.create", "files.read", "files.write", "memory.write", "network.public"})
 # Granted by default only for what no question is about: a question names a path because it is another one.
@@ -75,7 +75,7 @@ class PermissionRequest:
         sub_agent: what the sub-agent is called that needs it, ``None`` for the agent that the user talks with.
         holds: what the conversation holds that others wrote, and which private data; ``""`` for neither.
         asks_again: True if, for what the conversation holds, neither the defaults nor a grant for all subjects is
-            enough: see :func:`oneclaw_core.permissions.provenance.asks_again`.
+            enough: see :func:`oneclaw_core.provenance.marks.asks_again`.
         as_a_whole: True if a grant for a pattern of subjects is not enough.
     """
 

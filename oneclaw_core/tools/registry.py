@@ -7,18 +7,19 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 from oneclaw_core.errors import DuplicateToolError, ToolDefinitionError
-from oneclaw_core.tools.definition import ToolDefinition, check_name
-from oneclaw_core.tools.toolset import FIND_TOOL_GROUPS, Toolset
+from oneclaw_core.tools.toolset import Toolset
 from oneclaw_core.types.permission_meanings import KNOWN_PERMISSIONS, PermissionMeaning
+from oneclaw_core.types.tool_definition import ToolDefinition, check_name
+from oneclaw_core.types.tool_groups import FIND_TOOL_GROUPS
 from oneclaw_core.types.tools import ALL_TOOLS, ToolSelection, ToolSourceInfo
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable, KeysView, Mapping
 
-    from oneclaw_core.tools.definition import Tool
     from oneclaw_core.tools.tool_search import ToolSearch
-    from oneclaw_core.tools.toolset import ToolGroupDefinition
     from oneclaw_core.types.provenance import Mark
+    from oneclaw_core.types.tool_definition import Tool
+    from oneclaw_core.types.tool_groups import ToolGroupDefinition
 
 _MAX_TOOLSETS = 256
 

@@ -13,9 +13,9 @@ from oneclaw_core.system.threads import run_in_thread
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from oneclaw_core.tools.definition import ToolDefinition
     from oneclaw_core.tools.registry import ToolRegistry
-    from oneclaw_core.tools.toolset import ToolGroupDefinition
+    from oneclaw_core.types.tool_definition import ToolDefinition
+    from oneclaw_core.types.tool_groups import ToolGroupDefinition
 
 # A short description of a group weighs much, and says less than a tool that fits.
 _DESCRIPTION_SHARE = 0.25

@@ -28,13 +28,13 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterator, Sequence
 
     from oneclaw_core.errors import ProviderError
-    from oneclaw_core.providers.base import ModelRequest, ModelResponse
     from oneclaw_core.sessions.store import Store
     from oneclaw_core.sessions.turns import TurnStart
     from oneclaw_core.turn.estimate import ToolSizes
     from oneclaw_core.turn.stream import Emit
     from oneclaw_core.types.events import UsageEvent
     from oneclaw_core.types.messages import TokenUsage
+    from oneclaw_core.types.model_requests import ModelRequest, ModelResponse
 
 SUMMARY_HEADING = "[Summary of the earlier conversation]"
 SUMMARY_END = "[End of the summary; the conversation goes on here]"

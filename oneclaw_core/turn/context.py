@@ -37,12 +37,12 @@ if TYPE_CHECKING:
     from oneclaw_core.tools.executor import ToolExecutor
     from oneclaw_core.tools.permissions import PermissionAnswer, PermissionPolicy, PermissionRequest
     from oneclaw_core.tools.registry import ToolRegistry
-    from oneclaw_core.tools.user_question import UserAsker
     from oneclaw_core.turn.model import ChosenModel, ModelChooser
     from oneclaw_core.turn.turn_hooks import TurnHooks
     from oneclaw_core.types.agents import Agent, AgentLimits, ReasoningLevel
     from oneclaw_core.types.messages import Attachment
     from oneclaw_core.types.tools import ToolSelection
+    from oneclaw_core.types.user_question import UserAsker
 
 # Kept free for the answer where the length of one is unknown.
 RESERVED_TOKENS = 16_000

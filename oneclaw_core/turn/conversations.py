@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from oneclaw_core.contract.sessions import no_session, session_info
-from oneclaw_core.tools.toolset import one_line
+from oneclaw_core.sessions.for_plugins import no_session, session_info
+from oneclaw_core.types.tool_groups import one_line
 
 if TYPE_CHECKING:
     from oneclaw_core.plugins.running.runtime import Plugins

@@ -17,9 +17,9 @@ from oneclaw_core.types.text import compact_json
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from oneclaw_core.providers.base import ModelRequest
-    from oneclaw_core.tools.definition import ToolDefinition
     from oneclaw_core.types.messages import Attachment, Message
+    from oneclaw_core.types.model_requests import ModelRequest
+    from oneclaw_core.types.tool_definition import ToolDefinition
 
 BYTES_PER_TOKEN = 4
 TOKENS_PER_IMAGE = 1_600

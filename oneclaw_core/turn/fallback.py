@@ -21,12 +21,12 @@ from oneclaw_core.types.frozen_dataclass import frozen_dataclass
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 
-    from oneclaw_core.providers.base import RetryNotice
     from oneclaw_core.providers.pool import ProviderPool
     from oneclaw_core.providers.route import Route
     from oneclaw_core.sessions.store import Store
     from oneclaw_core.turn.model import ChosenModel
     from oneclaw_core.types.messages import Attachment
+    from oneclaw_core.types.model_requests import RetryNotice
 
 # A service that asks for a longer pause before a retry is left for the next model at once.
 _LONGEST_PAUSE_SECONDS = 10

@@ -20,8 +20,8 @@ from oneclaw_core.types.messages import OWN_DATA, Message, MessageType
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from oneclaw_core.providers.base import ModelRequest
     from oneclaw_core.turn.model import ChosenModel
+    from oneclaw_core.types.model_requests import ModelRequest
 
 # A shorter history is not the reason of a refusal that does not say so.
 _LONG_TOKENS = 4_000

@@ -17,16 +17,6 @@ from oneclaw_core.errors import (
     SpendingLimitError,
     StoreError,
 )
-from oneclaw_core.providers.base import (
-    ArgumentsDelta,
-    LoadingRefused,
-    ModelResponse,
-    ReasoningDelta,
-    RetryNotice,
-    TextDelta,
-    ToolLoading,
-    UsageSoFar,
-)
 from oneclaw_core.providers.left_out import most_tools_in, shown_parts
 from oneclaw_core.sessions.usage import UsageRecord
 from oneclaw_core.turn.attachments import accepted_media_types
@@ -36,6 +26,16 @@ from oneclaw_core.types.budget import Spending, start_of_day
 from oneclaw_core.types.events import ModelSwitchedEvent, UsageEvent
 from oneclaw_core.types.frozen_dataclass import frozen_dataclass
 from oneclaw_core.types.messages import TokenUsage
+from oneclaw_core.types.model_requests import (
+    ArgumentsDelta,
+    LoadingRefused,
+    ModelResponse,
+    ReasoningDelta,
+    RetryNotice,
+    TextDelta,
+    ToolLoading,
+    UsageSoFar,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from oneclaw_core.config.keys import KeyStore
     from oneclaw_core.config.models import ModelLists, ModelPrices
     from oneclaw_core.config.settings import SettingsReader
-    from oneclaw_core.providers.base import ModelEvent, ModelInfo, ModelRequest, Provider, ProviderConfig
+    from oneclaw_core.providers.base import Provider, ProviderConfig
     from oneclaw_core.providers.known import KnownProviders
     from oneclaw_core.providers.pool import ProviderPool
     from oneclaw_core.sessions.store import Store
@@ -56,6 +56,7 @@ if TYPE_CHECKING:
     from oneclaw_core.turn.turn_hooks import TurnHooks
     from oneclaw_core.types.agents import Agent, ReasoningLevel
     from oneclaw_core.types.budget import TurnBudget
+    from oneclaw_core.types.model_requests import ModelEvent, ModelInfo, ModelRequest
 
     # No coroutine function: an answer has thousands of pieces.
     Show = Callable[[ModelEvent], Awaitable[None] | None]

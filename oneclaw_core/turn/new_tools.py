@@ -7,13 +7,13 @@ import uuid
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from oneclaw_core.tools.toolset import LOAD_TOOL_GROUP, one_line
 from oneclaw_core.types.messages import Message, MessageType, ToolCallStatus
+from oneclaw_core.types.tool_groups import LOAD_TOOL_GROUP, one_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from oneclaw_core.tools.definition import ToolDefinition
+    from oneclaw_core.types.tool_definition import ToolDefinition
 
 
 def loads_of_new_tools(tools: Iterable[ToolDefinition]) -> list[Message]:

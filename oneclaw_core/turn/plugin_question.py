@@ -7,14 +7,14 @@ from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
 
 from oneclaw_core.errors import ProviderError
-from oneclaw_core.providers.base import ModelRequest
-from oneclaw_core.tools.arguments import argument_faults, compile_schema
-from oneclaw_core.tools.toolset import ActiveTools
+from oneclaw_core.json_schema.arguments import argument_faults, compile_schema
 from oneclaw_core.turn.model import ModelCalls
 from oneclaw_core.turn.stream import Deadline
 from oneclaw_core.types.agents import GENERAL_ASSISTANT
 from oneclaw_core.types.budget import SpendingLimits, TurnBudget
 from oneclaw_core.types.messages import Message, MessageType
+from oneclaw_core.types.model_requests import ModelRequest
+from oneclaw_core.types.tool_groups import ActiveTools
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

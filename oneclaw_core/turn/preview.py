@@ -5,19 +5,21 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from oneclaw_core.contract.arguments import SessionInfo
-from oneclaw_core.contract.sessions import no_session, session_info
-from oneclaw_core.providers.base import ToolLoading, wire_request
-from oneclaw_core.tools.toolset import restore_loaded_groups
+from oneclaw_core.providers.base import wire_request
+from oneclaw_core.sessions.for_plugins import no_session, session_info
 from oneclaw_core.turn.compaction import with_summary
 from oneclaw_core.turn.context import check_texts
 from oneclaw_core.turn.request import model_request, prepare_request, shown_history, tool_names
 from oneclaw_core.types.frozen_dataclass import frozen_dataclass
 from oneclaw_core.types.messages import Message, MessageType
+from oneclaw_core.types.model_requests import ToolLoading
+from oneclaw_core.types.tool_groups import restore_loaded_groups
 
 if TYPE_CHECKING:
-    from oneclaw_core.providers.base import ModelRequest, WireRequest
+    from oneclaw_core.providers.base import WireRequest
     from oneclaw_core.turn.context import TurnParts
     from oneclaw_core.turn.model import ChosenModel
+    from oneclaw_core.types.model_requests import ModelRequest
 
 
 @frozen_dataclass(kw_only=True)

@@ -6,7 +6,7 @@ import json
 import time
 from typing import TYPE_CHECKING
 
-from oneclaw_core.tools.arguments import ArgumentsError, parse_arguments
+from oneclaw_core.json_schema.arguments import ArgumentsError, parse_arguments
 from oneclaw_core.types.frozen_dataclass import frozen_dataclass
 
 if TYPE_CHECKING:

@@ -9,33 +9,28 @@ from hashlib import blake2b
 from itertools import chain, takewhile
 from typing import TYPE_CHECKING
 
-from oneclaw_core.providers.base import ModelRequest, ToolLoading
+from oneclaw_core.json_schema.arguments import ArgumentsError, parse_arguments
 from oneclaw_core.providers.group_loads import loading_calls
 from oneclaw_core.providers.left_out import without_refused
 from oneclaw_core.sessions.history import sent_files
 from oneclaw_core.sessions.usage import PrefixFingerprint
-from oneclaw_core.tools.arguments import ArgumentsError, parse_arguments
-from oneclaw_core.tools.definition import ToolDefinition
-from oneclaw_core.tools.toolset import (
-    FIND_TOOL_GROUPS,
-    LOAD_TOOL_GROUP,
-    ActiveTools,
-    build_system_prompt_with_tool_groups,
-    one_line,
-)
+from oneclaw_core.tools.toolset import build_system_prompt_with_tool_groups
 from oneclaw_core.types.identity_cache import IdentityCache
 from oneclaw_core.types.messages import Message, MessageType, ToolCall
+from oneclaw_core.types.model_requests import ModelRequest, ToolLoading
 from oneclaw_core.types.text import compact_json, shown_part
+from oneclaw_core.types.tool_definition import ToolDefinition
+from oneclaw_core.types.tool_groups import FIND_TOOL_GROUPS, LOAD_TOOL_GROUP, ActiveTools, one_line
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterable, Mapping, Sequence
 
     from oneclaw_core.contract.arguments import PromptSection
-    from oneclaw_core.providers.base import ModelInfo, ModelResponse
     from oneclaw_core.tools.registry import ToolRegistry
-    from oneclaw_core.tools.toolset import LoadedGroup
     from oneclaw_core.types.agents import Agent, ReasoningLevel
     from oneclaw_core.types.messages import Attachment, Message
+    from oneclaw_core.types.model_requests import ModelInfo, ModelResponse
+    from oneclaw_core.types.tool_groups import LoadedGroup
 
 
 TOOL_GROUPS = "tool groups"

@@ -5,11 +5,11 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING
 
-from oneclaw_core.providers.base import ModelResponse
 from oneclaw_core.tools.calls.call import ToolOutcome
 from oneclaw_core.turn.turn import INTERRUPTED, Answer, Turn, readable
 from oneclaw_core.types.events import ToolCallEvent, ToolResultEvent
 from oneclaw_core.types.messages import ToolCall
+from oneclaw_core.types.model_requests import ModelResponse
 from oneclaw_core.types.tools import ToolResult
 
 if TYPE_CHECKING:

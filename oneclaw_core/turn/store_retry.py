@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Coroutine
     from typing import Any
 
-    from oneclaw_core.permissions.provenance import ProvenanceRecords
+    from oneclaw_core.provenance.marks import ProvenanceRecords
     from oneclaw_core.turn.stream import Deadline
 
 STORE_RETRY_SECONDS = 30.0

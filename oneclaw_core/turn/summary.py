@@ -6,16 +6,16 @@ from bisect import bisect_right
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from oneclaw_core.providers.base import ModelRequest
-from oneclaw_core.tools.toolset import ActiveTools
 from oneclaw_core.turn.estimate import BYTES_PER_TOKEN, text_bytes, text_tokens
 from oneclaw_core.types.messages import Message, MessageType, ToolCallStatus
+from oneclaw_core.types.model_requests import ModelRequest
 from oneclaw_core.types.text import compact_json
+from oneclaw_core.types.tool_groups import ActiveTools
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from oneclaw_core.providers.base import ModelResponse
+    from oneclaw_core.types.model_requests import ModelResponse
 
 SUMMARY_MAX_CHARACTERS = 12_000
 # Room for the thoughts of a model that thinks before it writes its 500 words.

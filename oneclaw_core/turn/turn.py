@@ -17,7 +17,6 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from oneclaw_core.contract.sessions import session_info
 from oneclaw_core.errors import (
     ContextTooLongError,
     ProviderError,
@@ -28,19 +27,11 @@ from oneclaw_core.errors import (
     TurnLimitError,
     UnreadableCallError,
 )
-from oneclaw_core.providers.base import (
-    TEXT_CALLS_REMEDY,
-    ModelResponse,
-    ReasoningDelta,
-    RetryNotice,
-    TextDelta,
-    TextWithdrawn,
-    ToolLoading,
-)
-from oneclaw_core.tools.arguments import ArgumentsError, parse_arguments
+from oneclaw_core.json_schema.arguments import ArgumentsError, parse_arguments
+from oneclaw_core.providers.base import TEXT_CALLS_REMEDY
+from oneclaw_core.sessions.for_plugins import session_info
 from oneclaw_core.tools.calls.call import Caller, ToolOutcome, ToolProgress
 from oneclaw_core.tools.context import TurnScope
-from oneclaw_core.tools.toolset import LOAD_TOOL_GROUP, requested_group, restore_loaded_groups
 from oneclaw_core.turn.compaction import CompactionReason, Compactor
 from oneclaw_core.turn.context import context_limits
 from oneclaw_core.turn.healing import (
@@ -76,22 +67,31 @@ from oneclaw_core.types.events import (
 )
 from oneclaw_core.types.frozen_dataclass import frozen_dataclass
 from oneclaw_core.types.messages import OWN_DATA, Message, MessageType, StopReason, ToolCall, ToolCallStatus
+from oneclaw_core.types.model_requests import (
+    ModelResponse,
+    ReasoningDelta,
+    RetryNotice,
+    TextDelta,
+    TextWithdrawn,
+    ToolLoading,
+)
 from oneclaw_core.types.provenance import Provenance
+from oneclaw_core.types.tool_groups import LOAD_TOOL_GROUP, requested_group, restore_loaded_groups
 from oneclaw_core.types.tools import ToolResult
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from oneclaw_core.providers.base import ModelEvent, ModelRequest
     from oneclaw_core.sessions.settings import UserStates
     from oneclaw_core.sessions.turns import TurnStart
     from oneclaw_core.sessions.usage import UsageRecord
-    from oneclaw_core.tools.definition import ToolDefinition
     from oneclaw_core.turn.context import TurnContext, TurnParts
     from oneclaw_core.turn.model import ChosenModel
     from oneclaw_core.turn.stream import Emit
     from oneclaw_core.types.events import UsageEvent
     from oneclaw_core.types.messages import TokenUsage
+    from oneclaw_core.types.model_requests import ModelEvent, ModelRequest
+    from oneclaw_core.types.tool_definition import ToolDefinition
 
 # The result of a call that was cut off; whose it is, is filled in.
 INTERRUPTED = Message(

@@ -17,19 +17,19 @@ from oneclaw_core.contract.arguments import (
     TurnWork,
 )
 from oneclaw_core.errors import TurnRefusedError, describe_error
-from oneclaw_core.providers.base import ModelResponse, RetryNotice
 from oneclaw_core.turn.stream import StreamClosed
 from oneclaw_core.types.events import TurnFinishedEvent, UsageEvent
 from oneclaw_core.types.messages import TokenUsage
+from oneclaw_core.types.model_requests import ModelResponse, RetryNotice
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
 
     from oneclaw_core.plugins.running.runtime import Plugins
     from oneclaw_core.plugins.running.tool_calls import Around
-    from oneclaw_core.providers.base import ModelEvent, ModelRequest
     from oneclaw_core.turn.model import ChosenModel
     from oneclaw_core.types.events import TurnEvent
+    from oneclaw_core.types.model_requests import ModelEvent, ModelRequest
 
 _INTERRUPTED = ModelAnswer(error="the request was interrupted", error_type="interrupted")
 

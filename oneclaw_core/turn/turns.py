@@ -8,9 +8,9 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
 from oneclaw_core.contract.arguments import CommandUse, SessionInfo, TurnInfo
-from oneclaw_core.contract.sessions import no_session, session_info
 from oneclaw_core.errors import NotFoundError, UsageError
 from oneclaw_core.sessions.background import BACKGROUND_SETTING
+from oneclaw_core.sessions.for_plugins import no_session, session_info
 from oneclaw_core.sessions.sessions import new_id
 from oneclaw_core.system.distributions import why_missing
 from oneclaw_core.tools.calls.call import Caller, ToolOutcome

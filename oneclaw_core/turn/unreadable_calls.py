@@ -9,7 +9,7 @@ from oneclaw_core.types.messages import Message, MessageType
 
 if TYPE_CHECKING:
     from oneclaw_core.errors import UnreadableCallError
-    from oneclaw_core.providers.base import ModelRequest
+    from oneclaw_core.types.model_requests import ModelRequest
 
 # In a row; a model that stumbles more often does so again and again.
 MOST_ATTEMPTS = 2

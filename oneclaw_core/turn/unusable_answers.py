@@ -12,7 +12,7 @@ from oneclaw_core.turn.progress import CUT_OFF
 from oneclaw_core.types.messages import Message, MessageType, StopReason, ToolCallStatus
 
 if TYPE_CHECKING:
-    from oneclaw_core.providers.base import ModelResponse
+    from oneclaw_core.types.model_requests import ModelResponse
 
 
 def cut_calls(response: ModelResponse) -> list[Message]:

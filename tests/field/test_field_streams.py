@@ -21,17 +21,11 @@ from oneclaw_openai.chat import OpenAIChatProvider
 from oneclaw_openai.responses import OpenAIResponsesProvider
 
 from oneclaw_core.errors import ProviderError
-from oneclaw_core.providers.base import (
-    ModelRequest,
-    ModelResponse,
-    ProviderConfig,
-    ReasoningDelta,
-    TextDelta,
-    TextWithdrawn,
-)
-from oneclaw_core.tools.definition import ToolDefinition
-from oneclaw_core.tools.toolset import ActiveTools
+from oneclaw_core.providers.base import ProviderConfig
 from oneclaw_core.types.messages import StopReason
+from oneclaw_core.types.model_requests import ModelRequest, ModelResponse, ReasoningDelta, TextDelta, TextWithdrawn
+from oneclaw_core.types.tool_definition import ToolDefinition
+from oneclaw_core.types.tool_groups import ActiveTools
 
 pytestmark = pytest.mark.one_python
 

@@ -12,12 +12,12 @@ from types import SimpleNamespace
 import pytest
 
 from oneclaw_core import PluginError, UsageError, hookimpl
+from oneclaw_core.config.plugin_secrets import PluginSecrets
 from oneclaw_core.contract import arguments, chat_answer, checks, contact_points, tool_source, web_pages
 from oneclaw_core.contract.arguments import frozen
 from oneclaw_core.contract.contact_points import WebRequest, WebResponse
 from oneclaw_core.contract.context import ChatCommandContext, PluginContext, ServiceContext
 from oneclaw_core.contract.home_services import _across, _events_across
-from oneclaw_core.contract.secrets import PluginSecrets
 from oneclaw_core.hookspecs import HOOK_KINDS, HookKind
 from oneclaw_core.plugins.loading import crash_guard, stores
 from oneclaw_core.plugins.loading.crash_guard import CrashGuard, Ending
@@ -180,7 +180,7 @@ class Store:
 def test_secrets_are_of_their_plugin_alone(monkeypatch):
     remembered = []
     monkeypatch.setattr(
-        "oneclaw_core.contract.secrets.remember_secret", lambda secret, account: remembered.append(secret)
+        "oneclaw_core.config.plugin_secrets.remember_secret", lambda secret, account: remembered.append(secret)
     )
 
     async def work():

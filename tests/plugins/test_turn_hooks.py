@@ -9,7 +9,7 @@ from stand_ins import plugin
 
 from oneclaw_core import Deny, MessageType, PromptSection, TurnRefusedError, tool
 from oneclaw_core.providers import ProviderRequestError
-from oneclaw_core.providers.base import RetryNotice, TextDelta
+from oneclaw_core.types.model_requests import RetryNotice, TextDelta
 
 span = contextvars.ContextVar("span", default="none")
 

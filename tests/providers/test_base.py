@@ -1,7 +1,7 @@
 import pytest
 
-from oneclaw_core.providers.base import ToolLoading
 from oneclaw_core.types.messages import StopReason
+from oneclaw_core.types.model_requests import ToolLoading
 
 NATIVE, INLINE, APPEND, DISPATCH = (ToolLoading(way) for way in ("native", "inline", "append", "dispatch"))
 

@@ -16,7 +16,7 @@ from provider_session import Service, hello
 from oneclaw_core.errors import ProviderAuthenticationError, SettingsError
 from oneclaw_core.http_providers import answer
 from oneclaw_core.http_providers import provider as http_provider
-from oneclaw_core.providers.base import TextDelta, UsageSoFar
+from oneclaw_core.types.model_requests import TextDelta, UsageSoFar
 
 pytestmark = [pytest.mark.every_python, pytest.mark.lowest_versions]
 

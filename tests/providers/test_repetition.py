@@ -9,7 +9,7 @@ from oneclaw_openai.chat import OpenAIChatProvider
 from provider_session import Service, hello
 
 from oneclaw_core.http_providers.repetition import RepetitionGuard
-from oneclaw_core.providers.base import ModelResponse, ReasoningDelta, TextDelta
+from oneclaw_core.types.model_requests import ModelResponse, ReasoningDelta, TextDelta
 
 SENTENCES = "Let me run the gate scripts now. First I look at the log of the last run, then I try it again.\n"
 CYCLES = {

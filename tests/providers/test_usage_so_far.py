@@ -13,8 +13,8 @@ from oneclaw_openai.responses import OpenAIResponsesProvider
 from provider_session import Service, hello
 
 from oneclaw_core.errors import ProviderError
-from oneclaw_core.providers.base import ArgumentsDelta, RetryNotice, UsageSoFar
 from oneclaw_core.types.messages import TokenUsage
+from oneclaw_core.types.model_requests import ArgumentsDelta, RetryNotice, UsageSoFar
 
 CHAT = Service(OpenAIChatProvider, "openai_compatible", hello("gpt-x"))
 RESPONSES = Service(OpenAIResponsesProvider, "openai", hello("gpt-x"))

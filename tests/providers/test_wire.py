@@ -16,8 +16,8 @@ from oneclaw_core.http_providers.wire import (
     text_member,
     unique_call_id,
 )
-from oneclaw_core.tools.definition import ToolDefinition
 from oneclaw_core.types.text import compact_json
+from oneclaw_core.types.tool_definition import ToolDefinition
 
 FIND, READ = ToolDefinition("find", "Finds."), ToolDefinition("read", "Reads.")
 

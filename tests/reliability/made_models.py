@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any
 from oneclaw_core import OneClaw, hookimpl
 from oneclaw_core.config.providers import MODEL_SETTING, PROVIDER_SETTING
 from oneclaw_core.plugins.loading.load_plugins import GivenPlugin
-from oneclaw_core.providers.base import ModelInfo
 from oneclaw_core.testing.chosen_plugins import chosen_plugins
+from oneclaw_core.types.model_requests import ModelInfo
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable
     from pathlib import Path
 
-    from oneclaw_core.providers.base import ModelEvent, ModelRequest
+    from oneclaw_core.types.model_requests import ModelEvent, ModelRequest
 
 MODEL = "made/model"
 

@@ -6,8 +6,8 @@ import pytest
 
 from oneclaw_core import ToolCall, ToolContext, hookimpl, tool
 from oneclaw_core.errors import OneClawError
-from oneclaw_core.providers.base import ModelResponse
 from oneclaw_core.tools.context import MAX_TURN_DEPTH
+from oneclaw_core.types.model_requests import ModelResponse
 
 
 def always(name, arguments):

@@ -7,9 +7,9 @@ import pytest
 from marks import is_marked, outside_marks
 
 from oneclaw_core import OneClaw, ToolCall, untrusted
-from oneclaw_core.providers.base import ModelResponse
 from oneclaw_core.testing.web_server import WebServer, response
 from oneclaw_core.types.messages import MessageType
+from oneclaw_core.types.model_requests import ModelResponse
 
 CALL = re.compile(r"CALL (\w+) (\{.*?\}) NOW")
 # Without a sandbox, each command is asked for.

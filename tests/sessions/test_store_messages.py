@@ -30,9 +30,9 @@ from oneclaw_core.permissions import Decision, Grant
 from oneclaw_core.sessions import messages as stored_messages
 from oneclaw_core.sessions.schema import IS_GROUP_LOAD, creation, messages
 from oneclaw_core.sessions.sessions import new_id
-from oneclaw_core.tools.toolset import LOAD_TOOL_GROUP, restore_loaded_groups
 from oneclaw_core.types.messages import Message, MessageType, ToolCallStatus
 from oneclaw_core.types.provenance import Mark, MarkKind
+from oneclaw_core.types.tool_groups import LOAD_TOOL_GROUP, restore_loaded_groups
 
 pytestmark = [pytest.mark.every_python, pytest.mark.lowest_versions]
 

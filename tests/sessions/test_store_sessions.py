@@ -13,8 +13,8 @@ from histories import assistant, call, failure, opened, success, user
 from oneclaw_core.errors import NotFoundError, StoreError, UsageError
 from oneclaw_core.sessions.history import newest_turns
 from oneclaw_core.sessions.usage import UsageRecord
-from oneclaw_core.tools.toolset import LOAD_TOOL_GROUP, restore_loaded_groups
 from oneclaw_core.types.messages import TokenUsage
+from oneclaw_core.types.tool_groups import LOAD_TOOL_GROUP, restore_loaded_groups
 
 if TYPE_CHECKING:
     from pathlib import Path

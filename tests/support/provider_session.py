@@ -10,8 +10,9 @@ from history_entries import user
 from model_server import ModelServer
 
 from oneclaw_core.errors import ProviderError
-from oneclaw_core.providers.base import ArgumentsDelta, ModelRequest, ProviderConfig, UsageSoFar
-from oneclaw_core.tools.toolset import ActiveTools
+from oneclaw_core.providers.base import ProviderConfig
+from oneclaw_core.types.model_requests import ArgumentsDelta, ModelRequest, UsageSoFar
+from oneclaw_core.types.tool_groups import ActiveTools
 
 # No answer of these tests takes that long; one that hangs fails.
 LIMIT_SECONDS = 20

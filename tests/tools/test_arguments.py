@@ -8,8 +8,8 @@ from how_long import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from oneclaw_core.tools import arguments
-from oneclaw_core.tools.arguments import (
+from oneclaw_core.json_schema import arguments
+from oneclaw_core.json_schema.arguments import (
     ArgumentsError,
     argument_faults,
     compile_schema,

@@ -8,8 +8,8 @@ import httpx
 import pytest
 
 from oneclaw_core.files import PathGuard
-from oneclaw_core.permissions import provenance
-from oneclaw_core.permissions.provenance import (
+from oneclaw_core.provenance import marks as provenance
+from oneclaw_core.provenance.marks import (
     CallProvenance,
     FreeRequests,
     KnownLinks,

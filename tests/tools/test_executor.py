@@ -27,7 +27,7 @@ from oneclaw_core import (
 from oneclaw_core.files import PathGuard
 from oneclaw_core.http import SignInNeededError
 from oneclaw_core.permissions import Decision, Grant
-from oneclaw_core.permissions.provenance import CallOrigins
+from oneclaw_core.provenance.marks import CallOrigins
 from oneclaw_core.tools import ActiveTools
 from oneclaw_core.tools.calls.call import Caller, ToolOutcome, ToolProgress
 from oneclaw_core.tools.calls.steps import tool_executor

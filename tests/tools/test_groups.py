@@ -22,7 +22,7 @@ from oneclaw_core import (
     restore_loaded_groups,
 )
 from oneclaw_core.tools import ToolDefinitionError
-from oneclaw_core.tools.toolset import generated_group_definition, one_line
+from oneclaw_core.types.tool_groups import generated_group_definition, one_line
 
 
 class DescribedTool:

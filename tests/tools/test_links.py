@@ -2,8 +2,8 @@
 
 import pytest
 
-from oneclaw_core.permissions import links
-from oneclaw_core.permissions.links import links_of_page, links_of_user, one_form, without_fragment
+from oneclaw_core.provenance import links
+from oneclaw_core.provenance.links import links_of_page, links_of_user, one_form, without_fragment
 
 
 @pytest.mark.parametrize(

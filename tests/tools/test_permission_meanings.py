@@ -24,7 +24,7 @@ from oneclaw_core import (
 )
 from oneclaw_core.files import PathGuard
 from oneclaw_core.permissions import approval_question, question_text
-from oneclaw_core.permissions.provenance import CallOrigins
+from oneclaw_core.provenance.marks import CallOrigins
 from oneclaw_core.tools import ToolDefinitionError
 from oneclaw_core.tools.calls.call import Caller
 from oneclaw_core.tools.calls.steps import tool_executor

@@ -716,7 +716,7 @@ def test_known_decisions_are_recorded_where_they_are_found_unchanged():
 
 def test_a_question_of_a_tool_needs_a_person():
     from oneclaw_core import NobodyToAskError
-    from oneclaw_core.tools.user_question import UserQuestion
+    from oneclaw_core.types.user_question import UserQuestion
 
     async def answer(question):
         return question.question

@@ -8,9 +8,9 @@ from jsonschema import Draft202012Validator, FormatChecker
 from processor_time import processor_seconds
 
 from oneclaw_core.errors import ToolDefinitionError
-from oneclaw_core.tools import schema as schema_module
-from oneclaw_core.tools.arguments import argument_faults, compile_schema, json_pointer
-from oneclaw_core.tools.schema import check_parameters_schema
+from oneclaw_core.json_schema import schema as schema_module
+from oneclaw_core.json_schema.arguments import argument_faults, compile_schema, json_pointer
+from oneclaw_core.json_schema.schema import check_parameters_schema
 
 pytestmark = pytest.mark.lowest_versions
 

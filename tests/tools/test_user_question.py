@@ -3,7 +3,7 @@
 import pytest
 
 from oneclaw_core import UsageError
-from oneclaw_core.tools.user_question import UserQuestion
+from oneclaw_core.types.user_question import UserQuestion
 
 
 def test_a_question_and_its_choices_have_limits():

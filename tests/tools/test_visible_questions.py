@@ -5,7 +5,7 @@ import pytest
 from oneclaw_core import PermissionAnswer, PermissionRequest
 from oneclaw_core.permissions import approval_question
 from oneclaw_core.tools import printable, printable_document
-from oneclaw_core.tools.user_question import UserQuestion
+from oneclaw_core.types.user_question import UserQuestion
 
 # A right-to-left override, a blank of no width, a deletion of a row, and a character that looks like nothing.
 TRICKS = {"\u202e": "\\u202e", "\u200b": "\\u200b", "\x1b[2K": "\\x1b[2K", "\u3164": "\\u3164", "\u2066": "\\u2066"}

@@ -19,11 +19,11 @@ from oneclaw_core import (
     ToolSourceType,
 )
 from oneclaw_core.files import PathGuard
-from oneclaw_core.permissions.provenance import CallOrigins
 from oneclaw_core.plugins.running.runtime import Plugins
 from oneclaw_core.plugins.sources.published_tools import PublishedTools
 from oneclaw_core.plugins.sources.tool_sources import ToolSources
 from oneclaw_core.project.trust import Project
+from oneclaw_core.provenance.marks import CallOrigins
 from oneclaw_core.providers import ModelInfo, ModelResponse, ProviderConfig, TextDelta
 from oneclaw_core.sessions.sqlite_backend import SqliteBackend
 from oneclaw_core.sessions.store import Store

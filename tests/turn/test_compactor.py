@@ -28,13 +28,13 @@ from oneclaw_core.providers import (
     UnknownModelError,
 )
 from oneclaw_core.sessions.usage import UsageRecord
-from oneclaw_core.tools.toolset import restore_loaded_groups
 from oneclaw_core.turn.compaction import NOT_SHOWN, SUMMARY_HEADING, CompactionReason, Compactor, ContextLimits
 from oneclaw_core.turn.estimate import ToolSizes
 from oneclaw_core.turn.request import model_request, shown_history
 from oneclaw_core.turn.stream import TurnTracker
 from oneclaw_core.turn.summary import INSTRUCTIONS
 from oneclaw_core.types.agents import GENERAL_ASSISTANT
+from oneclaw_core.types.tool_groups import restore_loaded_groups
 
 WINDOW = ContextLimits(context_window=20_000)
 

@@ -15,11 +15,11 @@ from oneclaw_core.errors import (
     StoreError,
 )
 from oneclaw_core.providers import ModelInfo, ProviderConfig
-from oneclaw_core.providers.base import RetryNotice
 from oneclaw_core.providers.route import FailureKind, Route
 from oneclaw_core.turn.fallback import Fallback, SetAside, set_aside_now
 from oneclaw_core.turn.model import ChosenModel
 from oneclaw_core.types.messages import Attachment
+from oneclaw_core.types.model_requests import RetryNotice
 
 NOW = 1_800_000_000.0
 AWAY = ProviderUnavailableError("away")

@@ -19,7 +19,12 @@ from oneclaw_core.errors import (
     TurnDeadlineError,
 )
 from oneclaw_core.providers import ModelInfo, ModelRequest, ModelResponse, ProviderConfig, TextDelta
-from oneclaw_core.providers.base import (
+from oneclaw_core.turn import model as model_module
+from oneclaw_core.turn.model import ChosenModel, ModelCalls, left_out_by
+from oneclaw_core.turn.request import CachePrefixes
+from oneclaw_core.turn.stream import Deadline
+from oneclaw_core.types.budget import Spending, SpendingLimits, TurnBudget
+from oneclaw_core.types.model_requests import (
     ArgumentsDelta,
     LoadingRefused,
     ReasoningDelta,
@@ -27,12 +32,7 @@ from oneclaw_core.providers.base import (
     ToolLoading,
     UsageSoFar,
 )
-from oneclaw_core.tools.toolset import ActiveTools, LoadedGroup
-from oneclaw_core.turn import model as model_module
-from oneclaw_core.turn.model import ChosenModel, ModelCalls, left_out_by
-from oneclaw_core.turn.request import CachePrefixes
-from oneclaw_core.turn.stream import Deadline
-from oneclaw_core.types.budget import Spending, SpendingLimits, TurnBudget
+from oneclaw_core.types.tool_groups import ActiveTools, LoadedGroup
 
 CONFIG = ProviderConfig("local", "scripted", "http://127.0.0.1:1")
 PRICES = ModelPrices(input=1_000_000, output=2_000_000)

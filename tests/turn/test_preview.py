@@ -6,9 +6,9 @@ import pytest
 from histories import assistant, user
 
 from oneclaw_core import NotFoundError, UsageError, hookimpl, tool
-from oneclaw_core.providers.base import ToolLoading
 from oneclaw_core.testing.scripted import ScriptedProvider
 from oneclaw_core.turn.status import SessionStatus
+from oneclaw_core.types.model_requests import ToolLoading
 
 MODEL = "scripted/model"
 

@@ -10,10 +10,7 @@ from oneclaw_openai.chat_wire import RequestEncoder
 from stage import Stage
 
 from oneclaw_core.contract.arguments import PromptSection
-from oneclaw_core.providers.base import ModelInfo, ModelRequest, ModelResponse, ToolLoading
-from oneclaw_core.tools.arguments import ArgumentsError, parse_arguments
-from oneclaw_core.tools.definition import ToolDefinition
-from oneclaw_core.tools.toolset import ActiveTools, LoadedGroup
+from oneclaw_core.json_schema.arguments import ArgumentsError, parse_arguments
 from oneclaw_core.turn.request import (
     TOOL_GROUPS,
     TOOLS,
@@ -30,6 +27,9 @@ from oneclaw_core.turn.request import (
 )
 from oneclaw_core.types.agents import GENERAL_ASSISTANT
 from oneclaw_core.types.messages import Attachment, Message, MessageType, ToolCall, ToolCallStatus
+from oneclaw_core.types.model_requests import ModelInfo, ModelRequest, ModelResponse, ToolLoading
+from oneclaw_core.types.tool_definition import ToolDefinition
+from oneclaw_core.types.tool_groups import ActiveTools, LoadedGroup
 from oneclaw_core.types.tools import ToolSelection
 
 OK, ERROR = ToolCallStatus.SUCCESS, ToolCallStatus.ERROR

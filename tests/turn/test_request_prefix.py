@@ -6,11 +6,11 @@ import weakref
 from dataclasses import replace
 from typing import Any
 
-from oneclaw_core.providers.base import ModelRequest
-from oneclaw_core.tools.definition import ToolDefinition
-from oneclaw_core.tools.toolset import ActiveTools, LoadedGroup
 from oneclaw_core.turn.request import CachePrefixes
 from oneclaw_core.types.messages import Message, MessageType
+from oneclaw_core.types.model_requests import ModelRequest
+from oneclaw_core.types.tool_definition import ToolDefinition
+from oneclaw_core.types.tool_groups import ActiveTools, LoadedGroup
 
 
 def definition(name: str, description: str = "does it", **parameters: Any) -> ToolDefinition:

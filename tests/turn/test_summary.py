@@ -13,9 +13,6 @@ from oneclaw_openai.chat_wire import RequestEncoder
 
 from oneclaw_core import Attachment, Message, MessageType, ToolCall, ToolCallStatus
 from oneclaw_core.providers import ModelInfo, ModelResponse, ProviderConfig
-from oneclaw_core.providers.base import ModelRequest
-from oneclaw_core.tools.definition import ToolDefinition
-from oneclaw_core.tools.toolset import ActiveTools
 from oneclaw_core.turn.estimate import Estimator, text_tokens
 from oneclaw_core.turn.model import ChosenModel
 from oneclaw_core.turn.summary import (
@@ -30,6 +27,9 @@ from oneclaw_core.turn.summary import (
     summary_text,
     transcript,
 )
+from oneclaw_core.types.model_requests import ModelRequest
+from oneclaw_core.types.tool_definition import ToolDefinition
+from oneclaw_core.types.tool_groups import ActiveTools
 
 PLENTY = 10**6
 

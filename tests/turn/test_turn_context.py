@@ -11,8 +11,8 @@ from stage import ScriptedModel, Stage
 from oneclaw_core import AgentLimits, LoadToolGroupTool, ToolRegistry, TurnLimitError, UsageError
 from oneclaw_core.config.core_settings import Settings
 from oneclaw_core.contract.arguments import SessionInfo
-from oneclaw_core.contract.sessions import session_info
 from oneclaw_core.providers import ModelInfo, ProviderConfig
+from oneclaw_core.sessions.for_plugins import session_info
 from oneclaw_core.tools.context import TurnScope
 from oneclaw_core.turn.context import (
     NewMessage,

@@ -11,12 +11,12 @@ from stage import says
 from oneclaw_core import TurnFinishedEvent, TurnRefusedError, UsageEvent
 from oneclaw_core.contract.arguments import SessionInfo, TurnInfo
 from oneclaw_core.providers import ModelInfo, ProviderConfig
-from oneclaw_core.providers.base import RetryNotice, TextDelta
 from oneclaw_core.turn import turn_hooks
 from oneclaw_core.turn.model import ChosenModel
 from oneclaw_core.turn.stream import StreamClosed
 from oneclaw_core.turn.turn_hooks import TurnHooks, marked_context
 from oneclaw_core.types.messages import TokenUsage
+from oneclaw_core.types.model_requests import RetryNotice, TextDelta
 
 INFO = TurnInfo(id="t", session=SessionInfo(id="s", agent="Author"), agent="Author", model="local/llama", text="Hi")
 CHOSEN = ChosenModel(None, ProviderConfig("local", "openai"), ModelInfo(name="llama"))

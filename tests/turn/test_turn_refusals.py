@@ -6,8 +6,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from oneclaw_core.contract.sessions import Sessions, no_session
 from oneclaw_core.errors import OneClawError, TurnDeadlineError, TurnStoppedError, UsageError
+from oneclaw_core.sessions.for_plugins import Sessions, no_session
 from oneclaw_core.turn import attachments
 from oneclaw_core.turn.attachments import (
     accepted_media_types,

@@ -36,7 +36,6 @@ from oneclaw_core.errors import (
     UsageError,
 )
 from oneclaw_core.providers import ModelInfo, ModelResponse, ProviderConfig, TextDelta
-from oneclaw_core.providers.base import ReasoningDelta, RetryNotice, ToolLoading
 from oneclaw_core.turn import store_retry
 from oneclaw_core.turn.context import TurnPrompt
 from oneclaw_core.turn.model import ChosenModel
@@ -45,6 +44,7 @@ from oneclaw_core.turn.turn import Turn
 from oneclaw_core.types.agents import GENERAL_ASSISTANT
 from oneclaw_core.types.budget import TurnBudget
 from oneclaw_core.types.messages import StopReason, TokenUsage, ToolCall
+from oneclaw_core.types.model_requests import ReasoningDelta, RetryNotice, ToolLoading
 
 
 class States(Stage):

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
     from oneclaw_core.plugins.registration.hook_marks import PluginContract
     from oneclaw_core.plugins.registration.named_registrars import Registrar
-    from oneclaw_core.tools.definition import Tool
     from oneclaw_core.tools.registry import ToolRegistry
+    from oneclaw_core.types.tool_definition import Tool
 
 IMPORT = "import"
 

@@ -14,8 +14,8 @@ from oneclaw_core.providers.known import KnownProviders, LazyProviderFactory, Pr
 from oneclaw_core.system.distributions import CORE_TOOLS, PROVIDER_PLUGINS
 from oneclaw_core.tools.manifest_tool import DeferredTool, FunctionTarget, ManifestTool
 from oneclaw_core.tools.registry import ToolRegistry
-from oneclaw_core.tools.toolset import ToolGroupDefinition, generated_group_definition
 from oneclaw_core.types.permission_meanings import KNOWN_PERMISSIONS
+from oneclaw_core.types.tool_groups import ToolGroupDefinition, generated_group_definition
 from oneclaw_core.types.tools import ToolSourceInfo, ToolSourceType
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from oneclaw_core.providers.known import ProviderFactory
     from oneclaw_core.sessions.store import Store
     from oneclaw_core.system.home import Home
-    from oneclaw_core.tools.definition import Tool
+    from oneclaw_core.types.tool_definition import Tool
 
 
 Value = TypeVar("Value")

@@ -12,16 +12,16 @@ from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 from oneclaw_core.errors import PluginError
-from oneclaw_core.secrets.redaction import redact
-from oneclaw_core.tools.definition import ToolDefinition
-from oneclaw_core.tools.toolset import ToolGroupDefinition
+from oneclaw_core.system.redaction import redact
+from oneclaw_core.types.tool_definition import ToolDefinition
+from oneclaw_core.types.tool_groups import ToolGroupDefinition
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     import click
 
-    from oneclaw_core.tools.definition import Tool
+    from oneclaw_core.types.tool_definition import Tool
 
 
 CHECK_HOOK = "register_checks"

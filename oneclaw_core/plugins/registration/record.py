@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from oneclaw_core.plugins.catalogue.discovery import InstalledPlugin
     from oneclaw_core.plugins.registration.entry import HookOptions, PluginProblem, Registration
-    from oneclaw_core.tools.definition import Tool
+    from oneclaw_core.types.tool_definition import Tool
 
 
 BUILTIN_PLUGIN = "builtin"

@@ -16,18 +16,18 @@ from oneclaw_core.plugins.registration.entry import (
     target_name,
 )
 from oneclaw_core.plugins.registration.named_registrars import NAMED_REGISTRARS, Registrar, Target
-from oneclaw_core.tools.definition import check_name
 from oneclaw_core.tools.manifest import load_manifest
 from oneclaw_core.tools.manifest_tool import FunctionTarget
 from oneclaw_core.tools.registry import ToolRegistry, definition_of
-from oneclaw_core.tools.toolset import ToolGroupDefinition
+from oneclaw_core.types.tool_definition import check_name
+from oneclaw_core.types.tool_groups import ToolGroupDefinition
 
 if TYPE_CHECKING:
     from importlib.resources.abc import Traversable
     from pathlib import Path
 
     from oneclaw_core.providers.known import ProviderFactory
-    from oneclaw_core.tools.definition import Tool
+    from oneclaw_core.types.tool_definition import Tool
 
 
 _SNAKE_CASE = re.compile(r"_?[a-z][a-z0-9_]*")

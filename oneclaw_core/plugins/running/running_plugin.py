@@ -12,10 +12,10 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from oneclaw_core.config.keys import secret_store
+from oneclaw_core.config.plugin_secrets import PluginSecrets
 from oneclaw_core.config.setting_fields import variable_of
 from oneclaw_core.config.settings import CurrentSettings
 from oneclaw_core.contract.context import PluginContext
-from oneclaw_core.contract.secrets import PluginSecrets
 from oneclaw_core.errors import NotReadyError, OneClawError, PluginError, describe_error
 from oneclaw_core.permissions.host_patterns import private_place
 from oneclaw_core.plugins.isolation import ForeignError, HookError, HookTimeoutError, call_isolated

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from oneclaw_core.contract.tool_source import KnownTool, SourceGroup, SourceTool
 from oneclaw_core.errors import OneClawError, PluginError, ToolDefinitionError, describe_error
 from oneclaw_core.plugins.registration.entry import PluginProblem
-from oneclaw_core.tools.toolset import ToolGroupDefinition
+from oneclaw_core.types.tool_groups import ToolGroupDefinition
 from oneclaw_core.types.tools import ToolResult
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from oneclaw_core.plugins.registration.entry import Registration
     from oneclaw_core.plugins.sources.published_tools import PublishedBySource, PublishedTools
     from oneclaw_core.tools.context import ToolContext
-    from oneclaw_core.tools.definition import Tool, ToolDefinition
+    from oneclaw_core.types.tool_definition import Tool, ToolDefinition
 
 
 _FORMAT = 1

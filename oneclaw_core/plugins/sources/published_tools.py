@@ -10,18 +10,18 @@ from oneclaw_core.contract.tool_source import GroupTools, KnownTool, SourceGroup
 from oneclaw_core.errors import DuplicateToolError, PluginError, ToolDefinitionError, describe_error
 from oneclaw_core.plugins.registration.entry import SOURCE_HOOK, PluginProblem
 from oneclaw_core.plugins.registration.record import PluginRecord
-from oneclaw_core.secrets.redaction import redact
-from oneclaw_core.tools.definition import ToolDefinition, check_name
+from oneclaw_core.system.redaction import redact
 from oneclaw_core.tools.registry import RegisteredTool, UnreadGroup, definition_of
-from oneclaw_core.tools.toolset import ToolGroupDefinition, generated_group_definition
+from oneclaw_core.types.tool_definition import ToolDefinition, check_name
+from oneclaw_core.types.tool_groups import ToolGroupDefinition, generated_group_definition
 from oneclaw_core.types.tools import ToolSourceInfo, ToolSourceType
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator
 
     from oneclaw_core.plugins.registration.entry import Registration
-    from oneclaw_core.tools.definition import Tool
     from oneclaw_core.tools.registry import ToolRegistry
+    from oneclaw_core.types.tool_definition import Tool
 
 
 class PublishedTools:

@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from oneclaw_core.errors import PermissionDeniedError, errors_within
-from oneclaw_core.secrets.redaction import redact_all
+from oneclaw_core.system.redaction import redact_all
 from oneclaw_core.tools.calls.call import NotAvailableError
 from oneclaw_core.types.messages import Attachment
 from oneclaw_core.types.text import clean_text

@@ -6,7 +6,7 @@ import difflib
 from typing import TYPE_CHECKING
 
 from oneclaw_core.system.distributions import missing_part
-from oneclaw_core.tools.toolset import LOAD_TOOL_GROUP
+from oneclaw_core.types.tool_groups import LOAD_TOOL_GROUP
 from oneclaw_core.types.tools import ToolResult
 
 if TYPE_CHECKING:

@@ -13,12 +13,12 @@ from oneclaw_core.types.tools import ALL_TOOLS, ToolResult, ToolSelection
 if TYPE_CHECKING:
     from collections.abc import Container, Mapping
 
-    from oneclaw_core.permissions.provenance import CallProvenance
     from oneclaw_core.plugins.running.tool_calls import HookedCall
+    from oneclaw_core.provenance.marks import CallProvenance
     from oneclaw_core.tools.context import TurnScope
     from oneclaw_core.tools.registry import RegisteredTool
-    from oneclaw_core.tools.toolset import ActiveTools
     from oneclaw_core.types.messages import ToolCall
+    from oneclaw_core.types.tool_groups import ActiveTools
 
 
 @frozen_dataclass

@@ -9,7 +9,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
 from oneclaw_core.errors import PermissionDeniedError, PluginError
-from oneclaw_core.tools.arguments import ArgumentsError, parse_arguments
+from oneclaw_core.json_schema.arguments import ArgumentsError, parse_arguments
 from oneclaw_core.tools.calls.answered import execution_error, presentable
 from oneclaw_core.tools.calls.call import Call
 from oneclaw_core.types.messages import ToolCall

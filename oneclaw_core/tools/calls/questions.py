@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from oneclaw_core.tools.calls.clock import CallClock
     from oneclaw_core.tools.calls.home_loop import HomeLoop
     from oneclaw_core.tools.permissions import RequirePermission
-    from oneclaw_core.tools.user_question import UserQuestion
+    from oneclaw_core.types.user_question import UserQuestion
 
     AskUser = Callable[[UserQuestion, float | None], Awaitable[str | None]]
 

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from oneclaw_core.tools.calls.asking import Asking
     from oneclaw_core.tools.calls.call import Call, PermittedCall
     from oneclaw_core.tools.calls.services import InnerCall
-    from oneclaw_core.tools.definition import Tool
+    from oneclaw_core.types.tool_definition import Tool
     from oneclaw_core.worker_loop import WorkerLoop
 
 # How long a cancelled tool may take to clean up before it is left to itself.

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from oneclaw_core.contract.home_services import HomeServices
-    from oneclaw_core.permissions.provenance import CallOrigins
     from oneclaw_core.plugins.running.runtime import Plugins
+    from oneclaw_core.provenance.marks import CallOrigins
     from oneclaw_core.tools.permissions import PermissionPolicy
     from oneclaw_core.tools.registry import ToolRegistry
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING, Any
 
-from oneclaw_core.tools.arguments import (
+from oneclaw_core.json_schema.arguments import (
     ArgumentsError,
     argument_faults,
     compile_schema,
@@ -15,10 +15,10 @@ from oneclaw_core.tools.arguments import (
 from oneclaw_core.types.tools import ToolResult
 
 if TYPE_CHECKING:
-    from oneclaw_core.tools.arguments import ArgumentsValidator
+    from oneclaw_core.json_schema.arguments import ArgumentsValidator
     from oneclaw_core.tools.calls.call import Call, Handler, Step
-    from oneclaw_core.tools.definition import ToolDefinition
     from oneclaw_core.tools.registry import RegisteredTool
+    from oneclaw_core.types.tool_definition import ToolDefinition
 
 _log = logging.getLogger("oneclaw.executor")
 
@@ -70,7 +70,7 @@ def valid(validators: Validators) -> Step:
 
 def _read_leniently(validators: Validators, call: Call) -> dict[str, Any] | None:
     """Read arguments that are almost right; ``None`` if they are not valid then either."""
-    from oneclaw_core.tools.lenient_arguments import lenient_arguments
+    from oneclaw_core.json_schema.lenient_arguments import lenient_arguments
 
     arguments = lenient_arguments(call.asked.arguments, call.tool.definition.parameters)
     if arguments is None or validators.faults(call.tool, arguments):

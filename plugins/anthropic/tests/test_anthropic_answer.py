@@ -14,9 +14,9 @@ from oneclaw_core.http_providers.answer import (
     AnswerFailedError,
     AnswerGarbledError,
 )
-from oneclaw_core.providers.base import ReasoningDelta, TextDelta
-from oneclaw_core.tools.definition import ToolDefinition
 from oneclaw_core.types.messages import TokenUsage, ToolCall
+from oneclaw_core.types.model_requests import ReasoningDelta, TextDelta
+from oneclaw_core.types.tool_definition import ToolDefinition
 
 SERVER = "https://api.anthropic.com"
 THOUGHT = {"type": "thinking", "thinking": "hm", "signature": "c2ln"}

@@ -20,9 +20,9 @@ from oneclaw_anthropic.wire import RequestEncoder
 from provider_session import Service, hello
 
 from oneclaw_core.errors import ProviderRequestError
-from oneclaw_core.providers.base import LoadingRefused, ModelRequest, ModelResponse, ToolLoading
-from oneclaw_core.tools.definition import ToolDefinition
-from oneclaw_core.tools.toolset import ActiveTools, LoadedGroup
+from oneclaw_core.types.model_requests import LoadingRefused, ModelRequest, ModelResponse, ToolLoading
+from oneclaw_core.types.tool_definition import ToolDefinition
+from oneclaw_core.types.tool_groups import ActiveTools, LoadedGroup
 
 INLINE = ToolLoading.INLINE
 MARK = {"type": "ephemeral"}

@@ -19,7 +19,8 @@ from oneclaw_core.errors import (
     ProviderUnavailableError,
     UnknownModelError,
 )
-from oneclaw_core.providers.base import (
+from oneclaw_core.types.messages import TokenUsage, ToolCall
+from oneclaw_core.types.model_requests import (
     LoadingRefused,
     ModelInfo,
     ModelResponse,
@@ -28,9 +29,8 @@ from oneclaw_core.providers.base import (
     TextDelta,
     ToolLoading,
 )
-from oneclaw_core.tools.definition import ToolDefinition
-from oneclaw_core.tools.toolset import ActiveTools, LoadedGroup
-from oneclaw_core.types.messages import TokenUsage, ToolCall
+from oneclaw_core.types.tool_definition import ToolDefinition
+from oneclaw_core.types.tool_groups import ActiveTools, LoadedGroup
 
 KEY = "sk-ant-test-3141592653589793"
 MAIL = LoadedGroup("mail", (ToolDefinition("mail_find", "Finds."),))

@@ -14,10 +14,10 @@ from oneclaw_anthropic.wire import Concessions, RequestEncoder, wire_id
 from processor_time import processor_seconds
 from pydantic import ValidationError
 
-from oneclaw_core.providers.base import ModelRequest, ToolLoading
-from oneclaw_core.tools.definition import ToolDefinition
-from oneclaw_core.tools.toolset import ActiveTools, LoadedGroup
 from oneclaw_core.types.messages import Attachment
+from oneclaw_core.types.model_requests import ModelRequest, ToolLoading
+from oneclaw_core.types.tool_definition import ToolDefinition
+from oneclaw_core.types.tool_groups import ActiveTools, LoadedGroup
 
 pytestmark = [pytest.mark.every_python, pytest.mark.lowest_versions]
 

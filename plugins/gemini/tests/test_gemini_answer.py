@@ -11,8 +11,8 @@ from oneclaw_gemini.contents import is_acceptable
 from oneclaw_core.errors import ProviderRequestError, ProviderUnavailableError, UnreadableCallError
 from oneclaw_core.http_providers.answer import AnswerCutError, AnswerGarbledError
 from oneclaw_core.http_providers.retry import AttemptFailed
-from oneclaw_core.providers.base import ReasoningDelta, TextDelta
 from oneclaw_core.types.messages import TokenUsage
+from oneclaw_core.types.model_requests import ReasoningDelta, TextDelta
 
 SERVER = "https://gemini.test"
 

@@ -19,10 +19,10 @@ from oneclaw_core.errors import (
     ProviderUnavailableError,
     UnknownModelError,
 )
-from oneclaw_core.providers.base import ModelInfo, ModelResponse, ReasoningDelta, RetryNotice, TextDelta
-from oneclaw_core.tools.definition import ToolDefinition
-from oneclaw_core.tools.toolset import ActiveTools
 from oneclaw_core.types.messages import StopReason, TokenUsage
+from oneclaw_core.types.model_requests import ModelInfo, ModelResponse, ReasoningDelta, RetryNotice, TextDelta
+from oneclaw_core.types.tool_definition import ToolDefinition
+from oneclaw_core.types.tool_groups import ActiveTools
 
 KEY = "AIzaSyTest-3141592653589793"
 REQUEST = hello("gemini-3-pro")

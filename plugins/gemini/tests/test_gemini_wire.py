@@ -13,10 +13,10 @@ from oneclaw_gemini.contents import NO_SIGNATURE
 from oneclaw_gemini.wire import GeminiEncoder
 
 from oneclaw_core.errors import ProviderRequestError
-from oneclaw_core.providers.base import ModelRequest
-from oneclaw_core.tools.definition import ToolDefinition
-from oneclaw_core.tools.toolset import ActiveTools, LoadedGroup
 from oneclaw_core.types.messages import Attachment
+from oneclaw_core.types.model_requests import ModelRequest
+from oneclaw_core.types.tool_definition import ToolDefinition
+from oneclaw_core.types.tool_groups import ActiveTools, LoadedGroup
 
 pytestmark = [pytest.mark.every_python, pytest.mark.lowest_versions]
 

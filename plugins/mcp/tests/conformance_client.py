@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from oneclaw_mcp.manifest import Manifest
     from oneclaw_mcp.source import ServerSource
 
-    from oneclaw_core.tools.user_question import UserQuestion
+    from oneclaw_core.types.user_question import UserQuestion
 
 NAME = "suite"
 CLIENT_DOCUMENT = "https://conformance-test.local/client-metadata.json"

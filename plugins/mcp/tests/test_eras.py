@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from oneclaw_mcp.source import ServerSource
 
     from oneclaw_core.testing import HomeFactory
-    from oneclaw_core.tools.user_question import UserQuestion
+    from oneclaw_core.types.user_question import UserQuestion
 
 OLD, NEW = "2025-11-25", "2026-07-28"
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from oneclaw_core import Home
     from oneclaw_core.testing import HomeFactory
-    from oneclaw_core.tools.user_question import UserQuestion
+    from oneclaw_core.types.user_question import UserQuestion
 
 NPM_PROGRAMS = os.environ.get("ONECLAW_TESTS_NPM_PROGRAMS")
 TRANSPORTS = pytest.mark.parametrize("kind", ["stdio", pytest.param("http", marks=pytest.mark.long)])

@@ -86,7 +86,7 @@ def edit() -> None:
 
 def _file() -> MemoryFile:
     from oneclaw_core import find_home
-    from oneclaw_core.plugins import known_secret_check
+    from oneclaw_core.config import known_secret_check
 
     home = find_home()
     return MemoryFile(memory_path(home), known_secret_check(home))

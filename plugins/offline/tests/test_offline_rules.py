@@ -17,10 +17,11 @@ from oneclaw_offline.provider import OfflineProvider
 from oneclaw_offline.rules import Answer, decide
 
 from oneclaw_core.errors import ProviderRequestError
-from oneclaw_core.providers.base import ModelInfo, ModelRequest, ModelResponse, ProviderConfig, TextDelta
-from oneclaw_core.tools.definition import ToolDefinition
-from oneclaw_core.tools.toolset import ActiveTools
+from oneclaw_core.providers.base import ProviderConfig
 from oneclaw_core.types.messages import Message, MessageType, ToolCallStatus
+from oneclaw_core.types.model_requests import ModelInfo, ModelRequest, ModelResponse, TextDelta
+from oneclaw_core.types.tool_definition import ToolDefinition
+from oneclaw_core.types.tool_groups import ActiveTools
 
 # Far more than it takes; work that grows with the square of the length takes minutes.
 BOUND_SECONDS = 2

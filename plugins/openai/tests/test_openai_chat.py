@@ -24,8 +24,8 @@ from oneclaw_core.errors import (
     UsageError,
 )
 from oneclaw_core.http_providers.retry import retry_after_seconds
-from oneclaw_core.providers.base import ModelInfo, ModelResponse, RetryNotice, TextDelta
 from oneclaw_core.types.messages import StopReason, TokenUsage
+from oneclaw_core.types.model_requests import ModelInfo, ModelResponse, RetryNotice, TextDelta
 
 KEY = "sk-test-3141592653589793"
 service = Service(OpenAIChatProvider, "openai_compatible", hello("gpt-x"))

@@ -8,8 +8,8 @@ from model_server import chunk
 from oneclaw_openai.chat_answer import ChatAnswer
 
 from oneclaw_core.http_providers.answer import END_OF_STREAM, AnswerCutError
-from oneclaw_core.providers.base import ReasoningDelta, TextDelta
 from oneclaw_core.types.messages import TokenUsage, ToolCall
+from oneclaw_core.types.model_requests import ReasoningDelta, TextDelta
 
 
 def events_of(*chunks):

@@ -10,9 +10,9 @@ from oneclaw_openai.chat_wire import ECHOED_KEYS, RequestEncoder
 from openai_types import chat_request
 from pydantic import ValidationError
 
-from oneclaw_core.providers.base import ModelRequest
-from oneclaw_core.tools.definition import ToolDefinition
-from oneclaw_core.tools.toolset import ActiveTools, LoadedGroup
+from oneclaw_core.types.model_requests import ModelRequest
+from oneclaw_core.types.tool_definition import ToolDefinition
+from oneclaw_core.types.tool_groups import ActiveTools, LoadedGroup
 
 OPENAI = "https://api.openai.com"
 LOCAL = "http://localhost:8000"

@@ -12,9 +12,9 @@ from oneclaw_openai.chat import OpenAIChatProvider
 from provider_session import Service, hello
 
 from oneclaw_core.errors import ProviderError
-from oneclaw_core.providers.base import ModelResponse, RetryNotice
-from oneclaw_core.tools.arguments import ArgumentsError, parse_arguments
+from oneclaw_core.json_schema.arguments import ArgumentsError, parse_arguments
 from oneclaw_core.types.messages import ToolCall
+from oneclaw_core.types.model_requests import ModelResponse, RetryNotice
 
 pytestmark = pytest.mark.lowest_versions
 

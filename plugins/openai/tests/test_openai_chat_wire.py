@@ -5,9 +5,9 @@ import pytest
 from history_entries import INTERRUPTED, PDF, PNG, assistant, call, failure, result, user
 from oneclaw_openai.chat_wire import RequestEncoder
 
-from oneclaw_core.providers.base import ModelRequest
-from oneclaw_core.tools.definition import ToolDefinition
-from oneclaw_core.tools.toolset import ActiveTools, LoadedGroup
+from oneclaw_core.types.model_requests import ModelRequest
+from oneclaw_core.types.tool_definition import ToolDefinition
+from oneclaw_core.types.tool_groups import ActiveTools, LoadedGroup
 
 pytestmark = pytest.mark.lowest_versions
 

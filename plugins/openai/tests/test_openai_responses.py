@@ -18,18 +18,18 @@ from oneclaw_core.errors import (
     ProviderUnavailableError,
     UnknownModelError,
 )
-from oneclaw_core.providers.base import (
+from oneclaw_core.providers.base import ProviderConfig
+from oneclaw_core.types.messages import StopReason, TokenUsage
+from oneclaw_core.types.model_requests import (
     LoadingRefused,
     ModelInfo,
     ModelResponse,
-    ProviderConfig,
     ReasoningDelta,
     RetryNotice,
     TextDelta,
 )
-from oneclaw_core.tools.definition import ToolDefinition
-from oneclaw_core.tools.toolset import ActiveTools, LoadedGroup
-from oneclaw_core.types.messages import StopReason, TokenUsage
+from oneclaw_core.types.tool_definition import ToolDefinition
+from oneclaw_core.types.tool_groups import ActiveTools, LoadedGroup
 
 KEY = "sk-test-3141592653589793"
 HALF = named_events(stream(message("Hello"))[:3])

@@ -6,8 +6,8 @@ from oneclaw_openai.responses_answer import ResponsesAnswer
 from responses_stream import call, message, reasoning, response, stream
 
 from oneclaw_core.http_providers.answer import END_OF_STREAM, AnswerCutError, AnswerFailedError
-from oneclaw_core.providers.base import ReasoningDelta, TextDelta
 from oneclaw_core.types.messages import TokenUsage, ToolCall
+from oneclaw_core.types.model_requests import ReasoningDelta, TextDelta
 
 FIND = call("find", {"q": "ä"}, call_id="call_a")
 READ = call("read", '{"path": "x"}', call_id="call_b", namespace="read")

@@ -12,10 +12,10 @@ from responses_stream import call as call_item
 from responses_stream import message as message_item
 from responses_stream import reasoning, response
 
-from oneclaw_core.providers.base import ModelRequest, ToolLoading
-from oneclaw_core.tools.definition import ToolDefinition
-from oneclaw_core.tools.toolset import ActiveTools, LoadedGroup, restore_loaded_groups
 from oneclaw_core.types.messages import Attachment
+from oneclaw_core.types.model_requests import ModelRequest, ToolLoading
+from oneclaw_core.types.tool_definition import ToolDefinition
+from oneclaw_core.types.tool_groups import ActiveTools, LoadedGroup, restore_loaded_groups
 
 pytestmark = [pytest.mark.every_python, pytest.mark.lowest_versions]
 

@@ -25,7 +25,7 @@ from oneclaw_core.cli import (
     trust_directory,
     warn,
 )
-from oneclaw_core.plugins import SKILL_DIRECTORIES
+from oneclaw_core.project import SKILL_DIRECTORIES
 from oneclaw_core.tools import one_line
 from oneclaw_skills.catalog import SkillCatalog, SkillStatus
 from oneclaw_skills.checks import checked_entries, findings_of

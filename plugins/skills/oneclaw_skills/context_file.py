@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from oneclaw_core import PromptSection
 
 if TYPE_CHECKING:
-    from oneclaw_core.plugins import Project
+    from oneclaw_core.project import Project
 
 MAX_CONTEXT_CHARACTERS = 20_000
 

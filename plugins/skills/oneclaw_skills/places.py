@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from oneclaw_core.files import FileStamp
-from oneclaw_core.plugins import SKILL_DIRECTORIES
+from oneclaw_core.project import SKILL_DIRECTORIES
 from oneclaw_skills.folder import SkillFolder
 from oneclaw_skills.skill import SKILL_FILE, SkillSource
 

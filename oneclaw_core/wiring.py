@@ -14,9 +14,7 @@ from oneclaw_core.config.keys import KeyStore, known_secret_check
 from oneclaw_core.config.models import ModelLists
 from oneclaw_core.config.settings import SettingsReader
 from oneclaw_core.contract.home_services import HomeServices
-from oneclaw_core.contract.sessions import Sessions
 from oneclaw_core.files.paths import PathGuard
-from oneclaw_core.permissions.provenance import CallOrigins
 from oneclaw_core.permissions.task_permissions import TaskPermissions
 from oneclaw_core.plugins.loading.load_plugins import disabled_plugins, given_plugins, load_plugins
 from oneclaw_core.plugins.loading.stores import home_with_backend
@@ -26,8 +24,10 @@ from oneclaw_core.plugins.running.runtime import Plugins
 from oneclaw_core.plugins.sources.published_tools import PublishedTools
 from oneclaw_core.plugins.sources.tool_sources import ToolSources
 from oneclaw_core.project.trust import Project
+from oneclaw_core.provenance.marks import CallOrigins
 from oneclaw_core.providers.pool import ProviderPool
 from oneclaw_core.sessions.background import Background
+from oneclaw_core.sessions.for_plugins import Sessions
 from oneclaw_core.sessions.store import Store
 from oneclaw_core.system.home import Home, current_directory, find_home
 from oneclaw_core.system.threads import run_in_thread
@@ -49,8 +49,8 @@ if TYPE_CHECKING:
     from oneclaw_core.plugins.catalogue.merging import Catalog
     from oneclaw_core.process.sandbox.choice import ChosenSandbox
     from oneclaw_core.tools.permissions import PermissionAnswer, PermissionRequest
-    from oneclaw_core.tools.user_question import UserAsker
     from oneclaw_core.types.events import TurnEvent
+    from oneclaw_core.types.user_question import UserAsker
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from referencing.exceptions import Unresolvable
 
-from oneclaw_core.tools.arguments import (
+from oneclaw_core.json_schema.arguments import (
     ArgumentsError,
     CheckTakesTooLongError,
     compile_schema,

@@ -90,7 +90,7 @@ class KnownLinks:
 
     async def of(self, session_id: str) -> set[str]:
         """Return the URLs in the user's texts and the pages of a session."""
-        from oneclaw_core.permissions.links import links_of_page, links_of_user
+        from oneclaw_core.provenance.links import links_of_page, links_of_user
 
         latest, links = self._known.pop(session_id, (0, set()))
         for sequence, content, url in await self._records.link_sources(session_id, latest):
@@ -196,7 +196,7 @@ class CallProvenance:
         return self.free is not None and not await self.free.take(self.caller.session_of_user)
 
     async def _is_link(self, url: str) -> bool:
-        from oneclaw_core.permissions.links import links_of_user, one_form
+        from oneclaw_core.provenance.links import links_of_user, one_form
 
         wanted = one_form(url)
         if wanted is None:

@@ -153,7 +153,7 @@ def _is_plainly_valid(schema: Mapping[str, Any], levels: int = _MOST_LEVELS) -> 
 def _check_in_full(tool_name: str, schema: dict[str, Any]) -> None:
     from jsonschema import Draft202012Validator, FormatChecker
 
-    from oneclaw_core.tools.arguments import boundless_property_pattern, json_pointer, shortened
+    from oneclaw_core.json_schema.arguments import boundless_property_pattern, json_pointer, shortened
 
     # A pattern that cannot be compiled would fail at every call instead of once, here.
     validator = Draft202012Validator(Draft202012Validator.META_SCHEMA, format_checker=FormatChecker(["regex"]))

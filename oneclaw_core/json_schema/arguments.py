@@ -132,7 +132,7 @@ def compile_schema(schema: Mapping[str, Any]) -> ArgumentsValidator:
     """Make a validator of arguments that never fetches a remote reference, and always ends.
 
     Args:
-        schema: a schema that :func:`~oneclaw_core.tools.schema.check_parameters_schema` has passed.
+        schema: a schema that :func:`~oneclaw_core.json_schema.schema.check_parameters_schema` has passed.
     """
     return ArgumentsValidator(schema)
 

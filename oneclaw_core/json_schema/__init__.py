@@ -1,0 +1,1 @@
+"""JSON and JSON Schema of arguments: parse, read leniently, validate; check and shorten schemas."""

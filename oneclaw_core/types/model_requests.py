@@ -1,0 +1,228 @@
+"""Requests to a model, and what comes back."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any
+
+from oneclaw_core.types.messages import StopReason, TokenUsage, ToolCall
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from oneclaw_core.errors import ProviderError
+    from oneclaw_core.types.agents import ReasoningLevel
+    from oneclaw_core.types.messages import Message
+    from oneclaw_core.types.tool_groups import ActiveTools
+
+
+class ToolLoading(StrEnum):
+    """The way in which a loaded tool group is described to the model.
+
+    ``NATIVE`` keeps the service's prompt cache, in the wire format's own way, and is the same as ``APPEND`` where
+    there is none; ``INLINE`` does so too, with the definitions in the conversation right where the group was loaded,
+    and is the same as ``NATIVE`` where the wire format has one way only. ``APPEND`` adds the tools at the end of the
+    list of tools. With ``DISPATCH`` the list never changes: the model calls grouped tools through one stable tool and
+    reads their schemas in the result that loaded them. The request is rewritten for it before a provider sees it
+    (:mod:`oneclaw_core.turn.request`).
+    """
+
+    NATIVE = "native"
+    INLINE = "inline"
+    APPEND = "append"
+    DISPATCH = "dispatch"
+
+    @property
+    def is_native(self) -> bool:
+        """True if a native way of the wire format is asked for, if it has one."""
+        return self in (ToolLoading.NATIVE, ToolLoading.INLINE)
+
+    def at_most(self, learned: ToolLoading) -> ToolLoading:
+        """This way, or another that a service was found to take where it refuses those that ask more of it.
+
+        Args:
+            learned: the way that the service was found to take.
+        """
+        if self not in _BY_DEMAND or learned not in _BY_DEMAND:
+            return self
+        return min(self, learned, key=_BY_DEMAND.index)
+
+
+# Each is tried where the next is refused.
+_BY_DEMAND = (ToolLoading.APPEND, ToolLoading.NATIVE, ToolLoading.INLINE)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelRequest:
+    """Everything a model is sent.
+
+    Attributes:
+        model: the model's name at the provider.
+        system_prompt: the instructions, with the list of tool groups.
+        messages: the history; every call has its result, and results are cut to what is shown.
+        tools: what the model may call, in the order in which it is sent.
+        session_id: for caches at the service; stable over the turns of a session.
+        parameters: sampling parameters such as ``temperature``; absent means the service's own.
+        tool_loading: how the loaded groups are told to the model.
+        max_output_tokens: the longest answer wanted, ``None`` for the wire format's own limit.
+        reasoning: how much the model is to think, ``None`` for the service's own; takes the place of the parameters
+            by which the service is told the same.
+        left_out: the parts that the service has refused, by the names of :mod:`oneclaw_core.providers.left_out`, each
+            with the reason that it gave.
+        first_byte_seconds: how long the service may take until it sends the first byte of its answer, ``None`` for the
+            provider's own limit.
+    """
+
+    model: str
+    system_prompt: str
+    messages: Sequence[Message]
+    tools: ActiveTools
+    session_id: str
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    tool_loading: ToolLoading = ToolLoading.NATIVE
+    max_output_tokens: int | None = None
+    reasoning: ReasoningLevel | None = None
+    left_out: Mapping[str, str] = field(default_factory=dict)
+    first_byte_seconds: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class TextDelta:
+    """A piece of the model's text.
+
+    Attributes:
+        text: the piece.
+        may_be_withdrawn: True if a :class:`TextWithdrawn` may still follow.
+    """
+
+    text: str
+    may_be_withdrawn: bool = field(default=False, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class TextWithdrawn:
+    """All text of the answer so far was none: it was the model's thoughts, which only their end shows.
+
+    Attributes:
+        text: as it was given by each :class:`TextDelta`.
+    """
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class ReasoningDelta:
+    """A piece of what the model thinks, or of a summary of it, where the service shows it."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class ArgumentsDelta:
+    """A piece of the arguments of a tool call. It is not shown; if the answer breaks off, it counts as output."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class UsageSoFar:
+    """The service has begun to answer; what the attempt has used by now, for an answer that does not end.
+
+    Yield it when the first part of an answer has come, and when the service has counted more. The usage of a complete
+    answer is that of its :class:`ModelResponse`.
+
+    Attributes:
+        usage: its ``is_at_least`` is true as long as the counts are not final; an empty one says that the service has
+            counted nothing yet.
+    """
+
+    usage: TokenUsage
+
+
+@dataclass(frozen=True, slots=True)
+class LoadingRefused:
+    """The model cannot have tools loaded in the way asked for; the request is sent again in another one.
+
+    Attributes:
+        reason: what the service said.
+        instead: the way in which it is sent again.
+    """
+
+    reason: str
+    instead: ToolLoading = ToolLoading.APPEND
+
+
+@dataclass(frozen=True, slots=True)
+class RetryNotice:
+    """The request failed before its first event and will be sent again.
+
+    Attributes:
+        reason: one line for the user.
+        delay_seconds: how long until then.
+        error: the failure; ``None`` if nothing is wrong with the service.
+    """
+
+    reason: str
+    delay_seconds: float
+    error: ProviderError | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelResponse:
+    """The end of a model's answer: always the last event of a stream, and there only once.
+
+    Attributes:
+        text: all of its text.
+        tool_calls: the calls it wants run, in its order; complete ones only.
+        usage: tokens, as far as the service said.
+        stop_reason: why it ends there; all but ``COMPLETE`` mean that something may be missing.
+        provider_data: what must be sent back verbatim with this message on later turns, ``None`` for nothing.
+        cut_calls: calls that the token limit cut before their arguments were complete, behind the others in its order,
+            with as much of the arguments as came. They do not run; the turn tells the model so.
+        finish_reason: the service's own word for why it ends there, for messages; ``None`` if it said none.
+        are_calls_text: True if the model wrote the calls as text; then whatever is not read-only asks before it runs.
+    """
+
+    text: str = ""
+    tool_calls: tuple[ToolCall, ...] = ()
+    usage: TokenUsage = field(default_factory=TokenUsage)
+    stop_reason: StopReason = StopReason.COMPLETE
+    provider_data: Mapping[str, Any] | None = None
+    cut_calls: tuple[ToolCall, ...] = ()
+    finish_reason: str | None = None
+    are_calls_text: bool = False
+
+
+ModelEvent = (
+    TextDelta
+    | TextWithdrawn
+    | ReasoningDelta
+    | ArgumentsDelta
+    | UsageSoFar
+    | RetryNotice
+    | LoadingRefused
+    | ModelResponse
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelInfo:
+    """A model that a service offers.
+
+    Attributes:
+        name: what ``PROVIDER/MODEL`` takes after the slash.
+        display_name: what people read, ``None`` where the service does not say.
+        context_window: in tokens, ``None`` where the service does not say.
+        max_output_tokens: of one answer, ``None`` where the service does not say.
+        input_media_types: prefixes of the media types of attachments that it takes, such as ``image/``; ``None``
+            where the service does not say.
+        models: the models that stand behind it, each as ``PROVIDER/MODEL``; nearly always none.
+    """
+
+    name: str
+    display_name: str | None = None
+    context_window: int | None = None
+    max_output_tokens: int | None = None
+    input_media_types: tuple[str, ...] | None = None
+    models: tuple[str, ...] = ()
