@@ -16,26 +16,34 @@ if TYPE_CHECKING:
 SECRET_SUFFIXES = ("_API_KEY", "_ACCESS_KEY", "_SECRET_KEY", "_TOKEN", "_SECRET", "PASSWORD")
 # What speaks of a secret in a name, as one of its words or behind the last one.
 _SECRET_NAME = re.compile(
-    r"(?:^|_)(?:APIKEY|AUTH(?!_SOCK)|BEARER|COOKIE|CREDENTIAL|CREDS?|DSN|JWT|KEY|PASS|PASSPHRASE|PASSWD|PAT|PSWD|SECRET"
-    r"|SIGNATURE|TOKEN|WEBHOOK|CONN_?STR|MFA|MNEMONIC|OTP|PASSCODE|PASSPHRASE|SAS|SEED|UNSEAL)S?(?:_|$)|CREDENTIALS"
-    r"|PASSWORD|CONNECTION_?STRING|ACCESSKEY|APIKEY|PRIVATE_?KEY|SECRETKEY|(?:TOKEN|SECRET|PGPASS|_PWD|_PW)$",
+    r"(?:^|_)(?:APIKEY|AUTH(?!_SOCK)|AUTHORIZATION|BEARER|COOKIE|CREDENTIAL|CREDS?|DSN|FERNET|HMAC|JWT|KEY|PASS"
+    r"|PASSPHRASE|PASSWD|PAT|PEPPER|PSWD|SALT|SECRET|SIGNATURE|SK|TOKEN|WEBHOOK|CONN_?STR|MFA|MNEMONIC|OTP|PASSCODE|PIN"
+    r"|PINCODE|PWORD|SAS|SEED|TOTP|UNSEAL|(?:BACKUP|LICENSE|RECOVERY)_?CODE)S?(?:_|$)|CREDENTIALS"
+    # In other languages, too.
+    r"|PASSWORD|PASSWORT|CONTRASENA|MOT_?DE_?PASSE|SENHA|CONNECTION_?STRING|ACCESSKEY|APIKEY|PRIVATE_?KEY|SECRETKEY"
+    r"|UNSEALKEY|(?:TOKEN|SECRET|PASSWD|PGPASS|_PWD|_PW)$",
     re.IGNORECASE,
 )
 # Ends of names that other words have too, such as MONKEY: the value decides.
-_ENDS_LIKE_A_SECRET = ("KEY", "PASS")
+_ENDS_LIKE_A_SECRET = ("KEY", "KEYS", "PASS", "PAT")
 _LIKE_A_KEY = re.compile(r"(?!/|~)[!-~]{12,}")
 # Values that are keys by their shape, whatever their variable is called.
 _SECRET_VALUE = re.compile(
     r"\b(?:sk-|[rs]k_live_|gh[opsur]_|github_pat_|glpat-|xox[abeprs]-|AIza|AKIA|ASIA|npm_|pypi-|hf_|dop_v1_|SG\.)"
     r"[\w.-]{10,}|\beyJ[\w-]{8,}\.eyJ[\w-]{8,}\.|-----BEGIN [A-Z ]*PRIVATE KEY|hooks\.slack\.com/services/"
     r"|discord(?:app)?\.com/api/webhooks/"
-    # Parts of connection strings.
-    r"|(?:^|;)\s*(?:AccountKey|SharedAccessKey|SharedAccessSignature|Password|Pwd)\s*=\s*[^;\s]+"
+    r"|AGE-SECRET-KEY-|^(?:Basic|Bearer) \S{8}"
+    # Parts of connection strings, and of JSON.
+    r"|(?i:(?:^|[;\s])(?:AccountKey|SharedAccessKey|SharedAccessSignature|Password|Pwd)\s*=\s*[^;\s]+)"
+    r"|(?i:\"(?:api_?key|client_?secret|password|private_?key|secret|token)\"\s*:)"
+    # Random bytes in base64: nothing else mixes small and large letters and digits in such a long word.
+    r"|^(?=.*[a-z])(?=.*[A-Z])(?=(?:.*[0-9]){2})(?!/)[A-Za-z0-9+/]{24,}={0,2}$"
 )
 _OWN_PREFIX = "ONECLAW_"
 # Of a database, a proxy or a service: SCHEME://USER:PASSWORD@HOST, ?password=PASSWORD as libpq takes it, or ?key=KEY.
 _PASSWORD_IN_URL = re.compile(
-    r"://[^\s/?#:@]*:([^\s/?#]+)@|[?&](?:[\w-]*[_-])?(?:password|key|apikey|token|secret)=([^\s&#]+)", re.IGNORECASE
+    r"://[^\s/?#:@]*:([^\s/?#]+)@|[?&](?:[\w-]*[_-])?(?:password|key|apikey|token|secret|sig|signature)=([^\s&#]+)",
+    re.IGNORECASE,
 )
 # A shorter value would be found in ordinary words.
 SHORTEST_SECRET_CHARACTERS = 8

@@ -21,8 +21,10 @@ BLANKS = (
 """Characters that look like a blank or like nothing, without the ordinary blank."""
 
 
-# C0 without tab and newline, DEL, C1, and what cannot be seen.
-_CONTROL = re.compile(f"[\x00-\x08\x0b-\x1f\x7f-\x9f{INVISIBLE_CHARACTERS}]")
+# C0 without tab and newline, DEL, C1, and what cannot be seen: also letters of nothing and marks that no font has.
+_CONTROL = re.compile(
+    f"[\x00-\x08\x0b-\x1f\x7f-\x9f{INVISIBLE_CHARACTERS}\u3164\uffa0\U000e0080-\U000e00ff\U000e01f0-\U000e0fff]"
+)
 
 
 def printable(text: str) -> str:

@@ -9,6 +9,9 @@ from oneclaw_core.types.user_question import UserQuestion
 
 # A right-to-left override, a blank of no width, a deletion of a row, and a character that looks like nothing.
 TRICKS = {"\u202e": "\\u202e", "\u200b": "\\u200b", "\x1b[2K": "\\x1b[2K", "\u3164": "\\u3164", "\u2066": "\\u2066"}
+# Marks to Unicode that are not seen, too: they join letters, or choose another form of one.
+TRICKS |= {"\u034f": "\\u034f", "\ufe00": "\\ufe00", "\U000e0141": "\\U000e0141", "\u17b5": "\\u17b5"}
+TRICKS |= {"\U0001d159": "\\U0001d159", "\u2800": "\\u2800", "\xad": "\\xad", "\u061c": "\\u061c"}
 
 
 @pytest.mark.parametrize("trick", TRICKS)
@@ -22,6 +25,12 @@ def test_a_question_for_a_permission_shows_what_could_hide_a_part_of_it(trick):
     assert shown["tool"] == f"ex{TRICKS[trick]}ec"
     assert trick not in str(shown)
     assert {each["answer"] for each in shown["choices"]} >= {str(PermissionAnswer.ONCE), str(PermissionAnswer.NO)}
+
+
+def test_letters_with_accents_and_symbols_stay_as_they_are():
+    text = "e\u0301 \u2764\ufe0f \u0928\u093f \u65e5\u672c"
+    request = PermissionRequest("shell.execute", "exec", {}, subject=text)
+    assert text in [each["text"] for each in approval_question(request).to_dict()["facts"]]
 
 
 def test_many_spaces_are_counted_and_lines_stay():
