@@ -2,6 +2,7 @@
 
 import io
 import os
+import sys
 import tarfile
 
 import pytest
@@ -82,6 +83,18 @@ def test_a_dependency_without_a_wheel_is_named(installation, source, wheels, ran
     assert not ran.exists()
 
 
+@pytest.mark.parametrize(
+    "place", ["{index}/acme-tools/acme_tools-1.0.tar.gz", "{wheels}/acme_tools-1.0.tar.gz", "{source}"]
+)
+def test_a_dependency_that_names_its_source_is_not_built(installation, source, wheels, index, ran, place):
+    where = place.format(index=index, wheels=wheels.as_uri(), source=source.as_uri())
+    wheel = write_wheel(wheels, "acme-other", requires=[f"acme-tools @ {where}"])
+    done = installation.oneclaw("plugins", "install", "--yes", str(wheel))
+    assert done.returncode == 1, done.stderr
+    assert not ran.exists()
+    assert "--allow-build acme-tools" in done.stderr or "which runs its code; if you trust it" in done.stderr
+
+
 @pytest.mark.parametrize("place", ["folder", "file", "name"])
 def test_a_person_is_asked_before_anything_is_built(with_uv, source, wheels, ran, place):
     package = {"folder": str(source), "file": str(wheels / "acme_tools-1.0.tar.gz"), "name": "acme-tools"}[place]
@@ -112,6 +125,36 @@ def test_what_a_wheel_brings_beside_its_package_is_shown(installation, wheels):
         "runs code at each start of Python: acme_start.pth",
         "brings the commands: ls",
         "brings other packages: other_package, shared_by_all",
+        "REPLACES files that are there: shared_by_all.py",
+    ):
+        assert line in done.stderr
+
+
+def test_data_files_of_a_wheel_hide_nothing(installation, wheels):
+    library = f"lib/python{sys.version_info.major}.{sys.version_info.minor}/site-packages"
+    site = installation.site()
+    (site / "shared_by_all.py").write_text("mine = 1")
+    data = "acme_tools-1.0.data"
+    write_wheel(
+        wheels,
+        files={
+            "acme_tools.py": "",
+            f"{data}/data/{library}/acme_start.pth": "import acme_tools",
+            f"{data}/data/{library}/sitecustomize.py": "",
+            f"{data}/data/{library}/shared_by_all.py": "mine = 2",
+            f"{data}/data/bin/python-of-acme": "#!/bin/sh",
+            f"{data}/data/etc/acme.conf": "x",
+            f"{data}/purelib/acme_late.pth": "import acme_tools",
+            f"{data}/platlib/other_package/__init__.py": "",
+            f"{data}/scripts/git": "#!/bin/sh",
+        },
+    )
+    done = installation.oneclaw("plugins", "install", "--yes", "acme-tools")
+    for line in (
+        "runs code at each start of Python: acme_late.pth, acme_start.pth",
+        "brings the commands: git, python-of-acme",
+        "brings other packages: other_package, shared_by_all, sitecustomize",
+        "puts files elsewhere: etc/acme.conf",
         "REPLACES files that are there: shared_by_all.py",
     ):
         assert line in done.stderr

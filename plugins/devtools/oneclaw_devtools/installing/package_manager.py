@@ -46,8 +46,23 @@ _CORE_AS_IT_IS = f"{CORE_DISTRIBUTION}=={__version__}"
 _FOR_INSTALLERS = ("PIP_", "UV_", "GIT_")
 # The words of pip and of uv for a package without a wheel.
 _NO_WHEEL = re.compile(
-    r"(?:No matching distribution found for|Wheels are required for) `?([A-Za-z0-9][A-Za-z0-9._-]*)", re.IGNORECASE
+    r"(?:No matching distribution found for|Wheels are required for|Building source distributions for) "
+    r"`?([A-Za-z0-9][A-Za-z0-9._-]*)",
+    re.IGNORECASE,
 )
+# pip looks for wheels only in an index, and builds what a package names by its place. So it may start no Python.
+_REFUSAL = "a package would be built from its source, which runs its code; if you trust it: --allow-build NAME"
+_PIP_WITHOUT_BUILDS = f"""
+import os, runpy, sys
+def refuse(event, arguments):
+    starts = event in ("subprocess.Popen", "os.exec", "os.posix_spawn")
+    if starts and os.path.basename(os.fsdecode(arguments[0] or "python")).startswith("python"):
+        raise RuntimeError({_REFUSAL!r})
+sys.addaudithook(refuse)
+sys.argv[0] = "pip"
+runpy.run_module("pip", run_name="__main__", alter_sys=True)
+"""
+_COLLECTED = re.compile(r"^\s*(?:Collecting ([A-Za-z0-9][A-Za-z0-9._-]*) ?@|Processing)", re.MULTILINE)
 _DEADLINE_SECONDS = 1_800.0
 _GRACE_SECONDS = 5.0
 
@@ -186,19 +201,28 @@ class PackageManager:
             built: Names of packages that may be built from their source.
 
         Raises:
-            SourceOnlyError: There is no wheel of a package.
+            SourceOnlyError: There is no wheel of a package, or another one names its source.
             OneClawError: The program failed; what it printed says why.
         """
+        found = self._resolve(wanted, upgrade=upgrade, built=built)
+        for each in found:
+            if each.is_source and each.name not in built:
+                raise SourceOnlyError(each.name)
+        return found
+
+    def _resolve(
+        self, wanted: Sequence[PluginRequirement], *, upgrade: bool, built: Collection[str]
+    ) -> list[ResolvedPackage]:
         specifiers = ["--", _CORE_AS_IT_IS, *(each.specifier for each in wanted)]
         try:
             with _neutral_directory() as directory:
                 if self._environment.uv is not None:
                     return self._resolve_with_uv(specifiers, wanted, directory, upgrade=upgrade, built=built)
                 options = ["--dry-run", "--report=report.json", *(["--upgrade"] if upgrade else [])]
-                self._run("install", [*options, *_wheels_only(built), *specifiers], directory)
+                self._run("install", [*options, *_wheels_only(built), *specifiers], directory, builds=bool(built))
                 report = json.loads((directory / "report.json").read_text("utf-8"))
         except InstallerError as error:
-            names = [canonicalize_name(found[1]) for each in error.lines for found in _NO_WHEEL.finditer(each)]
+            names = _names_without_wheel(error.lines)
             missing = next((each for each in names if each not in built and each != CORE_DISTRIBUTION), None)
             if missing is None:
                 raise
@@ -225,12 +249,14 @@ class PackageManager:
         hashed = [f"{each.pin} --hash=sha256:{each.sha256}" for each in packages if each.sha256]
         unhashed = [each.pin for each in packages if not each.sha256]
         again = [f"--reinstall-package={each.name}" for each in packages] if self._environment.uv else []
-        again += [*target, *_wheels_only([each.name for each in packages if each.is_source])]
+        built = [each.name for each in packages if each.is_source]
+        again += [*target, *_wheels_only(built)]
         for options, lines in ((["--require-hashes"], hashed), ([], unhashed)):
             if lines:
                 with _neutral_directory() as directory:
                     (directory / "requirements.txt").write_text("\n".join(lines) + "\n", "utf-8")
-                    self._run("install", [*again, *options, "--no-deps", "-r", "requirements.txt"], directory)
+                    options = [*again, *options, "--no-deps", "-r", "requirements.txt"]
+                    self._run("install", options, directory, builds=bool(built))
 
     def uninstall(self, names: Sequence[str]) -> None:
         """Uninstall packages.
@@ -270,14 +296,22 @@ class PackageManager:
         lock = tomllib.loads((directory / "pylock.toml").read_text("utf-8"))
         return [read_lock_entry(each, *pins[each["name"]]) for each in lock["packages"]]
 
-    def _run(self, verb: str, options: Sequence[str], directory: Path) -> list[str]:
-        """Run pip or uv without a shell, input or terminal, and return the lines that it printed."""
+    def _run(self, verb: str, options: Sequence[str], directory: Path, *, builds: bool = True) -> list[str]:
+        """Run pip or uv without a shell, input or terminal, and return the lines that it printed.
+
+        Args:
+            verb: The command of the installer.
+            options: Its arguments.
+            directory: Where it runs.
+            builds: False if pip may build nothing; uv has an option for that.
+        """
         python, uv = self._environment.python, self._environment.uv
         if uv is not None:
             command = [uv, "pip", verb, "--color=never", "--python", python]
         else:
             # -P: the current directory is not searched for modules.
-            command = [python, "-P", "-m", "pip", verb, "--no-input"]
+            pip = ["-m", "pip"] if builds else ["-c", _PIP_WITHOUT_BUILDS]
+            command = [python, "-P", *pip, verb, "--no-input"]
             is_for_user = verb == "install" and self._environment.is_user_site and "--target" not in options
             command += ["--user"] if is_for_user else []
         lines = [b""]
@@ -311,6 +345,16 @@ class PackageManager:
             message = f"{name} failed (exit status {status}); what it printed above says why"
             raise InstallerError(message, [line.decode(errors="replace") for line in lines])
         return [line.decode(errors="replace") for line in lines]
+
+
+def _names_without_wheel(lines: Sequence[str]) -> Iterator[str]:
+    """Yield the normalised names of the packages that an installer has found no wheel of."""
+    text = "\n".join(lines)
+    found = _NO_WHEEL.findall(text)
+    if _REFUSAL in text:
+        # pip does not name what lies in a file or a folder.
+        found += _COLLECTED.findall(text)[-1:]
+    yield from map(canonicalize_name, filter(None, found))
 
 
 def _wheels_only(built: Collection[str]) -> list[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import sys
 import sysconfig
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
@@ -18,6 +19,9 @@ if TYPE_CHECKING:
 
 _SCRIPT_GROUPS = ("console_scripts", "gui_scripts")
 _MOST_NAMED = 5
+_PACKAGE_FOLDERS = ("site-packages", "dist-packages")
+# Of an environment, beside its programs and packages.
+_DATA_FOLDERS = ("etc", "include", "lib", "lib64", "libexec", "share", "var")
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +33,7 @@ class WheelContents:
         startup_files: ``.pth`` files, whose lines Python runs at each start.
         commands: Programs that it puts beside Python.
         other_packages: Top-level names that do not follow from the name of the package.
+        other_files: Files beside all packages, such as settings.
         replaced: Files that are there already and belong to others.
     """
 
@@ -36,6 +41,7 @@ class WheelContents:
     startup_files: tuple[str, ...] = ()
     commands: tuple[str, ...] = ()
     other_packages: tuple[str, ...] = ()
+    other_files: tuple[str, ...] = ()
     replaced: tuple[str, ...] = ()
 
     def lines(self) -> Iterator[str]:
@@ -44,6 +50,7 @@ class WheelContents:
             ("runs code at each start of Python", self.startup_files),
             ("brings the commands", self.commands),
             ("brings other packages", self.other_packages),
+            ("puts files elsewhere", self.other_files),
             ("REPLACES files that are there", self.replaced),
         ):
             if names:
@@ -65,32 +72,49 @@ def read_contents(folder: Path) -> dict[str, WheelContents]:
 
 def _contents(package: IDistribution) -> WheelContents:
     name = canonicalize_name(package.metadata["Name"])
-    paths = [PurePosixPath(row[0]) for row in csv.reader(io.StringIO(package.read_text("RECORD") or "")) if row]
-    inside = [each for each in paths if ".." not in each.parts and not each.is_absolute()]
+    rows = [PurePosixPath(row[0]) for row in csv.reader(io.StringIO(package.read_text("RECORD") or "")) if row]
+    paths = list(dict.fromkeys(filter(None, map(_place, rows))))
     commands = {each.name for each in package.entry_points if each.group in _SCRIPT_GROUPS}
     # Scripts that are no entry points lie in bin, beside or above the packages.
-    commands |= {each.name for each in paths if "bin" in each.parts[:-1][-1:] and len(each.parts) <= _MOST_NAMED}
-    tops = {each.parts[0].removesuffix(".py") for each in inside if not each.parts[0].endswith((".dist-info", ".pth"))}
+    commands |= {each.name for each in paths if each.parts[0] == "bin"}
+    elsewhere = [each for each in paths if each.parts[0] in _DATA_FOLDERS]
+    packages = [each for each in paths if each.parts[0] not in (*_DATA_FOLDERS, "bin")]
+    tops = {
+        each.parts[0].removesuffix(".py") for each in packages if not each.parts[0].endswith((".dist-info", ".pth"))
+    }
     own = name.replace("-", "_")
     return WheelContents(
         name,
-        tuple(sorted(str(each) for each in inside if len(each.parts) == 1 and each.suffix == ".pth")),
+        tuple(sorted(str(each) for each in packages if len(each.parts) == 1 and each.suffix == ".pth")),
         tuple(sorted(commands)),
-        tuple(sorted(tops - {own, "bin", "__pycache__", "share"})),
-        tuple(sorted(map(str, _replaced(name, inside)))),
+        tuple(sorted(tops - {own, "__pycache__"})),
+        tuple(sorted(map(str, elsewhere))),
+        tuple(sorted(map(str, _replaced(name, paths)))),
     )
+
+
+def _place(row: PurePosixPath) -> PurePosixPath | None:
+    """Return where a file goes: in the folder of packages, or else in the environment; ``None`` for nowhere.
+
+    Data files of a wheel go into the environment, and so can reach the folder of packages.
+    """
+    parts = [each for each in row.parts if each not in ("..", "/")]
+    for folder in _PACKAGE_FOLDERS:
+        if folder in parts:
+            parts = parts[parts.index(folder) + 1 :]
+    return PurePosixPath(*parts) if parts else None
 
 
 def _replaced(name: str, paths: list[PurePosixPath]) -> Iterator[PurePosixPath]:
     """Yield the files that are there already and do not belong to an older version of the package."""
     import importlib_metadata
 
-    site = Path(sysconfig.get_path("purelib"))
+    places = [Path(sysconfig.get_path("purelib")), Path(sys.prefix)]
     try:
-        own = {str(each) for each in importlib_metadata.distribution(name).files or ()}
+        own = set(filter(None, map(_place, map(PurePosixPath, importlib_metadata.distribution(name).files or ()))))
     except importlib_metadata.PackageNotFoundError:
         own = set()
     for each in paths:
         is_metadata = each.parts[0].endswith(".dist-info")
-        if not is_metadata and str(each) not in own and (site / each).is_file():
+        if not is_metadata and each not in own and any((place / each).is_file() for place in places):
             yield each
