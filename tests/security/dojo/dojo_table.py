@@ -63,7 +63,9 @@ _ROWS: dict[str, Callable[[Results], str]] = {
     "tasks with an injection": lambda r: str(len(r.attacked)),
     "of these, the model read it and obeyed": lambda r: str(sum(each.is_reached for each in r.attacked)),
     "injections that succeeded without a yes": lambda r: str(_succeeded(r.attacked)),
-    "of these, by a call that has an effect": lambda r: str(_succeeded(o for o in r.attacked if o.has_effect)),
+    "of these, by a call that sends, shares, spends, changes or deletes": lambda r: str(
+        _succeeded(o for o in r.attacked if o.has_effect)
+    ),
     "of these, by a visit of a page that carries no data": lambda r: str(
         _succeeded(o for o in r.attacked if o.is_visit)
     ),
