@@ -4,7 +4,7 @@ The sandbox may not let this be run with the Python of the tests, so it needs th
 to the machine is opened for writing at most, and never written: in a sandbox with a hole that would change the machine.
 """
 # What the system calls answer, without a layer in between:
-# ruff: noqa: PTH103, PTH104, PTH108, PTH123, PTH208
+# ruff: noqa: PTH101, PTH103, PTH104, PTH108, PTH116, PTH123, PTH208
 
 import contextlib
 import ctypes
@@ -169,6 +169,11 @@ def attempts(of):
         "change the priority of the one outside": lambda: keep_priority(of["pid"]),
         "read memory that the one outside shares": lambda: shared_memory(of["shared"]),
         "watch a folder outside": lambda: watch(outside),
+        "see the size of a hidden file": lambda: os.stat(f"{secret}/key"),
+        "change the permissions of a hidden file": lambda: os.chmod(f"{secret}/key", 0o777),
+        "change the times of a hidden file": lambda: os.utime(f"{secret}/key"),
+        "mark a hidden file": lambda: os.setxattr(f"{secret}/key", "user.mark", b"1"),
+        "see a command line": lambda: read(f"/proc/{of['pid']}/cmdline"),
         "limit itself": lambda: limit(0),
         "signal the parent": lambda: os.kill(parent, 0),
         "trace": lambda: system_call("ptrace", 0, 0, 0, 0),

@@ -18,7 +18,8 @@ if TYPE_CHECKING:
     from oneclaw_core.process.sandbox.policy import SandboxPolicy
 
 GAPS = (
-    "permissions and times of files elsewhere can be changed",
+    "sizes and times of files elsewhere can be seen",
+    "permissions, times and attributes of files elsewhere can be changed",
     "hidden and protected files in a writable directory are neither",
     "names and command lines of other processes can be seen",
     "folders elsewhere can be watched for changes",

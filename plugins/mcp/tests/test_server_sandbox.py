@@ -16,6 +16,8 @@ from oneclaw_mcp.connection import ServerError
 from oneclaw_mcp.results import is_empty
 from oneclaw_mcp.sandboxing import Sandbox, candidates, derived_sandbox
 
+from oneclaw_core.process import choose_sandbox
+
 if TYPE_CHECKING:
     from oneclaw_core import Home
     from oneclaw_core.testing import HomeFactory
@@ -72,6 +74,15 @@ def test_sandbox_is_shown_and_widened(oneclaw_home: Home, tmp_path: Path) -> Non
     assert "does not see" not in made
     listed = json.loads(CliRunner().invoke(mcp, ["show", "plain", "--json"]).output)
     assert listed["sandbox"]["write"] == [str(tmp_path)]
+
+
+def test_adding_a_server_names_the_gaps_of_the_sandbox(oneclaw_home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+    chosen = choose_sandbox("landlock")
+    if chosen.backend is None:
+        pytest.skip(chosen.strength.reason)
+    monkeypatch.setenv("ONECLAW_SANDBOX", "landlock")
+    added = CliRunner().invoke(mcp, ["add", "plain", "--no-start", "--", *plain()], catch_exceptions=False).output
+    assert f"the sandbox landlock is incomplete: {'; '.join(chosen.strength.gaps)}" in added
 
 
 @pytest.mark.parametrize(
