@@ -7,8 +7,8 @@ from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any, Literal
 
 from oneclaw_core.plugins.catalogue.merging import add_program_tools
-from oneclaw_core.turn.context import NewMessage, check_texts
 from oneclaw_core.turn.preview import next_request, preview
+from oneclaw_core.turn.turn_request import TurnRequest, check_texts
 from oneclaw_core.types.agents import GENERAL_ASSISTANT, AgentLimits
 from oneclaw_core.wiring import open_home
 
@@ -222,7 +222,7 @@ class OneClaw:
             TurnError: the turn reached a limit.
         """
         return self._turns.send(
-            NewMessage(
+            TurnRequest(
                 text=text,
                 session=session,
                 agent=agent,
@@ -272,9 +272,8 @@ class OneClaw:
             ProviderError: the model could not be asked; the session is intact, and can be resumed again.
             TurnError: the turn reached a limit.
         """
-        return self._turns.send(
-            NewMessage(
-                text="",
+        return self._turns.resume(
+            TurnRequest(
                 session=session,
                 agent=agent,
                 model=model,
@@ -283,7 +282,6 @@ class OneClaw:
                 reasoning=reasoning,
                 parameters=parameters or {},
                 max_output_tokens=max_output_tokens,
-                resumes=True,
                 steering=steering,
             )
         )
@@ -292,7 +290,7 @@ class OneClaw:
         self, session: str, *, agent: str | None = None, model: str | None = None
     ) -> CompactedEvent | None:
         """Summarise all but the last turn of a session; ``None`` if there is nothing before it."""
-        return await self._turns.compact(session, agent, model)
+        return await self._turns.compact(TurnRequest(session=session, agent=agent, model=model))
 
     async def next_request(
         self, *, session: str | None = None, agent: str | None = None, model: str | None = None
@@ -301,7 +299,7 @@ class OneClaw:
 
         Takes and raises the same as :meth:`preview_request`.
         """
-        request, chosen = await next_request(self._parts, session, agent, model)
+        request, chosen = await next_request(self._parts, TurnRequest(session=session, agent=agent, model=model))
         return request, chosen.full_name
 
     async def preview_request(
@@ -324,7 +322,7 @@ class OneClaw:
             UsageError: there is no such agent, provider or model.
             ProviderError: the provider cannot write it.
         """
-        return await preview(self._parts, session, agent, model, is_wired=is_wired)
+        return await preview(self._parts, TurnRequest(session=session, agent=agent, model=model), is_wired=is_wired)
 
     async def session_status(
         self, session: str | None = None, *, agent: str | None = None, model: str | None = None
@@ -335,7 +333,7 @@ class OneClaw:
         """
         from oneclaw_core.turn.status import session_status
 
-        return await session_status(self._parts, session, agent, model)
+        return await session_status(self._parts, TurnRequest(session=session, agent=agent, model=model))
 
     async def call_tool(
         self,

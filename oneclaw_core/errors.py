@@ -49,6 +49,9 @@
 from __future__ import annotations
 
 import shlex
+from typing import TypeVar
+
+_Error = TypeVar("_Error", bound=Exception)
 
 
 class OneClawError(Exception):
@@ -221,10 +224,16 @@ class ProviderError(OneClawError):
         retry_after_seconds: when the service asks to be asked again; ``None`` if it did not say.
         refused_parts: the parts without which the request can be sent again, as
             :mod:`oneclaw_core.providers.left_out` names them.
+        is_final: True if nothing is asked in its place, such as after a part of the answer was shown.
     """
 
     retry_after_seconds: float | None = None
     refused_parts: tuple[str, ...] = ()
+    is_final: bool = False
+
+
+class UnfinishedAnswerError(ProviderError):
+    """The service ended its answer without saying so."""
 
 
 class ProviderUnavailableError(ProviderError):
@@ -311,6 +320,13 @@ class TurnRefusedError(TurnError):
 
 class SpendingLimitError(TurnError):
     """A limit in tokens or money, of the turn or of the day, is reached."""
+
+
+def reworded(error: _Error, message: str) -> _Error:
+    """Return an error of the same kind with another message."""
+    made = type(error)(message)
+    made.__dict__.update({name: value for name, value in error.__dict__.items() if not name.startswith("__")})
+    return made
 
 
 def errors_within(error: BaseException) -> list[BaseException]:

@@ -33,11 +33,13 @@ from oneclaw_core.system.home import Home, current_directory, find_home
 from oneclaw_core.system.threads import run_in_thread
 from oneclaw_core.tools.calls.steps import tool_executor
 from oneclaw_core.tools.permissions import PermissionPolicy
-from oneclaw_core.turn.context import NewMessage, TurnParts
 from oneclaw_core.turn.conversations import Conversations
 from oneclaw_core.turn.model import ModelChooser
+from oneclaw_core.turn.model_steps import model_chain
+from oneclaw_core.turn.parts import TurnParts
 from oneclaw_core.turn.plugin_question import answer_plugin
 from oneclaw_core.turn.store_retry import PatientRecords, while_away
+from oneclaw_core.turn.turn_request import TurnRequest
 from oneclaw_core.turn.turns import Turns
 
 if TYPE_CHECKING:
@@ -141,13 +143,13 @@ def _wired(
         return await tool_sources.get(plugin, name)
 
     async def sandbox() -> ChosenSandbox:
-        from oneclaw_core.process import choose_sandbox
+        from oneclaw_core.process.sandbox.choice import choose_sandbox
 
         setting = settings.validated(await store.settings()).sandbox
         return await run_in_thread(lambda: choose_sandbox(setting))
 
     def send_message(text: str, **options: Any) -> AsyncGenerator[TurnEvent, None]:
-        return turns.send(NewMessage(text=text, **options))
+        return turns.send(TurnRequest(text=text, **options))
 
     def context_of(plugin: str) -> PluginContext:
         return make_context(
@@ -223,6 +225,7 @@ def _wired(
         project=project,
         environ=environ,
         background=background,
+        ask=model_chain(),
     )
     conversations = Conversations(store, plugins, project.path)
     turns = Turns(parts, conversations)

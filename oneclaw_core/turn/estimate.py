@@ -92,16 +92,24 @@ class Estimator:
 
     Args:
         tool_sizes: of tools that were estimated before.
+        last_input_tokens: what the service counted for the session's last request; ``None`` if it is not known.
 
     Attributes:
         ratio: tokens that the service counts for each token estimated.
     """
 
-    def __init__(self, tool_sizes: ToolSizes | None = None) -> None:
+    def __init__(self, tool_sizes: ToolSizes | None = None, last_input_tokens: int | None = None) -> None:
         self._tool_sizes = tool_sizes or ToolSizes()
         # By identity, with the message itself so that no other can take over its identity.
         self._known: dict[int, tuple[Message, int]] = {}
         self.ratio = 1.0
+        # What the service counted last, for which request; most turns are short and want no estimate.
+        self._counted: tuple[ModelRequest | None, int | None] = None, last_input_tokens
+
+    def count(self, request: ModelRequest, input_tokens: int | None) -> None:
+        """Note what the service counted for a request, to learn from it when an estimate is wanted."""
+        if input_tokens:
+            self._counted = request, input_tokens
 
     def raw(self, request: ModelRequest) -> int:
         """Estimate a request from its length alone."""
@@ -110,6 +118,11 @@ class Estimator:
 
     def request(self, request: ModelRequest) -> int:
         """Estimate a request as the service would count it."""
+        (counted, input_tokens), self._counted = self._counted, (None, None)
+        if counted is not None:
+            self.observe(counted, input_tokens)
+        elif input_tokens is not None:
+            self.observe_earlier(request, input_tokens)
         return self._calibrated(self.raw(request))
 
     def message(self, message: Message) -> int:

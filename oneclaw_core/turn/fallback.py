@@ -179,9 +179,7 @@ class Fallback:
         for name in self._waiting():
             self._tried.add(name)
             try:
-                found = await self._open(name)
-                if hasattr(found.provider, "find_context_window"):
-                    found = await found.measured()
+                found = await (await self._open(name)).measured()
             except OneClawError as error:
                 if name not in self._unusable:
                     _log.warning("%s is left out of %s: %s", name, self.name, error)

@@ -9,27 +9,108 @@ sent. What is refused even so gets an error that names the way out.
 from __future__ import annotations
 
 import shlex
+from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from oneclaw_core.errors import ContextTooLongError, ProviderError, ProviderRequestError
-from oneclaw_core.turn.estimate import Estimator, message_tokens
-from oneclaw_core.turn.request import not_sent_note
+from oneclaw_core.errors import ProviderError, ProviderRequestError, UnfinishedAnswerError, reworded
+from oneclaw_core.providers.left_out import service_reason
+from oneclaw_core.turn.compacting import compact
+from oneclaw_core.turn.compaction import CompactionReason
+from oneclaw_core.turn.estimate import message_tokens
+from oneclaw_core.turn.request import left_out, not_sent_note
+from oneclaw_core.turn.spending import record_unstored
+from oneclaw_core.turn.state import Ask, show_nothing
+from oneclaw_core.types.events import RetryEvent
 from oneclaw_core.types.messages import OWN_DATA, Message, MessageType
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from oneclaw_core.turn.model import ChosenModel
+    from oneclaw_core.turn.state import Answer, TurnState
     from oneclaw_core.types.model_requests import ModelRequest
+    from oneclaw_core.types.steps import Handler
 
 # A shorter history is not the reason of a refusal that does not say so.
 _LONG_TOKENS = 4_000
 # The largest part of a known context window that is certainly not too long.
 _SURELY_FITS = 4
+_REASON_CHARACTERS = 300
 # Enough for a service to accept the request; the answer is thrown away.
 PROBE_OUTPUT_TOKENS = 64
-_REASON_CHARACTERS = 300
+
+
+async def healed(ask: Ask, run: Handler[Ask, Answer]) -> Answer:
+    """Change a session whose next request a service refuses without a reason that a rule explains, and ask again.
+
+    Raises:
+        ProviderError: nothing helps; or the refused message was found, and the user has to say it differently.
+    """
+    turn, tried, not_sent = ask.turn, set[str](), list[Message]()
+    while ask.purpose == "answer":
+        try:
+            answer = await run(ask)
+        except ProviderError as error:
+            if error.is_final or not is_unexplained(error):
+                raise
+            not_sent += await _heal(turn, error, tried)
+            continue
+        if not_sent:  # only now is it sure that these were what the service refused
+            await turn.store.mark_not_sent(turn.session_id, not_sent)
+        return answer
+    return await run(ask)
+
+
+async def _heal(turn: TurnState, error: ProviderError, tried: set[str]) -> list[Message]:
+    """Compact the session once, or leave its newest part out.
+
+    Args:
+        turn: that asked.
+        error: the refusal.
+        tried: what has been done for this request.
+
+    Returns:
+        The results that are left out from now on.
+    """
+    session, request = turn.session, turn.next_request()
+    name = session.info.name or session.info.id
+    if "compaction" not in tried:
+        tried.add("compaction")
+        is_long = may_be_too_long(error, session.history, turn.limits.context_window)
+        if is_long and await compact(turn, request, CompactionReason.REFUSED):
+            return []
+    part = newest_part(session.history)
+    if not part:
+        raise with_way_out(error, name)
+    if part[0].type is MessageType.TOOL_RESULT:
+        not_sent = [marked_not_sent(each, error) for each in part]
+        marked = {each.sequence: left_out(each, each.not_sent or "") for each in not_sent}
+        session.history = [marked.get(each.sequence, each) for each in session.history]
+        tools = ", ".join(dict.fromkeys(each.tool_name or "" for each in part))
+        await turn.emit(RetryEvent(f"{error}; left out: results of {tools}", 0))
+        return not_sent
+    if "probe" not in tried:
+        tried.add("probe")
+        probe = probe_request(request, request.messages, error)
+        try:
+            with suppress(UnfinishedAnswerError):
+                answer = await turn.parts.ask(Ask(turn, probe, show_nothing, "question"))
+                await record_unstored(turn, answer)
+        except ProviderError:
+            raise with_way_out(error, name) from None
+        if not (isinstance(error, ProviderRequestError) and error.refuses_content):
+            await turn.emit(RetryEvent(str(error), 0))
+            return []
+    raise await without_newest(turn, error)
+
+
+async def without_newest(turn: TurnState, error: ProviderError) -> ProviderError:
+    """Mark the newest message as not sent, and return the error with that."""
+    part = newest_part(turn.session.history)
+    if not part:
+        return error
+    await turn.store.mark_not_sent(turn.session_id, [marked_not_sent(each, error) for each in part])
+    return with_mark_named(error) if part[0].type is MessageType.USER else error
 
 
 def is_unexplained(error: ProviderError) -> bool:
@@ -64,7 +145,7 @@ def newest_part(history: Sequence[Message]) -> list[Message]:
 def marked_not_sent(message: Message, error: ProviderError) -> Message:
     """Return a message with the mark that it goes to no model any more."""
     own = (message.provider_data or {}).get(OWN_DATA)
-    data = {**(own if isinstance(own, dict) else {}), "not_sent": reason_in(error)}
+    data = {**(own if isinstance(own, dict) else {}), "not_sent": service_reason(error, _REASON_CHARACTERS)}
     return replace(message, provider_data={**(message.provider_data or {}), OWN_DATA: data})
 
 
@@ -76,18 +157,13 @@ def probe_request(request: ModelRequest, messages: Sequence[Message], error: Pro
         messages: those of the request; the last one is the newest.
         error: the refusal.
     """
-    note = replace(messages[-1], content=not_sent_note(reason_in(error)), attachments=())
+    note = replace(messages[-1], content=not_sent_note(service_reason(error, _REASON_CHARACTERS)), attachments=())
     return replace(request, messages=(*messages[:-1], note), max_output_tokens=PROBE_OUTPUT_TOKENS)
-
-
-def reason_in(error: ProviderError) -> str:
-    """Return what the service said, without our own words before it."""
-    return str(error).rpartition("it says: ")[2][:_REASON_CHARACTERS]
 
 
 def with_way_out(error: ProviderError, session: str) -> ProviderError:
     """Return the error with the command that takes the refused message back."""
-    return _like(
+    return reworded(
         error,
         f"{error}. If it goes on, take your last message back with: oneclaw undo --session {shlex.quote(session)}",
     )
@@ -95,40 +171,6 @@ def with_way_out(error: ProviderError, session: str) -> ProviderError:
 
 def with_mark_named(error: ProviderError) -> ProviderError:
     """Return the error with what has become of the message."""
-    return _like(error, f"{error}. Your message stays in the session, marked as not sent: later messages go without it")
-
-
-def explained_overflow(
-    error: ContextTooLongError, request: ModelRequest, model: ChosenModel, allowed: int | None
-) -> ContextTooLongError:
-    """Say how long a request is, what the service allows, and what to do.
-
-    Args:
-        error: of a request that cannot be made shorter.
-        request: the request.
-        model: which was asked.
-        allowed: the longest request that the service takes, in tokens; ``None`` if it is not known.
-    """
-    if allowed is None:
-        return error
-    estimator = Estimator()
-    needed = max(error.requested_tokens or 0, estimator.request(request))
-    fixed = estimator.request(replace(request, messages=()))
-    newest = estimator.request(replace(request, messages=request.messages[-1:])) - fixed
-    parts = f"{fixed:,} for instructions and tools, {newest:,} for the newest message"
-    explained = _like(
-        error,
-        f"{model.full_name} reads {allowed:,} tokens, and the request takes about {needed:,} ({parts}): choose a model "
-        "that reads more; or let the server read more, with --ctx-size of llama.cpp, --max-model-len of vLLM, Context "
-        "Length of LM Studio or OLLAMA_CONTEXT_LENGTH of Ollama; or use an agent with fewer tools, see: oneclaw agents "
-        f"--help; it says: {reason_in(error)}",
+    return reworded(
+        error, f"{error}. Your message stays in the session, marked as not sent: later messages go without it"
     )
-    assert isinstance(explained, ContextTooLongError)
-    explained.allowed_tokens, explained.requested_tokens = allowed, needed
-    return explained
-
-
-def _like(error: ProviderError, message: str) -> ProviderError:
-    made = type(error)(message)
-    made.__dict__.update({name: value for name, value in error.__dict__.items() if not name.startswith("__")})
-    return made

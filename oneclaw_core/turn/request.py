@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 
 from oneclaw_core.json_schema.arguments import ArgumentsError, parse_arguments
 from oneclaw_core.providers.group_loads import loading_calls
-from oneclaw_core.providers.left_out import without_refused
 from oneclaw_core.sessions.history import sent_files
 from oneclaw_core.sessions.usage import PrefixFingerprint
 from oneclaw_core.tools.toolset import build_system_prompt_with_tool_groups
@@ -27,9 +26,9 @@ if TYPE_CHECKING:
 
     from oneclaw_core.contract.arguments import PromptSection
     from oneclaw_core.tools.registry import ToolRegistry
-    from oneclaw_core.types.agents import Agent, ReasoningLevel
+    from oneclaw_core.types.agents import Agent
     from oneclaw_core.types.messages import Attachment, Message
-    from oneclaw_core.types.model_requests import ModelInfo, ModelResponse
+    from oneclaw_core.types.model_requests import ModelResponse
     from oneclaw_core.types.tool_groups import LoadedGroup
 
 
@@ -134,10 +133,8 @@ def model_request(
     session_id: str,
     history: Sequence[Message],
     groups: Sequence[str],
-    *,
-    kept_sections: str = "",
+    sections: str = "",
     lists: Mapping[str, str] | None = None,
-    began_with: Container[str] | None = None,
 ) -> ModelRequest:
     """Put together everything a model is sent.
 
@@ -150,15 +147,14 @@ def model_request(
         session_id: the conversation.
         history: as it is shown to a model.
         groups: the loaded tool groups in the order of loading.
-        kept_sections: sections of plugins that are kept with the session.
-        lists: as :func:`prompt_lists` wrote them when the session began; ``None`` for those of now, without sections.
-        began_with: the core tools that the session began with; ``None`` for those of now.
+        sections: of plugins, which are kept with the session.
+        lists: as :func:`prompt_lists` wrote them when the session began; ``None`` for those of now.
     """
-    tools = registry.toolset(agent.selection).active(groups, began_with)
+    tools = registry.toolset(agent.selection).active(groups, None if lists is None else tool_names(lists))
     if lists is None:
         lists = prompt_lists(agent, registry)
-    sections = (text for name, text in lists.items() if name not in (TOOL_GROUPS, TOOLS))
-    prompt = "\n\n".join(part for part in (agent.system_prompt, kept_sections, *sections) if part.strip())
+    current = (text for name, text in lists.items() if name not in (TOOL_GROUPS, TOOLS))
+    prompt = "\n\n".join(part for part in (agent.system_prompt, sections, *current) if part.strip())
     if listed := lists[TOOL_GROUPS]:
         prompt = f"{prompt}\n\n---\n\n{listed}"
     return ModelRequest(
@@ -169,43 +165,6 @@ def model_request(
         session_id=session_id,
         parameters=agent.parameters,
     )
-
-
-def prepare_request(
-    request: ModelRequest,
-    info: ModelInfo,
-    tool_loading: ToolLoading,
-    max_output_tokens: int | None,
-    left_out: Mapping[str, str] | None = None,
-    reasoning: ReasoningLevel | None = None,
-) -> ModelRequest:
-    """Make a request one for the chosen model: with files that it takes, its way of loading, its longest answer.
-
-    Args:
-        request: as it would be for any model.
-        info: what is known about the model.
-        tool_loading: how loaded groups are told to it.
-        max_output_tokens: the longest answer wanted of it, ``None`` for the wire format's own limit; a request with a
-            limit of its own keeps it as far as the model can.
-        left_out: the parts that the service has refused, each with the reason that it gave.
-        reasoning: how much the model is to think, ``None`` for the service's own.
-    """
-    longest = max_output_tokens
-    if request.max_output_tokens is not None:
-        longest = min(request.max_output_tokens, info.max_output_tokens or request.max_output_tokens)
-    made = replace(
-        request,
-        messages=with_files_taken(request.messages, info.input_media_types),
-        tool_loading=tool_loading,
-        max_output_tokens=longest,
-        reasoning=reasoning,
-        left_out=left_out or {},
-    )
-    if left_out:
-        made = without_refused(made)
-    # A request for a summary has no tools, and is to get none.
-    is_dispatched = tool_loading is ToolLoading.DISPATCH and bool(made.tools.names)
-    return dispatched_request(made) if is_dispatched else made
 
 
 def with_files_taken(messages: Sequence[Message], accepted: Sequence[str] | None) -> tuple[Message, ...]:

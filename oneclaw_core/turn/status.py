@@ -9,7 +9,8 @@ from oneclaw_core.turn.preview import next_request
 from oneclaw_core.types.frozen_dataclass import frozen_dataclass
 
 if TYPE_CHECKING:
-    from oneclaw_core.turn.context import TurnParts
+    from oneclaw_core.turn.parts import TurnParts
+    from oneclaw_core.turn.turn_request import TurnRequest
 
 
 @frozen_dataclass(kw_only=True)
@@ -38,9 +39,9 @@ class SessionStatus:
         return min(self.context_tokens / self.context_window, 1.0)
 
 
-async def session_status(parts: TurnParts, session: str | None, agent: str | None, model: str | None) -> SessionStatus:
+async def session_status(parts: TurnParts, asked: TurnRequest) -> SessionStatus:
     """Read the status of a session; see :meth:`oneclaw_core.OneClaw.session_status`."""
-    request, chosen = await next_request(parts, session, agent, model)
+    request, chosen = await next_request(parts, asked)
     tokens, usage = None, UsageTotals()
     if request.session_id:
         tokens = (await parts.store.load_turn(request.session_id, 0)).last_input_tokens

@@ -17,7 +17,6 @@ from oneclaw_core.contract.arguments import (
     TurnWork,
 )
 from oneclaw_core.errors import TurnRefusedError, describe_error
-from oneclaw_core.turn.stream import StreamClosed
 from oneclaw_core.types.events import TurnFinishedEvent, UsageEvent
 from oneclaw_core.types.messages import TokenUsage
 from oneclaw_core.types.model_requests import ModelResponse, RetryNotice
@@ -98,7 +97,7 @@ class TurnHooks:
             self._observe("turn_started", turn=self.info)
             try:
                 yield observe
-            except (asyncio.CancelledError, StreamClosed):
+            except asyncio.CancelledError:
                 # A listener may stop at the final answer, and the turn is complete.
                 is_interrupted = not text
                 raise

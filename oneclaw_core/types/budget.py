@@ -157,6 +157,7 @@ class TurnBudget:
         self._limits = tuple(limits)
         self._max_tool_rounds = self._rounds_left = max_tool_rounds
         self._outer = outer
+        self._warned: set[str] = set()
         self.spent = Spending()
         is_by_day = any(each.day_max_tokens is not None or each.day_max_cost is not None for each in limits)
         self.limits_days: bool = is_by_day or (outer is not None and outer.limits_days)
@@ -207,7 +208,10 @@ class TurnBudget:
         return self._outer.exceeded(day) if self._outer is not None else None
 
     def warning(self, model: str) -> str | None:
-        """Say that a limit in money does not hold for a model; see :meth:`SpendingLimits.warning`."""
+        """Say, once, that a limit in money does not hold for a model; see :meth:`SpendingLimits.warning`."""
+        if model in self._warned:
+            return None
+        self._warned.add(model)
         warnings = (each.warning(model) for each in self._limits)
         found = next((warning for warning in warnings if warning is not None), None)
         return found if found is not None or self._outer is None else self._outer.warning(model)

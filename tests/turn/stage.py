@@ -1,14 +1,13 @@
-"""A stage for turns: a real store and registry, and a model that gives prepared answers."""
+"""A stage for turns: an open home with a few tools, and models that give prepared answers."""
 
 import asyncio
 import json
 from contextlib import asynccontextmanager
-from types import SimpleNamespace
 
 from oneclaw_core import (
     LoadToolGroupTool,
-    Message,
     MessageType,
+    OneClaw,
     TokenUsage,
     ToolCall,
     ToolDefinition,
@@ -17,25 +16,10 @@ from oneclaw_core import (
     ToolResult,
     ToolSourceInfo,
     ToolSourceType,
+    hookimpl,
 )
-from oneclaw_core.files import PathGuard
-from oneclaw_core.plugins.running.runtime import Plugins
-from oneclaw_core.plugins.sources.published_tools import PublishedTools
-from oneclaw_core.plugins.sources.tool_sources import ToolSources
-from oneclaw_core.project.trust import Project
-from oneclaw_core.provenance.marks import CallOrigins
-from oneclaw_core.providers import ModelInfo, ModelResponse, ProviderConfig, TextDelta
-from oneclaw_core.sessions.sqlite_backend import SqliteBackend
-from oneclaw_core.sessions.store import Store
-from oneclaw_core.tools.calls.steps import tool_executor
-from oneclaw_core.tools.permissions import PermissionPolicy
-from oneclaw_core.turn.compaction import ContextLimits
-from oneclaw_core.turn.context import TurnContext, TurnParts
-from oneclaw_core.turn.model import ChosenModel
-from oneclaw_core.turn.stream import Deadline, TurnTracker
-from oneclaw_core.turn.turn import INTERRUPTED, Turn
-from oneclaw_core.types.agents import GENERAL_ASSISTANT
-from oneclaw_core.types.budget import TurnBudget
+from oneclaw_core.config.providers import MODEL_SETTING, PROVIDER_SETTING
+from oneclaw_core.providers import ModelResponse, TextDelta
 
 
 class ScriptedModel:
@@ -65,6 +49,12 @@ class ScriptedModel:
         finally:
             self.closed_streams += 1
 
+    async def list_models(self):
+        return []
+
+    async def aclose(self):
+        pass
+
 
 def streams(*events):
     """Make an answer that is streamed in these events; an exception ends it."""
@@ -92,16 +82,6 @@ def calls(*wanted, text=""):
     )
 
 
-class StagedTurn:
-    """A turn whose events are listened to."""
-
-    def __init__(self, parts, context):
-        self._parts, self._context = parts, context
-
-    def run(self, start, groups=()):
-        return TurnTracker().stream(lambda emit: Turn(self._parts, self._context, emit).run(start, groups))
-
-
 class PlainTool:
     def __init__(self, name, run):
         self.definition = ToolDefinition(name, f"Does {name}.")
@@ -114,88 +94,122 @@ class PlainTool:
         return await value if asyncio.iscoroutine(value) else value
 
 
+def some_tools():
+    """Return a registry with a core tool and the group pdf."""
+    registry = ToolRegistry()
+    registry.register(LoadToolGroupTool(registry))
+    registry.register(PlainTool("echo", None), ToolSourceInfo.BUILTIN)
+    registry.register_group(ToolGroupDefinition("pdf", "PDF Tools", "Reads PDF files"))
+    registry.register(PlainTool("pdf_info", None), ToolSourceInfo(ToolSourceType.TOOL_GROUP, "pdf"))
+    return registry
+
+
+class Current:
+    """A provider that is the model of the turn."""
+
+    def __init__(self, stage, name):
+        self._stage, self._name = stage, name
+
+    def __getattr__(self, name):
+        return getattr(self._stage.models[self._name], name)
+
+
 class Stage:
-    """A store, a registry with a core tool and the group pdf, and turns with a scripted model."""
+    """A home with a core tool and the group pdf, and turns with a scripted model."""
 
     def __init__(self, tmp_path):
         self.tmp_path = tmp_path
-        self.registry = ToolRegistry()
-        self.registry.register(LoadToolGroupTool(self.registry))
+        self.claw = None
+        self.tools = {}
+        self.groups = [ToolGroupDefinition("pdf", "PDF Tools", "Reads PDF files")]
         self.echo = self.add("echo", lambda arguments: ToolResult.success(arguments.get("text", "")))
-        self.registry.register_group(ToolGroupDefinition("pdf", "PDF Tools", "Reads PDF files"))
         self.pdf_info = self.add("pdf_info", lambda arguments: ToolResult.success("Pages: 6"), "pdf")
-        self.deadline_seconds = 60
-        self.max_tool_rounds = 20
-        self.result_max_characters = 1000
-        self.context_limits = ContextLimits()
+        self.settings = {"turn_max_tool_rounds": 20, "tool_result_max_characters": 1000}
+        self.models = {}
+        self.about_model = {}
+        self.stored = {}
+        self.plugins = []
 
     def add(self, name, run, group=None):
-        tool = PlainTool(name, run)
-        source = ToolSourceInfo(ToolSourceType.TOOL_GROUP, group) if group else ToolSourceInfo.BUILTIN
-        self.registry.register(tool, source)
+        return self.put(PlainTool(name, run), group)
+
+    def put(self, tool, group=None):
+        self.tools[tool.definition.name] = tool, group
+        if self.claw is not None:
+            self.claw.add_tools(tool, group=group)
         return tool
+
+    @hookimpl
+    def register_providers(self, register):
+        register("scripted", lambda config: Current(self, config.name))
 
     @asynccontextmanager
     async def session(self):
-        async with await Store.open(SqliteBackend(self.tmp_path / "test.db"), lock_directory=self.tmp_path) as store:
-            self.store = store
-            self.found = await store.find_or_create_session("story", agent="General Assistant")
-            yield
+        async with OneClaw.open(self.tmp_path, environ={}, plugins=[self, *self.plugins]) as claw:
+            self.claw, self.store, self.registry = claw, claw.store, claw.catalog.registry
+            claw.add_tools(LoadToolGroupTool(self.registry))
+            for group in self.groups:
+                self.registry.register_group(group)
+            for tool, group in self.tools.values():
+                claw.add_tools(tool, group=group)
+            for name, value in self.settings.items():
+                await self.store.set_setting(name, value)
+            await self.store.set_setting(MODEL_SETTING + "scripted/model", self.about_model)
+            await self.store.set_setting(PROVIDER_SETTING + "scripted", {"type": "scripted"})
+            for name, value in self.stored.items():
+                await self.store.set_setting(name, value)
+            self.found = await self.store.find_or_create_session("story", agent="General Assistant")
+            yield claw
+        self.claw = None
 
-    def turn(self, model):
-        async def remember(grant):
-            raise AssertionError("nothing is to be remembered here")
+    def turn(self, model, text="hello", of="scripted/model", session="story", **options):
+        """Return the events of a turn with a scripted model; ``of`` is what is asked for."""
+        self.models["scripted"] = model
+        return self.claw.send_message(text, session=session, model=of, **options)
 
-        policy = PermissionPolicy([], remember)
-        executor = tool_executor(
-            self.registry, policy, CallOrigins(PathGuard(self.tmp_path, self.tmp_path)), self.tmp_path
-        )
-        chosen = ChosenModel(model, ProviderConfig("scripted", "scripted"), ModelInfo(name="model"))
-        parts = TurnParts(
-            store=self.store,
-            registry=self.registry,
-            executor=executor,
-            plugins=Plugins([], None),
-            permissions=policy,
-            settings=None,
-            models=None,
-            providers=None,
-            tool_sources=ToolSources(PublishedTools(self.registry, []), self.tmp_path, None),
-            project=Project(),
-            environ={},
-            background=SimpleNamespace(untold=set()),
-        )
-        context = TurnContext(
-            session=self.found,
-            agent=GENERAL_ASSISTANT,
-            model=chosen,
-            budget=TurnBudget((), self.max_tool_rounds),
-            deadline=Deadline(self.deadline_seconds),
-            context_limits=self.context_limits,
-            result_max_characters=self.result_max_characters,
-        )
-        return StagedTurn(parts, context)
-
-    async def send(self, model, text="hello", events=None):
+    async def send(self, model, text="hello", events=None, **options):
         events = [] if events is None else events
-        async for event in self.turn(model).run(await self.begin(text)):
+        async for event in self.turn(model, text, **options):
             events.append(event)
         return events
-
-    async def begin(self, text):
-        message = Message(type=MessageType.USER, content=text)
-        return await self.store.begin_turn(self.found.id, message, INTERRUPTED, None)
 
     async def rows(self):
         return await self.store.messages(self.found.id)
 
-    def play(self, *turns):
-        """Run turns of the session, each a model and what the user says; the events of the last."""
+    def play(self, *turns, **options):
+        """Run turns of the session, each a model and what the user says; return the events of the last."""
 
         async def run():
             async with self.session():
                 for model, text in turns:
-                    events = await self.send(model, text)
+                    events = await self.send(model, text, **options)
             return events
 
         return asyncio.run(run())
+
+    def played(self, model, text="hello", raises=None, **options):
+        """Run a turn; return its events, and the entries of the history."""
+        events = []
+
+        async def run():
+            async with self.session():
+                try:
+                    await self.send(model, text, events, **options)
+                except BaseException as error:
+                    if raises is None or not isinstance(error, raises):
+                        raise
+                    self.fault = error
+                else:
+                    assert raises is None, f"no {raises}"
+                self.usage = await self.store.usage_totals(self.found.id)
+                return await self.rows()
+
+        return events, asyncio.run(run())
+
+
+def of(kind, events):
+    return [event for event in events if isinstance(event, kind)]
+
+
+def results_of(rows):
+    return [row for row in rows if row.type is MessageType.TOOL_RESULT]

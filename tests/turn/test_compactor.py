@@ -3,10 +3,9 @@
 import asyncio
 import json
 from contextlib import aclosing
-from dataclasses import replace
 
 import pytest
-from stage import INTERRUPTED, ScriptedModel, Stage, calls, says
+from stage import ScriptedModel, Stage, calls, of, says
 
 from oneclaw_core import (
     CompactedEvent,
@@ -28,20 +27,17 @@ from oneclaw_core.providers import (
     UnknownModelError,
 )
 from oneclaw_core.sessions.usage import UsageRecord
-from oneclaw_core.turn.compaction import NOT_SHOWN, SUMMARY_HEADING, CompactionReason, Compactor, ContextLimits
-from oneclaw_core.turn.estimate import ToolSizes
-from oneclaw_core.turn.request import model_request, shown_history
-from oneclaw_core.turn.stream import TurnTracker
+from oneclaw_core.turn.compaction import NOT_SHOWN, SUMMARY_HEADING
 from oneclaw_core.turn.summary import INSTRUCTIONS
-from oneclaw_core.types.agents import GENERAL_ASSISTANT
-from oneclaw_core.types.tool_groups import restore_loaded_groups
 
-WINDOW = ContextLimits(context_window=20_000)
+DONE = ModelResponse(text="done")  # of a service that counts no tokens, so that the estimate stands
 
 
 @pytest.fixture
 def stage(tmp_path):
-    return Stage(tmp_path)
+    stage = Stage(tmp_path)
+    stage.about_model = {"context_window": 20_000}
+    return stage
 
 
 def a_turn(name, tokens=10):
@@ -71,71 +67,6 @@ def a_load():
     ]
 
 
-class Session:
-    """A session on the stage, with a compactor at the beginning of a turn."""
-
-    def __init__(self, stage, model, limits=WINDOW, max_characters=None, last_input_tokens=None):
-        self.stage = stage
-        self.model = model
-        self.limits = limits
-        self.max_characters = max_characters
-        self.last_input_tokens = last_input_tokens
-        self.events = []
-        self.listener = None
-
-    async def begin(self, text="and now?"):
-        store, session = self.stage.store, self.stage.found.id
-        message = Message(type=MessageType.USER, content=text)
-        start = await store.begin_turn(session, message, INTERRUPTED, self.max_characters)
-        self.history = shown_history(start.history)
-        self.groups = restore_loaded_groups(start.group_loads)
-        self.compactor = Compactor(
-            store,
-            session,
-            self.model and self.ask,
-            self.record,
-            self.emit,
-            self.limits,
-            replace(start, last_input_tokens=self.last_input_tokens),
-            ToolSizes(),
-        )
-
-    async def record(self, usage):
-        record = UsageRecord("scripted", "model", usage)
-        await self.stage.store.append(self.stage.found.id, [], usage=record)
-        return UsageEvent("scripted/model", usage)
-
-    def request(self):
-        messages = self.compactor.messages(self.history)
-        return model_request(
-            GENERAL_ASSISTANT, self.stage.registry, "model", self.stage.found.id, messages, self.groups
-        )
-
-    async def ask(self, request):
-        response = None
-        async with aclosing(self.model.stream(request)) as events:
-            async for event in events:
-                if isinstance(event, ModelResponse):
-                    response = event
-                elif isinstance(event, RetryNotice):
-                    await self.emit(RetryEvent(event.reason, event.delay_seconds))
-        return response
-
-    async def emit(self, event):
-        self.events.append(event)
-        if self.listener is not None:
-            await self.listener(event)
-
-    async def fit(self, reason=None):
-        self.events = []
-        is_changed = await self.compactor.fit(self.request(), reason)
-        assert is_changed is any(isinstance(event, CompactedEvent) for event in self.events)
-        return self.events
-
-    def shown(self):
-        return [message.content for message in self.request().messages]
-
-
 def play(stage, messages, story):
     async def run():
         async with stage.session():
@@ -145,203 +76,174 @@ def play(stage, messages, story):
     return asyncio.run(run())
 
 
+def sent(stage, messages, *answers, text="and now?", **options):
+    """Send a message to a session that has messages; return the model and the events."""
+    model = ScriptedModel(*answers)
+    return model, play(stage, messages, lambda: stage.send(model, text, **options))
+
+
 def data_of(request):
     return [json.loads(line) for line in request.messages[0].content.split("\n")]
 
 
+def shown(request):
+    return [message.content for message in request.messages]
+
+
+def compacted(events):
+    return of(CompactedEvent, events)
+
+
 def test_a_request_that_fits_is_left_alone(stage):
-    model = ScriptedModel()
-
-    async def story():
-        session = Session(stage, model)
-        await session.begin()
-        return await session.fit(), session.shown()
-
-    events, shown = play(stage, a_turn("one"), story)
-    assert (events, model.requests) == ([], [])
-    assert shown[0] == "question one"
+    model, events = sent(stage, a_turn("one"), DONE)
+    assert compacted(events) == []
+    assert shown(model.requests[0])[0] == "question one"
 
 
 def test_a_summary_takes_the_place_of_the_oldest_part(stage):
-    model = ScriptedModel(says("The user asked one and two."))
+    model, later = ScriptedModel(says("The user asked one and two."), DONE), ScriptedModel(DONE)
 
     async def story():
-        session = Session(stage, model)
-        await session.begin()
-        before = session.request()
-        events = await session.fit()
-        again = await session.fit()
-        usage = await stage.store.usage_totals(stage.found.id)
-        rows = await stage.rows()
-        next_turn = Session(stage, ScriptedModel())
-        await next_turn.begin("go on")
-        return before, events, again, session.shown(), next_turn.shown(), usage, rows
+        events = await stage.send(model, "and now?")
+        await stage.send(later, "go on")
+        return events, await stage.store.usage_totals(stage.found.id), await stage.rows()
 
     messages = [*a_turn("one", 9000), *a_turn("two", 9000), *a_turn("three", 100)]
-    before, events, again, shown, later, usage, rows = play(stage, messages, story)
-    assert len(before.messages) == 7
-    assert events == [
+    events, usage, rows = play(stage, messages, story)
+    assert events[:2] == [
         UsageEvent("scripted/model", TokenUsage(input_tokens=10, output_tokens=2)),
         CompactedEvent(4, 7, "context_window"),
     ]
-    assert again == []
-    assert shown[0].startswith(f"{SUMMARY_HEADING}\nThe user asked one and two.\n")
-    assert [text.split(" a")[0] for text in shown[1:]] == ["question three", "answer three", "and now?"]
-    assert later == [*shown, "go on"]
-    assert usage.requests == 1
-    assert len(rows) == 7  # the store keeps all
+    assert len(compacted(events)) == 1
+    now = shown(model.requests[1])
+    assert now[0].startswith(f"{SUMMARY_HEADING}\nThe user asked one and two.\n")
+    assert [text.split(" a")[0] for text in now[1:]] == ["question three", "answer three", "and now?"]
+    assert shown(later.requests[0]) == [*now, "done", "go on"]
+    assert usage.requests == 3
+    assert len(rows) == 10  # the store keeps all
 
-    (request,) = model.requests
+    request = model.requests[0]
     assert (request.model, request.session_id, list(request.tools)) == ("model", stage.found.id, [])
     assert request.system_prompt == INSTRUCTIONS
     assert [list(entry) for entry in data_of(request)] == [["user"], ["assistant"]] * 2
 
 
 def test_the_next_summary_takes_over_the_first_and_no_message_twice(stage):
-    model = ScriptedModel(says("First."), says("Second."))
+    model = ScriptedModel(says("First."), DONE, says("Second."), DONE)
 
     async def story():
-        session = Session(stage, model)
-        await session.begin("three")
-        await session.fit()
+        await stage.send(model, "three")
         await stage.store.append(stage.found.id, a_turn("four", 18_000))
-        session = Session(stage, model)
-        await session.begin("five")
-        events = await session.fit()
-        return events, session.shown()
+        return await stage.send(model, "five")
 
-    events, shown = play(stage, [*a_turn("one", 9000), *a_turn("two", 9000)], story)
-    summary, *messages = data_of(model.requests[1])
+    events = play(stage, [*a_turn("one", 9000), *a_turn("two", 9000)], story)
+    summary, *messages = data_of(model.requests[2])
     assert summary == {"summary": "First."}
-    assert [entry.get("user") for entry in messages] == ["three", "question four", None]
-    assert events[-1].messages == 3
-    assert "\nSecond.\n" in shown[0]
-    assert shown[1:] == ["five"]
+    assert [entry.get("user") for entry in messages] == ["three", None, "question four", None]
+    assert compacted(events)[0].messages == 4
+    first, *others = shown(model.requests[3])
+    assert "\nSecond.\n" in first
+    assert others == ["five"]
 
 
 def test_tool_groups_stay_loaded(stage):
-    model = ScriptedModel(says("A group was loaded."))
+    model = ScriptedModel(says("A group was loaded."), DONE, DONE)
 
     async def story():
-        session = Session(stage, model)
-        await session.begin()
-        await session.fit()
-        later = Session(stage, model)
-        await later.begin("go on")
-        return [definition.name for definition in later.request().tools], later.shown()
+        await stage.send(model, "and now?")
+        await stage.send(model, "go on")
 
-    tools, shown = play(stage, [*a_load(), *a_turn("one", 18_000)], story)
-    assert tools == ["load_tool_group", "echo", "pdf_info"]
-    assert len(shown) == 3
+    play(stage, [*a_load(), *a_turn("one", 18_000)], story)
+    assert [definition.name for definition in model.requests[2].tools] == ["load_tool_group", "echo", "pdf_info"]
+    assert len(model.requests[2].messages) == 4
 
 
 def test_what_the_service_counts_decides_once_it_is_known(stage):
-    model = ScriptedModel(says("Short."))
-
-    async def story():
-        session = Session(stage, model)
-        await session.begin()
-        request = session.request()
-        unknown = await session.fit()
-        session.compactor.observe(request, TokenUsage(input_tokens=18_000))
-        return unknown, await session.fit()
-
-    unknown, known = play(stage, [*a_turn("one", 6000), *a_turn("two", 6000)], story)
-    assert unknown == []
-    assert known[-1].reason == "context_window"
+    counted = ModelResponse(tool_calls=calls(("echo", {})).tool_calls, usage=TokenUsage(input_tokens=18_000))
+    model, events = sent(stage, [*a_turn("one", 6000), *a_turn("two", 6000)], counted, says("Short."), DONE)
+    assert len(model.requests[0].messages) == 5
+    assert [event.reason for event in compacted(events)] == ["context_window"]
 
 
 def test_the_count_of_the_last_turn_is_used(stage):
     async def story():
-        session = Session(stage, ScriptedModel(says("Short.")), last_input_tokens=14_000)
-        await session.begin()
-        return await session.fit()
+        usage = UsageRecord("scripted", "model", TokenUsage(input_tokens=14_000))
+        await stage.store.append(stage.found.id, a_turn("two", 3000), usage=usage)
+        return await stage.send(ScriptedModel(says("Short."), DONE))
 
     # Before the last answer, seven thousand tokens were estimated.
-    assert play(stage, [*a_turn("one", 7000), *a_turn("two", 3000)], story)[-1].reason == "context_window"
+    assert [event.reason for event in compacted(play(stage, a_turn("one", 7000), story))] == ["context_window"]
 
 
 # Where the window is not known
 
 
 def test_the_limit_of_the_history_summarises_what_the_store_would_leave_out(stage):
-    limits = ContextLimits(history_max_characters=20_000)
-    model = ScriptedModel(says("All of it."))
-
-    async def story():
-        session = Session(stage, model, limits, max_characters=20_000)
-        await session.begin()
-        cut = session.shown()
-        events = await session.fit()
-        return cut, events, session.shown()
-
+    stage.about_model = {}
+    stage.settings["history_max_characters"] = 20_000
     messages = [*a_turn("one", 2000), *a_turn("two", 2000), *a_turn("three", 2400), *a_turn("four", 1900)]
-    cut, events, shown = play(stage, messages, story)
-    assert cut[0] == "question three"
+    model, events = sent(stage, messages, says("All of it."), DONE)
     assert [entry["user"] for entry in data_of(model.requests[0]) if "user" in entry] == [
         "question one",
         "question two",
         "question three",
         "question four",
     ]
-    assert events[-1] == CompactedEvent(8, 3, "history_limit")
-    assert shown[1:] == ["and now?"]
+    assert compacted(events) == [CompactedEvent(8, 3, "history_limit")]
+    assert shown(model.requests[1])[1:] == ["and now?"]
 
 
 def test_a_service_that_refuses_the_length_is_obeyed(stage):
-    model = ScriptedModel(says("Short."))
-
-    async def story():
-        session = Session(stage, model, ContextLimits())
-        await session.begin()
-        return await session.fit(), await session.fit(CompactionReason.REFUSED)
-
-    unasked, refused = play(stage, [*a_turn("one", 1000), *a_turn("two", 1000)], story)
-    assert unasked == []
-    assert refused[-1] == CompactedEvent(4, 2, "refused")
+    stage.about_model = {}
+    too_long = ContextTooLongError("too long")
+    _, events = sent(stage, [*a_turn("one", 1000), *a_turn("two", 1000)], too_long, says("Short."), DONE)
+    assert compacted(events) == [CompactedEvent(4, 2, "refused")]
 
 
 # On demand
 
 
-def test_on_demand_all_but_the_last_turn_is_summarised(stage):
-    model = ScriptedModel(says("Short."))
+def on_demand(stage, messages, *answers):
+    model = ScriptedModel(*answers)
 
     async def story():
-        session = Session(stage, model)
-        await session.begin()
-        events = await session.fit(CompactionReason.REQUESTED)
-        return events, session.shown(), await session.fit(CompactionReason.REQUESTED)
+        await stage.send(ScriptedModel(DONE))
+        stage.models["scripted"] = model
+        made = await stage.claw.compact("story", model="scripted/model")
+        again = await stage.claw.compact("story", model="scripted/model")
+        return made, again, await stage.store.load_turn(stage.found.id, None)
 
-    events, shown, again = play(stage, [*a_turn("one"), *a_turn("two")], story)
-    assert events[-1] == CompactedEvent(4, 2, "requested")
-    assert shown[1:] == ["and now?"]
-    assert again == []
+    return model, play(stage, messages, story)
+
+
+def test_on_demand_all_but_the_last_turn_is_summarised(stage):
+    _, (made, again, start) = on_demand(stage, [*a_turn("one"), *a_turn("two")], says("Short."))
+    assert made == CompactedEvent(4, 2, "requested")
+    assert again is None
+    assert [each.content for each in start.history] == ["hello", "done"]
+    assert start.summary == "Short."
 
 
 @pytest.mark.parametrize("answers", [[says(""), says(" \n"), says("")], [ContextTooLongError("too long")] * 3])
 def test_on_demand_a_failure_is_told_and_changes_nothing(stage, answers):
-    async def story():
-        session = Session(stage, ScriptedModel(*answers))
-        await session.begin()
-        before = session.shown()
-        with pytest.raises(ProviderRequestError):
-            await session.fit(CompactionReason.REQUESTED)
-        return before, session.shown()
-
-    before, after = play(stage, a_turn("one"), story)
-    assert before == after
+    with pytest.raises(ProviderRequestError):
+        on_demand(stage, a_turn("one"), *answers)
+    later, events = sent(stage, [], DONE)
+    assert shown(later.requests[0])[0] == "question one"
+    assert compacted(events) == []
 
 
 def test_a_model_that_writes_no_summaries_is_left_alone_or_says_so(stage):
-    async def story():
-        session = Session(stage, None)
-        await session.begin()
-        with pytest.raises(UsageError, match="choose another"):
-            await session.fit(CompactionReason.REQUESTED)
-        return await session.fit()
+    model = ScriptedModel(DONE)
+    model.is_language_model = False
 
-    assert play(stage, a_turn("one", 30_000), story) == []
+    async def story():
+        events = await stage.send(model)
+        with pytest.raises(UsageError, match="choose another"):
+            await stage.claw.compact("story", model="scripted/model")
+        return events
+
+    assert compacted(play(stage, a_turn("one", 30_000), story)) == []
 
 
 # When it fails
@@ -361,39 +263,26 @@ LONG = [*a_turn("one", 9000), *a_turn("two", 9000)]
     ids=["too long", "refused", "unavailable", "empty", "a call"],
 )
 def test_it_is_tried_once_more_with_half_the_length(stage, first):
-    model = ScriptedModel(first, says("Short."))
-
-    async def story():
-        session = Session(stage, model)
-        await session.begin()
-        return await session.fit()
-
-    assert play(stage, LONG, story)[-1] == CompactedEvent(4, 2, "context_window")
-    long, short = (len(request.messages[0].content) for request in model.requests)
+    model, events = sent(stage, LONG, first, says("Short."), DONE)
+    assert compacted(events) == [CompactedEvent(4, 2, "context_window")]
+    long, short = (len(request.messages[0].content) for request in model.requests[:2])
     assert short < long * 0.6
 
 
 @pytest.mark.parametrize("failure", [ContextTooLongError("too long"), ProviderRequestError("no"), says("")])
 def test_without_a_summary_the_oldest_turns_are_left_out_for_this_turn(stage, failure):
-    model = ScriptedModel(failure, failure, says("At last."))
+    model = ScriptedModel(failure, failure, calls(("echo", {})), DONE, says("At last."), DONE)
 
     async def story():
-        session = Session(stage, model)
-        await session.begin()
-        events = await session.fit()
-        shown = session.shown()
-        again = await session.fit()
-        later = Session(stage, model)
-        await later.begin("go on")
-        return events, shown, again, await later.fit()
+        return await stage.send(model, "and now?"), await stage.send(model, "go on")
 
-    events, shown, again, later = play(stage, LONG, story)
-    assert events[-1] == CompactedEvent(4, 0, "context_window")
-    assert "left out in this turn" in events[-1].notice
-    assert NOT_SHOWN in shown[0]
-    assert shown[1:] == ["and now?"]
-    assert again == []
-    assert later[-1] == CompactedEvent(4, 2, "context_window")
+    events, later = play(stage, LONG, story)
+    assert compacted(events) == [CompactedEvent(4, 0, "context_window")]
+    assert "left out in this turn" in compacted(events)[0].notice
+    first, *others = shown(model.requests[2])
+    assert NOT_SHOWN in first
+    assert others == ["and now?"]
+    assert compacted(later) == [CompactedEvent(4, 2, "context_window")]
 
 
 @pytest.mark.parametrize(
@@ -408,15 +297,11 @@ def test_what_the_turn_itself_would_meet_ends_it_and_changes_nothing(stage, fail
     model = ScriptedModel(*failures)
 
     async def story():
-        session = Session(stage, model)
-        await session.begin()
-        before = session.shown()
         with pytest.raises(type(failures[0])):
-            await session.fit()
-        start = await stage.store.load_turn(stage.found.id, None)
-        return before == session.shown(), start.summary
+            await stage.send(model)
+        return (await stage.store.load_turn(stage.found.id, None)).summary
 
-    assert play(stage, LONG, story) == (True, None)
+    assert play(stage, LONG, story) is None
     assert len(model.requests) == requests
 
 
@@ -426,33 +311,23 @@ def test_retries_are_told_and_every_answer_is_counted(stage):
         yield ModelResponse(text="", usage=TokenUsage(input_tokens=7))
 
     async def story():
-        session = Session(stage, ScriptedModel(after_a_retry, says("Short.")))
-        await session.begin()
-        events = await session.fit()
+        events = await stage.send(ScriptedModel(after_a_retry, says("Short."), DONE))
         return events, await stage.store.usage_totals(stage.found.id)
 
     events, usage = play(stage, LONG, story)
-    assert [type(event) for event in events] == [RetryEvent, UsageEvent, UsageEvent, CompactedEvent]
-    assert (usage.requests, usage.input_tokens) == (2, 17)
+    assert [type(event) for event in events[:4]] == [RetryEvent, UsageEvent, UsageEvent, CompactedEvent]
+    assert (usage.requests, usage.input_tokens) == (3, 17)
 
 
 def test_closing_it_closes_the_request(stage):
     model = ScriptedModel(says(""), says("Short."))
 
     async def story():
-        session = Session(stage, model)
-        await session.begin()
+        async with aclosing(stage.turn(model)) as events:
+            await anext(events)
+        return await stage.store.load_turn(stage.found.id, None)
 
-        async def fit(emit):
-            session.listener = emit
-            await session.fit()
-
-        events = TurnTracker().stream(fit)
-        await anext(events)
-        await events.aclose()
-        return session.shown()
-
-    assert len(play(stage, LONG, story)) == 5
+    assert len(play(stage, LONG, story).history) == 5
     assert model.closed_streams == len(model.requests) == 1
 
 

@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from oneclaw_core import Message, MessageType, OneClaw, UsageError
-from oneclaw_core.search import Passage, Source
+from oneclaw_core.search.ranking import Passage, Source
 
 
 def opened(home, environ=()):

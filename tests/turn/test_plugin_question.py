@@ -14,9 +14,12 @@ from oneclaw_core.errors import ProviderError, SpendingLimitError, TurnDeadlineE
 from oneclaw_core.providers import ModelInfo, ProviderConfig
 from oneclaw_core.sessions.sqlite_backend import SqliteBackend
 from oneclaw_core.sessions.store import Store
-from oneclaw_core.turn.model import ChosenModel
+from oneclaw_core.turn.model import ChosenModel, ModelChooser
+from oneclaw_core.turn.model_steps import model_chain
 from oneclaw_core.turn.plugin_question import answer_plugin
 from oneclaw_core.turn.request import CachePrefixes
+from oneclaw_core.turn.turn_request import TurnRequest
+from oneclaw_core.types.agents import GENERAL_ASSISTANT
 
 PRICES = ModelPrices(input=1_000_000, output=1_000_000)
 SCHEMA = {"type": "object", "properties": {"hex": {"type": "string"}}, "required": ["hex"]}
@@ -37,15 +40,18 @@ class Home:
         yield
 
     def parts(self, store):
-        async def choose(setup, agent, model):
-            assert (setup.session, agent, model) == (None, None, None)
-            config = ProviderConfig("scripted", "scripted")
-            return None, ChosenModel(self.model, config, ModelInfo(name="model"), prices=PRICES)
+        model = ChosenModel(self.model, ProviderConfig("scripted", "scripted"), ModelInfo(name="model"), prices=PRICES)
+
+        class Chooser(ModelChooser):
+            async def choose(self, setup, request):
+                assert (setup.session, request) == (None, TurnRequest())
+                return GENERAL_ASSISTANT, model
 
         return SimpleNamespace(
             store=store,
             settings=SimpleNamespace(read=lambda stored: self.settings),
-            models=SimpleNamespace(choose=choose),
+            models=Chooser(*[None] * 7),
+            ask=model_chain(),
             cache_prefixes=CachePrefixes(),
             providers=self,
         )

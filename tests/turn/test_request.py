@@ -7,10 +7,13 @@ from how_long import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from oneclaw_openai.chat_wire import RequestEncoder
-from stage import Stage
+from stage import some_tools
 
 from oneclaw_core.contract.arguments import PromptSection
 from oneclaw_core.json_schema.arguments import ArgumentsError, parse_arguments
+from oneclaw_core.providers.base import ProviderConfig
+from oneclaw_core.turn.adapted import prepare_request
+from oneclaw_core.turn.model import ChosenModel
 from oneclaw_core.turn.request import (
     TOOL_GROUPS,
     TOOLS,
@@ -18,7 +21,6 @@ from oneclaw_core.turn.request import (
     USE_TOOL_DEFINITION,
     dispatched_request,
     model_request,
-    prepare_request,
     prompt_lists,
     shown_history,
     tool_names,
@@ -265,12 +267,12 @@ def test_a_structured_result_that_was_cut_is_sent_as_the_text_that_is_left():
 
 
 @pytest.fixture
-def stage(tmp_path):
-    return Stage(tmp_path)
+def registry():
+    return some_tools()
 
 
-def test_the_lists_name_the_groups_and_the_core_tools(stage):
-    lists = prompt_lists(GENERAL_ASSISTANT, stage.registry)
+def test_the_lists_name_the_groups_and_the_core_tools(registry):
+    lists = prompt_lists(GENERAL_ASSISTANT, registry)
     assert lists == {
         TOOL_GROUPS: "## Available Tool Groups\n\nUse `load_tool_group` to load tools from a group before using them."
         "\n\n- pdf: Reads PDF files",
@@ -278,30 +280,30 @@ def test_the_lists_name_the_groups_and_the_core_tools(stage):
     }
     assert tool_names(lists) == {"load_tool_group", "echo"}
     nothing = replace(GENERAL_ASSISTANT, selection=ToolSelection(frozenset(), frozenset()))
-    assert prompt_lists(nothing, stage.registry) == {TOOL_GROUPS: "", TOOLS: "## Tools"}
+    assert prompt_lists(nothing, registry) == {TOOL_GROUPS: "", TOOLS: "## Tools"}
     assert tool_names({TOOLS: "## Tools"}) == frozenset()
 
 
-def test_sections_about_a_tool_are_for_agents_that_have_it(stage):
+def test_sections_about_a_tool_are_for_agents_that_have_it(registry):
     sections = [
         PromptSection("day", "It is Monday."),
         PromptSection("echo", "Echo often.", core_tool="echo"),
         PromptSection("gone", "Use it.", core_tool="gone"),
         PromptSection("day", "It rains."),
     ]
-    lists = prompt_lists(GENERAL_ASSISTANT, stage.registry, sections)
+    lists = prompt_lists(GENERAL_ASSISTANT, registry, sections)
     assert list(lists)[:-2] == ["section day", "section echo"]
     assert (lists["section day"], lists["section echo"]) == ("It is Monday.\n\nIt rains.", "Echo often.")
 
 
-def made(stage, agent=GENERAL_ASSISTANT, groups=(), **options):
-    return model_request(agent, stage.registry, "m", "s", [user("Hi")], groups, **options)
+def made(registry, agent=GENERAL_ASSISTANT, groups=(), **options):
+    return model_request(agent, registry, "m", "s", [user("Hi")], groups, **options)
 
 
-def test_a_request_has_all_that_a_model_is_sent(stage):
+def test_a_request_has_all_that_a_model_is_sent(registry):
     agent = replace(GENERAL_ASSISTANT, system_prompt="Be brief.", parameters={"temperature": 0})
-    sent = made(stage, agent, ["pdf"])
-    listed = prompt_lists(agent, stage.registry)[TOOL_GROUPS]
+    sent = made(registry, agent, ["pdf"])
+    listed = prompt_lists(agent, registry)[TOOL_GROUPS]
     assert sent.system_prompt == f"Be brief.\n\n---\n\n{listed}"
     assert (sent.model, sent.session_id, sent.messages, sent.parameters) == (
         "m",
@@ -312,15 +314,21 @@ def test_a_request_has_all_that_a_model_is_sent(stage):
     assert [each.name for each in sent.tools] == ["load_tool_group", "echo", "pdf_info"]
 
 
-def test_what_is_kept_with_a_session_stands_between_the_agent_and_the_groups(stage):
+def test_what_is_kept_with_a_session_stands_between_the_agent_and_the_groups(registry):
     lists = {"section day": "It is Monday.", "section none": " ", TOOL_GROUPS: "The groups.", TOOLS: "## Tools\n- echo"}
     agent = replace(GENERAL_ASSISTANT, system_prompt="Be brief.")
-    sent = made(stage, agent, kept_sections="Kept.", lists=lists, began_with=tool_names(lists))
+    sent = made(registry, agent, sections="Kept.", lists=lists)
     assert sent.system_prompt == "Be brief.\n\nKept.\n\nIt is Monday.\n\n---\n\nThe groups."
-    assert made(stage, agent, lists={TOOL_GROUPS: "", TOOLS: ""}).system_prompt == "Be brief."
+    assert made(registry, agent, lists={TOOL_GROUPS: "", TOOLS: ""}).system_prompt == "Be brief."
 
 
 LLAMA = ModelInfo(name="m", max_output_tokens=500, input_media_types=("image/",))
+
+
+def llama(**about):
+    return ChosenModel(None, ProviderConfig("local", "scripted"), LLAMA, **about)
+
+
 CAT = Attachment("cat.gif", "IMAGE/GIF", b"GIF89a")
 BOOK = Attachment("book.pdf", "application/pdf", b"%PDF-1.4")
 
@@ -337,23 +345,26 @@ BOOK = Attachment("book.pdf", "application/pdf", b"%PDF-1.4")
 )
 def test_the_longest_answer_is_what_the_model_can_give(own, info, wanted, longest):
     asked = replace(request(user("Hi")), max_output_tokens=own)
-    sent = prepare_request(asked, replace(LLAMA, max_output_tokens=info), ToolLoading.NATIVE, wanted)
+    model = llama(max_output_tokens=wanted)
+    sent = prepare_request(asked, replace(model, info=replace(LLAMA, max_output_tokens=info)))
     assert sent.max_output_tokens == longest
 
 
 def test_a_request_is_prepared_for_its_model():
     asked = replace(request(replace(user("See"), attachments=(CAT, BOOK)), groups=[PDF]), reasoning=None)
-    sent = prepare_request(asked, LLAMA, ToolLoading.APPEND, None, {"effort:low": "no"}, "low")
+    model = llama(tool_loading=ToolLoading.APPEND, left_out={"effort:low": "no"}, reasoning="low")
+    sent = prepare_request(asked, model)
     assert (sent.tool_loading, sent.reasoning, sent.left_out) == (ToolLoading.APPEND, None, {"effort:low": "no"})
+    assert (sent.model, sent.first_byte_seconds) == ("m", None)
     (message,) = sent.messages
     assert message.attachments == (CAT,)
     assert message.content == "See\n[book.pdf (application/pdf) cannot be shown to this model]"
-    plain = prepare_request(asked, LLAMA, ToolLoading.NATIVE, None, None, "high")
+    plain = prepare_request(asked, llama(reasoning="high"))
     assert (plain.reasoning, plain.left_out, [each.name for each in plain.tools][-1]) == ("high", {}, "pdf_render")
-    dispatched = prepare_request(asked, LLAMA, ToolLoading.DISPATCH, None)
+    dispatched = prepare_request(asked, llama(tool_loading=ToolLoading.DISPATCH))
     assert [each.name for each in dispatched.tools] == ["load_tool_group", "read_file", "use_tool"]
     bare = replace(request(user("Hi")), tools=ActiveTools(()))
-    assert list(prepare_request(bare, LLAMA, ToolLoading.DISPATCH, None).tools) == []
+    assert list(prepare_request(bare, llama(tool_loading=ToolLoading.DISPATCH)).tools) == []
 
 
 def test_files_that_are_not_sent_are_notes_of_text():

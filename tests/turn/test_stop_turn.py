@@ -13,8 +13,8 @@ from oneclaw_core.sessions.for_plugins import Sessions, StoppedTurn, stop_turn
 from oneclaw_core.sessions.sqlite_backend import SqliteBackend
 from oneclaw_core.sessions.store import Store
 from oneclaw_core.turn import stream
+from oneclaw_core.turn.call_records import INTERRUPTED
 from oneclaw_core.turn.stream import Deadline, StopRequests
-from oneclaw_core.turn.turn import INTERRUPTED
 
 PART = "0" * 32
 

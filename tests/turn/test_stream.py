@@ -2,12 +2,12 @@
 
 import asyncio
 import time
-from contextlib import aclosing
+from contextlib import aclosing, suppress
 
 import pytest
 
 from oneclaw_core import UsageError
-from oneclaw_core.errors import TurnDeadlineError
+from oneclaw_core.errors import TurnDeadlineError, TurnStoppedError
 from oneclaw_core.turn.stream import Deadline, TurnTracker
 
 pytestmark = pytest.mark.every_python
@@ -136,15 +136,14 @@ def test_a_task_in_a_home_is_cancelled_and_waited_for():
         turns, started, ended = TurnTracker(), asyncio.Event(), []
 
         async def work():
-            with turns.of_this_task():
-                try:
-                    started.set()
-                    await asyncio.sleep(60)
-                finally:
-                    await asyncio.sleep(0)
-                    ended.append(True)
+            try:
+                started.set()
+                await asyncio.sleep(60)
+            finally:
+                await asyncio.sleep(0)
+                ended.append(True)
 
-        task = asyncio.create_task(work())
+        task = asyncio.create_task(turns.run(work))
         await started.wait()
         await turns.end()
         assert ended == [True]
@@ -216,157 +215,113 @@ def test_events_errors_and_closing_go_through():
     asyncio.run(run())
 
 
-class Source:
-    """Yields numbers, then waits for ever; knows how it ended."""
+def test_an_event_after_the_end_is_an_error():
+    async def run():
+        turns = TurnTracker()
 
-    def __init__(self, count, swallows=False):
-        self.count = count
-        self.swallows = swallows
-        self.closed = 0
-
-    async def items(self):
-        try:
-            for number in range(self.count):
-                yield number
+        async def talks_on(emit):
             try:
-                await asyncio.Event().wait()
-            except asyncio.CancelledError:
-                if not self.swallows:
-                    raise
-                yield "late"
-        finally:
-            self.closed += 1
+                await emit(1)
+            finally:
+                await emit(2)
+
+        async with aclosing(turns.stream(talks_on)) as events:
+            await anext(events)
+
+    with pytest.raises(RuntimeError, match="after its stream was closed"):
+        asyncio.run(run())
 
 
-def in_seconds(seconds):
-    return time.monotonic() + seconds
+async def wait(deadline, seen):
+    async with deadline.limit():
+        seen.append("waits")
+        await asyncio.Event().wait()
 
 
-def test_a_silent_source_is_broken_off_at_the_deadline_and_the_task_goes_on():
-    source = Source(2)
-
+def test_waiting_is_broken_off_at_the_deadline_and_the_task_goes_on():
     async def main():
         seen = []
-
-        async def listen():
-            async for item in Deadline(0.4).limit(source.items()):
-                seen.append(item)
-
         with pytest.raises(TurnDeadlineError):
-            await listen()
+            await wait(Deadline(0.05), seen)
         assert asyncio.current_task().cancelling() == 0
         await asyncio.sleep(0)
         return seen
 
     started = time.monotonic()
-    assert asyncio.run(main()) == [0, 1]
-    assert 0.4 <= time.monotonic() - started < 30
-    assert source.closed == 1
-
-
-def test_whoever_listens_is_never_cancelled_and_gets_nothing_after_the_deadline():
-    source = Source(2)
-
-    async def main():
-        timely = Deadline(0.5).limit(source.items())
-        seen = [await anext(timely)]
-        await asyncio.sleep(0.6)
-        seen.append("slept")
-        with pytest.raises(TurnDeadlineError):
-            await anext(timely)
-        return seen
-
-    assert asyncio.run(main()) == [0, "slept"]
-    assert source.closed == 1
+    assert asyncio.run(main()) == ["waits"]
+    assert 0.05 <= time.monotonic() - started < 1
 
 
 def test_a_deadline_that_has_passed_already_ends_the_first_waiting():
-    source = Source(0)
+    seen = []
+    with pytest.raises(TurnDeadlineError):
+        asyncio.run(wait(Deadline(-1), seen))
+    assert seen == ["waits"]
 
+
+def test_nothing_is_begun_in_a_stopped_turn():
+    async def main(seen):
+        deadline = Deadline(60)
+        deadline.stop()
+        await wait(deadline, seen)
+
+    seen = []
+    with pytest.raises(TurnStoppedError):
+        asyncio.run(main(seen))
+    assert seen == []
+
+
+def test_what_ends_in_time_leaves_no_timer():
     async def main():
-        with pytest.raises(TurnDeadlineError):
-            await anext(Deadline(-1).limit(source.items()))
-
-    asyncio.run(main())
-    assert source.closed == 1
-
-
-def test_items_that_come_in_time_all_arrive_and_no_timer_is_left():
-    async def three():
-        for number in range(3):
+        async with Deadline(0.02).limit() as timeout:
             await asyncio.sleep(0)
-            yield number
+        await asyncio.sleep(0.05)
+        return timeout.expired(), asyncio.current_task().cancelling()
 
+    assert asyncio.run(main()) == (False, 0)
+
+
+def test_another_timeout_is_none_of_the_turn():
     async def main():
-        seen = [item async for item in Deadline(0.5).limit(three())]
-        await asyncio.sleep(0.6)
-        return seen, asyncio.current_task().cancelling()
+        async with Deadline(60).limit():
+            raise TimeoutError("of a socket")
 
-    assert asyncio.run(main()) == ([0, 1, 2], 0)
+    with pytest.raises(TimeoutError, match="of a socket"):
+        asyncio.run(main())
 
 
 def test_a_cancellation_by_somebody_else_stays_one():
-    source = Source(0)
-
     async def main():
-        async def listen():
-            await anext(Deadline(60).limit(source.items()))
-
-        task = asyncio.create_task(listen())
+        task = asyncio.create_task(wait(Deadline(60), []))
         await asyncio.sleep(0)
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
             await task
 
     asyncio.run(main())
-    assert source.closed == 1
 
 
 def test_a_cancellation_at_the_same_moment_as_the_deadline_is_not_lost():
-    source = Source(0)
-
     async def main():
-        async def listen():
-            await anext(Deadline(0.02).limit(source.items()))
-
-        task = asyncio.create_task(listen())
+        task = asyncio.create_task(wait(Deadline(0.02), []))
         await asyncio.sleep(0)
         # After the alarm, before the task runs again.
-        asyncio.get_running_loop().call_at(in_seconds(0.02), task.cancel)
+        asyncio.get_running_loop().call_at(time.monotonic() + 0.02, task.cancel)
         time.sleep(0.05)  # both are due when the loop looks next
         with pytest.raises(asyncio.CancelledError):
             await task
         return task.cancelling()
 
     assert asyncio.run(main()) == 1
-    assert source.closed == 1
 
 
-def test_a_source_that_goes_on_in_spite_of_it_is_ended_after_its_item():
-    source = Source(0, swallows=True)
-
+def test_code_that_swallows_the_cancellation_can_see_it():
     async def main():
-        timely = Deadline(0.02).limit(source.items())
-        assert await anext(timely) == "late"
-        assert asyncio.current_task().cancelling() == 0
-        with pytest.raises(TurnDeadlineError):
-            await anext(timely)
+        async with Deadline(0.02).limit() as timeout:
+            with suppress(asyncio.CancelledError):
+                await asyncio.Event().wait()
+            assert timeout.expired()
+        raise AssertionError("the deadline is over")
 
-    asyncio.run(main())
-    assert source.closed == 1
-
-
-def test_each_item_may_be_asked_for_by_another_task():
-    source = Source(1)
-
-    async def main():
-        timely = Deadline(0.4).limit(source.items())
-        first = await asyncio.create_task(anext_of(timely))
-        with pytest.raises(TurnDeadlineError):
-            await asyncio.create_task(anext_of(timely))
-        return first
-
-    async def anext_of(timely):
-        return await anext(timely)
-
-    assert asyncio.run(main()) == 0
+    with pytest.raises(TurnDeadlineError):
+        asyncio.run(main())

@@ -151,7 +151,7 @@ def test_a_failed_load_leaves_no_trace(stage, arguments):
 
 def test_rfc_044_a_group_that_is_gone_leaves_no_trace(stage):
     stage.play((ScriptedModel(calls(("load_tool_group", {"group_name": "pdf"})), says("Loaded")), "load"))
-    stage.registry.unregister("pdf_info")
+    del stage.tools["pdf_info"]
     model = ScriptedModel(says("hi"))
     stage.play((model, "again"))
     assert tool_names(model.requests[0]) == ["load_tool_group", "echo"]
@@ -164,12 +164,11 @@ def test_edge_case_a_tool_disabled_inside_a_loaded_group_is_neither_sent_nor_run
     async def disable_and_send():
         async with stage.session():
             await stage.store.set_tool_enabled("tool", "pdf_info", False)
-            stage.registry.set_disabled(["pdf_info"], [])
             return await stage.send(model, "again")
 
     events = asyncio.run(disable_and_send())
     assert tool_names(model.requests[0]) == ["load_tool_group", "echo"]
-    assert "- pdf:" not in model.requests[0].system_prompt
+    assert "There is no longer: Available Tool Groups" in model.requests[0].messages[-1].content
     assert [event.result.error_type for event in events if isinstance(event, ToolResultEvent)] == ["not_available"]
 
 
@@ -240,7 +239,7 @@ def test_a_poll_that_fails_is_run_again_until_it_succeeds(stage):
     ids=["succeeding", "failing", "alternating", "changing"],
 )
 def test_a_model_that_repeats_its_calls_explains_without_tools(stage, cycle):
-    stage.max_tool_rounds = 200
+    stage.settings["turn_max_tool_rounds"] = 200
     numbers = iter(range(1000))
     stage.add("counter", lambda arguments: ToolResult.success(next(numbers)))
     model = StuckModel(cycle, says("I cannot get any further."))
@@ -258,14 +257,14 @@ def test_a_model_that_repeats_its_calls_explains_without_tools(stage, cycle):
 
 def test_a_poll_may_be_called_more_than_twenty_times_while_it_changes(stage):
     numbers = iter(range(1000))
-    stage.max_tool_rounds = 200
+    stage.settings["turn_max_tool_rounds"] = 200
     stage.add("progress", lambda arguments: ToolResult.success(next(numbers))).is_poll = True
     model = ScriptedModel(*(calls(("progress", {})) for _ in range(60)), says("done"))
     assert stage.play((model, "wait"))[-1].text == "done"
 
 
 def test_a_stuck_model_that_explains_nothing_ends_the_turn_with_an_error(stage):
-    stage.max_tool_rounds = 200
+    stage.settings["turn_max_tool_rounds"] = 200
     model = StuckModel([calls(("echo", {"text": "a"}))], calls(("echo", {"text": "a"})))
 
     async def run():
@@ -292,13 +291,13 @@ def test_a_long_result_is_cut_for_the_model_and_kept_whole_in_the_store(stage):
     shown = model.requests[1].messages[-1].content
     assert shown.startswith("x" * 1000 + "\n[cut here: 4,000 of 5,000 characters are not shown")
     following = ScriptedModel(says("hi"))
-    stage.result_max_characters = 2000
+    stage.settings["tool_result_max_characters"] = 2000
     stage.play((following, "again"))
     assert following.requests[0].messages[3].content == shown
 
 
 def test_a_limit_of_rounds_stops_the_turn_and_the_session_goes_on(stage):
-    stage.max_tool_rounds = 3
+    stage.settings["turn_max_tool_rounds"] = 3
     endless = ScriptedModel(*(calls(("echo", {"text": str(n)})) for n in range(10)))
     with pytest.raises(TurnLimitError, match=r"after 3 rounds of tool calls.*turn_max_tool_rounds"):
         stage.play((endless, "forever"))
@@ -311,7 +310,7 @@ def test_a_deadline_stops_a_model_that_never_ends(stage):
         yield TextDelta("and ")
         await asyncio.sleep(60)
 
-    stage.deadline_seconds = 0.1
+    stage.settings["turn_deadline_seconds"] = 0.1
     model = ScriptedModel(endless)
     with pytest.raises(TurnDeadlineError, match=r"after 0\.1 seconds.*turn_deadline_seconds"):
         stage.play((model, "go"))
@@ -320,7 +319,7 @@ def test_a_deadline_stops_a_model_that_never_ends(stage):
 
 def test_a_deadline_stops_a_tool_and_its_call_is_answered_as_interrupted(stage):
     stage.add("slow", lambda arguments: asyncio.sleep(60))
-    stage.deadline_seconds = 0.2
+    stage.settings["turn_deadline_seconds"] = 0.2
 
     async def run():
         async with stage.session():
@@ -362,8 +361,7 @@ def test_stopping_to_listen_ends_the_turn(stage):
 
     async def run():
         async with stage.session():
-            turn = stage.turn(ScriptedModel(calls(("slow", {}))))
-            events = turn.run(await stage.begin("go"))
+            events = stage.turn(ScriptedModel(calls(("slow", {}))))
             async for event in events:
                 if isinstance(event, ToolCallEvent):
                     break
@@ -425,7 +423,7 @@ def test_a_tool_registered_during_the_turn_is_there_for_the_next_request(stage):
     model = ScriptedModel(calls(("maker", {})), calls(("fresh", {})), says("done"))
     stage.play((model, "make one"))
     assert "fresh" in tool_names(model.requests[1])
-    assert stage.registry.get_tool("fresh").runs == 1
+    assert stage.tools["fresh"][0].runs == 1
 
 
 def test_a_later_request_of_a_turn_and_of_another_process_see_the_same_history(stage):
@@ -474,7 +472,7 @@ def test_an_outcome_is_stored_although_no_one_asks_for_the_next_event(stage):
     async def run():
         async with stage.session():
             model = ScriptedModel(calls(("echo", {"text": "first"}), ("slow", {}), ("quick", {})))
-            events = stage.turn(model).run(await stage.begin("go"))
+            events = stage.turn(model)
             async for event in events:
                 if isinstance(event, ToolResultEvent):
                     break
@@ -547,7 +545,7 @@ def test_results_stand_in_the_order_of_their_calls_in_this_turn_and_the_next(sta
     async def run():
         async with stage.session():
             arrived = []
-            async for event in stage.turn(model).run(await stage.begin("go")):
+            async for event in stage.turn(model):
                 if isinstance(event, ToolResultEvent):
                     arrived.append(event.name)
                     quick_has_ended.set()

@@ -7,7 +7,6 @@ from stage import ScriptedModel, Stage, calls
 
 from oneclaw_core import CompactedEvent, MessageType, TextEvent, ToolResult, TurnFinishedEvent, UsageEvent
 from oneclaw_core.providers import ContextTooLongError, ModelResponse
-from oneclaw_core.turn.compaction import ContextLimits
 
 
 def says(text):
@@ -18,7 +17,8 @@ def says(text):
 @pytest.fixture
 def stage(tmp_path):
     stage = Stage(tmp_path)
-    stage.result_max_characters, stage.context_limits = 100_000, ContextLimits(20_000)
+    stage.settings["tool_result_max_characters"] = 100_000
+    stage.about_model = {"context_window": 20_000, "max_output_tokens": 1_000}
     stage.add("long", lambda arguments: ToolResult.success("x" * 20_000))
     return stage
 
@@ -59,7 +59,7 @@ def test_a_session_longer_than_the_window_goes_on_with_its_groups(stage):
 
 
 def test_a_request_that_is_refused_as_too_long_is_sent_again_after_a_summary(stage):
-    stage.context_limits = ContextLimits()
+    stage.about_model = {}
     model = ScriptedModel(calls(("long", {})), says("a"), ContextTooLongError("too long"), says("Short."), says("b"))
     events = stage.play((model, "one"), (model, "two"))
     assert [type(event) for event in events] == [UsageEvent, CompactedEvent, TextEvent, UsageEvent, TurnFinishedEvent]

@@ -6,39 +6,27 @@ from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
-from stage import ScriptedModel, Stage
+from stage import PlainTool, some_tools
 
 from oneclaw_core import AgentLimits, LoadToolGroupTool, ToolRegistry, TurnLimitError, UsageError
 from oneclaw_core.config.core_settings import Settings
 from oneclaw_core.contract.arguments import SessionInfo
-from oneclaw_core.providers import ModelInfo, ProviderConfig
 from oneclaw_core.sessions.for_plugins import session_info
 from oneclaw_core.tools.context import TurnScope
-from oneclaw_core.turn.context import (
-    NewMessage,
-    TurnParts,
-    TurnPrompt,
-    check_texts,
-    turn_context,
-)
-from oneclaw_core.turn.model import ChosenModel
+from oneclaw_core.turn.beginning import turn_budget
+from oneclaw_core.turn.parts import TurnParts
+from oneclaw_core.turn.prompt import TurnPrompt
+from oneclaw_core.turn.turn_request import TurnRequest, check_texts
 from oneclaw_core.types.agents import GENERAL_ASSISTANT
 from oneclaw_core.types.budget import Spending, TurnBudget
 from oneclaw_core.types.messages import TokenUsage
 from oneclaw_core.types.tools import ToolSelection
 
-PROMPT = TurnPrompt("", "", {"tool groups": "", "tools": "## Tools"}, {"tool groups": "", "tools": "## Tools"})
-MODEL = ChosenModel(ScriptedModel(), ProviderConfig("local", "scripted"), ModelInfo(name="llama", context_window=9_000))
 
-
-def context(*, agent=None, own=None, within=None, task=None, steering=None, message=True, **settings):
+def budget_of(*, agent=None, own=None, within=None, **settings):
     persona = replace(GENERAL_ASSISTANT, limits=AgentLimits(**(agent or {})))
-    sent = NewMessage(
-        text="Hi", limits=AgentLimits(**own) if own else None, within=within, task=task, steering=steering
-    )
-    return turn_context(
-        SimpleNamespace(id="s"), persona, MODEL, Settings(**settings), None, PROMPT, sent if message else None
-    )
+    request = TurnRequest(text="Hi", limits=AgentLimits(**own) if own else None, within=within)
+    return turn_budget(request, persona, Settings(**settings))
 
 
 def rounds_of(budget):
@@ -54,7 +42,7 @@ def rounds_of(budget):
 )
 def test_the_strictest_number_of_rounds_holds(setting, agent, own, rounds):
     agent, own = agent and {"max_tool_rounds": agent}, own and {"max_tool_rounds": own}
-    assert rounds_of(context(turn_max_tool_rounds=setting, agent=agent, own=own).budget) == rounds
+    assert rounds_of(budget_of(turn_max_tool_rounds=setting, agent=agent, own=own)) == rounds
 
 
 LIMITS_OF_SPENDING = [
@@ -74,7 +62,7 @@ LIMITS_OF_SPENDING = [
 
 @pytest.mark.parametrize(("settings", "agent", "own", "said"), LIMITS_OF_SPENDING)
 def test_each_limit_of_spending_holds(settings, agent, own, said):
-    budget = context(agent=agent, own=own, **settings).budget
+    budget = budget_of(agent=agent, own=own, **settings)
     assert budget.limits_days == any(name.startswith("day") for name in settings)
     less, all_of_it = TokenUsage(input_tokens=48, output_tokens=1), TokenUsage(output_tokens=1)
     budget.add(less, 0.49)
@@ -83,42 +71,17 @@ def test_each_limit_of_spending_holds(settings, agent, own, said):
     assert said in budget.exceeded(Spending(tokens=90, cost=0.9))
 
 
-def test_a_turn_within_a_call_takes_from_the_budget_and_the_task_of_the_turn_around_it():
+def test_a_turn_within_a_call_takes_from_the_budget_of_the_turn_around_it():
     outer = TurnBudget((), 3)
-    scope = TurnScope(outer, None, "local/llama", task="nightly")
-    made = context(within=SimpleNamespace(turn=scope), task="another")
-    assert made.task == "nightly"
-    assert rounds_of(made.budget) == 3
-    made.budget.add(TokenUsage(input_tokens=7), None)
+    budget = budget_of(within=SimpleNamespace(turn=TurnScope(outer, None, "local/llama")))
+    assert rounds_of(budget) == 3
+    budget.add(TokenUsage(input_tokens=7), None)
     assert outer.spent.tokens == 7
-
-
-def test_the_rest_of_a_context_comes_from_the_message_and_the_settings():
-    steering = []
-    outside = SimpleNamespace(turn=None)
-    made = context(
-        task="nightly",
-        within=outside,
-        steering=steering,
-        turn_deadline_seconds=100,
-        tool_result_max_characters=2_000,
-        history_max_characters=20_000,
-    )
-    assert (made.session.id, made.agent.name, made.model) == ("s", GENERAL_ASSISTANT.name, MODEL)
-    assert (made.task, made.within, made.prompt, made.hooks) == ("nightly", outside, PROMPT, None)
-    assert made.steering is steering
-    assert made.result_max_characters == 2_000
-    assert (made.context_limits.context_window, made.context_limits.history_max_characters) == (9_000, 20_000)
-    assert 99 < made.deadline.remaining_seconds() <= 100
-    bare = context(message=False)
-    assert (bare.task, bare.within, bare.steering) == (None, None, None)
 
 
 @pytest.mark.parametrize(
     ("message", "said"),
     [
-        ({"text": " "}, "the message is empty: say what you want"),
-        ({"text": None}, "the message is empty: say what you want"),
         ({"text": "Hi", "session": 1}, "session must be a text or None, not int"),
         ({"text": "Hi", "agent": b"a"}, "agent must be a text or None, not bytes"),
         ({"text": "Hi", "model": []}, "model must be a text or None, not list"),
@@ -130,7 +93,7 @@ def test_the_rest_of_a_context_comes_from_the_message_and_the_settings():
 )
 def test_what_no_turn_can_answer_is_refused(message, said):
     with pytest.raises(UsageError) as caught:
-        NewMessage(**message).check()
+        TurnRequest(**message).check()
     assert str(caught.value).startswith(said)
     assert len(str(caught.value)) < 500
 
@@ -139,13 +102,12 @@ def test_what_no_turn_can_answer_is_refused(message, said):
     "message",
     [
         {"text": "Hi"},
-        {"text": "", "command": "recap"},
-        {"text": "", "resumes": True},
+        {"command": "recap"},
         {"text": "Hi", "reasoning": "low"},
     ],
 )
 def test_what_a_turn_can_answer_passes(message):
-    NewMessage(**message).check()
+    TurnRequest(**message).check()
 
 
 def test_agents_run_one_another_two_deep_at_most():
@@ -153,9 +115,9 @@ def test_agents_run_one_another_two_deep_at_most():
     first = SimpleNamespace(turn=TurnScope(budget))
     second = SimpleNamespace(turn=TurnScope(budget, first))
     third = SimpleNamespace(turn=TurnScope(budget, second))
-    NewMessage(text="Hi", within=second).check()
+    TurnRequest(text="Hi", within=second).check()
     with pytest.raises(TurnLimitError, match=r"^agents run one another at most 2 deep: do this in the turn itself$"):
-        NewMessage(text="Hi", within=third).check()
+        TurnRequest(text="Hi", within=third).check()
 
 
 def test_texts_may_be_left_out():
@@ -170,8 +132,8 @@ def test_a_session_is_described_for_plugins():
 class Prompts:
     """Parts of a home with a session whose prompt is kept, and one section of a plugin."""
 
-    def __init__(self, tmp_path):
-        self.stage = Stage(tmp_path)
+    def __init__(self):
+        self.registry = some_tools()
         self.refreshed = 0
         self.kept = None
 
@@ -192,11 +154,21 @@ class Prompts:
 
         parts = TurnParts(
             store=SimpleNamespace(kept_sections=kept),
-            registry=self.stage.registry,
+            registry=self.registry,
             plugins=SimpleNamespace(current_sections=current, prompt_sections=sections),
             tool_sources=SimpleNamespace(refresh=refresh),
             **dict.fromkeys(
-                ("executor", "permissions", "settings", "models", "providers", "background", "project", "environ")
+                (
+                    "executor",
+                    "permissions",
+                    "settings",
+                    "models",
+                    "providers",
+                    "background",
+                    "project",
+                    "environ",
+                    "ask",
+                )
             ),
         )
         return asyncio.run(parts.prompt_of(SessionInfo(id="s", agent=agent.name), agent, **options))
@@ -208,8 +180,8 @@ class Prompts:
 NARROW = replace(GENERAL_ASSISTANT, selection=ToolSelection(groups=frozenset({"pdf"})))
 
 
-def test_a_session_keeps_its_prompt_and_is_told_what_is_new(tmp_path):
-    prompts = Prompts(tmp_path)
+def test_a_session_keeps_its_prompt_and_is_told_what_is_new():
+    prompts = Prompts()
     begun = prompts.prompt()
     assert (begun.sections, begun.toolset, begun.news) == ("The section of now.", "", "")
     assert begun.shown == begun.told
@@ -219,7 +191,7 @@ def test_a_session_keeps_its_prompt_and_is_told_what_is_new(tmp_path):
     same = prompts.prompt()
     assert (same.sections, same.shown, same.told, same.news) == ("The kept section.", begun.shown, begun.told, "")
 
-    prompts.stage.registry.unregister("echo")
+    prompts.registry.unregister("echo")
     told = prompts.prompt()
     assert (told.sections, told.shown) == ("The kept section.", begun.shown)
     assert "- echo" not in told.told["tools"]
@@ -236,10 +208,10 @@ def test_a_session_keeps_its_prompt_and_is_told_what_is_new(tmp_path):
         (NARROW, {}, "The kept section."),
     ],
 )
-def test_without_a_cached_prompt_the_lists_of_now_are_sent(tmp_path, agent, options, sections):
-    prompts = Prompts(tmp_path)
+def test_without_a_cached_prompt_the_lists_of_now_are_sent(agent, options, sections):
+    prompts = Prompts()
     prompts.keep(prompts.prompt())
-    prompts.stage.add("abacus", None)
+    prompts.registry.register(PlainTool("abacus", None))
     prompt = prompts.prompt(agent, **options)
     assert (prompt.sections, prompt.news) == (sections, "")
     assert prompt.shown == prompt.told
@@ -259,8 +231,8 @@ SELECTIONS = [
 ]
 
 
-def test_a_prompt_is_kept_for_one_selection_of_tools(tmp_path):
-    prompts = Prompts(tmp_path)
+def test_a_prompt_is_kept_for_one_selection_of_tools():
+    prompts = Prompts()
     toolsets = [prompts.prompt(replace(GENERAL_ASSISTANT, selection=each)).toolset for each in SELECTIONS]
     assert len(set(toolsets)) == len(SELECTIONS)
     names = [f"tool{number}" for number in range(50)]
@@ -297,8 +269,8 @@ def test_a_prompt_is_written_once_and_as_it_reads():
         json.dumps({"toolset": "", "shown": GIVEN, "told": {**GIVEN, "tools": None}}),
     ],
 )
-def test_lists_that_another_version_kept_give_way_to_those_of_now(tmp_path, lists):
-    prompts = Prompts(tmp_path)
+def test_lists_that_another_version_kept_give_way_to_those_of_now(lists):
+    prompts = Prompts()
     now = prompts.prompt().shown
     prompts.kept = SimpleNamespace(text="The kept section.", lists=lists)
     prompt = prompts.prompt()
@@ -323,7 +295,7 @@ def test_what_another_process_has_set_is_used():
         project=SimpleNamespace(use_pins=lambda settings: seen.update(settings=settings)),
         tool_sources=SimpleNamespace(set_disabled=lambda plugins: seen.update(plugins=set(plugins))),
         environ={},
-        **dict.fromkeys(("executor", "plugins", "settings", "models", "providers", "background")),
+        **dict.fromkeys(("executor", "plugins", "settings", "models", "providers", "background", "ask")),
     )
     assert asyncio.run(parts.refresh_states()) is states
     assert seen == {"grants": ("grant",), "settings": {"model": "a/b"}, "plugins": set()}

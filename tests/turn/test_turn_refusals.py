@@ -18,10 +18,11 @@ from oneclaw_core.turn.attachments import (
     read_attachment,
     size_text,
 )
+from oneclaw_core.turn.call_records import INTERRUPTED
 from oneclaw_core.turn.compaction import with_summary
 from oneclaw_core.turn.conversations import shortened
 from oneclaw_core.turn.stream import Deadline, TurnTracker
-from oneclaw_core.turn.turn import INTERRUPTED, readable
+from oneclaw_core.turn.turn import readable
 from oneclaw_core.types.messages import Attachment, Message, MessageType, ToolCallStatus
 
 GIF, PDF = b"GIF89a", b"%PDF-1.4"
@@ -142,11 +143,6 @@ def test_a_search_that_cannot_be_says_why():
     assert len(shortened("word " * 20)) <= 50
 
 
-async def never():
-    await asyncio.sleep(60)
-    yield 1
-
-
 @pytest.mark.parametrize(
     ("seconds", "is_stopped", "error", "said"),
     [
@@ -165,8 +161,8 @@ def test_the_end_of_a_turns_time_is_told(seconds, is_stopped, error, said):
         deadline = Deadline(seconds)
         if is_stopped:
             asyncio.get_running_loop().call_later(0.001, deadline.stop)
-        async for _ in deadline.limit(never()):
-            pass
+        async with deadline.limit():
+            await asyncio.Event().wait()
 
     with pytest.raises(error) as caught:
         asyncio.run(run())

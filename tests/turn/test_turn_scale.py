@@ -6,7 +6,7 @@ from collections import Counter
 import pytest
 from stage import ScriptedModel, Stage, calls, says
 
-from oneclaw_core import ToolDefinition, ToolGroupDefinition, ToolRegistry, ToolResult, ToolSourceInfo, ToolSourceType
+from oneclaw_core import ToolDefinition, ToolGroupDefinition, ToolRegistry, ToolResult
 
 
 class PassiveTool:
@@ -33,6 +33,17 @@ def looked_at(monkeypatch):
     return counts
 
 
+def play(stage, model, looked_at, is_any_disabled):
+    async def run():
+        async with stage.session():
+            if is_any_disabled:
+                await stage.store.set_tool_enabled("tool", "another_tool", False)
+            looked_at.clear()
+            await stage.send(model)
+
+    asyncio.run(run())
+
+
 @pytest.mark.parametrize("is_any_disabled", [False, True])
 @pytest.mark.parametrize(("groups", "tools_per_group"), [(2, 50), (200, 50)])
 def test_a_turn_looks_once_at_one_tool_of_a_group_that_is_not_loaded(
@@ -41,14 +52,11 @@ def test_a_turn_looks_once_at_one_tool_of_a_group_that_is_not_loaded(
     stage = Stage(tmp_path)
     for number in range(groups):
         group = f"group_{number}"
-        stage.registry.register_group(ToolGroupDefinition(group, group, f"Tools number {number}"))
+        stage.groups.append(ToolGroupDefinition(group, group, f"Tools number {number}"))
         for tool in range(tools_per_group):
-            source = ToolSourceInfo(ToolSourceType.TOOL_GROUP, group)
-            stage.registry.register(PassiveTool(f"tool_{number}_{tool}"), source)
-    stage.registry.set_disabled(["another_tool"] if is_any_disabled else [], [])
-    looked_at.clear()
+            stage.put(PassiveTool(f"tool_{number}_{tool}"), group)
     model = ScriptedModel(calls(("load_tool_group", {"group_name": "pdf"})), calls(("pdf_info", {})), says("6"))
-    stage.play((model, "how many pages?"))
+    play(stage, model, looked_at, is_any_disabled)
     assert len(model.requests) == 3
     # To list the group it has to be known that it has an enabled tool, as all have while nothing is disabled.
     of_others = {name: count for name, count in looked_at.items() if name.startswith("tool_")}
@@ -58,15 +66,11 @@ def test_a_turn_looks_once_at_one_tool_of_a_group_that_is_not_loaded(
 def test_loading_a_group_looks_at_its_own_tools_only(tmp_path, looked_at):
     stage = Stage(tmp_path)
     for group in ("wanted", "other"):
-        stage.registry.register_group(ToolGroupDefinition(group, group, "Tools"))
+        stage.groups.append(ToolGroupDefinition(group, group, "Tools"))
         for tool in range(50):
-            source = ToolSourceInfo(ToolSourceType.TOOL_GROUP, group)
-            stage.registry.register(PassiveTool(f"{group}_{tool}"), source)
-    stage.registry.set_disabled(["another_tool"], [])
-    looked_at.clear()
+            stage.put(PassiveTool(f"{group}_{tool}"), group)
     model = ScriptedModel(calls(("load_tool_group", {"group_name": "wanted"})), says("ok"))
-    stage.play((model, "load"))
+    play(stage, model, looked_at, is_any_disabled=True)
     assert {name for name in looked_at if name.startswith("wanted_")} == {f"wanted_{number}" for number in range(50)}
     assert {name for name in looked_at if name.startswith("other_")} == {"other_0"}
     assert len([definition for definition in model.requests[1].tools if definition.name.startswith("wanted")]) == 50
-    assert asyncio.run(stage.registry.get_tool("wanted_0").execute({}, None)).is_success

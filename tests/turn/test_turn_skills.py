@@ -22,7 +22,7 @@ USE = calls(("use_skill", {}))
 def stage(tmp_path):
     stage = Stage(tmp_path)
     stage.add("use_skill", lambda arguments: ToolResult.success("Follow this.", loads_groups=stage.needed))
-    stage.registry.register_group(ToolGroupDefinition("mail", "Mail", "Sends mail"))
+    stage.groups.append(ToolGroupDefinition("mail", "Mail", "Sends mail"))
     stage.add("mail_send", lambda arguments: ToolResult.success("sent"), "mail")
     stage.needed = ("pdf",)
     return stage
@@ -129,8 +129,7 @@ def test_groups_are_loaded_before_the_model_is_asked(stage):
 
     async def run():
         async with stage.session():
-            start = await stage.begin("/send")
-            return [event async for event in stage.turn(model).run(start, ("mail",))]
+            return await stage.send(model, tool_groups=("mail",))
 
     events = asyncio.run(run())
     assert [groups_of(request) for request in model.requests] == [["mail"], ["mail"]]
@@ -149,8 +148,8 @@ def test_a_turn_that_is_left_while_it_loads_leaves_no_open_call(stage, from_the_
 
     async def run(stop_at):
         async with stage.session():
-            start = await stage.begin("go")
-            turn = stage.turn(ScriptedModel(USE, says("Done."))).run(start, ("mail",) if from_the_start else ())
+            options = {"tool_groups": ("mail", "pdf")} if from_the_start else {}
+            turn = stage.turn(ScriptedModel(USE, says("Done.")), **options)
             seen = 0
             async with aclosing(turn) as events:
                 async for _ in events:

@@ -1,15 +1,16 @@
 """The states of a turn: what each stores, tells and asks for, and what is left when one fails."""
 
 import asyncio
-from contextlib import nullcontext
+import time
 from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
 from histories import assistant, call, success, user
-from stage import ScriptedModel, Stage, calls, says, streams
+from stage import ScriptedModel, Stage, calls, of, says, streams
 
 from oneclaw_core import (
+    Deny,
     MessageType,
     ModelSwitchedEvent,
     ProviderError,
@@ -26,69 +27,29 @@ from oneclaw_core import (
     TurnFinishedEvent,
     TurnLimitError,
     UsageEvent,
+    hookimpl,
 )
+from oneclaw_core.config.providers import MODEL_SETTING, PROVIDER_SETTING
+from oneclaw_core.contract.arguments import PromptSection
 from oneclaw_core.errors import (
     ContextTooLongError,
     ProviderUnavailableError,
     SessionBusyError,
     StoreUnavailableError,
     TurnRefusedError,
-    UsageError,
 )
-from oneclaw_core.providers import ModelInfo, ModelResponse, ProviderConfig, TextDelta
+from oneclaw_core.plugins.sources.tool_sources import ToolSources
+from oneclaw_core.providers import ModelResponse, TextDelta
+from oneclaw_core.providers.route import Route
 from oneclaw_core.turn import store_retry
-from oneclaw_core.turn.context import TurnPrompt
-from oneclaw_core.turn.model import ChosenModel
-from oneclaw_core.turn.request import prompt_lists
-from oneclaw_core.turn.turn import Turn
 from oneclaw_core.types.agents import GENERAL_ASSISTANT
-from oneclaw_core.types.budget import TurnBudget
 from oneclaw_core.types.messages import StopReason, TokenUsage, ToolCall
 from oneclaw_core.types.model_requests import ReasoningDelta, RetryNotice, ToolLoading
 
 
-class States(Stage):
-    """A stage whose turns have another context, and other parts, than usual."""
-
-    def __init__(self, tmp_path):
-        super().__init__(tmp_path)
-        self.context, self.parts = {}, {}
-
-    def turn(self, model):
-        staged = super().turn(model)
-        staged._context = replace(staged._context, **self.context)
-        staged._parts = replace(staged._parts, **self.parts)
-        return staged
-
-    def played(self, model, text="hello", raises=None):
-        """Run a turn; return its events, and the entries of the history."""
-        events = []
-
-        async def run():
-            async with self.session():
-                if raises is None:
-                    await self.send(model, text, events)
-                else:
-                    with pytest.raises(raises) as caught:
-                        await self.send(model, text, events)
-                    self.fault = caught.value
-                self.usage = await self.store.usage_totals(self.found.id)
-                return await self.rows()
-
-        return events, asyncio.run(run())
-
-
 @pytest.fixture
 def stage(tmp_path):
-    return States(tmp_path)
-
-
-def of(kind, events):
-    return [event for event in events if isinstance(event, kind)]
-
-
-def chosen(model, name="second", **about):
-    return ChosenModel(model, ProviderConfig("scripted", "scripted"), ModelInfo(name=name), **about)
+    return Stage(tmp_path)
 
 
 def test_all_that_comes_of_an_answer_is_told(stage):
@@ -110,11 +71,10 @@ def test_all_that_comes_of_an_answer_is_told(stage):
 def test_a_session_without_a_name_is_told_by_its_id(stage):
     async def run():
         async with stage.session():
-            stage.found = await stage.store.create_session(agent="General Assistant")
-            return stage.found.id, await stage.send(ScriptedModel(says("Hello")))
+            return await stage.send(ScriptedModel(says("Hello")), session=None), await stage.store.list_sessions()
 
-    session_id, events = asyncio.run(run())
-    assert events[-1] == TurnFinishedEvent(session_id, "Hello")
+    events, (newest, _) = asyncio.run(run())
+    assert events[-1] == TurnFinishedEvent(newest.id, "Hello")
 
 
 def test_calls_are_told_with_their_arguments_progress_and_results(stage):
@@ -126,8 +86,7 @@ def test_calls_are_told_with_their_arguments_progress_and_results(stage):
             await asyncio.sleep(0)
             return ToolResult.success({"lines": 3})
 
-    stage.registry.unregister("echo")
-    stage.registry.register(Slow())
+    stage.put(Slow())
     model = ScriptedModel(calls(("echo", '{"text": "a"}'), ("echo", '{"text'), text="Let me see."), says("done"))
     events, rows = stage.played(model)
     assert of(ToolCallEvent, events) == [
@@ -183,13 +142,11 @@ def test_tools_learn_whose_turn_runs_them(stage):
             seen.append(context)
             return ToolResult.success("")
 
-    stage.registry.unregister("echo")
-    stage.registry.register(Look())
-    stage.context = {"task": "nightly"}
-    stage.played(ScriptedModel(calls(("echo", {})), says("done")))
+    stage.put(Look())
+    stage.played(ScriptedModel(calls(("echo", {})), says("done")), task="nightly")
     (context,) = seen
     assert (context.agent_name, context.session_id) == (GENERAL_ASSISTANT.name, stage.found.id)
-    assert context.shown_characters == stage.result_max_characters
+    assert context.shown_characters == 1000
     turn = context.turn
     assert (turn.model, turn.task, turn.session_name, turn.info) == ("scripted/model", "nightly", "story", None)
     assert (turn.call, turn.reasoning, turn.depth) == (None, None, 0)
@@ -232,13 +189,24 @@ def test_what_was_read_of_an_answer_is_stored_as_incomplete(stage):
     assert [row.content for row in rows[2:]] == ["hello"]
 
 
-def test_a_whole_answer_that_cannot_be_used_is_paid_for(stage, monkeypatch):
-    def fails(self, request, usage):
-        raise RuntimeError("broken")
+def test_a_whole_answer_that_is_cancelled_before_it_is_stored_is_paid_for(stage, monkeypatch):
+    monkeypatch.setattr("oneclaw_core.turn.model.needs_prices", lambda config, prices: True)
+    monkeypatch.setattr("oneclaw_core.turn.model.load_prices", lambda: time.sleep(0.2))
 
-    monkeypatch.setattr("oneclaw_core.turn.compaction.Compactor.observe", fails)
-    _, rows = stage.played(ScriptedModel(says("Hello")), raises=RuntimeError)
-    assert (stage.usage.requests, stage.usage.input_tokens) == (1, 10)
+    async def run():
+        async with stage.session():
+            events = []
+            turn = asyncio.create_task(stage.send(ScriptedModel(says("Hello")), events=events))
+            while not events:
+                await asyncio.sleep(0.01)
+            await asyncio.sleep(0.05)  # it waits for the prices
+            turn.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await turn
+            return await stage.rows(), await stage.store.usage_totals(stage.found.id)
+
+    rows, usage = asyncio.run(run())
+    assert (usage.requests, usage.input_tokens) == (1, 10)
     assert [(row.content, row.is_incomplete) for row in rows[1:]] == [("Hello", True)]
 
 
@@ -323,49 +291,49 @@ def test_a_result_is_stored_though_the_database_was_away(stage, short_pauses):
     assert [row.content for row in rows if row.type is MessageType.TOOL_RESULT] == ["ran"]
 
 
-class Hooks:
-    """The hooks of plugins on a turn."""
+class Governing:
+    """A plugin with gates on turns, which sees when a history is compacted."""
 
-    info = None
+    __name__ = "governing"
 
     def __init__(self, refuses=()):
         self.checked, self.summaries, self._refuses = [], [], refuses
 
-    async def check(self, text=None):
-        self.checked.append(text)
-        if text in self._refuses:
-            raise TurnRefusedError("no")
+    @hookimpl
+    def before_turn(self, turn):
+        self.checked.append(turn.text)
+        return Deny("no") if turn.text in self._refuses else None
 
-    def compacted(self, summary):
+    @hookimpl
+    def history_compacted(self, session, summary):
         self.summaries.append(summary)
 
-    def request(self, *arguments):
-        return nullcontext()
-
-    def count_unheard(self, usage):
-        raise AssertionError("someone listens")
+    @hookimpl
+    def prompt_sections(self, session):
+        return [PromptSection("day", "It is Monday.")]
 
 
 def test_messages_during_a_turn_stand_behind_the_results(stage):
-    hooks = Hooks()
-    stage.context = {"steering": ["Wait", "Faster"], "hooks": hooks}
+    hooks, steering = Governing(), ["Wait", "Faster"]
+    stage.plugins = [hooks]
     model = ScriptedModel(calls(("echo", {"text": "a"})), says("done"))
-    events, rows = stage.played(model)
+    events, rows = stage.played(model, steering=steering)
     assert of(SteeredEvent, events) == [SteeredEvent("Wait"), SteeredEvent("Faster")]
     assert [each.content for each in model.requests[1].messages[-3:]] == ["a", "Wait", "Faster"]
     assert [row.type for row in rows[-3:]] == [MessageType.USER, MessageType.USER, MessageType.ASSISTANT]
-    assert (stage.context["steering"], hooks.checked) == ([], ["Wait", "Faster"])
+    assert (steering, hooks.checked) == ([], ["hello", "Wait", "Faster"])
 
 
 def test_a_message_that_a_gate_refuses_ends_the_turn_and_is_not_lost(stage):
-    stage.context = {"steering": ["Wait", "late"], "hooks": Hooks(refuses=("late",))}
-    stage.played(ScriptedModel(calls(("echo", {}))), raises=TurnRefusedError)
-    assert stage.context["steering"] == ["Wait", "late"]
+    steering = ["Wait", "late"]
+    stage.plugins = [Governing(refuses=("late",))]
+    stage.played(ScriptedModel(calls(("echo", {}))), raises=TurnRefusedError, steering=steering)
+    assert steering == ["Wait", "late"]
 
 
 def test_a_message_is_a_new_beginning_for_a_model_that_repeats_itself(stage):
     steering = []
-    stage.max_tool_rounds = 100
+    stage.settings["turn_max_tool_rounds"] = 100
 
     def says_something(arguments):
         if len(stage_model.requests) in (10, 25):
@@ -373,90 +341,59 @@ def test_a_message_is_a_new_beginning_for_a_model_that_repeats_itself(stage):
         return ToolResult.success("same")
 
     stage.add("same", says_something)
-    stage.context = {"steering": steering}
     stage_model = ScriptedModel(*(calls(("same", {})) for _ in range(40)), says("done"))
-    assert stage.played(stage_model)[0][-1].text == "done"
+    assert stage.played(stage_model, steering=steering)[0][-1].text == "done"
 
 
-def test_what_has_ended_in_the_background_is_told_behind_the_results(stage):
-    told = []
+def chain(stage, first, second, **about_second):
+    """Let a model stand before two others, and return what to send a message with."""
 
-    class Ended:
-        def __init__(self):
-            self.untold = {"another"}
+    @hookimpl
+    def register_providers(register):
+        register("chain", lambda config: stage.models[config.name])
 
-        async def news_for(self, session_id, stored):
-            self.untold = set()
-            return "Ended in the background:\n- tests", ["w1"]
+    class Chain(ScriptedModel):
+        def route(self, model):
+            return Route(models=("scripted/first", "other/second"))
 
-        async def told(self, ids):
-            told.append(ids)
-
-    ended = Ended()
-    stage.parts = {"background": ended}
-    stage.add("wait", lambda arguments: (setattr(ended, "untold", {stage.found.id}), ToolResult.success("waited"))[1])
-    model = ScriptedModel(calls(("echo", {"text": "a"})), calls(("wait", {})), says("done"))
-    stage.played(model)
-    assert model.requests[1].messages[-1].content == "a"
-    assert model.requests[2].messages[-1].content == (
-        '<context plugin="oneclaw">\nEnded in the background:\n- tests\n</context>'
-    )
-    assert told == [["w1"]]
-
-
-class Behind:
-    """A fallback that gives one other model."""
-
-    name, silence_seconds = "chain/daily", None
-
-    def __init__(self, second):
-        self.second, self.answers = second, []
-
-    async def after(self, error, failed, store, *, is_final):
-        if is_final or self.second is None:
-            raise error
-        found, self.second = self.second, None
-        return replace(found, fallback=self)
-
-    def answered(self, model):
-        self.answers.append(model)
-
-    def gives_up(self, notice):
-        return False
+    stage.plugins = [SimpleNamespace(__name__="chain", register_providers=register_providers)]
+    stage.models |= {"chain": Chain(), "other": second}
+    stage.stored = {
+        PROVIDER_SETTING + "chain": {"type": "chain"},
+        PROVIDER_SETTING + "other": {"type": "scripted"},
+        MODEL_SETTING + "other/second": about_second,
+    }
+    return {"model": first, "of": "chain/daily"}
 
 
 def test_another_model_goes_on_with_the_turn_within_its_limits(stage):
     second = ScriptedModel(says("Hello"))
-    behind = Behind(chosen(second, max_output_tokens=7))
     first = ScriptedModel(calls(("echo", {"text": "a"})), ProviderUnavailableError("away"))
-    stage.context = {"model": chosen(first, "first", fallback=behind)}
-    events, rows = stage.played(None)
-    assert of(ModelSwitchedEvent, events) == [ModelSwitchedEvent("scripted/second", "scripted/first", "away")]
-    assert events[-1] == TurnFinishedEvent("story", "Hello", StopReason.COMPLETE, "scripted/second")
+    events, rows = stage.played(**chain(stage, first, second, max_output_tokens=7))
+    assert of(ModelSwitchedEvent, events) == [ModelSwitchedEvent("other/second", "scripted/first", "away")]
+    assert events[-1] == TurnFinishedEvent("story", "Hello", StopReason.COMPLETE, "other/second")
     assert [(each.model, each.max_output_tokens) for each in second.requests] == [("second", 7)]
-    assert [row.model for row in rows if row.type is MessageType.ASSISTANT] == ["scripted/first", "scripted/second"]
+    assert [row.model for row in rows if row.type is MessageType.ASSISTANT] == ["scripted/first", "other/second"]
 
 
 def test_the_question_of_an_empty_answer_is_put_to_another_model_too(stage):
     second = ScriptedModel(says(""), says("Hello"))
     first = ScriptedModel(says(""), ProviderUnavailableError("away"))
-    stage.context = {"model": chosen(first, "first", fallback=Behind(chosen(second)))}
-    assert stage.played(None)[0][-1].text == "Hello"
+    assert stage.played(**chain(stage, first, second))[0][-1].text == "Hello"
 
 
 def test_a_model_that_is_stuck_is_explained_by_another_if_it_fails(stage):
-    stage.max_tool_rounds = 50
+    stage.settings["turn_max_tool_rounds"] = 50
     first = ScriptedModel(*(calls(("echo", {"text": "a"})) for _ in range(19)), ProviderUnavailableError("away"))
     second = ScriptedModel(replace(says("I am stuck."), provider_data={"seal": "x"}))
-    stage.context = {"model": chosen(first, "first", fallback=Behind(chosen(second)))}
-    events, rows = stage.played(None)
+    events, rows = stage.played(**chain(stage, first, second))
     assert events[-1].text == "I am stuck."
-    assert (rows[-1].content, rows[-1].provider_data, rows[-1].model) == ("I am stuck.", None, "scripted/second")
+    assert (rows[-1].content, rows[-1].provider_data, rows[-1].model) == ("I am stuck.", None, "other/second")
     assert stage.usage.requests == 20
 
 
 def test_a_model_that_writes_no_text_explains_nothing(stage):
-    stage.max_tool_rounds = 50
+    stage.settings["turn_max_tool_rounds"] = 50
     model = ScriptedModel(*(calls(("echo", {"text": "a"})) for _ in range(30)))
     model.is_language_model = False
     stage.played(model, raises=TurnLimitError)
@@ -475,9 +412,18 @@ def test_a_conversation_that_is_too_long_whatever_is_left_out_is_refused(stage):
     assert len(model.requests) == 1
 
 
-def prompt_of(stage, sections=""):
-    lists = prompt_lists(GENERAL_ASSISTANT, stage.registry)
-    return TurnPrompt(sections, "", lists, lists)
+def after_a_turn(stage, model, name, **options):
+    """Play a turn, then one for which there is a tool more; return the entries of the second."""
+
+    async def run():
+        async with stage.session():
+            await stage.send(ScriptedModel(says("Hi")))
+            before = len(await stage.rows())
+            stage.add(name, None)
+            await stage.send(model, **options)
+            return (await stage.rows())[before:]
+
+    return asyncio.run(run())
 
 
 @pytest.mark.parametrize(
@@ -492,9 +438,8 @@ def prompt_of(stage, sections=""):
 def test_a_new_core_tool_is_told_where_the_conversation_stands(stage, loading, is_native, is_told):
     model = ScriptedModel(says("Hello"))
     model.loads_natively = is_native
-    stage.context = {"prompt": prompt_of(stage), "model": chosen(model, tool_loading=loading)}
-    stage.add("fresh", None)
-    _, rows = stage.played(model)
+    stage.about_model = {"tool_loading": str(loading)}
+    rows = after_a_turn(stage, model, "fresh")
     loads = [row for row in rows if row.tool_name == "load_tool_group"]
     assert [row.type for row in loads] == ([MessageType.TOOL_CALL, MessageType.TOOL_RESULT] if is_told else [])
     if is_told:
@@ -507,86 +452,50 @@ def test_a_new_core_tool_is_told_where_the_conversation_stands(stage, loading, i
 def test_a_tool_with_the_name_of_a_group_is_not_told_as_one(stage):
     model = ScriptedModel(says("Hello"))
     model.loads_natively = True
-    stage.context = {"prompt": prompt_of(stage)}
-    stage.add("pdf", None)
-    _, rows = stage.played(model)
+    rows = after_a_turn(stage, model, "pdf")
     assert not [row for row in rows if row.tool_name == "load_tool_group"]
 
 
-def test_tools_are_brought_up_to_date_before_each_request_but_the_first(stage):
+def test_tools_are_brought_up_to_date_before_each_request_once(stage, monkeypatch):
     refreshed = []
 
-    async def refresh():
+    async def refresh(sources):
         refreshed.append(len(model.requests))
 
-    model = ScriptedModel(calls(("echo", {})), says("done"))
-    stage.parts = {"tool_sources": SimpleNamespace(refresh=refresh, set_disabled=lambda plugins: None)}
-    stage.context = {"prompt": prompt_of(stage)}
+    monkeypatch.setattr(ToolSources, "refresh", refresh)
+    model = ScriptedModel(calls(("echo", {})), calls(("echo", {"text": "a"})), says("done"))
     stage.played(model)
-    assert refreshed == [1]
-    model = ScriptedModel(calls(("echo", {})), says("done"))
-    stage.context = {}
-    stage.played(model)
-    assert refreshed == [1, 0, 1]
-
-
-def test_the_prompt_of_the_session_is_sent(stage):
-    model = ScriptedModel(says("Hello"))
-    shown = {**prompt_lists(GENERAL_ASSISTANT, stage.registry), "section day": "It is Monday."}
-    stage.context = {"prompt": TurnPrompt("", "", shown, shown)}
-    stage.played(model)
-    assert "It is Monday." in model.requests[0].system_prompt
+    assert refreshed == [0, 1, 2]
 
 
 def test_a_summary_on_demand_renews_the_prompt(stage):
-    hooks = Hooks()
-    asked = []
-
-    class Parts:
-        async def prompt_of(self, session, agent, *, is_new):
-            asked.append((session.id, agent.name, is_new))
-            return prompt_of(stage, "New sections.")
+    hooks = Governing()
 
     async def run():
-        async with stage.session():
-            await stage.store.append(stage.found.id, [user("One"), assistant("1"), user("Two"), assistant("2")])
-            events = []
-
-            async def emit(event):
-                events.append(event)
-
-            staged = stage.turn(ScriptedModel(says("They counted.")))
-            parts = SimpleNamespace(
-                **{name: getattr(staged._parts, name) for name in staged._parts.__slots__}, prompt_of=Parts().prompt_of
-            )
-            turn = Turn(parts, replace(staged._context, hooks=hooks), emit)
-            await turn.compact(await stage.store.load_turn(stage.found.id, None))
+        async with stage.session() as claw:
+            await stage.send(ScriptedModel(says("1")), "One")
+            stage.models["scripted"] = ScriptedModel(says("They counted."))
+        stage.plugins = [hooks]
+        async with stage.session() as claw:
+            await stage.store.append(stage.found.id, [user("Two"), assistant("2")])
+            await claw.compact("story", model="scripted/model")
+            await claw.plugins.drain(5)
             kept = await stage.store.kept_sections(stage.found.id)
-            return events, kept, await stage.store.load_turn(stage.found.id, None)
+            return (
+                kept,
+                await stage.store.load_turn(stage.found.id, None),
+                await stage.store.usage_totals(stage.found.id),
+            )
 
-    events, kept, start = asyncio.run(run())
-    assert (kept.text, kept.lists) == ("New sections.", prompt_of(stage).lists())
+    kept, start, usage = asyncio.run(run())
+    assert kept.text == "It is Monday."
     assert hooks.summaries == [start.summary] == ["They counted."]
-    assert asked == [(stage.found.id, GENERAL_ASSISTANT.name, True)]
     assert [each.content for each in start.history] == ["Two", "2"]
-    assert [type(event).__name__ for event in events] == ["UsageEvent", "CompactedEvent"]
-
-
-def test_a_summary_on_demand_needs_a_model_that_writes(stage):
-    async def run():
-        async with stage.session():
-            model = ScriptedModel()
-            model.is_language_model = False
-            staged = stage.turn(model)
-            turn = Turn(staged._parts, staged._context, None)
-            with pytest.raises(UsageError, match="this model is not a language model and writes no summaries"):
-                await turn.compact(await stage.store.load_turn(stage.found.id, None))
-
-    asyncio.run(run())
+    assert usage.requests == 2
 
 
 def test_the_last_round_is_refused_with_what_to_do(stage):
-    stage.context = {"budget": TurnBudget((), 1)}
+    stage.settings["turn_max_tool_rounds"] = 1
     stage.played(ScriptedModel(calls(("echo", {}))), raises=TurnLimitError)
     assert str(stage.fault).startswith("the turn was stopped after 1 rounds of tool calls; send another message")
     assert stage.echo.runs == 1
@@ -597,8 +506,7 @@ def test_groups_to_load_first_are_loaded_once(stage):
 
     async def run():
         async with stage.session():
-            events = stage.turn(model).run(await stage.begin("go"), ("pdf", "pdf"))
-            return [event async for event in events], await stage.rows()
+            return await stage.send(model, tool_groups=("pdf", "pdf")), await stage.rows()
 
     events, rows = asyncio.run(run())
     assert [event.arguments for event in of(ToolCallEvent, events)] == [{"group_name": "pdf"}]

@@ -8,9 +8,9 @@ _FRAME_BYTES = 4096 + 24  # a page of the database in the write-ahead log
 
 
 def played(tmp_path):
-    """Play a turn that loads a group, calls its tool and answers; return its transactions, and the pages written."""
+    """Play a turn that loads a group, calls its tool and answers; return its writing transactions and the pages."""
     stage = Stage(tmp_path)
-    log = tmp_path / "test.db-wal"
+    log = tmp_path / "oneclaw.db-wal"
     statements = []
 
     def model():
@@ -27,7 +27,7 @@ def played(tmp_path):
             return (log.stat().st_size - before) // _FRAME_BYTES
 
     pages = asyncio.run(run())
-    return [each for each in statements if each.startswith("BEGIN")], pages
+    return [each for each in statements if each.startswith("BEGIN IMMEDIATE")], pages
 
 
 def test_a_turn_is_one_transaction_for_each_thing_that_must_not_be_lost(tmp_path):

@@ -8,6 +8,7 @@ from histories import assistant, call, user
 
 from oneclaw_core import (
     Attachment,
+    CompactedEvent,
     MessageType,
     NotFoundError,
     PermissionAnswer,
@@ -23,7 +24,6 @@ from oneclaw_core.config.providers import PROVIDER_SETTING
 from oneclaw_core.contract.arguments import ExpandedMessage
 from oneclaw_core.sessions import BackgroundWork
 from oneclaw_core.testing.scripted import ScriptedProvider
-from oneclaw_core.turn.turn import Turn
 from oneclaw_core.types.provenance import Mark, MarkKind
 from oneclaw_core.types.tools import ToolSelection
 
@@ -549,16 +549,7 @@ def test_the_window_of_a_server_is_asked_for_before_each_turn(home, monkeypatch)
         return 4_096
 
     monkeypatch.setattr(ScriptedProvider, "find_context_window", find_context_window, raising=False)
-    limits = []
-    whole = Turn.__init__
-
-    def noted(self, parts, context, emit):
-        limits.append(context.context_limits.context_window)
-        whole(self, parts, context, emit)
-
-    monkeypatch.setattr(Turn, "__init__", noted)
-    home.model.says("One.").says("Two.").says("They count.")
-    home.send("Count.", session="s")
-    home.send("Go on.", session="s")
-    home.run(home.app.compact("s", model="scripted/model"))
-    assert limits == [4_096] * 3
+    home.model.says("One.").says("They count.").says("Two.")
+    home.send("Count: " + "one " * 3_500, session="s")
+    events = home.send("Go on.", session="s").events
+    assert [event.reason for event in events if isinstance(event, CompactedEvent)] == ["context_window"]

@@ -11,18 +11,27 @@ from stage import ScriptedModel, says, streams
 
 from oneclaw_core import Message, MessageType, ModelSwitchedEvent, TokenUsage, ToolCall, ToolDefinition, UsageEvent
 from oneclaw_core.config.models import ModelPrices
+from oneclaw_core.contract.arguments import SessionInfo
 from oneclaw_core.errors import (
     ProviderRequestError,
     ProviderUnavailableError,
     SpendingLimitError,
     StoreError,
     TurnDeadlineError,
+    UnfinishedAnswerError,
 )
 from oneclaw_core.providers import ModelInfo, ModelRequest, ModelResponse, ProviderConfig, TextDelta
 from oneclaw_core.turn import model as model_module
-from oneclaw_core.turn.model import ChosenModel, ModelCalls, left_out_by
+from oneclaw_core.turn import spending
+from oneclaw_core.turn.compacting import compacting
+from oneclaw_core.turn.model import ChosenModel, ModelChooser, left_out_by
+from oneclaw_core.turn.model_steps import MODEL_STEPS, model_chain
 from oneclaw_core.turn.request import CachePrefixes
+from oneclaw_core.turn.spending import usage_event
+from oneclaw_core.turn.state import Ask, SessionState, TurnState
 from oneclaw_core.turn.stream import Deadline
+from oneclaw_core.turn.streamed import streamed
+from oneclaw_core.turn.turn_request import TurnRequest
 from oneclaw_core.types.budget import Spending, SpendingLimits, TurnBudget
 from oneclaw_core.types.model_requests import (
     ArgumentsDelta,
@@ -32,6 +41,7 @@ from oneclaw_core.types.model_requests import (
     ToolLoading,
     UsageSoFar,
 )
+from oneclaw_core.types.steps import chain
 from oneclaw_core.types.tool_groups import ActiveTools, LoadedGroup
 
 CONFIG = ProviderConfig("local", "scripted", "http://127.0.0.1:1")
@@ -72,27 +82,39 @@ class NotedStore:
 class Calls:
     """Requests to a scripted model, with all that is noted about them."""
 
-    def __init__(self, *answers, limits=(), hooks=None, emits=True, deadline=60, fallback=None, **about):
+    def __init__(self, *answers, limits=(), hooks=None, deadline=60, fallback=None, **about):
         self.model = ScriptedModel(*answers)
-        self.store, self.events, self.shown, self.switched = NotedStore(), [], [], []
+        self.store, self.events, self.shown = NotedStore(), [], []
         self.budget = TurnBudget(limits, 9)
         chosen = ChosenModel(
             self.model, about.pop("config", CONFIG), ModelInfo(name="llama"), fallback=fallback, **about
         )
-        emit = self.emit if emits else None
-        on_switch = self.switched.append if emits else None
-        self.calls = ModelCalls(
-            self.store, "s", chosen, self.budget, CachePrefixes(), Deadline(deadline), hooks, emit, on_switch
+        self.prefixes = CachePrefixes()
+        self.turn = TurnState(
+            parts=SimpleNamespace(store=self.store, cache_prefixes=self.prefixes, models=ModelChooser(*[None] * 7)),
+            request=TurnRequest(),
+            settings=None,
+            session=SessionState(info=SessionInfo(id="s", agent="General Assistant"), agent=None),
+            model=chosen,
+            budget=self.budget,
+            deadline=Deadline(deadline),
+            emit=self.emit,
+            hooks=hooks,
         )
+        self.run = model_chain()
 
     async def emit(self, event):
         self.events.append(event)
 
     def show(self, event):
-        self.shown.append(event)
+        if not isinstance(event, ModelResponse | UsageSoFar):
+            self.shown.append(event)
 
-    def ask(self, request=REQUEST, **options):
-        return asyncio.run(self.calls.ask(request, self.show, **options))
+    async def answer(self, request=REQUEST, show=None, purpose="question"):
+        return await self.run(Ask(self.turn, request, show or self.show, purpose))
+
+    def ask(self, *given, **options):
+        return asyncio.run(self.answer(*given, **options)).response
 
 
 def test_an_answer_is_shown_as_it_comes():
@@ -165,7 +187,7 @@ def test_an_attempt_that_is_lost_counts_as_far_as_it_came(events, input_tokens, 
         assert record.usage.input_tokens == input_tokens
     assert record.usage.is_at_least == (events[0] != UsageSoFar(TokenUsage(input_tokens=7, output_tokens=3)))
     assert record.cost == record.usage.input_tokens + 2 * output_tokens
-    assert calls.budget.spent.tokens == record.usage.input_tokens + output_tokens
+    assert calls.budget.spent.tokens == record.usage.input_tokens + output_tokens + 12  # of the answer
     assert calls.shown[-1] == RETRY
 
 
@@ -185,14 +207,13 @@ def test_an_attempt_that_used_nothing_is_not_recorded():
     assert (calls.store.records, calls.events) == ([], [])
 
 
-@pytest.mark.parametrize(("end", "raised"), [((), None), ((ProviderUnavailableError("away"),), "away")])
+@pytest.mark.parametrize(
+    ("end", "raised"), [((), UnfinishedAnswerError), ((ProviderUnavailableError("away"),), ProviderUnavailableError)]
+)
 def test_an_answer_that_does_not_complete_counts(end, raised):
     calls = Calls(streams(UsageSoFar(BEGUN), TextDelta("Half"), *end))
-    if raised:
-        with pytest.raises(ProviderUnavailableError, match=raised):
-            calls.ask()
-    else:
-        assert calls.ask() is None
+    with pytest.raises(raised):
+        calls.ask()
     assert [each.usage for each in calls.store.records] == [replace(BEGUN, output_tokens=1)]
     assert len(calls.events) == 1
 
@@ -228,7 +249,7 @@ def test_when_no_one_listens_any_more_the_plugins_are_told_what_was_used():
             await asyncio.sleep(60)
 
         calls.model.answers = [never]
-        asking = asyncio.create_task(calls.calls.ask(REQUEST, calls.show))
+        asking = asyncio.create_task(calls.answer())
         while not calls.shown:
             await asyncio.sleep(0)
         asking.cancel()
@@ -339,7 +360,8 @@ def test_what_is_refused_again_or_without_end_is_an_error():
 
 def test_an_answer_that_does_not_end_teaches_nothing():
     calls = Calls(refusal("reasoning"), streams(TextDelta("Half")))
-    assert calls.ask() is None
+    with pytest.raises(UnfinishedAnswerError):
+        calls.ask()
     assert calls.store.settings == {}
 
 
@@ -394,14 +416,16 @@ def test_what_is_stored_about_refusals_is_read_with_care(learned, parts):
 USAGE = TokenUsage(input_tokens=10, output_tokens=2)
 
 
-def noted(calls, *given):
-    return asyncio.run(calls.calls.note(USAGE, *given))
+def noted(calls):
+    """Return what an answer used."""
+    calls.model.answers = [says("Hello")]
+    return asyncio.run(calls.answer()).usage
 
 
 def test_an_answer_is_priced_and_counted():
     calls = Calls(prices=PRICES)
-    record, event = noted(calls)
-    assert event == UsageEvent("local/llama", USAGE, 14)
+    record = noted(calls)
+    assert usage_event(record) == UsageEvent("local/llama", USAGE, 14)
     assert (record.cost, record.prefix, record.tool_groups) == (14, None, ())
     assert calls.budget.spent == Spending(tokens=12, cost=14)
     assert (calls.store.records, calls.events) == ([], [])  # its caller stores and tells it
@@ -422,9 +446,8 @@ def test_an_answer_is_not_lost_for_want_of_its_price(monkeypatch, caplog):
     def fails(*arguments):
         raise RuntimeError("no prices")
 
-    monkeypatch.setattr(model_module, "cost_of", fails)
-    record, event = noted(Calls())
-    assert (record.cost, event.cost) == (None, None)
+    monkeypatch.setattr(spending, "cost_of", fails)
+    assert noted(Calls()).cost is None
     assert "the price of local/llama cannot be found" in caplog.text
 
 
@@ -432,16 +455,10 @@ def test_prices_are_read_while_the_model_thinks(monkeypatch):
     loaded = []
     monkeypatch.setattr(model_module, "load_prices", lambda: loaded.append(1))
     monkeypatch.setattr(model_module, "needs_prices", lambda config, prices: not loaded and prices is None)
-    calls = Calls(says("Hello"), says("Hello"))
-
-    async def run():
-        await calls.calls.ask(REQUEST)
-        await calls.calls.note(USAGE)
-        assert loaded == [1]
-        await calls.calls.ask(REQUEST)
-        await calls.calls.note(USAGE)
-
-    asyncio.run(run())
+    calls = Calls()
+    noted(calls)
+    assert loaded == [1]
+    noted(calls)
     assert loaded == [1]
 
 
@@ -455,9 +472,10 @@ def test_prices_are_read_while_the_model_thinks(monkeypatch):
     ],
 )
 def test_a_request_is_noted_with_its_groups_and_what_it_begins_with(loading, is_native, are_at_front):
-    calls = Calls(tool_loading=loading)
+    calls = Calls(says("Hello"), tool_loading=loading)
     calls.model.loads_natively = is_native
-    record, _ = noted(calls, REQUEST)
+    calls.run = chain([step for step in MODEL_STEPS if step is not compacting], streamed)  # which builds the request
+    record = asyncio.run(calls.answer(purpose="answer")).usage
     assert record.tool_groups == ("pdf",)
     assert record.prefix == CachePrefixes().of(REQUEST, are_groups_at_front=are_at_front)
 
@@ -490,27 +508,20 @@ def test_the_next_model_is_asked_within_its_own_terms():
     behind = Behind(ScriptedModel(says("Hello")))
     calls = Calls(AWAY, fallback=behind, left_out={"tools": "no"})
     second = behind.models[0]
-    assert asyncio.run(calls.calls.ask_any(REQUEST, calls.show, "summary")) == says("Hello")
+    assert calls.ask(purpose="summary") == says("Hello")
     assert behind.asked == [("away", "local/llama", False)]
     assert behind.answers == ["local/gemma"]
     assert calls.events == [ModelSwitchedEvent("local/gemma", "local/llama", "away")]
-    assert [each.full_name for each in calls.switched] == ["local/gemma"]
-    assert calls.calls.model == "gemma"
+    assert calls.turn.model.full_name == "local/gemma"
     (sent,) = second.requests
     assert (sent.model, sent.left_out, sent.first_byte_seconds) == ("gemma", {}, 5.0)
-    assert noted(calls)[1] == UsageEvent("local/gemma", USAGE, 14)
-
-
-def test_a_switch_needs_no_listener():
-    behind = Behind(ScriptedModel(says("Hello")))
-    calls = Calls(AWAY, fallback=behind, emits=False)
-    assert asyncio.run(calls.calls.ask_any(REQUEST)) == says("Hello")
+    assert calls.budget.spent == Spending(tokens=12, cost=14)
 
 
 def test_without_another_model_the_failure_is_raised():
     calls = Calls(AWAY)
     with pytest.raises(ProviderUnavailableError, match="away"):
-        asyncio.run(calls.calls.ask_any(REQUEST))
+        calls.ask()
 
 
 @pytest.mark.parametrize(
@@ -521,7 +532,7 @@ def test_no_other_model_repeats_what_was_shown(events, is_shown):
     behind = Behind()
     calls = Calls(streams(*events, AWAY), fallback=behind)
     with pytest.raises(ProviderUnavailableError):
-        asyncio.run(calls.calls.ask_any(REQUEST))
+        calls.ask()
     assert behind.asked == [("away", "local/llama", is_shown)]
 
 
@@ -529,11 +540,8 @@ def test_what_an_earlier_request_showed_is_no_hindrance():
     behind = Behind(ScriptedModel(says("Hello")))
     calls = Calls(streams(TextDelta("Hi"), says("Hi")), AWAY, fallback=behind)
 
-    async def run():
-        await calls.calls.ask(REQUEST)
-        return await calls.calls.ask_any(REQUEST)
-
-    assert asyncio.run(run()) == says("Hello")
+    calls.ask()
+    assert calls.ask() == says("Hello")
     assert [is_final for _, _, is_final in behind.asked] == [False]
 
 
@@ -564,12 +572,10 @@ def test_a_listener_that_waits_is_waited_for():
         await asyncio.sleep(0)
         waited.append(event)
 
-    async def run():
-        await calls.calls.ask(REQUEST, slow)
-        await calls.calls.ask(REQUEST, slow)
-
-    asyncio.run(run())
-    assert [type(each) for each in waited] == [TextDelta, RetryNotice, TextDelta]
+    calls.ask(show=slow)
+    calls.ask(show=slow)
+    told = [type(each) for each in waited if not isinstance(each, ModelResponse)]
+    assert told == [TextDelta, RetryNotice, TextDelta]
 
 
 def test_a_stream_is_closed_with_its_request():

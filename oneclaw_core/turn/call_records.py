@@ -1,0 +1,187 @@
+"""The stored calls of a turn: each is stored before it runs, and its result before anything else happens."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from contextlib import suppress
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING
+
+from oneclaw_core.errors import SessionBusyError, StoreError, StoreUnavailableError
+from oneclaw_core.turn.store_retry import retried
+from oneclaw_core.turn.unusable_answers import cut_calls
+from oneclaw_core.types.events import RetryEvent
+from oneclaw_core.types.messages import OWN_DATA, Message, MessageType, ToolCall, ToolCallStatus
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from oneclaw_core.sessions.settings import UserStates
+    from oneclaw_core.sessions.usage import UsageRecord
+    from oneclaw_core.tools.calls.call import ToolOutcome
+    from oneclaw_core.turn.state import Answer, TurnState
+
+# The result of a call that was cut off; whose it is, is filled in.
+INTERRUPTED = Message(
+    type=MessageType.TOOL_RESULT,
+    content="This call was interrupted before its outcome was known; it may or may not have had its effect. "
+    "Do not repeat it without asking the user.",
+    tool_status=ToolCallStatus.ERROR,
+    error_type="interrupted",
+)
+
+# What the user has set is read with the calls; a listener can learn of them later than this.
+_FRESH_SECONDS = 0.05
+
+
+class CallRecords:
+    """Stores the answers, calls and results of one turn.
+
+    Args:
+        turn: whose session's lock the caller holds.
+
+    Attributes:
+        open: the calls that are stored without an outcome, by their ids.
+        results: the stored results of the last answer, by the ids of the calls.
+    """
+
+    def __init__(self, turn: TurnState) -> None:
+        self.open: dict[str, ToolCall] = {}
+        self.results: dict[str, Message] = {}
+        self._turn = turn
+        self._storing = asyncio.Lock()
+        self._waiting: list[Message] = []  # outcomes that are still to be stored
+        self._states: tuple[UserStates | None, float] = None, 0.0
+
+    async def store_answer(self, answer: Answer) -> list[ToolCall]:
+        """Store an answer and the calls in it, before any of them runs, and return the calls."""
+        turn, history = self._turn, self._turn.session.history
+        messages = _entries(answer, turn.model.full_name)
+        try:
+            stored, states = await turn.store.store_answer(turn.session_id, messages, answer.usage)
+        except StoreUnavailableError as error:
+            again = partial(self._store_once, messages, answer.usage)
+            stored, states = await retried(again, error, turn.deadline, self._show_away)
+        self._states = states, time.monotonic()
+        self.results = {each.tool_call_id or "": each for each in stored if each.type is MessageType.TOOL_RESULT}
+        history += stored[: len(stored) - len(self.results)]
+        calls = [call_of(each) for each in stored if each.type is MessageType.TOOL_CALL]
+        self.open = {call.id: call for call in calls if call.id not in self.results}
+        return calls
+
+    async def use_states(self) -> None:
+        """Obey what the user has set by now, which another process may have changed."""
+        states, read_at = self._states
+        if states is not None and time.monotonic() - read_at < _FRESH_SECONDS:
+            self._turn.parts.use_states(states)
+        else:
+            await self._turn.parts.refresh_states()
+
+    async def keep(self, outcome: ToolOutcome) -> None:
+        """Store an outcome, together with those that arrive while others are being stored."""
+        turn = self._turn
+        self._waiting.append(_result_message(outcome, turn.settings.tool_result_max_characters))
+        async with self._storing:
+            waiting = list(self._waiting)
+            if not waiting:
+                return
+            try:
+                results = await turn.store.finish_calls(turn.session_id, waiting)
+            except StoreUnavailableError as error:
+                again = partial(turn.store.finish_calls, turn.session_id, waiting)
+                results = await retried(again, error, turn.deadline)
+            for stored in results:
+                call_id = stored.tool_call_id or ""
+                self.results[call_id] = stored
+                self.open.pop(call_id, None)
+            # Only now: what is not stored for sure is stored at the turn's end.
+            del self._waiting[: len(waiting)]
+
+    async def interrupt(self) -> None:
+        """Answer the calls that are still open as interrupted.
+
+        Raises:
+            StoreError: the results of calls that ran could not be stored; it names them.
+        """
+        if not self.open:
+            return
+        known = {outcome.tool_call_id for outcome in self._waiting}
+        cut_off = (
+            replace(INTERRUPTED, tool_call_id=call.id, tool_name=call.name)
+            for call in self.open.values()
+            if call.id not in known
+        )
+        try:
+            with suppress(SessionBusyError):  # another turn's by now, which has answered them
+                await self._turn.store.finish_calls(self._turn.session_id, [*self._waiting, *cut_off])
+        except StoreError as error:
+            if not self._waiting:
+                raise
+            names = ", ".join(sorted({outcome.tool_name or "" for outcome in self._waiting}))
+            kind = StoreUnavailableError if isinstance(error, StoreUnavailableError) else StoreError
+            raise kind(f"{error}; not stored: the results of calls that ran ({names})") from error
+
+    async def _show_away(self, error: StoreError, pause_seconds: float) -> None:
+        await self._turn.emit(RetryEvent(str(error), pause_seconds))
+
+    async def _store_once(
+        self, messages: Sequence[Message], used: UsageRecord | None
+    ) -> tuple[list[Message], UserStates | None]:
+        """Store an answer, unless that was done by a transaction whose success was not reported."""
+        store, session_id = self._turn.store, self._turn.session_id
+        latest = max(each.sequence or 0 for each in self._turn.session.history)
+        after = await store.messages(session_id, latest)
+        if stored := [each for each in after if not each.is_incomplete]:
+            return stored, await store.user_states()
+        return await store.store_answer(session_id, messages, used)
+
+
+def call_of(message: Message) -> ToolCall:
+    """Return the call of an entry of the history."""
+    return ToolCall(message.tool_call_id or "", message.tool_name or "", message.tool_input or "")
+
+
+def _entries(answer: Answer, model: str) -> list[Message]:
+    """Return the entries of the history for an answer."""
+    response, messages = answer.response, list[Message]()
+    if response.text or response.provider_data or response.tool_calls or response.cut_calls:
+        messages.append(
+            Message(
+                type=MessageType.ASSISTANT,
+                content=response.text,
+                provider_data=response.provider_data,
+                model=None if answer.request is None else model,
+            )
+        )
+    messages += [
+        Message(
+            type=MessageType.TOOL_CALL,
+            tool_call_id=call.id,
+            tool_name=call.name,
+            tool_input=call.arguments,
+            tool_status=ToolCallStatus.PENDING,
+        )
+        for call in response.tool_calls
+    ]
+    return messages + cut_calls(response) if response.cut_calls else messages
+
+
+def _result_message(outcome: ToolOutcome, shown_characters: int) -> Message:
+    result = outcome.result
+    text = result.text()
+    return Message(
+        type=MessageType.TOOL_RESULT,
+        content=text,
+        tool_call_id=outcome.call.id,
+        tool_name=outcome.call.name,
+        tool_status=ToolCallStatus.SUCCESS if result.is_success else ToolCallStatus.ERROR,
+        error_type=result.error_type,
+        shown_characters=shown_characters if len(text) > shown_characters else None,
+        is_json=result.is_success and not isinstance(result.result, str),
+        duration_ms=outcome.duration_ms,
+        attachments=result.attachments,
+        marks=outcome.marks,
+        provider_data={OWN_DATA: {"files": dict(outcome.views)}} if outcome.views else None,
+    )

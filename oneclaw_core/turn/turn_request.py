@@ -1,0 +1,71 @@
+"""What a user or a program asks of a turn."""
+
+from __future__ import annotations
+
+from dataclasses import field
+from typing import TYPE_CHECKING
+
+from oneclaw_core.errors import TurnLimitError, UsageError
+from oneclaw_core.tools.context import MAX_TURN_DEPTH, depth_within
+from oneclaw_core.types.agents import REASONING_LEVELS
+from oneclaw_core.types.frozen_dataclass import frozen_dataclass
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Iterable, Mapping
+    from typing import Any
+
+    from oneclaw_core.tools.context import ToolContext
+    from oneclaw_core.tools.permissions import PermissionAnswer, PermissionRequest
+    from oneclaw_core.types.agents import AgentLimits, ReasoningLevel
+    from oneclaw_core.types.messages import Attachment
+    from oneclaw_core.types.user_question import UserAsker
+
+
+@frozen_dataclass(kw_only=True)
+class TurnRequest:
+    """The arguments of :meth:`oneclaw_core.OneClaw.send_message`, which describes them."""
+
+    text: str = ""
+    session: str | None = None
+    agent: str | None = None
+    model: str | None = None
+    attachments: Iterable[Attachment] = ()
+    files: Iterable[str] = ()
+    within: ToolContext | None = None
+    command: str | None = None
+    tool_groups: Iterable[str] | None = None
+    limits: AgentLimits | None = None
+    ask: Callable[[PermissionRequest], Awaitable[PermissionAnswer]] | None = None
+    ask_user: UserAsker | None = None
+    reasoning: ReasoningLevel | None = None
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    max_output_tokens: int | None = None
+    task: str | None = None
+    steering: list[str] | None = None
+
+    def check(self) -> None:
+        """Refuse what no turn can answer; a text is wanted only of a message.
+
+        Raises:
+            UsageError: an argument is of another type.
+            TurnLimitError: too many agents run one another.
+        """
+        check_texts(session=self.session, agent=self.agent, model=self.model, command=self.command, task=self.task)
+        if self.reasoning is not None and self.reasoning not in REASONING_LEVELS:
+            raise UsageError(f"reasoning is one of {', '.join(REASONING_LEVELS)}, not {str(self.reasoning)[:100]!a}")
+        longest = self.max_output_tokens
+        if longest is not None and (type(longest) is not int or longest < 1):
+            raise UsageError(f"max_output_tokens must be a whole number above 0, not {str(longest)[:100]!a}")
+        if self.within is not None and depth_within(self.within) > MAX_TURN_DEPTH:
+            raise TurnLimitError(f"agents run one another at most {MAX_TURN_DEPTH} deep: do this in the turn itself")
+
+
+def check_texts(**given: object) -> None:
+    """Refuse arguments that are neither texts nor ``None``.
+
+    Raises:
+        UsageError: one is something else.
+    """
+    for name, value in given.items():
+        if not isinstance(value, str | None):
+            raise UsageError(f"{name} must be a text or None, not {type(value).__name__}")
