@@ -12,15 +12,12 @@ ROOT_MODULES = 15
 LARGE_CLASSES = {
     "Agent": "what a user sets for a persona, stored as a row",
     "BodyDocuments": "reads a stream byte by byte and keeps its place in it",
-    "Compactor": "becomes a function over the state of the session",
-    "Fallback": "becomes a step of a request",
+    "Fallback": "the models of a chain and how each failed, during one turn",
     "FunctionTool": "what @tool takes",
     "HomeServices": "what a home offers to its plugins",
     "Message": "an entry of the history, stored as a row",
-    "ModelCalls": "becomes steps of a request",
-    "ModelChooser": "becomes a part of the beginning of a turn",
+    "ModelChooser": "all that decides which model answers",
     "ModelRequest": "what every wire format is written from",
-    "NewMessage": "becomes TurnRequest: the arguments of send_message",
     "OneClaw": "the facade",
     "PermissionPolicy": "becomes three objects",
     "PermissionRequest": "what a person is asked, shown by each channel",
@@ -33,18 +30,14 @@ LARGE_CLASSES = {
     "SubjectKind": "a row of the table of kinds",
     "ToolContext": "what the contract offers to a tool",
     "ToolRegistry": "indexes of the same tools",
-    "Turn": "becomes the loop and its state",
-    "TurnContext": "becomes TurnState",
     "TurnParts": "becomes Home",
+    "TurnRequest": "the arguments of send_message",
     "_Source": "the state of one tool source",
 }
 """Classes of the spine that may have more than 10 attributes or 6 arguments, with the reason."""
 
 LONG_FUNCTIONS = {
     "HttpProvider._attempt": "one request over HTTP with all ways in which it ends",
-    "Turn.__init__": "becomes the beginning of a turn",
-    "Turn._ask_model": "becomes steps of a request",
-    "Turn._run_calls": "becomes the loop",
 }
 """Functions of the spine that may have more than 50 lines, with the reason."""
 

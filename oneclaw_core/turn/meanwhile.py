@@ -1,4 +1,4 @@
-"""What came while tools ran: messages of the user, and news from the background."""
+"""Take in messages of the user, and news from the background, that came while tools ran."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a turn works with: its session, what it asks of a model, and what it gets."""
+"""The state of a turn and of its session, a request of the turn, and an answer."""
 
 from __future__ import annotations
 
@@ -138,7 +138,7 @@ class TurnState:
 
     @property
     def limits(self) -> ContextLimits:
-        """What the model may be sent."""
+        """Limits of what the model may be sent."""
         return self.model.limits(self.settings.history_max_characters)
 
     def next_request(self) -> ModelRequest:

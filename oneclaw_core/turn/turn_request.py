@@ -1,4 +1,4 @@
-"""What a user or a program asks of a turn."""
+"""The request of a user or a program for a turn."""
 
 from __future__ import annotations
 
