@@ -8,11 +8,13 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from oneclaw_core.process import Access, Network, is_system_place
+from oneclaw_core.process import Access, Network
+from oneclaw_shell.closed_places import owner_of_closed
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from oneclaw_core.files import PathGuard
     from oneclaw_core.process import SandboxPolicy
 
 _MOST_LINES = 2_000
@@ -43,7 +45,7 @@ class Denial:
     Attributes:
         kind: ``read``, ``write`` or ``network``.
         target: the path or host, ``""`` if it is not known.
-        permission: what ``needs`` takes for it; ``""`` for a place of the system, which is not asked for.
+        permission: what ``needs`` takes for it; ``""`` for a place that stays closed.
     """
 
     kind: str
@@ -52,7 +54,12 @@ class Denial:
 
 
 def find_denials(
-    output: str, exit_code: int | None, policy: SandboxPolicy, directory: Path, refused: Sequence[Denial] = ()
+    output: str,
+    exit_code: int | None,
+    policy: SandboxPolicy,
+    directory: Path,
+    paths: PathGuard,
+    refused: Sequence[Denial] = (),
 ) -> list[Denial]:
     """Find what a sandbox has probably blocked.
 
@@ -61,6 +68,7 @@ def find_denials(
         exit_code: its exit code; nothing was blocked that a command with 0 needed.
         policy: what held for it.
         directory: where it ran.
+        paths: the directories of tools.
         refused: what its proxy has refused, which is certain, and stands first.
     """
     if exit_code == 0:
@@ -68,7 +76,7 @@ def find_denials(
     found: dict[Denial, None] = dict.fromkeys(refused)
     known = {each.target for each in refused}
     for line in output.splitlines()[-_MOST_LINES:]:
-        for each in _in_line(line[:2_000], policy, directory):
+        for each in _in_line(line[:2_000], policy, directory, paths):
             if each.kind != "network" or policy.network is not Network.DOMAINS:
                 found[each] = None
             elif not known:  # it has not used the proxy, so a grant of the host would not help
@@ -87,12 +95,12 @@ def report(backend: str, denials: list[Denial], *, is_certain: bool = False) -> 
         f"If the user's task needs it, call exec again with needs {json.dumps(needs)} and a reason; the user is asked. "
         "Hidden files look as if they were not there."
         if needs
-        else "It belongs to the system and stays closed: find a way without it, or tell the user what is missing."
+        else "It stays closed, as it belongs to the system or to OneClaw: find a way without it, or tell the user."
     )
     return f"[sandbox: {json.dumps(facts)}]\n[the sandbox {seems} blocked this. {advice}]"
 
 
-def _in_line(line: str, policy: SandboxPolicy, directory: Path) -> Iterator[Denial]:
+def _in_line(line: str, policy: SandboxPolicy, directory: Path, paths: PathGuard) -> Iterator[Denial]:
     if policy.network is not Network.ALL and _NETWORK.search(line):
         host = _HOST.search(line)
         yield Denial("network", host[1], f"network:{host[1]}") if host else Denial("network", "", "unsandboxed")
@@ -105,7 +113,7 @@ def _in_line(line: str, policy: SandboxPolicy, directory: Path) -> Iterator[Deni
         path = directory / name
         if len(name) > 1_000 or "\0" in name or str(path).startswith(("/proc", "/sys", "/dev")):
             continue
-        denial = _of_path(path, line, policy)
+        denial = _of_path(path, line, policy, paths)
         if denial is not None:
             yield denial
 
@@ -116,7 +124,7 @@ def is_temporary(path: Path, policy: SandboxPolicy) -> bool:
     return next(each for each in (path, *path.parents) if each in rules) == temporary
 
 
-def _of_path(path: Path, line: str, policy: SandboxPolicy) -> Denial | None:
+def _of_path(path: Path, line: str, policy: SandboxPolicy, paths: PathGuard) -> Denial | None:
     try:
         path = path.resolve()
         there = next(each for each in (path, *path.parents) if each.exists())
@@ -129,7 +137,7 @@ def _of_path(path: Path, line: str, policy: SandboxPolicy) -> Denial | None:
         return None
     if access is Access.HIDDEN:
         # Whether it is there is hidden too.
-        return Denial("read", str(path), f"read:{path}")
+        return Denial("read", str(path), "" if owner_of_closed("read", path, paths, policy) else f"read:{path}")
     if _REFUSED.search(line):
-        return Denial("write", str(path), "" if is_system_place(there) else f"write:{there}")
+        return Denial("write", str(path), "" if owner_of_closed("write", there, paths, policy) else f"write:{there}")
     return None

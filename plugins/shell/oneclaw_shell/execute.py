@@ -87,7 +87,7 @@ async def execute(
     notes = notes_on(end, seconds, place) + await settle_made_places(place, context)
     if place.backend is not None and place.policy is not None:
         said = f"{stdout.text()}\n{stderr.text()}"
-        denials = find_denials(said, end.exit_code, place.policy, directory, refused)
+        denials = find_denials(said, end.exit_code, place.policy, directory, context.paths, refused)
         notes += [report(place.backend.name, denials, is_certain=denials == refused)] if denials else []
     return ToolResult.success(redact(_report(end, seconds, stdout, stderr, shown, notes)))
 

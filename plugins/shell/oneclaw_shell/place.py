@@ -16,10 +16,10 @@ from oneclaw_core.process import (
     Network,
     SandboxError,
     SandboxScope,
-    is_system_place,
     run_in_thread,
     sandbox_policy,
 )
+from oneclaw_shell.closed_places import owner_of_closed
 from oneclaw_shell.network import CommandNetwork, checked_host
 
 if TYPE_CHECKING:
@@ -72,12 +72,7 @@ class Needs:
         for each in needs:
             kind, _, value = each.partition(":")
             if kind in _FILES and value.startswith("/"):
-                path = _existing(Path(value))
-                if kind == "write" and is_system_place(path):
-                    raise UsageError(
-                        f"needs names {str(path)!r}, which belongs to the system: no command may write there"
-                    )
-                paths.append((kind, path))
+                paths.append((kind, _existing(Path(value))))
             elif kind == "network" and value:
                 hosts.append(checked_host(value))
             elif each != UNSANDBOXED:
@@ -139,6 +134,8 @@ async def find_place(command: str, directory: Path, needs: Needs, context: ToolC
             policy = await run_in_thread(partial(sandbox_policy, context.paths))
         except (SandboxError, OSError) as error:
             chosen, gap = _without(chosen), f"the sandbox cannot be used here: {error}"
+    if policy is not None:
+        _check_needs(needs, context.paths, policy)
     is_asked = bool(gap) or needs.is_unsandboxed
     # The user who turned the sandbox off has decided that patterns are enough.
     as_a_whole = not chosen.is_off and await run_in_thread(
@@ -237,6 +234,18 @@ def _real(directory: Path, name: str) -> Path:
         return Path(os.path.realpath(directory / os.path.expanduser(name)))  # noqa: PTH111
     except (OSError, ValueError):  # the shell finds nothing there either
         return Path("/")
+
+
+def _check_needs(needs: Needs, paths: PathGuard, policy: SandboxPolicy) -> None:
+    """Refuse places that stay closed.
+
+    Raises:
+        UsageError: the command needs one.
+    """
+    for kind, path in needs.paths:
+        owner = owner_of_closed(kind, path, paths, policy)
+        if owner:
+            raise UsageError(f"needs names {str(path)!r}, which belongs to {owner}: no command may {kind} there")
 
 
 def _gap(chosen: ChosenSandbox) -> str:

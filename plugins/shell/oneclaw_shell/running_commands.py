@@ -181,7 +181,7 @@ class Commands:
             if ran_in.backend is not None and ran_in.policy is not None:
                 said, _, _ = read_output(self.path(command_id), 0, 0)
                 text = said[-_DENIAL_BYTES:].decode("utf-8", "replace")
-                denials = find_denials(text, end.exit_code, ran_in.policy, directory, refused)
+                denials = find_denials(text, end.exit_code, ran_in.policy, directory, context.paths, refused)
                 notes += [report(ran_in.backend.name, denials, is_certain=denials == refused)] if denials else []
             document["notes"] = notes
         except asyncio.CancelledError:

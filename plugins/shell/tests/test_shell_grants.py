@@ -1,5 +1,7 @@
 """Granted commands where the sandbox cannot be used: what tools can have written is asked for all the same."""
 
+import os
+import sys
 from pathlib import Path
 
 import pytest
@@ -118,11 +120,33 @@ def test_all_commands_can_be_granted_without_a_sandbox(oneclaw, grant, oneclaw_h
     assert oneclaw.user.asked == []
 
 
-def test_no_command_gets_to_write_in_the_system(oneclaw):
+def test_no_command_gets_what_belongs_to_the_system_or_oneclaw(oneclaw, oneclaw_home):
     if CHOSEN.backend is None:
         pytest.skip("no sandbox is here")
-    place = str(Path("/usr/bin/env").resolve())
-    for each in ("/etc", "/usr/bin", place):
-        result = oneclaw.call_tool("exec", command="true", needs=[f"write:{each}"], reason="r")
+    keys = oneclaw_home.path / "keys.json"
+    keys.write_text("{}")
+    oneclaw.user.says("once")
+    for need in (
+        "write:/etc",
+        "write:/usr/bin",
+        f"write:{Path('/usr/bin/env').resolve()}",
+        f"read:{keys}",
+        f"write:{oneclaw_home.path}",
+        f"write:{sys.prefix}",
+        *(["read:/etc/shadow"] if os.getuid() == 0 else []),
+    ):
+        result = oneclaw.call_tool("exec", command="true", needs=[need], reason="r")
         assert result.error_type == "validation_error"
-        assert "belongs to the system" in result.error_message
+        assert "belongs to" in result.error_message
+    assert oneclaw.user.asked == []
+
+
+def test_no_result_advises_to_ask_for_the_home(oneclaw, oneclaw_home):
+    if CHOSEN.name != "bubblewrap":
+        pytest.skip("bubblewrap cannot run here")
+    keys = oneclaw_home.path / "keys.json"
+    keys.write_text("{}")
+    for command in (f"cat {keys}", f"touch {sys.prefix}/made"):
+        result = oneclaw.call_tool("exec", command=command)
+        assert "It stays closed" in result.result
+        assert "call exec again" not in result.result
