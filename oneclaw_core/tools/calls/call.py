@@ -68,7 +68,7 @@ class Caller:
 
     @property
     def sub_agent(self) -> str | None:
-        """What a sub-agent is called in a question, ``None`` for an agent that the user talks with."""
+        """The name of a sub-agent in a question, ``None`` for an agent that the user talks with."""
         return self.turn.sub_agent(self.agent) if self.turn is not None else None
 
 

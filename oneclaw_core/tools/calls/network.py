@@ -24,7 +24,7 @@ _SHOWN_BODY_CHARACTERS = 4_000
 
 
 class Sources(Protocol):
-    """Where the result of a call comes from: see :class:`oneclaw_core.provenance.marks.CallProvenance`."""
+    """The origins of the result of a call: see :class:`oneclaw_core.provenance.marks.CallProvenance`."""
 
     marks: list[Mark]
 
