@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from oneclaw_core.types.tool_definition import ToolDefinition
+from oneclaw_core.types.tool_definition import SelfRunningTool, ToolDefinition
 from oneclaw_core.types.tool_groups import FIND_TOOL_GROUPS, LISTED_DESCRIPTION_CHARACTERS, LOAD_TOOL_GROUP, one_line
 from oneclaw_core.types.tools import ALL_TOOLS, ToolResult
 
@@ -16,7 +16,7 @@ _MAX_GROUPS = 10
 _MAX_TOOLS = 5
 
 
-class FindToolGroupsTool:
+class FindToolGroupsTool(SelfRunningTool):
     """The core tool by which a model finds groups; a request has it only if the list of groups is long."""
 
     def __init__(self, registry: ToolRegistry) -> None:

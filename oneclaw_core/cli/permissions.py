@@ -323,7 +323,7 @@ def _undecided(name: str, catalog: HomeCatalog) -> str:
         tool = catalog.registry.get_tool(tool_name)
         if tool is None or name not in tool.definition.required_permissions:
             continue
-        if getattr(tool, "asks_itself", False) and tool.definition.read_only:
+        if tool.definition.behaviour.asks_itself and tool.definition.read_only:
             return "granted unless denied"
     return "asks"
 

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from oneclaw_core.types.text import clean_text as clean_text
     from oneclaw_core.types.text import printable as printable
     from oneclaw_core.types.text import printable_document as printable_document
+    from oneclaw_core.types.tool_definition import ToolBehaviour as ToolBehaviour
     from oneclaw_core.types.tool_groups import LISTED_DESCRIPTION_CHARACTERS as LISTED_DESCRIPTION_CHARACTERS
     from oneclaw_core.types.tool_groups import LOAD_TOOL_GROUP as LOAD_TOOL_GROUP
     from oneclaw_core.types.tool_groups import ActiveTools as ActiveTools

@@ -16,7 +16,7 @@ from oneclaw_core.system.threads import run_in_thread
 from oneclaw_core.tools.context import detached_context
 from oneclaw_core.tools.manifest_tool import FunctionTarget
 from oneclaw_core.tools.parameters import context_parameters, signature_of
-from oneclaw_core.types.tool_definition import ToolDefinition, check_name
+from oneclaw_core.types.tool_definition import SelfRunningTool, ToolBehaviour, ToolDefinition, check_name
 from oneclaw_core.types.tools import ToolResult
 
 if TYPE_CHECKING:
@@ -106,9 +106,9 @@ async def invoke(tool: Tool | ToolFunction, arguments: dict[str, Any], context: 
     Raises:
         BaseException: whatever the tool raises.
     """
-    is_core, is_async, takes_context = _calling_convention(type(tool))  # type: ignore[arg-type]  # a class is hashable
+    runs_itself, is_async, takes_context = _calling_convention(type(tool))  # type: ignore[arg-type]  # a class is hashable
     values: tuple[Any, ...] = (arguments, context) if takes_context else (arguments,)
-    if is_core:
+    if runs_itself:
         value: object = await tool.execute(*values)
     elif is_async:
         value = await context.run_async(partial(tool.execute, *values))
@@ -122,7 +122,7 @@ async def invoke(tool: Tool | ToolFunction, arguments: dict[str, Any], context: 
 
 @lru_cache(maxsize=1024)
 def _calling_convention(tool_type: type) -> tuple[bool, bool, bool]:
-    """Return whether ``execute`` is a core function that passes calls on, is async, and takes the context."""
+    """Return whether a tool arranges where its code runs, whether ``execute`` is async, and takes the context."""
     execute = tool_type.execute  # type: ignore[attr-defined]  # the registry has checked that it is there
     parameters = [
         each
@@ -130,8 +130,8 @@ def _calling_convention(tool_type: type) -> tuple[bool, bool, bool]:
         if each.kind in (each.POSITIONAL_ONLY, each.POSITIONAL_OR_KEYWORD, each.VAR_POSITIONAL)
     ]
     takes_context = len(parameters) > 2 or any(each.kind is each.VAR_POSITIONAL for each in parameters)
-    is_core = execute.__module__.startswith("oneclaw_core.")
-    return is_core, inspect.iscoroutinefunction(execute), takes_context
+    runs_itself = issubclass(tool_type, (SelfRunningTool, ToolFunction))
+    return runs_itself, inspect.iscoroutinefunction(execute), takes_context
 
 
 def as_tool_result(value: Any) -> ToolResult:
@@ -192,15 +192,13 @@ _P = ParamSpec("_P")
 _R = TypeVar("_R")
 
 
-class FunctionTool(Generic[_P, _R]):
+class FunctionTool(SelfRunningTool, Generic[_P, _R]):
     """A tool made of a function by :func:`tool`; still callable like the function.
 
     Attributes:
         function: what was decorated.
         name: of the tool.
         group: the tool group it asks to be put in, ``None`` for a core tool.
-        isolation: ``"process"`` if it runs in a separate process.
-        is_poll: True if it is called again and again until its outcome changes.
     """
 
     def __init__(
@@ -233,8 +231,7 @@ class FunctionTool(Generic[_P, _R]):
         self.function: Callable[_P, _R] = function
         self.name = function.__name__ if name is None else name
         self.group = group
-        self.isolation = isolation
-        self.is_poll = is_poll
+        self._behaviour = ToolBehaviour(is_poll=is_poll, isolation=isolation)
         self._given_description = description
         self._required_permissions = required_permissions
         self._timeout_seconds = timeout_seconds
@@ -251,7 +248,7 @@ class FunctionTool(Generic[_P, _R]):
                 f"tool {self.name!r}: required_permissions must be a list of permission names", "/required_permissions"
             )
         if isolation is not None:
-            self._check_isolation(function)
+            self._check_isolation(function, isolation)
 
     def __call__(self, *args: _P.args, **kwargs: _P.kwargs) -> _R:
         """Call the function as if it had not been decorated."""
@@ -297,6 +294,7 @@ class FunctionTool(Generic[_P, _R]):
             read_only=self._read_only,
             idempotent=self._idempotent,
             reads=tuple(self._reads),
+            behaviour=self._behaviour,
         )
 
     async def execute(self, arguments: dict[str, Any], context: ToolContext | None = None) -> ToolResult:
@@ -317,7 +315,7 @@ class FunctionTool(Generic[_P, _R]):
         converted = self._parameters.convert(arguments)
         if isinstance(converted, ToolResult):
             return converted
-        if self.isolation is None:
+        if self._behaviour.isolation is None:
             return await self._tool_function.execute(converted, context)
         from oneclaw_core.tools.isolation import call_in_process
 
@@ -353,9 +351,9 @@ class FunctionTool(Generic[_P, _R]):
 
         return parse_docstring(self.function.__doc__ or "")
 
-    def _check_isolation(self, function: types.FunctionType | types.MethodType) -> None:
-        if self.isolation != "process":
-            raise ToolDefinitionError(f"tool {self.name!r}: isolation must be 'process', not {self.isolation!r}")
+    def _check_isolation(self, function: types.FunctionType | types.MethodType, isolation: object) -> None:
+        if isolation != "process":
+            raise ToolDefinitionError(f"tool {self.name!r}: isolation must be 'process', not {isolation!r}")
         if inspect.iscoroutinefunction(function):
             raise ToolDefinitionError(
                 f"tool {self.name!r}: an async function cannot run with isolation='process'; make it a plain function"

@@ -6,7 +6,7 @@ from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
 
 from oneclaw_core.system.distributions import missing_part
-from oneclaw_core.types.tool_definition import ToolDefinition
+from oneclaw_core.types.tool_definition import SelfRunningTool, ToolBehaviour, ToolDefinition
 from oneclaw_core.types.tool_groups import FIND_TOOL_GROUPS, LOAD_TOOL_GROUP, one_line
 from oneclaw_core.types.tools import ALL_TOOLS, ToolResult
 
@@ -17,11 +17,8 @@ if TYPE_CHECKING:
     from oneclaw_core.types.tool_groups import ToolGroupDefinition
 
 
-class LoadToolGroupTool:
+class LoadToolGroupTool(SelfRunningTool):
     """The core tool by which a model makes a group's tools active (RFC-040, step 3)."""
-
-    # The spec gives this tool special error types for bad arguments.
-    checks_own_arguments = True
 
     def __init__(self, registry: ToolRegistry) -> None:
         self._registry = registry
@@ -37,6 +34,8 @@ class LoadToolGroupTool:
             },
             read_only=True,
             timeout_seconds=5,
+            # The spec gives this tool special error types for bad arguments.
+            behaviour=ToolBehaviour(checks_own_arguments=True),
         )
 
     async def execute(self, arguments: dict[str, Any], context: ToolContext | None = None) -> ToolResult:

@@ -24,7 +24,7 @@ from oneclaw_core.types.permission_meanings import (
     is_permission_name,
     meaning_fault,
 )
-from oneclaw_core.types.tool_definition import ToolDefinition
+from oneclaw_core.types.tool_definition import ToolBehaviour, ToolDefinition
 from oneclaw_core.types.tool_groups import ToolGroupDefinition, generated_group_definition, one_line
 
 if TYPE_CHECKING:
@@ -399,6 +399,7 @@ TOOL_KEYS = (
     "is_poll",
     "reads",
 )
+_BEHAVIOUR_KEYS = ("isolation", "asks_itself", "is_poll")
 SINGLE_FORM_FUNCTION = "execute"
 
 _FUNCTION = re.compile(
@@ -464,13 +465,7 @@ def read_tool_entry(entry: object, source: ManifestSource, report: Report, *, is
     definition = _define(values, report) if not missing and not faults else None
     if definition is None or target is None:
         return None
-    return ManifestTool(
-        definition,
-        target,
-        values.get("isolation"),
-        asks_itself=values.get("asks_itself", False),
-        is_poll=values.get("is_poll", False),
-    )
+    return ManifestTool(definition, target)
 
 
 def report_unknown_key(key: str, known: tuple[str, ...], report: Report) -> None:
@@ -571,6 +566,7 @@ def _define(values: Mapping[str, Any], report: Report) -> ToolDefinition | None:
             read_only=values.get("read_only", False),
             idempotent=values.get("idempotent", False),
             reads=tuple(values.get("reads", ())),
+            behaviour=ToolBehaviour(**{name: values[name] for name in _BEHAVIOUR_KEYS if name in values}),
         )
     except ToolDefinitionError as error:
         report(error.pointer, str(error))

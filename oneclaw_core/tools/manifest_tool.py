@@ -5,9 +5,10 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from oneclaw_core.errors import PluginError, describe_error
+from oneclaw_core.types.tool_definition import SelfRunningTool
 
 if TYPE_CHECKING:
     from oneclaw_core.tools.context import ToolContext
@@ -55,32 +56,15 @@ class FunctionTarget:
         return loaded
 
 
-class DeferredTool(ABC):
+class DeferredTool(SelfRunningTool, ABC):
     """A tool that is loaded at its first call.
 
     Attributes:
         definition: what a model is told about it.
-        isolation: ``"process"`` if it runs in a separate process.
-        asks_itself: True if its function asks for the permissions that it requires, when it knows what it is about to
-            do; the executor then refuses only what is denied permanently.
-        checks_own_arguments: True if the executor leaves the arguments to the tool.
-        is_poll: True if it is called again and again until its outcome changes.
     """
 
-    def __init__(
-        self,
-        definition: ToolDefinition,
-        isolation: Literal["process"] | None = None,
-        *,
-        asks_itself: bool = False,
-        checks_own_arguments: bool = False,
-        is_poll: bool = False,
-    ) -> None:
+    def __init__(self, definition: ToolDefinition) -> None:
         self.definition = definition
-        self.isolation = isolation
-        self.asks_itself = asks_itself
-        self.checks_own_arguments = checks_own_arguments
-        self.is_poll = is_poll
         self._loaded: Tool | ToolFunction | None = None
 
     @property
@@ -132,23 +116,15 @@ class ManifestTool(DeferredTool):
         target: where its function is found.
     """
 
-    def __init__(
-        self,
-        definition: ToolDefinition,
-        target: FunctionTarget,
-        isolation: Literal["process"] | None = None,
-        *,
-        asks_itself: bool = False,
-        is_poll: bool = False,
-    ) -> None:
-        super().__init__(definition, isolation, asks_itself=asks_itself, is_poll=is_poll)
+    def __init__(self, definition: ToolDefinition, target: FunctionTarget) -> None:
+        super().__init__(definition)
         self.target = target
 
     def __repr__(self) -> str:
         return f"<tool {self.name} of {self.target.module}:{self.target.attribute}>"
 
     async def execute(self, arguments: dict[str, Any], context: ToolContext | None = None) -> ToolResult:  # noqa: D102
-        if self.isolation is None:
+        if self.definition.behaviour.isolation is None:
             return await super().execute(arguments, context)
         from oneclaw_core.tools.context import detached_context
         from oneclaw_core.tools.isolation import call_in_process

@@ -207,7 +207,8 @@ class Turn:
         state.session.take_results(calls, records.results)
         if answer.request is not None:
             names = {call.name for call in calls}
-            polls = {name for name in names if getattr(state.parts.registry.get_tool(name), "is_poll", False)}
+            found = map(state.parts.registry.find, names)
+            polls = {each.definition.name for each in found if each is not None and each.definition.behaviour.is_poll}
             self._progress.note(calls, records.results, polls)
         await self._note_groups([call for call in calls if call.id in results and results[call.id].is_success])
         return [group for call in calls if call.id in results for group in results[call.id].loads_groups]

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Protocol, Self, runtime_checkable
+from typing import TYPE_CHECKING, Any, Literal, Protocol, Self, runtime_checkable
 
 from oneclaw_core.errors import ToolDefinitionError
 from oneclaw_core.json_schema.schema import check_parameters_schema
 from oneclaw_core.types.tools import NAME_PATTERN
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from oneclaw_core.types.tools import ToolResult
 
@@ -33,6 +33,29 @@ class _StoredParameters:
 
 
 @dataclass(frozen=True, slots=True)
+class ToolBehaviour:
+    """The ways in which a tool departs from others.
+
+    Attributes:
+        asks_itself: True if it asks for the permissions that it requires, when it knows what it is about to do; the
+            executor then refuses only what is denied permanently.
+        checks_own_arguments: True if the executor leaves the arguments to the tool.
+        is_poll: True if it is called again and again until its outcome changes.
+        isolation: ``"process"`` if it runs in a separate process.
+        checked_schema: makes, of the parameters, the schema that arguments are checked by; ``None`` for the parameters.
+    """
+
+    asks_itself: bool = False
+    checks_own_arguments: bool = False
+    is_poll: bool = False
+    isolation: Literal["process"] | None = None
+    checked_schema: Callable[[Mapping[str, Any]], Mapping[str, Any]] | None = None
+
+
+PLAIN_BEHAVIOUR = ToolBehaviour()
+
+
+@dataclass(frozen=True, slots=True)
 class ToolDefinition(_StoredParameters):
     """The definition of a tool: its description for the model and data for the executor (FEAT-004).
 
@@ -45,6 +68,7 @@ class ToolDefinition(_StoredParameters):
         read_only: True if a call changes nothing outside OneClaw, so that it can be repeated at any time.
         idempotent: True if running the same call again changes nothing more than running it once.
         reads: what its results hold: ``outside`` for texts that others wrote, ``private`` for data of the user.
+        behaviour: how it departs from other tools; models are not sent it.
 
     Raises:
         ToolDefinitionError: a value is not acceptable; the message says which and why.
@@ -58,6 +82,7 @@ class ToolDefinition(_StoredParameters):
     read_only: bool = False
     idempotent: bool = False
     reads: tuple[str, ...] = ()
+    behaviour: ToolBehaviour = field(default=PLAIN_BEHAVIOUR, compare=False)
 
     def __post_init__(self) -> None:
         check_name(self.name, "tool")
@@ -92,11 +117,12 @@ class ToolDefinition(_StoredParameters):
         return self.read_only or self.idempotent
 
     @classmethod
-    def stored(cls, data: Mapping[str, Any]) -> Self:
+    def stored(cls, data: Mapping[str, Any], behaviour: ToolBehaviour = PLAIN_BEHAVIOUR) -> Self:
         """Make a definition of what :meth:`to_dict` returned; it was checked before.
 
         Args:
             data: the parameters in it are parsed when they are first used.
+            behaviour: of the tool, which is stored apart.
 
         Raises:
             KeyError: a part is missing.
@@ -111,6 +137,7 @@ class ToolDefinition(_StoredParameters):
             ("read_only", data.get("read_only", False)),
             ("idempotent", data.get("idempotent", False)),
             ("reads", tuple(data.get("reads", ()))),
+            ("behaviour", behaviour),
         ):
             object.__setattr__(made, attribute, value)
         return made
@@ -172,6 +199,12 @@ def check_name(name: object, what: str) -> None:
             "beginning with a letter or '_'",
             "/name",
         )
+
+
+class SelfRunningTool:
+    """Base of tools that arrange by themselves where their code runs: on an event loop, in a thread or in a process."""
+
+    __slots__ = ()
 
 
 @runtime_checkable

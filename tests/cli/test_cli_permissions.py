@@ -6,6 +6,7 @@ import pytest
 
 NEEDY = """
     from oneclaw_core import ToolDefinition, ToolResult, hookimpl
+    from oneclaw_core.tools import ToolBehaviour
 
     class Look:
         definition = ToolDefinition("look_around", "Take a picture.", required_permissions=("camera.use", "ODD NAME"))
@@ -48,11 +49,12 @@ def test_all_known_permissions_are_listed_with_their_meaning_and_tools(ok, insta
 
 def test_a_permission_that_no_tool_asks_for_is_listed_as_granted_unless_denied(ok, install_plugin, state_of):
     definition = """ToolDefinition(
-            "look_around", "Take a picture.", required_permissions=("camera.use",), read_only=True)"""
+            "look_around", "Take a picture.", required_permissions=("camera.use",), read_only=True,
+            behaviour=ToolBehaviour(asks_itself=True))"""
     source = NEEDY.replace(
         'definition = ToolDefinition("look_around", "Take a picture.", '
         'required_permissions=("camera.use", "ODD NAME"))',
-        f"asks_itself = True\n        definition = {definition}",
+        f"definition = {definition}",
     )
     install_plugin("needy", source)
     assert state_of("camera.use") == "granted unless denied"

@@ -1,6 +1,7 @@
 """Entries of plugins merged into one catalogue: the first of two with one name stays, and the second is reported."""
 
 import asyncio
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -12,6 +13,7 @@ from oneclaw_core.plugins.catalogue.merging import Catalog, LazyTool, add_progra
 from oneclaw_core.plugins.registration.entry import HookOptions, PluginEntry, PluginProblem, Registration, ToolEntry
 from oneclaw_core.plugins.registration.record import LoadedPlugin, PluginRecord, PluginSkill
 from oneclaw_core.providers.known import PreconfiguredProvider
+from oneclaw_core.tools import ToolBehaviour
 
 
 class PlainTool:
@@ -363,26 +365,12 @@ def test_a_check_of_skills_that_fails_is_reported_to_its_plugin():
 
 
 def test_a_lazy_tool_is_known_by_its_entry():
-    definition = PlainTool("send").definition
-    plain = LazyTool(ToolEntry(definition, isolation="thread"), record())
-    full = LazyTool(
-        ToolEntry(
-            definition,
-            isolation="process",
-            asks_itself=True,
-            checks_own_arguments=True,
-            is_poll=True,
-            target="a.b:c",
-            origin="the manifest",
-        ),
-        record(),
-    )
-    assert [(each.isolation, each.asks_itself, each.checks_own_arguments, each.is_poll) for each in (plain, full)] == [
-        (None, False, False, False),
-        ("process", True, True, True),
-    ]
-    loaded = asyncio.run(full._load())
-    assert (loaded.definition, loaded.isolation, loaded.asks_itself) == (definition, "process", True)
+    behaviour = ToolBehaviour(asks_itself=True, is_poll=True, isolation="process")
+    definition = replace(PlainTool("send").definition, behaviour=behaviour)
+    lazy = LazyTool(ToolEntry(definition, target="a.b:c", origin="the manifest"), record())
+    assert lazy.definition is definition
+    loaded = asyncio.run(lazy._load())
+    assert loaded.definition is definition
     assert (loaded.target.module, loaded.target.attribute, loaded.target.origin) == ("a.b", "c", "the manifest")
 
 

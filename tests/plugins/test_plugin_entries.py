@@ -4,6 +4,7 @@ import asyncio
 import dataclasses
 import logging
 import sys
+from dataclasses import replace
 from types import SimpleNamespace
 
 import click
@@ -24,8 +25,10 @@ from oneclaw_core.plugins.registration.entry import (
     target_name,
 )
 from oneclaw_core.plugins.registration.record import LoadedPlugin, PluginRecord
+from oneclaw_core.tools import ToolBehaviour
 
 NO_OBJECT = "{!r} names no object: write it as 'package.module:attribute'"
+BEHAVIOUR = ToolBehaviour(asks_itself=True, checks_own_arguments=True, is_poll=True, isolation="process")
 DEFINITION = ToolDefinition("send", "Sends.", {"type": "object", "properties": {"to": {"type": "string"}}})
 
 
@@ -133,7 +136,7 @@ def full_entry():
     return PluginEntry(
         "acme",
         [
-            ToolEntry(DEFINITION, "mail", "acme:send", "acme.json", "process", True, True, True),
+            ToolEntry(replace(DEFINITION, behaviour=BEHAVIOUR), "mail", "acme:send", "acme.json"),
             ToolEntry(ToolDefinition("plain", "Is plain.")),
         ],
         [
@@ -152,6 +155,7 @@ def test_an_entry_survives_being_stored():
     entry = full_entry()
     data = entry.to_dict()
     assert PluginEntry.from_dict(data) == entry
+    assert [each.definition.behaviour for each in PluginEntry.from_dict(data).tools] == [BEHAVIOUR, ToolBehaviour()]
     assert [each.group for each in PluginEntry.from_dict(data).tools] == ["mail", None]
     assert set(data) == {"name", "tools", "groups", "registrations", "manifests", "hooks", "problems", "import_ms"}
     assert [set(each) & {"is_poll", "may_be_unlisted"} for each in (*data["tools"], *data["groups"])] == [

@@ -485,15 +485,11 @@ def test_a_tool_is_noted_with_its_traits():
         "_rich",
         group="mail",
         target=FunctionTarget("acme.tools", "run", "the manifest"),
-        isolation="process",
-        asks_itself=True,
-        checks_own_arguments=True,
-        is_poll=True,
     )
-    vague = PlainTool("vague", target="text", asks_itself=1, checks_own_arguments=1, is_poll=1)
+    vague = PlainTool("vague", target="text")
     entry = register(ToolRegistrar, lambda it: (it(plain_tool), it(rich), it(vague), it(rich, group="other")))
     assert entry.problems == []
-    with_all = (rich.definition, "mail", "acme.tools:run", "the manifest", "process", True, True, True)
+    with_all = (rich.definition, "mail", "acme.tools:run", "the manifest")
     assert entry.tools == [
         ToolEntry(plain_tool.definition),
         ToolEntry(*with_all),

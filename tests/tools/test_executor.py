@@ -28,7 +28,7 @@ from oneclaw_core.files import PathGuard
 from oneclaw_core.http import SignInNeededError
 from oneclaw_core.permissions import Decision, Grant
 from oneclaw_core.provenance.marks import CallOrigins
-from oneclaw_core.tools import ActiveTools
+from oneclaw_core.tools import ActiveTools, ToolBehaviour
 from oneclaw_core.tools.calls.call import Caller, ToolOutcome, ToolProgress
 from oneclaw_core.tools.calls.steps import tool_executor
 from oneclaw_core.tools.context import TurnScope
@@ -848,7 +848,7 @@ def test_a_tool_that_asks_itself_runs_unless_all_that_it_may_need_is_denied(tmp_
         return (await executor.execute([ToolCall("1", "probe", "{}")], scope))[0].result
 
     bench = Workbench(tmp_path)
-    bench.add(required_permissions=("files.read", "network.public")).asks_itself = True
+    bench.add(required_permissions=("files.read", "network.public"), behaviour=ToolBehaviour(asks_itself=True))
     assert asyncio.run(run()).error_type == error_type
 
 

@@ -89,7 +89,7 @@ def test_bare_decorator_makes_a_tool_that_is_still_callable():
     assert add(1, second=5) == 6
     assert add.__name__ == "add"
     assert add.__doc__ == "Add two numbers."
-    assert (add.name, add.description, add.group, add.isolation) == ("add", "Add two numbers.", None, None)
+    assert (add.name, add.description, add.group) == ("add", "Add two numbers.", None)
     definition = add.definition
     assert definition.parameters == {
         "type": "object",

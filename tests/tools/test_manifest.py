@@ -157,7 +157,7 @@ def test_an_entry_becomes_a_definition():
     assert definition.required_permissions == ("network.public",)
     assert definition.timeout_seconds == 15
     assert (tools[0].target.module, tools[0].target.attribute) == ("oneclaw_mail.search", "search")
-    assert tools[0].isolation is None
+    assert tools[0].definition.behaviour.isolation is None
 
 
 def test_an_entry_declares_that_its_calls_can_be_repeated():

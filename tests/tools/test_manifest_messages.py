@@ -5,6 +5,7 @@ import json
 import pytest
 
 from oneclaw_core import UsageError
+from oneclaw_core.tools import ToolBehaviour
 from oneclaw_core.tools import manifest as manifest_module
 from oneclaw_core.tools.manifest import ManifestProblem, parse_group_manifest, parse_json, parse_manifest
 from oneclaw_core.types.permission_meanings import meaning_fault
@@ -151,12 +152,17 @@ def test_a_tool_gets_what_its_entry_says():
         7,
         ("outside",),
     )
-    assert (definition.read_only, definition.idempotent, full.isolation) == (True, True, "process")
-    assert (full.asks_itself, full.is_poll, plain.asks_itself, plain.is_poll) == (True, True, False, False)
+    assert (definition.read_only, definition.idempotent, definition.behaviour) == (
+        *(True, True, ToolBehaviour(asks_itself=True, is_poll=True, isolation="process")),
+    )
     assert (full.target.module, full.target.attribute, full.target.origin) == (
         *("acme.tools", "run", "tool 'fine' of manifest mail.json"),
     )
-    assert (plain.target.module, plain.target.attribute, plain.isolation) == ("pack.mod", "go", None)
+    assert (plain.target.module, plain.target.attribute, plain.definition.behaviour) == (
+        "pack.mod",
+        "go",
+        ToolBehaviour(),
+    )
     assert (plain.definition.timeout_seconds, plain.definition.read_only) == (30, False)
     assert plain.definition.parameters == {"type": "object", "properties": {}, "additionalProperties": False}
 

@@ -9,7 +9,7 @@ import pytest
 from oneclaw_core import ToolCall, ToolDefinition, ToolRegistry, ToolResult
 from oneclaw_core.files import PathGuard
 from oneclaw_core.permissions import Decision, Grant
-from oneclaw_core.permissions.provenance import CallOrigins
+from oneclaw_core.provenance.marks import CallOrigins
 from oneclaw_core.tools.calls import steps
 from oneclaw_core.tools.calls.call import Caller
 from oneclaw_core.tools.calls.steps import tool_executor

@@ -11,7 +11,7 @@ from pydantic import Field
 from oneclaw_core import ToolContext, ToolResult, tool
 from oneclaw_core.errors import PluginError, ToolDefinitionError
 from oneclaw_core.files import PathGuard
-from oneclaw_core.tools import parameters
+from oneclaw_core.tools import ToolBehaviour, parameters
 from oneclaw_core.tools.docstring import parse_docstring
 from oneclaw_core.tools.function import FunctionTool, ToolFunction, as_tool_result, invoke
 from oneclaw_core.tools.manifest_tool import FunctionTarget
@@ -161,8 +161,8 @@ def test_options_of_a_tool_are_kept():
         is_poll=True,
         reads=["outside"],
     )(probe)
-    assert (plain.name, plain.group, plain.isolation, plain.is_poll) == ("probe", None, None, False)
-    assert (full.name, full.group, full.is_poll) == ("other", "probes", True)
+    assert (plain.name, plain.group, plain.definition.behaviour) == ("probe", None, ToolBehaviour())
+    assert (full.name, full.group, full.definition.behaviour) == ("other", "probes", ToolBehaviour(is_poll=True))
     assert plain.definition.parameters == {
         "additionalProperties": False,
         "properties": {

@@ -83,8 +83,8 @@ def calls(*wanted, text=""):
 
 
 class PlainTool:
-    def __init__(self, name, run):
-        self.definition = ToolDefinition(name, f"Does {name}.")
+    def __init__(self, name, run, **options):
+        self.definition = ToolDefinition(name, f"Does {name}.", **options)
         self._run = run
         self.runs = 0
 
@@ -130,8 +130,8 @@ class Stage:
         self.stored = {}
         self.plugins = []
 
-    def add(self, name, run, group=None):
-        return self.put(PlainTool(name, run), group)
+    def add(self, name, run, group=None, **options):
+        return self.put(PlainTool(name, run, **options), group)
 
     def put(self, tool, group=None):
         self.tools[tool.definition.name] = tool, group

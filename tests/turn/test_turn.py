@@ -27,6 +27,7 @@ from oneclaw_core import (
     UsageEvent,
 )
 from oneclaw_core.providers import ModelResponse, TextDelta
+from oneclaw_core.tools import ToolBehaviour
 from oneclaw_core.types.agents import GENERAL_ASSISTANT
 from oneclaw_core.types.messages import StopReason
 
@@ -258,7 +259,8 @@ def test_a_model_that_repeats_its_calls_explains_without_tools(stage, cycle):
 def test_a_poll_may_be_called_more_than_twenty_times_while_it_changes(stage):
     numbers = iter(range(1000))
     stage.settings["turn_max_tool_rounds"] = 200
-    stage.add("progress", lambda arguments: ToolResult.success(next(numbers))).is_poll = True
+    poll = ToolBehaviour(is_poll=True)
+    stage.add("progress", lambda arguments: ToolResult.success(next(numbers)), behaviour=poll)
     model = ScriptedModel(*(calls(("progress", {})) for _ in range(60)), says("done"))
     assert stage.play((model, "wait"))[-1].text == "done"
 

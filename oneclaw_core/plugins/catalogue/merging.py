@@ -321,13 +321,7 @@ class LazyTool(DeferredTool):
     """
 
     def __init__(self, entry: ToolEntry, record: PluginRecord) -> None:
-        super().__init__(
-            entry.definition,
-            "process" if entry.isolation == "process" else None,
-            asks_itself=entry.asks_itself,
-            checks_own_arguments=entry.checks_own_arguments,
-            is_poll=entry.is_poll,
-        )
+        super().__init__(entry.definition)
         self.entry = entry
         self._record = record
 
@@ -338,7 +332,7 @@ class LazyTool(DeferredTool):
         if self.entry.target is not None:
             module, _, attribute = str(self.entry.target).partition(":")
             target = FunctionTarget(module, attribute, self.entry.origin)
-            return ManifestTool(self.definition, target, self.isolation, asks_itself=self.asks_itself)
+            return ManifestTool(self.definition, target)
         tool = (await self._record.load()).tools.get(self.name)
         if tool is None:
             raise PluginError(

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from oneclaw_core.errors import PluginError
 from oneclaw_core.system.redaction import redact
-from oneclaw_core.types.tool_definition import ToolDefinition
+from oneclaw_core.types.tool_definition import ToolBehaviour, ToolDefinition
 from oneclaw_core.types.tool_groups import ToolGroupDefinition
 
 if TYPE_CHECKING:
@@ -33,7 +33,8 @@ SOURCE_HOOK = "register_tools.source"
 
 
 MAX_TIMEOUT_SECONDS = 600.0
-_STORED_OF_TOOL = ("group", "target", "origin", "isolation", "asks_itself", "checks_own_arguments")
+_STORED_OF_TOOL = ("group", "target", "origin")
+_STORED_BEHAVIOUR = ("isolation", "asks_itself", "checks_own_arguments")
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,10 +208,6 @@ class ToolEntry:
         group: the tool group it belongs to, ``None`` for a core tool.
         target: the function of a manifest's tool, as ``module:attribute``; ``None`` if only the loaded plugin has it.
         origin: what names the target, for messages.
-        isolation: ``"process"`` if it runs in a separate process.
-        asks_itself: True if its function asks for the permissions that it requires.
-        checks_own_arguments: True if the executor leaves the arguments to the tool.
-        is_poll: True if it is called again and again until its outcome changes.
         tool: the object, where this process has it; not cached.
     """
 
@@ -218,22 +215,23 @@ class ToolEntry:
     group: str | None = None
     target: str | None = None
     origin: str = ""
-    isolation: str | None = None
-    asks_itself: bool = False
-    checks_own_arguments: bool = False
-    is_poll: bool = False
     tool: Tool | None = field(default=None, compare=False, repr=False)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the tool as JSON data, its parameters as JSON text."""
         data = self.definition.to_dict() | {name: getattr(self, name) for name in _STORED_OF_TOOL}
-        return data | {"is_poll": True} if self.is_poll else data
+        behaviour = self.definition.behaviour
+        data |= {name: getattr(behaviour, name) for name in _STORED_BEHAVIOUR}
+        return data | {"is_poll": True} if behaviour.is_poll else data
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> ToolEntry:
         """Read what :meth:`to_dict` returned; the definition was checked when it was described."""
         stored = {name: data[name] for name in _STORED_OF_TOOL}
-        return cls(ToolDefinition.stored(data), **stored, is_poll=data.get("is_poll", False))
+        behaviour = ToolBehaviour(
+            **{name: data[name] for name in _STORED_BEHAVIOUR}, is_poll=data.get("is_poll", False)
+        )
+        return cls(ToolDefinition.stored(data, behaviour), **stored)
 
 
 @dataclass(slots=True)

@@ -71,19 +71,7 @@ class ToolRegistrar(Registrar):
         place, origin = (
             (f"{target.module}:{target.attribute}", target.origin) if isinstance(target, FunctionTarget) else (None, "")
         )
-        self._entry.tools.append(
-            ToolEntry(
-                definition,
-                group,
-                place,
-                origin,
-                getattr(tool, "isolation", None),
-                getattr(tool, "asks_itself", False) is True,
-                getattr(tool, "checks_own_arguments", False) is True,
-                getattr(tool, "is_poll", False) is True,
-                tool,
-            )
-        )
+        self._entry.tools.append(ToolEntry(definition, group, place, origin, tool))
 
     def manifest(self, path: Path | Traversable, *, module: str | None = None) -> None:
         """Register what a JSON manifest declares.

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from oneclaw_core.contract.tool_source import KnownTool, SourceGroup, SourceTool
 from oneclaw_core.errors import OneClawError, PluginError, ToolDefinitionError, describe_error
 from oneclaw_core.plugins.registration.entry import PluginProblem
+from oneclaw_core.types.tool_definition import SelfRunningTool
 from oneclaw_core.types.tool_groups import ToolGroupDefinition
 from oneclaw_core.types.tools import ToolResult
 
@@ -175,7 +176,7 @@ def known_path(folder: Path, registration: Registration) -> Path:
     return folder / f"{registration.plugin}.{registration.name}.json"
 
 
-class StandInTool:
+class StandInTool(SelfRunningTool):
     """A known tool of a source that does not run; the first call starts the source.
 
     Args:

@@ -60,8 +60,9 @@ def permitted(asking: Asking, run: Run) -> Handler:
     """
 
     async def end(call: Call) -> ToolResult:
-        required = call.tool.definition.required_permissions
-        if required and getattr(call.tool.tool, "asks_itself", False):
+        definition = call.tool.definition
+        required = definition.required_permissions
+        if required and definition.behaviour.asks_itself:
             await asking.refuse_denied(call, *required)
         elif required:
             require = asking.of(call)

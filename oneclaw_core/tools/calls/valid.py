@@ -31,14 +31,13 @@ class Validators:
 
     def faults(self, tool: RegisteredTool, arguments: dict[str, Any]) -> list[str]:
         """Find what is wrong with arguments, except where the tool does so itself."""
-        if getattr(tool.tool, "checks_own_arguments", False):
-            return []
         definition = tool.definition
+        if definition.behaviour.checks_own_arguments:
+            return []
         known = self._known.get(definition.name)
         if known is None or known[0] is not definition:
-            # What a foreign server judges by itself is not checked here.
-            checked = getattr(tool.tool, "checked_parameters", None)
-            schema = definition.parameters if checked is None else checked
+            checked = definition.behaviour.checked_schema
+            schema = definition.parameters if checked is None else checked(definition.parameters)
             known = self._known[definition.name] = definition, compile_schema(schema)
         return argument_faults(known[1], arguments)
 

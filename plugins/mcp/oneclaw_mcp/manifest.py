@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any, Self
 
 from oneclaw_core import OneClawError, ToolDefinition
-from oneclaw_core.tools import ToolDefinitionError, read_private, write_private
+from oneclaw_core.tools import ToolBehaviour, ToolDefinitionError, read_private, write_private
 from oneclaw_mcp.cleaning import cleaned, dialect_of, read_schema
 from oneclaw_mcp.naming import MANIFESTS_FOLDER, colliding, groups_of, permission_name, tool_name
 
@@ -101,8 +101,16 @@ class KnownTool:
                 "read_only": is_trusted_read,
                 "idempotent": server.trusts_annotations and self.is_idempotent,
                 "reads": ["outside"],
-            }
+            },
+            ToolBehaviour(checked_schema=_checked_schema),
         )
+
+
+def _checked_schema(parameters: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the schema to check arguments by; the server checks them by its whole schema."""
+    from oneclaw_mcp.schemas import checked_schema
+
+    return checked_schema(parameters)
 
 
 @dataclass(frozen=True, slots=True)

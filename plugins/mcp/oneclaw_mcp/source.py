@@ -57,13 +57,6 @@ class McpTool:
     known: KnownTool
     source: ServerSource | None
 
-    @property
-    def checked_parameters(self) -> dict[str, Any]:
-        """The schema to check arguments by; the server checks them by its whole schema."""
-        from oneclaw_mcp.schemas import checked_schema
-
-        return checked_schema(self.definition.parameters)
-
     async def execute(self, arguments: dict[str, Any], context: ToolContext) -> ToolResult:
         """Call the tool of the server."""
         from oneclaw_mcp.calling import call_tool, read_resource

@@ -7,6 +7,7 @@ import json
 import logging
 import os
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -69,9 +70,11 @@ async def _make_calls(request: Mapping[str, Any], channel: Channel) -> None:
         logging.getLogger("oneclaw.executor").addHandler(failures)
         for name in request["tools"]:
             definition = claw.catalog.registry.get_definition(name)
-            # The process that it would run in would not be watched.
-            with suppress(AttributeError):
-                claw.catalog.registry.get_tool(name).isolation = None  # type: ignore[union-attr]
+            if definition is not None:
+                # The process that it would run in would not be watched.
+                here = replace(definition, behaviour=replace(definition.behaviour, isolation=None))
+                with suppress(AttributeError):
+                    claw.catalog.registry.get_tool(name).definition = here  # type: ignore[union-attr,misc]
             for case in cases(definition.parameters, str(secret_file)) if definition is not None else ():
                 await _call(claw, name, case, guard, failures, request, channel)
 

@@ -161,9 +161,9 @@ def _tool(catalog: Catalog, name: str, channel: Channel) -> dict[str, Any]:
         "required_permissions": definition.required_permissions,
         "timeout_seconds": definition.timeout_seconds,
         "group": source.group_name,
-        "isolation": getattr(tool, "isolation", None),
+        "isolation": definition.behaviour.isolation,
         "target": _target(tool, channel) if isinstance(tool, ManifestTool) else None,
-        "is_asking": getattr(tool, "asks_itself", False) or _asks(tool),
+        "is_asking": definition.behaviour.asks_itself or _asks(tool),
     }
 
 

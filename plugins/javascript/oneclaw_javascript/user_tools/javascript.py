@@ -113,7 +113,7 @@ def read_javascript(name: str, manifest: bytes, code: bytes) -> FileTools:
         if fault is not None:
             problems.append(_problem(f"{file}: tool {each.name!r}: {fault}"))
             continue
-        if each.isolation is not None:
+        if each.definition.behaviour.isolation is not None:
             text_of_note = f"{file}: tool {each.name!r}: 'isolation' is ignored: JavaScript has a separate process"
             problems.append(_problem(text_of_note, is_error=False))
         group = parsed.group.name if parsed.group is not None else None

@@ -85,7 +85,7 @@ def _of_manifest(path: Path, module: ModuleType, manifest: bytes) -> FileTools:
             fault = f"its function must be one of {path.name}, named without a module"
         elif not callable(vars(module).get(each.target.attribute)):
             fault = f"{path.name} has no function {each.target.attribute!r}"
-        elif each.isolation is not None:
+        elif each.definition.behaviour.isolation is not None:
             fault = _NO_PROCESS
         if fault is not None:
             problems.append(_problem(f"{file}: tool {each.name!r}: {fault}"))
@@ -99,7 +99,7 @@ def _of_decorated(path: Path, module: ModuleType) -> FileTools:
     problems: list[PluginProblem] = []
     for each in _tools_in(module):
         try:
-            if each.isolation is not None:
+            if each.definition.behaviour.isolation is not None:
                 raise ToolDefinitionError(_NO_PROCESS)
             if each.group is not None:
                 generated_group_definition(each.group, ())  # refuses a name that no group can have
