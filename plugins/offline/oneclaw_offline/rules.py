@@ -46,6 +46,11 @@ _GREETING = re.compile(
     r"(?: (?:there|oneclaw|world|everyone|you))*\W*",
     re.IGNORECASE,
 )
+# As OneClaw asks after an interruption, and as users do.
+_GO_ON = re.compile(
+    r"(?:.*\. )?go on from where you were\b.*|\W*(?:please )?(?:go on|continue|carry on)\W*", re.IGNORECASE | re.DOTALL
+)
+_GRANTED = re.compile(r"\bhas granted\b", re.IGNORECASE)
 # Each is offered if its tool or tool group is there.
 _TO_TRY = (
     ("get_current_time", "What time is it in Tokyo?"),
@@ -73,6 +78,15 @@ def decide(request: ModelRequest) -> Answer:
     if last is None:
         return Answer(f"There is no message to answer. {WHO_I_AM}")
     message = messages[last].content[:_MESSAGE_CHARACTERS]
+    if _GO_ON.fullmatch(message):
+        begun = _begun(messages[:last])
+        if begun is None:
+            return Answer(f"There is nothing to go on with. {WHO_I_AM}")
+        done = [each for each in _outcomes(messages[begun:last]) if each.result.tool_name != LOAD_TOOL_GROUP]
+        asked = messages[begun].content[:_MESSAGE_CHARACTERS]
+        if done and not _GRANTED.search(message):
+            return Answer(report(asked, done))
+        message = asked
     sent = _SENT_SKILL.match(message)
     if sent is not None:
         return Answer(f"The skill `{sent[1]}` is here, but it takes a language model to follow it. {WHO_I_AM}")
@@ -104,6 +118,12 @@ def decide(request: ModelRequest) -> Answer:
     if choice.tool is None:
         return _call(messages, LOAD_TOOL_GROUP, [{"group_name": choice.group}])
     return _call_or_ask(messages, choice.tool, choice.filling)
+
+
+def _begun(messages: Sequence[Message]) -> int | None:
+    """Find the last message of the user that is more than a request to go on."""
+    of_user = (at for at, each in enumerate(messages) if each.type is MessageType.USER)
+    return max((at for at in of_user if not _GO_ON.fullmatch(messages[at].content[:_MESSAGE_CHARACTERS])), default=None)
 
 
 def _outcomes(messages: Iterable[Message]) -> list[Outcome]:

@@ -52,6 +52,10 @@ class Conversation:
             self.loaded.append(name)
         raise AssertionError("kept loading groups")
 
+    def decide_nothing(self, message):
+        """Send a message that is never answered."""
+        self._add(MessageType.USER, content=message)
+
     def finish(self, answer, *results, status=ToolCallStatus.SUCCESS, error_type=None):
         for call in answer.tool_calls:
             self._add(

@@ -189,6 +189,30 @@ def test_a_failure_is_reported_and_the_call_is_not_repeated(message, tool):
     assert conversation.decide() == Answer(f"`{tool}` failed (not_found): It is gone.")
 
 
+GO_ON = "You were interrupted. Go on from where you were, and come to the end. Do not run a command again."
+GRANTED = "The user has granted what is to be done. Go on from where you were."
+
+
+@pytest.mark.parametrize("message", [GO_ON, "go on", "Please continue!"])
+def test_going_on_reports_what_was_done_and_calls_nothing(message):
+    talk = Conversation()
+    _, answer = talk.say("What time is it in Tokyo?")
+    talk.finish(answer, "It was cut off.", status=ToolCallStatus.ERROR, error_type="interrupted")
+    for _ in range(2):
+        assert talk.say(message) == ([], Answer("`get_current_time` failed (interrupted): It was cut off."))
+
+
+def test_going_on_does_what_was_not_begun_or_is_granted_by_now():
+    assert "nothing to go on with" in Conversation().say("go on")[1].text
+    talk = Conversation()
+    talk.decide_nothing("What time is it in Tokyo?")
+    _, answer = talk.say(GO_ON)
+    talk.finish(answer, "It is not granted.", status=ToolCallStatus.ERROR, error_type="permission_denied")
+    _, again = talk.say(GRANTED)
+    assert calls_of(answer) == calls_of(again)
+    assert [name for name, _ in calls_of(again)] == ["get_current_time"]
+
+
 @pytest.mark.parametrize("message", ["Is the trash full?", "What emails did I send?", "Who sent me messages?"])
 def test_a_question_never_sends_or_deletes(message):
     conversation = Conversation()

@@ -13,7 +13,7 @@ from oneclaw_scheduled_tasks.service import TaskService
 
 from oneclaw_core import OneClaw, find_home
 
-DEADLINE_SECONDS = 100
+DEADLINE_SECONDS = 300
 
 
 # What workers import.

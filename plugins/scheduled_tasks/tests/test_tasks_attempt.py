@@ -9,6 +9,7 @@ from contextlib import aclosing
 from datetime import UTC, datetime
 
 import pytest
+from oneclaw_scheduled_tasks import attempt as attempt_module
 from oneclaw_scheduled_tasks.attempt import CONTINUATION, CONTINUATION_WITH_REPEATS, attempt, done_in, message_to_send
 from oneclaw_scheduled_tasks.task import Run, RunStatus, Task, run_id
 from some_schedules import daily
@@ -44,6 +45,7 @@ def attempts(home, *tasks_and_runs, before=None):
 
     async def record(**columns):
         recorded.update(columns)
+        return True
 
     async def go():
         async with OneClaw.open(home) as claw:
@@ -142,8 +144,9 @@ def test_what_is_denied_is_noted(home, monkeypatch):
 
 
 @pytest.mark.one_python  # needs other plugins
-def test_the_answer_of_a_turn_that_was_finished_is_taken(home):
-    finished = run(status=RunStatus.INTERRUPTED)
+@pytest.mark.parametrize("status", [RunStatus.INTERRUPTED, RunStatus.WAITING])  # the latter after a busy session
+def test_the_answer_of_a_turn_that_was_finished_is_taken(home, status):
+    finished = run(status=status)
     (first, again), _, history, _ = attempts(home, (task(), run()), (task(), finished))
 
     assert again.answer == first.answer
@@ -151,7 +154,10 @@ def test_the_answer_of_a_turn_that_was_finished_is_taken(home):
 
 
 @pytest.mark.one_python  # needs other plugins
-@pytest.mark.parametrize("state", [{"status": RunStatus.INTERRUPTED, "is_cut_off": True}, {"attempt": 2}])
+@pytest.mark.parametrize(
+    "state",
+    [{"status": RunStatus.INTERRUPTED, "is_cut_off": True}, {"attempt": 2, "is_cut_off": True}],
+)
 def test_a_turn_that_was_cut_off_is_gone_on_with(home, state):
     (_, again), _, history, _ = attempts(home, (task(), run()), (task(), run(**state)))
 
@@ -162,10 +168,10 @@ def test_a_turn_that_was_cut_off_is_gone_on_with(home, state):
 
 @pytest.mark.one_python  # needs other plugins
 def test_a_session_that_is_busy_is_waited_for(home, monkeypatch):
-    monkeypatch.setenv("ONECLAW_SESSION_WAIT_SECONDS", "0.05")
+    monkeypatch.setattr(attempt_module, "SESSION_WAIT_SECONDS", 0.05)
 
     async def record(**columns):
-        pass
+        return True
 
     async def go():
         async with (
@@ -178,6 +184,49 @@ def test_a_session_that_is_busy_is_waited_for(home, monkeypatch):
     outcome = asyncio.run(go())
     assert outcome.is_busy
     assert "is busy" in outcome.error
+
+
+@pytest.mark.one_python  # needs other plugins
+def test_the_answer_of_a_worker_that_was_taken_for_dead_is_waited_for(home, counting_server, monkeypatch):
+    monkeypatch.setattr(attempt_module, "SESSION_WAIT_SECONDS", 60)
+    slow = task(f"Send a GET request to {counting_server.url}/hold")
+
+    async def record(**columns):
+        return True
+
+    async def go():
+        async with OneClaw.open(home) as claw:
+            await claw.store.set_grant(Grant("network.private"))
+            first = asyncio.create_task(attempt(claw, slow, run(), record))
+            await asyncio.to_thread(counting_server.wait_for, "/hold")
+            second = asyncio.create_task(attempt(claw, slow, run(status=RunStatus.INTERRUPTED), record))
+            await asyncio.wait([second], timeout=1)
+            counting_server.released.set()
+            outcomes = await asyncio.gather(first, second)
+            return outcomes, await claw.store.messages((await claw.store.find_session("scheduled-r1")).id)
+
+    (first, second), history = asyncio.run(go())
+    assert first.answer == second.answer
+    assert [each.content for each in history if each.type is MessageType.USER] == [slow.prompt]
+    assert counting_server.hits == {"/hold": 1}
+
+
+@pytest.mark.one_python  # needs other plugins
+@pytest.mark.parametrize("records", [0, 1])
+def test_a_run_that_is_another_workers_by_now_has_no_effect(home, counting_server, records):
+    left = [True] * records
+
+    async def record(**columns):
+        return left.pop() if left else False
+
+    async def go():
+        async with OneClaw.open(home) as claw:
+            await claw.store.set_grant(Grant("network.private"))
+            return await attempt(claw, task(f"Send a GET request to {counting_server.url}/hit"), run(), record)
+
+    outcome = asyncio.run(go())
+    assert outcome.answer is None
+    assert counting_server.hits == {}
 
 
 def call(name, call_id="c1"):

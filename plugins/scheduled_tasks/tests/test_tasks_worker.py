@@ -242,6 +242,7 @@ def test_a_run_that_lacked_a_permission_goes_on_when_it_is_granted(tasks, home, 
 
     assert not_successful([run]) == []
     assert AFTER_GRANT in history_of(run.session)
+    assert counting_server.hits == {"/hit/1": 1}
 
 
 @pytest.mark.one_python
