@@ -82,10 +82,10 @@ def decide(request: ModelRequest) -> Answer:
         begun = _begun(messages[:last])
         if begun is None:
             return Answer(f"There is nothing to go on with. {WHO_I_AM}")
-        done = [each for each in _outcomes(messages[begun:last]) if each.result.tool_name != LOAD_TOOL_GROUP]
+        earlier = [each for each in _outcomes(messages[begun:last]) if each.result.tool_name != LOAD_TOOL_GROUP]
         asked = messages[begun].content[:_MESSAGE_CHARACTERS]
-        if done and not _GRANTED.search(message):
-            return Answer(report(asked, done))
+        if earlier and not _GRANTED.search(message):
+            return Answer(report(asked, earlier))
         message = asked
     sent = _SENT_SKILL.match(message)
     if sent is not None:
