@@ -46,8 +46,19 @@ ONLY_IN_CHECKOUT = ("plugins",)
 BY_THE_LETTER = ("readme", "first-chat", *(["first-plugin"] if IS_LONG else []))
 
 
+# They start servers and sandboxes again and again. test_pages_outside.py follows the first one; the tests of MCP
+# servers, of PostgreSQL and of several servers on one database show what the other two do.
+LONG_PAGES = ("first-plugin", "first-mcp-server", "several-machines")
+
+
 def page_id(page):
     return page.parent.name if page in EXAMPLE_PAGES else page.stem.lower()
+
+
+FOLLOWED_PAGES = [
+    pytest.param(page, marks=pytest.mark.long if page_id(page) in LONG_PAGES else ())
+    for page in [*PAGES, *EXAMPLE_PAGES]
+]
 
 
 @pytest.fixture
@@ -96,7 +107,7 @@ def reader(request, tmp_path, monkeypatch, page):
 
 
 @pytest.mark.skipif(not HAS_PDF_PLUGIN, reason="the examples use oneclaw-pdf, which is not installed")
-@pytest.mark.parametrize("page", [*PAGES, *EXAMPLE_PAGES], ids=page_id)
+@pytest.mark.parametrize("page", FOLLOWED_PAGES, ids=page_id)
 def test_what_a_page_shows_is_what_happens(page, reader):
     for block in blocks_of(page):
         try:

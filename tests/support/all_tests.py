@@ -1,10 +1,16 @@
 """What holds for all tests, those of the core and those of plugins; conftest modules import it."""
 
 import gc
+import os
+import tempfile
+from pathlib import Path
 
+import core_as_it_is  # noqa: F401  # before modules of the core are imported
 import marked_files
 import needed_programs
 import own_environment  # noqa: F401  # before keyring is imported
+import pytest
+from filelock import FileLock
 from folders_of_tests import tmp_path
 from forgotten_secrets import forgotten_secrets
 from how_long import register_profiles
@@ -24,10 +30,31 @@ prepare_databases_once()
 class _RareGarbageCollection:
     """Collect garbage more rarely: libraries and collected tests stay to the end, and looking at them takes long."""
 
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_collection(self):
+        gc.disable()
+
     def pytest_collection_finish(self):
         gc.collect()
         gc.freeze()
         gc.set_threshold(20_000, 20, 50)
+        gc.enable()
+
+
+class _CollectingInTurn:
+    """Let the processes of pytest-xdist import the tests in turn: the second one finds them compiled."""
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_collection(self):
+        run = os.environ.get("PYTEST_XDIST_TESTRUNUID")
+        if run is None:
+            return (yield)
+        path = Path(tempfile.gettempdir(), f"oneclaw-tests-{run}.lock")
+        with FileLock(path):
+            try:
+                return (yield)
+            finally:
+                path.unlink(missing_ok=True)
 
 
 def pytest_configure(config):
@@ -36,6 +63,7 @@ def pytest_configure(config):
         "needed_programs": needed_programs,
         "marked_files": marked_files,
         "rare_garbage_collection": _RareGarbageCollection(),
+        "collecting_in_turn": _CollectingInTurn(),
     }
     for name, part in parts.items():
         if not config.pluginmanager.has_plugin(name):

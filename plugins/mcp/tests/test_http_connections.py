@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from oneclaw_core.testing import HomeFactory
 
-pytestmark = [pytest.mark.every_python, pytest.mark.lowest_versions]
+pytestmark = pytest.mark.lowest_versions
 
 RESULTS = {
     "initialize": {

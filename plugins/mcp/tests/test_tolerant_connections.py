@@ -56,7 +56,6 @@ def tools(home: McpHome, server: str = "plain") -> list[str]:
     return [each.wire for each in manifest.tools]
 
 
-@pytest.mark.every_python
 def test_error_of_a_living_server_is_told_as_it_is(saying: Callable[[dict[str, str]], McpHome]) -> None:
     error = '{"jsonrpc":"2.0","id":$ID,"error":{"code":-32000,"message":"rate limited, try again in 3 s"}}'
     home = saying({"tools/call echo": error})

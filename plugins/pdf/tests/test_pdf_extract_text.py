@@ -7,7 +7,7 @@ from oneclaw_pdf import extraction
 from oneclaw_pdf.tools import pdf_extract_text
 from pdf_files import make_pdf, write_objects
 
-pytestmark = [pytest.mark.every_python, pytest.mark.lowest_versions]
+pytestmark = pytest.mark.lowest_versions
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ from oneclaw_postgres.backend import PostgresBackend
 from oneclaw_core import OneClaw
 from oneclaw_core.plugins.loading.stores import backend_of
 
-pytestmark = [pytest.mark.every_python, pytest.mark.lowest_versions]
+pytestmark = pytest.mark.lowest_versions
 
 
 @pytest.mark.parametrize("scheme", ["postgresql+psycopg", "postgresql", "postgres", "POSTGRESQL"])
