@@ -3,6 +3,7 @@ import os
 import time
 
 import pytest
+from how_long import some
 from model_server import calls, text
 from pseudo_terminal import CTRL_C, CTRL_D, PseudoTerminal
 from rich.cells import cell_len
@@ -98,7 +99,7 @@ def test_what_was_typed_before_the_question_is_no_answer(call_diary):
 
 
 @pytest.mark.one_python
-@pytest.mark.parametrize("typed", [CTRL_D, "\n", "NO\n"])
+@pytest.mark.parametrize("typed", some([CTRL_D, "NO\n", "\n"], 2))
 def test_enter_and_the_end_of_the_input_mean_no(call_diary, typed):
     with call_diary() as terminal:
         terminal.expect("details: ")

@@ -79,7 +79,7 @@ def assert_contained(cause, children, caplog, status="failed"):
     assert not {"good_plugin", "hostile_plugin"} & sys.modules.keys()
 
 
-@pytest.mark.parametrize("kind", some(list(AT_IMPORT), 2))
+@pytest.mark.parametrize("kind", some(list(AT_IMPORT), 3))
 def test_at_import(kind, site, children, caplog):
     source, cause = AT_IMPORT[kind]
     install(site, "good", GOOD)
@@ -89,7 +89,7 @@ def test_at_import(kind, site, children, caplog):
 
 
 @pytest.mark.parametrize(
-    ("kind", "hook"), list(product(IN_A_HOOK, REGISTRATION) if IS_LONG else zip(cycle(IN_A_HOOK), REGISTRATION[::3]))
+    ("kind", "hook"), list(product(IN_A_HOOK, REGISTRATION) if IS_LONG else zip(cycle(IN_A_HOOK), REGISTRATION[::5]))
 )
 def test_in_a_registration_hook(kind, hook, site, children, caplog):
     code, cause = IN_A_HOOK[kind]

@@ -33,8 +33,6 @@ from oneclaw_core.providers import ModelResponse, TextDelta
 from oneclaw_core.services.manager import SERVICE_HOOK, ServiceManager
 from oneclaw_core.types.messages import MessageType, ToolCall
 
-pytestmark = pytest.mark.every_python
-
 CALLS = 200
 
 

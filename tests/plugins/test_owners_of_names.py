@@ -9,6 +9,7 @@ import sys
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
+from how_long import some
 
 from oneclaw_core import OneClaw
 from oneclaw_core.plugins import discover, load_plugins
@@ -281,15 +282,15 @@ def test_a_stranger_whose_name_begins_like_ours_is_a_stranger(here):
     assert records["oneclaw_aaa"].status == "degraded"
 
 
-@pytest.mark.parametrize(("tool", "later"), [("parcel_find", "Parcel_Find"), ("parcel_find", "parcel_FIND")])
-def test_names_that_differ_in_case_alone_are_one(here, tool, later):
-    here.install("zz-first", tool=tool)
+@pytest.mark.parametrize("later", some(["Parcel_Find", "parcel_FIND"], 2))
+def test_names_that_differ_in_case_alone_are_one(here, later):
+    here.install("zz-first")
     here.load()
     here.install("aa-second", tool=later)
 
     catalog, records = here.load()
 
-    assert (owner_of(catalog, tool), owner_of(catalog, later)) == ("zz-first", None)
+    assert (owner_of(catalog), owner_of(catalog, later)) == ("zz-first", None)
     assert f"the tool {later!r} belongs to zz-first" in causes(records["aa_second"])
 
 
@@ -393,7 +394,7 @@ def test_oneclaw_comes_before_a_stranger_that_had_a_name_first(here, monkeypatch
     assert records["aa_pdf"].status == "degraded"
 
 
-@pytest.mark.parametrize("damage", ["garbage", "open to others", "a folder", "of another kind", "no folder"])
+@pytest.mark.parametrize("damage", some(["garbage", "of another kind", "open to others", "a folder", "no folder"], 2))
 def test_without_a_record_ours_win_and_strangers_go_without(here, damage):
     here.install("zz-first")
     if damage == "no folder":

@@ -2,6 +2,12 @@
 
 import pytest
 
+# What these do on PostgreSQL goes through the same code as in the other files, so it is tried in the long form.
+LONG_ON_POSTGRESQL = frozenset(
+    f"test_store_{name}"
+    for name in ("agents", "attachments", "background", "branches", "history", "plugin_values", "sessions", "usage")
+)
+
 
 def pytest_configure(config):
     config.addinivalue_line("markers", "only(kind): a test of what is particular to sqlite")
@@ -10,7 +16,10 @@ def pytest_configure(config):
 def pytest_generate_tests(metafunc):
     marker = metafunc.definition.get_closest_marker("only")
     kinds = ["sqlite", "postgresql"] if marker is None else [marker.args[0]]
-    marks = {"sqlite": (), "postgresql": pytest.mark.one_python}
+    on_postgresql = [pytest.mark.one_python]
+    if metafunc.module.__name__.rpartition(".")[2] in LONG_ON_POSTGRESQL:
+        on_postgresql.append(pytest.mark.long)
+    marks = {"sqlite": (), "postgresql": on_postgresql}
     chosen = [pytest.param(kind, marks=marks[kind]) for kind in kinds]
     metafunc.parametrize("database_kind", chosen, indirect=True)
 

@@ -16,7 +16,7 @@ def register_profiles():
     """Tell hypothesis how much to try, before pytest reads its options."""
     # A busy machine is slow now and then; that is no fault of what is tested. CI tries the same examples each time.
     settings.register_profile(
-        "oneclaw", deadline=None, derandomize="CI" in os.environ, max_examples=100 if IS_LONG else 20
+        "oneclaw", deadline=None, derandomize="CI" in os.environ, max_examples=100 if IS_LONG else 10
     )
     settings.load_profile("oneclaw")
 
@@ -25,6 +25,6 @@ def examples(few):
     """Return with how many examples a property is tried.
 
     Args:
-        few: an eighth of these in the normal form; the long one takes a hundred times as many.
+        few: a tenth of these in the normal form; the long one takes a hundred times as many.
     """
-    return few * 100 if IS_LONG else max(few // 8, 10)
+    return few * 100 if IS_LONG else max(few // 10, 5)
