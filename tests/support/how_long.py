@@ -25,6 +25,6 @@ def examples(few):
     """Return with how many examples a property is tried.
 
     Args:
-        few: a tenth of these in the normal form; the long one takes a hundred times as many.
+        few: a tenth of these in the normal form, at least five; the long one takes a hundred times as many.
     """
     return few * 100 if IS_LONG else max(few // 10, 5)

@@ -38,7 +38,6 @@ def message(text: str) -> SessionMessage:
     return SessionMessage(JSONRPCNotification(jsonrpc="2.0", method="say", params={"text": text}))
 
 
-@pytest.mark.every_python
 def test_message_of_a_cancelled_call_is_written_whole(tmp_path: Path) -> None:
     async def use() -> list[Any]:
         server = program(tmp_path, SLOW_READER)
@@ -90,7 +89,6 @@ def test_what_is_no_message_is_logged(tmp_path: Path) -> None:
     assert (tmp_path / "log").read_text().count("[on standard output] ") == 2
 
 
-@pytest.mark.every_python
 def test_a_server_that_never_reads_is_given_up_instead_of_kept_waiting_for(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
