@@ -69,6 +69,8 @@ if TYPE_CHECKING:
     from oneclaw_core.errors import TurnStoppedError as TurnStoppedError
     from oneclaw_core.errors import UsageError as UsageError
     from oneclaw_core.files.text_content import untrusted as untrusted
+    from oneclaw_core.permissions.policy import PermissionAnswer as PermissionAnswer
+    from oneclaw_core.permissions.policy import PermissionRequest as PermissionRequest
     from oneclaw_core.plugins.registration.named_registrars import ChatCommandRegistrar as ChatCommandRegistrar
     from oneclaw_core.plugins.registration.named_registrars import CheckRegistrar as CheckRegistrar
     from oneclaw_core.plugins.registration.named_registrars import CommandRegistrar as CommandRegistrar
@@ -87,8 +89,6 @@ if TYPE_CHECKING:
     from oneclaw_core.tools.function import tool as tool
     from oneclaw_core.tools.load_tool_group import LoadToolGroupTool as LoadToolGroupTool
     from oneclaw_core.tools.manifest import parse_group_manifest as parse_group_manifest
-    from oneclaw_core.tools.permissions import PermissionAnswer as PermissionAnswer
-    from oneclaw_core.tools.permissions import PermissionRequest as PermissionRequest
     from oneclaw_core.tools.registry import ToolRegistry as ToolRegistry
     from oneclaw_core.tools.toolset import build_system_prompt_with_tool_groups as build_system_prompt_with_tool_groups
     from oneclaw_core.turn.preview import RequestPreview as RequestPreview

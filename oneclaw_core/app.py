@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from oneclaw_core.config.configuration import Configuration
     from oneclaw_core.config.core_settings import Settings
     from oneclaw_core.contract.home_services import HomeServices
+    from oneclaw_core.permissions.policy import PermissionAnswer, PermissionRequest
     from oneclaw_core.plugins.catalogue.merging import Catalog
     from oneclaw_core.plugins.running.runtime import Plugins
     from oneclaw_core.sessions.background import Background
@@ -29,7 +30,6 @@ if TYPE_CHECKING:
     from oneclaw_core.tools.calls.call import ToolOutcome
     from oneclaw_core.tools.client import ToolClient
     from oneclaw_core.tools.context import ToolContext
-    from oneclaw_core.tools.permissions import PermissionAnswer, PermissionRequest
     from oneclaw_core.turn.preview import RequestPreview
     from oneclaw_core.turn.status import SessionStatus
     from oneclaw_core.types.agents import ReasoningLevel

@@ -15,6 +15,9 @@ from oneclaw_core.config.models import ModelLists
 from oneclaw_core.config.settings import SettingsReader
 from oneclaw_core.contract.home_services import HomeServices
 from oneclaw_core.files.paths import PathGuard
+from oneclaw_core.permissions.asking import Asking
+from oneclaw_core.permissions.permitted import denied, exposed, permitted, text_asked
+from oneclaw_core.permissions.policy import PermissionPolicy
 from oneclaw_core.permissions.task_permissions import TaskPermissions
 from oneclaw_core.plugins.loading.load_plugins import disabled_plugins, given_plugins, load_plugins
 from oneclaw_core.plugins.loading.stores import home_with_backend
@@ -31,8 +34,13 @@ from oneclaw_core.sessions.for_plugins import Sessions
 from oneclaw_core.sessions.store import Store
 from oneclaw_core.system.home import Home, current_directory, find_home
 from oneclaw_core.system.threads import run_in_thread
-from oneclaw_core.tools.calls.steps import tool_executor
-from oneclaw_core.tools.permissions import PermissionPolicy
+from oneclaw_core.tools.calls.answered import answered, denial_answered
+from oneclaw_core.tools.calls.available import available
+from oneclaw_core.tools.calls.hooked import gated, inner_calls, observed, result_rewritten, rewritten
+from oneclaw_core.tools.calls.marked import declared, marked
+from oneclaw_core.tools.calls.running import Running
+from oneclaw_core.tools.calls.valid import Validators, valid
+from oneclaw_core.tools.executor import ToolExecutor
 from oneclaw_core.turn.conversations import Conversations
 from oneclaw_core.turn.model import ModelChooser
 from oneclaw_core.turn.model_steps import model_chain
@@ -41,6 +49,7 @@ from oneclaw_core.turn.plugin_question import answer_plugin
 from oneclaw_core.turn.store_retry import PatientRecords, while_away
 from oneclaw_core.turn.turn_request import TurnRequest
 from oneclaw_core.turn.turns import Turns
+from oneclaw_core.types.steps import chain
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mapping
@@ -48,9 +57,10 @@ if TYPE_CHECKING:
     from oneclaw_core.contract.contact_points import Channel
     from oneclaw_core.contract.context import PluginContext
     from oneclaw_core.contract.tool_source import ToolSource
+    from oneclaw_core.permissions.policy import PermissionAnswer, PermissionRequest
     from oneclaw_core.plugins.catalogue.merging import Catalog
     from oneclaw_core.process.sandbox.choice import ChosenSandbox
-    from oneclaw_core.tools.permissions import PermissionAnswer, PermissionRequest
+    from oneclaw_core.tools.registry import ToolRegistry
     from oneclaw_core.types.events import TurnEvent
     from oneclaw_core.types.user_question import UserAsker
 
@@ -230,3 +240,53 @@ def _wired(
     conversations = Conversations(store, plugins, project.path)
     turns = Turns(parts, conversations)
     return OpenHome(catalog=catalog, parts=parts, services=services, conversations=conversations, turns=turns)
+
+
+def tool_executor(
+    registry: ToolRegistry,
+    permissions: PermissionPolicy | None,
+    origins: CallOrigins,
+    home: Path,
+    *,
+    services: HomeServices | None = None,
+    plugins: Plugins | None = None,
+    deps: object = None,
+) -> ToolExecutor:
+    """Put the executor of a home together.
+
+    Args:
+        registry: the tools there are.
+        permissions: decides what they may do; ``None`` to deny every call.
+        origins: knows where text comes from.
+        home: the user's directory.
+        services: of the open home, for tools; ``None`` without one.
+        plugins: at work, which govern and observe calls; ``None`` for none.
+        deps: what the embedding program gives to its tools.
+    """
+    validators = Validators()
+    hooked = plugins if plugins is not None and plugins.governs_calls else None
+    if permissions is None:
+        checks = chain((answered, marked(registry), available(registry), valid(validators)), denied)
+        return ToolExecutor(registry, hooked, origins, checks)
+    asking = Asking(permissions, registry)
+    inner = inner_calls(hooked, registry, validators, asking) if hooked is not None else None
+    run = chain(
+        (*([result_rewritten] if hooked else []), declared),
+        Running(asking, inner, plugins, home, services, deps),
+    )
+    checks = chain(
+        (
+            *([observed] if hooked else []),  # of every call, also one that is refused or cut off
+            answered,  # every exception becomes a result
+            marked(registry),  # refusals have marks too
+            available(registry),
+            valid(validators),
+            *([rewritten(validators)] if hooked else []),  # from here on the arguments are final
+            denial_answered,
+            *([gated(asking)] if hooked else []),
+            text_asked(asking),
+            exposed(asking),
+        ),
+        permitted(asking, run),  # the only way to run
+    )
+    return ToolExecutor(registry, hooked, origins, checks)

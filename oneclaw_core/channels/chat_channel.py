@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from oneclaw_core.contract.contact_points import Channel
 from oneclaw_core.errors import OneClawError
-from oneclaw_core.tools.permissions import PermissionAnswer
+from oneclaw_core.permissions.policy import PermissionAnswer
 
 if TYPE_CHECKING:
     from collections.abc import Collection
 
     from oneclaw_core.channels.conversation import TurnListener
     from oneclaw_core.contract.contact_points import Receipt
-    from oneclaw_core.tools.approval import ApprovalQuestion
+    from oneclaw_core.permissions.approval import ApprovalQuestion
     from oneclaw_core.types.user_question import UserQuestion
 
 

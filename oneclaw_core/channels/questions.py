@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING
 
 from oneclaw_core.channels.chat_channel import ChatQuestion
 from oneclaw_core.errors import describe_error
+from oneclaw_core.permissions.approval import approval_question
 from oneclaw_core.permissions.approval_text import question_text, user_question_text
-from oneclaw_core.tools.approval import approval_question
-from oneclaw_core.tools.permissions import PermissionAnswer
+from oneclaw_core.permissions.policy import PermissionAnswer
 
 if TYPE_CHECKING:
     from oneclaw_core.channels.chat_channel import ChatChannel
-    from oneclaw_core.tools.permissions import PermissionRequest
+    from oneclaw_core.permissions.policy import PermissionRequest
     from oneclaw_core.types.user_question import UserQuestion
 
 OPEN_SECONDS = 1800.0

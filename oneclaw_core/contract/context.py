@@ -25,9 +25,9 @@ if TYPE_CHECKING:
     from oneclaw_core.http.addresses import AddressGate
     from oneclaw_core.http.oauth.client import OAuthClient
     from oneclaw_core.http.oauth.service import OAuthService
+    from oneclaw_core.permissions.policy import PermissionAnswer, PermissionRequest
     from oneclaw_core.sessions.for_plugins import Sessions
     from oneclaw_core.sessions.plugin_storage import PluginStorage
-    from oneclaw_core.tools.permissions import PermissionAnswer, PermissionRequest
     from oneclaw_core.types.messages import Attachment
     from oneclaw_core.types.user_question import UserAsker
     from oneclaw_core.worker_loop import WorkerLoop

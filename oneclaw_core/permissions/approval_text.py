@@ -15,7 +15,7 @@ from oneclaw_core.types.visible_text import visible_line
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from oneclaw_core.tools.approval import ApprovalQuestion
+    from oneclaw_core.permissions.approval import ApprovalQuestion
     from oneclaw_core.types.user_question import UserQuestion
 
 _BAR = "    │ "

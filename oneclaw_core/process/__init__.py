@@ -20,6 +20,8 @@ from oneclaw_core._lazy import TYPE_CHECKING, lazy_names
 
 if TYPE_CHECKING:
     from oneclaw_core.errors import SandboxError as SandboxError
+    from oneclaw_core.process.isolation import WorkerError as WorkerError
+    from oneclaw_core.process.isolation import call_in_process as call_in_process
     from oneclaw_core.process.probe import ProbeEnd as ProbeEnd
     from oneclaw_core.process.probe import ProbeOutcome as ProbeOutcome
     from oneclaw_core.process.probe import Scratch as Scratch

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from oneclaw_core.errors import PermissionDeniedError
 from oneclaw_core.files.hidden_paths import is_private_directory
+from oneclaw_core.permissions.policy import PermissionRequest
 from oneclaw_core.permissions.rules import INSTRUCTIONS_PERMISSION, TRUST_PERMISSION
 from oneclaw_core.project.instructions import (
     PINS_SETTING,
@@ -30,12 +31,11 @@ from oneclaw_core.project.instructions import (
     with_pins,
 )
 from oneclaw_core.system.threads import run_in_thread
-from oneclaw_core.tools.permissions import PermissionRequest
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable, Mapping
 
-    from oneclaw_core.tools.permissions import PermissionPolicy, RequirePermission
+    from oneclaw_core.permissions.policy import PermissionPolicy, RequirePermission
 
 
 class Project:

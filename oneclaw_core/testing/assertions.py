@@ -12,8 +12,8 @@ from oneclaw_core.types.events import GroupLoadedEvent, ToolCallEvent, ToolResul
 if TYPE_CHECKING:
     from collections.abc import AsyncIterable, Iterable, Mapping, Sequence
 
+    from oneclaw_core.permissions.policy import PermissionRequest
     from oneclaw_core.testing.scripted import ScriptedUser
-    from oneclaw_core.tools.permissions import PermissionRequest
     from oneclaw_core.types.events import TurnEvent
     from oneclaw_core.types.model_requests import ModelRequest
     from oneclaw_core.types.tools import ToolResult

@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
     from pathlib import Path
 
+    from oneclaw_core.permissions.policy import RequirePermission
     from oneclaw_core.tools.calls.questions import AskUser, TrustedDirectory
     from oneclaw_core.tools.calls.services import InnerCall
-    from oneclaw_core.tools.permissions import RequirePermission
 
 
 @asynccontextmanager

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from oneclaw_core.tools.context import MAX_TURN_DEPTH as MAX_TURN_DEPTH
     from oneclaw_core.tools.context import depth_within as depth_within
     from oneclaw_core.tools.function import FunctionTool as FunctionTool
-    from oneclaw_core.tools.isolation import WorkerError as WorkerError
-    from oneclaw_core.tools.isolation import call_in_process as call_in_process
     from oneclaw_core.tools.manifest import MAX_MANIFEST_BYTES as MAX_MANIFEST_BYTES
     from oneclaw_core.tools.manifest import Manifest as Manifest
     from oneclaw_core.tools.manifest import ManifestProblem as ManifestProblem

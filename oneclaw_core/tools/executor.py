@@ -1,7 +1,7 @@
 """Run the tool calls of one answer in parallel (FEAT-004, "Tool Execution Engine").
 
 Every call gets exactly one result, whatever the tool, the model or the user does: see
-:mod:`oneclaw_core.tools.calls.steps`.
+:mod:`oneclaw_core.wiring`.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ MAX_QUEUED_PROGRESS = 1000
 
 
 class ToolExecutor:
-    """Runs tool calls, each through the chain of steps. Made by :func:`oneclaw_core.tools.calls.steps.tool_executor`.
+    """Runs tool calls, each through the chain of steps. Made by :func:`oneclaw_core.wiring.tool_executor`.
 
     Args:
         registry: the tools there are.

@@ -317,7 +317,7 @@ class FunctionTool(SelfRunningTool, Generic[_P, _R]):
             return converted
         if self._behaviour.isolation is None:
             return await self._tool_function.execute(converted, context)
-        from oneclaw_core.tools.isolation import call_in_process
+        from oneclaw_core.process.isolation import call_in_process
 
         return await call_in_process(
             self._target, converted, context, is_converted=True, permissions=self.definition.required_permissions

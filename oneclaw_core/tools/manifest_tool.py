@@ -126,8 +126,8 @@ class ManifestTool(DeferredTool):
     async def execute(self, arguments: dict[str, Any], context: ToolContext | None = None) -> ToolResult:  # noqa: D102
         if self.definition.behaviour.isolation is None:
             return await super().execute(arguments, context)
+        from oneclaw_core.process.isolation import call_in_process
         from oneclaw_core.tools.context import detached_context
-        from oneclaw_core.tools.isolation import call_in_process
 
         return await call_in_process(
             self.target,

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from oneclaw_core.config.settings import SettingsReader
     from oneclaw_core.contract.arguments import SessionInfo
+    from oneclaw_core.permissions.policy import PermissionPolicy
     from oneclaw_core.plugins.running.runtime import Plugins
     from oneclaw_core.plugins.sources.tool_sources import ToolSources
     from oneclaw_core.project.trust import Project
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
     from oneclaw_core.sessions.store import Store
     from oneclaw_core.sessions.turns import TurnStart
     from oneclaw_core.tools.executor import ToolExecutor
-    from oneclaw_core.tools.permissions import PermissionPolicy
     from oneclaw_core.tools.registry import ToolRegistry
     from oneclaw_core.turn.model import ModelChooser
     from oneclaw_core.turn.state import Answer, Ask

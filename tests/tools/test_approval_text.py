@@ -2,9 +2,9 @@
 
 import itertools
 
+from oneclaw_core.permissions.approval import ApprovalQuestion, Choice
 from oneclaw_core.permissions.approval_text import question_text, user_question_text
-from oneclaw_core.tools.approval import ApprovalQuestion, Choice
-from oneclaw_core.tools.permissions import PermissionAnswer
+from oneclaw_core.permissions.policy import PermissionAnswer
 from oneclaw_core.types.permissions import Fact
 from oneclaw_core.types.user_question import UserQuestion
 

@@ -8,6 +8,7 @@ import httpx
 import pytest
 
 from oneclaw_core.files import PathGuard
+from oneclaw_core.permissions.call_network import plain_headers, request_in_words
 from oneclaw_core.provenance import marks as provenance
 from oneclaw_core.provenance.marks import (
     CallProvenance,
@@ -17,7 +18,6 @@ from oneclaw_core.provenance.marks import (
     marks_of_files,
 )
 from oneclaw_core.system.version import USER_AGENT
-from oneclaw_core.tools.calls.network import plain_headers, request_in_words
 from oneclaw_core.types.provenance import Mark, MarkKind, Provenance, UsedFile
 
 OUTSIDE, PRIVATE = Mark.of(MarkKind.OUTSIDE, "the mail"), Mark.of(MarkKind.PRIVATE, "the calendar")

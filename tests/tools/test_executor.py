@@ -27,16 +27,16 @@ from oneclaw_core import (
 from oneclaw_core.files import PathGuard
 from oneclaw_core.http import SignInNeededError
 from oneclaw_core.permissions import Decision, Grant
+from oneclaw_core.permissions.policy import PermissionAnswer, PermissionPolicy
 from oneclaw_core.provenance.marks import CallOrigins
 from oneclaw_core.tools import ActiveTools, ToolBehaviour
 from oneclaw_core.tools.calls.call import Caller, ToolOutcome, ToolProgress
-from oneclaw_core.tools.calls.steps import tool_executor
 from oneclaw_core.tools.context import TurnScope
-from oneclaw_core.tools.permissions import PermissionAnswer, PermissionPolicy
 from oneclaw_core.types.budget import TurnBudget
 from oneclaw_core.types.messages import Attachment
 from oneclaw_core.types.permission_meanings import KNOWN_PERMISSIONS
 from oneclaw_core.types.provenance import Mark, MarkKind, Provenance
+from oneclaw_core.wiring import tool_executor
 
 pytestmark = pytest.mark.every_python
 

@@ -13,9 +13,9 @@ import pytest
 from oneclaw_core.errors import PermissionDeniedError, ToolDefinitionError
 from oneclaw_core.files.paths import PathPermissionError
 from oneclaw_core.files.views import FileViews
-from oneclaw_core.tools import isolated_call, isolation
-from oneclaw_core.tools.isolated_call import Request
-from oneclaw_core.tools.isolation import MAX_ANSWER_BYTES, WorkerError
+from oneclaw_core.process import isolated_call, isolation
+from oneclaw_core.process.isolated_call import Request
+from oneclaw_core.process.isolation import MAX_ANSWER_BYTES, WorkerError
 from oneclaw_core.tools.manifest_tool import FunctionTarget
 from oneclaw_core.types.messages import Attachment
 from oneclaw_core.types.provenance import Mark, MarkKind, UsedFile

@@ -13,10 +13,10 @@ import pytest
 from oneclaw_core.errors import PermissionDeniedError, ToolDefinitionError
 from oneclaw_core.files.paths import PathGuard
 from oneclaw_core.process import python_runner, temporary_folders
+from oneclaw_core.process.isolation import WorkerError, call_in_process
 from oneclaw_core.process.sandbox.landlock import landlock_version
 from oneclaw_core.tools.context import ToolContext
 from oneclaw_core.tools.function import tool
-from oneclaw_core.tools.isolation import WorkerError, call_in_process
 from oneclaw_core.tools.manifest_tool import FunctionTarget
 from oneclaw_core.types.messages import Attachment
 from oneclaw_core.types.tools import MAX_KEPT_CHARACTERS, ToolResult
@@ -339,7 +339,7 @@ def test_large_arguments_and_results_fit(context):
 
 
 def test_an_answer_without_end_is_not_taken(context, monkeypatch):
-    monkeypatch.setattr("oneclaw_core.tools.isolation.MAX_ANSWER_BYTES", 100_000)
+    monkeypatch.setattr("oneclaw_core.process.isolation.MAX_ANSWER_BYTES", 100_000)
     assert run(isolated_functions.talk, {"characters": 90_000}, context).result == "x" * 90_000
     result = run(isolated_functions.talk, {"characters": 3_000_000}, context)
     assert result.error_type == "execution_error"
@@ -389,7 +389,7 @@ def test_another_isolation_is_refused():
 
 def test_the_process_of_a_call_imports_what_it_needs_without_asyncio():
     code = (
-        "import sys, oneclaw_core.tools.isolated_call, oneclaw_core.tools.manifest_tool, oneclaw_core.files.paths; "
+        "import sys, oneclaw_core.process.isolated_call, oneclaw_core.tools.manifest_tool, oneclaw_core.files.paths; "
         "print(sorted({'asyncio', 'pydantic', 'secrets', 'subprocess'} & {*sys.modules}))"
     )
     ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -24,19 +24,19 @@ from oneclaw_core import (
 )
 from oneclaw_core.files import PathGuard
 from oneclaw_core.permissions import approval_question, question_text
+from oneclaw_core.permissions.policy import PermissionAnswer, PermissionPolicy, PermissionRequest
 from oneclaw_core.provenance.marks import CallOrigins
 from oneclaw_core.tools import ToolDefinitionError
 from oneclaw_core.tools.calls.call import Caller
-from oneclaw_core.tools.calls.steps import tool_executor
 from oneclaw_core.tools.load_tool_group import LoadToolGroupTool
 from oneclaw_core.tools.manifest import parse_manifest
-from oneclaw_core.tools.permissions import PermissionAnswer, PermissionPolicy, PermissionRequest
 from oneclaw_core.types.permission_meanings import (
     KNOWN_PERMISSIONS,
     PermissionMeaning,
     is_permission_name,
     meaning_fault,
 )
+from oneclaw_core.wiring import tool_executor
 
 
 def question(request):

@@ -9,9 +9,9 @@ import pytest
 from oneclaw_core import PermissionAnswer, PermissionDeniedError, PermissionRequest, UsageError
 from oneclaw_core.errors import denied_for_good
 from oneclaw_core.permissions import Decision, Grant
+from oneclaw_core.permissions.policy import PermissionPolicy, grant_in_words
 from oneclaw_core.permissions.rules import PermissionRule
 from oneclaw_core.permissions.task_permissions import TaskPermissions
-from oneclaw_core.tools.permissions import PermissionPolicy, grant_in_words
 from oneclaw_core.types.permissions import PermissionUse
 
 GRANT, DENY = Decision.GRANT, Decision.DENY

@@ -21,19 +21,19 @@ from oneclaw_core import (
 )
 from oneclaw_core.files import PathGuard
 from oneclaw_core.http import SignInNeededError
+from oneclaw_core.permissions.policy import PermissionPolicy
 from oneclaw_core.provenance.marks import CallOrigins
 from oneclaw_core.testing import running_call
 from oneclaw_core.tools import context
 from oneclaw_core.tools.calls import answered, blocking, clock, running
 from oneclaw_core.tools.calls.answered import execution_error, presentable
 from oneclaw_core.tools.calls.call import Caller, ToolOutcome
-from oneclaw_core.tools.calls.steps import tool_executor
 from oneclaw_core.tools.context import TurnScope, detached_context
-from oneclaw_core.tools.permissions import PermissionPolicy
 from oneclaw_core.types.budget import TurnBudget
 from oneclaw_core.types.messages import Attachment
 from oneclaw_core.types.provenance import Mark, MarkKind
 from oneclaw_core.types.user_question import UserQuestion
+from oneclaw_core.wiring import tool_executor
 
 
 class Asked:

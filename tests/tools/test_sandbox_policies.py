@@ -12,11 +12,10 @@ import pytest
 from oneclaw_core.errors import SandboxError
 from oneclaw_core.files import PathGuard, special_files
 from oneclaw_core.files.special_files import find_special_files
-from oneclaw_core.process import sandbox_rules
+from oneclaw_core.process import isolation_policy, sandbox_rules
+from oneclaw_core.process.isolation_policy import isolated_policy
 from oneclaw_core.process.sandbox.policy import Network
 from oneclaw_core.process.sandbox_rules import SandboxScope, made_protected_places, sandbox_policy, temporary_directory
-from oneclaw_core.tools import isolation_policy
-from oneclaw_core.tools.isolation_policy import isolated_policy
 
 SYSTEM = """
     /usr /bin /sbin /lib /lib32 /lib64 /nix/store /dev/random /dev/urandom /etc/alternatives /etc/fonts /etc/group

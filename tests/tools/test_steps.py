@@ -9,12 +9,12 @@ import pytest
 from oneclaw_core import ToolCall, ToolDefinition, ToolRegistry, ToolResult
 from oneclaw_core.files import PathGuard
 from oneclaw_core.permissions import Decision, Grant
+from oneclaw_core.permissions.policy import PermissionPolicy
 from oneclaw_core.provenance.marks import CallOrigins
 from oneclaw_core.tools.calls import steps
 from oneclaw_core.tools.calls.call import Caller
-from oneclaw_core.tools.calls.steps import tool_executor
-from oneclaw_core.tools.permissions import PermissionPolicy
 from oneclaw_core.types.steps import chain
+from oneclaw_core.wiring import tool_executor
 
 ARCHITECTURE = Path(__file__).parents[2] / "docs" / "architecture.md"
 

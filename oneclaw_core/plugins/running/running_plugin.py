@@ -18,20 +18,20 @@ from oneclaw_core.config.settings import CurrentSettings
 from oneclaw_core.contract.context import PluginContext
 from oneclaw_core.errors import NotReadyError, OneClawError, PluginError, describe_error
 from oneclaw_core.permissions.host_patterns import private_place
+from oneclaw_core.permissions.policy import PermissionRequest
 from oneclaw_core.plugins.isolation import ForeignError, HookError, HookTimeoutError, call_isolated
 from oneclaw_core.plugins.registration.settings import registered_settings
 from oneclaw_core.system.distributions import EARLIER_KEYS
 from oneclaw_core.system.threads import LoopBlockedError
-from oneclaw_core.tools.permissions import PermissionRequest
 from oneclaw_core.worker_loop import WorkerLoop
 
 if TYPE_CHECKING:
     from oneclaw_core.contract.home_services import HomeServices
+    from oneclaw_core.permissions.policy import PermissionPolicy
     from oneclaw_core.plugins.registration.record import Implementation, PluginRecord
     from oneclaw_core.plugins.running.hook_settings import HookTimeouts
     from oneclaw_core.sessions.plugin_storage import PluginStorage
     from oneclaw_core.system.home import Home
-    from oneclaw_core.tools.permissions import PermissionPolicy
 
 
 MAX_WAITING_EVENTS = 1_000

@@ -19,9 +19,9 @@ if TYPE_CHECKING:
     from types import TracebackType
 
     from oneclaw_core.contract.arguments import CallInfo, ModelAnswer, TurnOutcome, Work
+    from oneclaw_core.permissions.policy import RequirePermission
     from oneclaw_core.plugins.running.running_plugin import RunningPlugin
     from oneclaw_core.plugins.running.runtime import Plugins
-    from oneclaw_core.tools.permissions import RequirePermission
 
 
 _log = logging.getLogger("oneclaw.plugins")

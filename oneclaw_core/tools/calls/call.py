@@ -138,7 +138,7 @@ class ToolProgress:
 
 
 PermittedCall = NewType("PermittedCall", Call)
-"""A call that has all permissions. Only :mod:`oneclaw_core.tools.calls.permitted` makes one; no other call runs."""
+"""A call that has all permissions. Only :mod:`oneclaw_core.permissions.permitted` makes one; no other call runs."""
 
 Handler = Callable[[Call], Awaitable[ToolResult]]
 Step = Callable[[Call, Handler], Awaitable[ToolResult]]

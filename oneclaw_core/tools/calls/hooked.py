@@ -18,9 +18,9 @@ from oneclaw_core.types.tools import ToolResult
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
 
+    from oneclaw_core.permissions.asking import Asking
     from oneclaw_core.plugins.running.runtime import Plugins
     from oneclaw_core.plugins.running.tool_calls import HookedCall
-    from oneclaw_core.tools.calls.asking import Asking
     from oneclaw_core.tools.calls.call import Caller, Handler, PermittedCall, Run, Step
     from oneclaw_core.tools.calls.services import InnerCall
     from oneclaw_core.tools.calls.valid import Validators

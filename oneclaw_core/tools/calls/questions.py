@@ -12,9 +12,9 @@ if TYPE_CHECKING:
     from concurrent.futures import Future
     from pathlib import Path
 
+    from oneclaw_core.permissions.policy import RequirePermission
     from oneclaw_core.tools.calls.clock import CallClock
     from oneclaw_core.tools.calls.home_loop import HomeLoop
-    from oneclaw_core.tools.permissions import RequirePermission
     from oneclaw_core.types.user_question import UserQuestion
 
     AskUser = Callable[[UserQuestion, float | None], Awaitable[str | None]]

@@ -28,9 +28,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from oneclaw_core.contract.home_services import HomeServices
+    from oneclaw_core.permissions.asking import Asking
     from oneclaw_core.plugins.running.runtime import Plugins
     from oneclaw_core.plugins.running.tool_calls import Around
-    from oneclaw_core.tools.calls.asking import Asking
     from oneclaw_core.tools.calls.call import Call, PermittedCall
     from oneclaw_core.tools.calls.services import InnerCall
     from oneclaw_core.types.tool_definition import Tool

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from contextlib import AbstractAsyncContextManager
 
-    from oneclaw_core.tools.calls.network import CallNetwork, Sources
+    from oneclaw_core.permissions.call_network import CallNetwork, Sources
     from oneclaw_core.tools.calls.questions import Questions
     from oneclaw_core.worker_loop import WorkerLoop
 
@@ -48,7 +48,7 @@ class RunningCall:
     @property
     def network(self) -> CallNetwork:
         """Its HTTP clients; most tools need none."""
-        from oneclaw_core.tools.calls.network import CallNetwork
+        from oneclaw_core.permissions.call_network import CallNetwork
 
         if self._network is None:
             self._network = CallNetwork(self.questions, self.provenance)

@@ -11,8 +11,8 @@ from html import unescape
 from typing import TYPE_CHECKING
 
 from oneclaw_core import ToolResult, untrusted
-from oneclaw_core.process import run_in_thread
-from oneclaw_core.tools import FunctionTarget, WorkerError, call_in_process, clean_text
+from oneclaw_core.process import WorkerError, call_in_process, run_in_thread
+from oneclaw_core.tools import FunctionTarget, clean_text
 from oneclaw_web.page_noise import main_content
 
 if TYPE_CHECKING:

@@ -7,12 +7,12 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from oneclaw_core.errors import PermissionDeniedError, denied_for_good
+from oneclaw_core.permissions.policy import SANDBOX, PermissionRequest
 from oneclaw_core.provenance.marks import asks_again
-from oneclaw_core.tools.permissions import SANDBOX, PermissionRequest
 
 if TYPE_CHECKING:
+    from oneclaw_core.permissions.policy import PermissionPolicy, RequirePermission
     from oneclaw_core.tools.calls.call import Call, Caller
-    from oneclaw_core.tools.permissions import PermissionPolicy, RequirePermission
     from oneclaw_core.tools.registry import ToolRegistry
     from oneclaw_core.types.user_question import UserQuestion
 

@@ -33,7 +33,7 @@ LENGTH_BYTES = 8
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """A call, pickled by the caller; see :func:`oneclaw_core.tools.isolation.call_in_process`."""
+    """A call, pickled by the caller; see :func:`oneclaw_core.process.isolation.call_in_process`."""
 
     target: FunctionTarget
     arguments: dict[str, Any]

@@ -16,12 +16,12 @@ from typing import TYPE_CHECKING, Any
 
 from oneclaw_core.errors import OneClawError, PermissionDeniedError, ToolDefinitionError
 from oneclaw_core.files.paths import PathPermissionError
+from oneclaw_core.process.isolated_call import LENGTH_BYTES, Request
+from oneclaw_core.process.isolation_policy import isolated_policy
 from oneclaw_core.process.python_runner import describe_end, python_process
 from oneclaw_core.process.temporary_folders import worker_folder
 from oneclaw_core.system.redaction import without_secrets
 from oneclaw_core.system.threads import run_in_thread
-from oneclaw_core.tools.isolated_call import LENGTH_BYTES, Request
-from oneclaw_core.tools.isolation_policy import isolated_policy
 from oneclaw_core.types.messages import Attachment
 from oneclaw_core.types.provenance import FileState, Mark, MarkKind, UsedFile
 from oneclaw_core.types.tools import ToolResult, ToolResultStatus
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 _PIECE_BYTES = 1 << 20
 _PRELOADED = (
-    "oneclaw_core.tools.isolated_call",
+    "oneclaw_core.process.isolated_call",
     "oneclaw_core.tools.context",
     "oneclaw_core.files.access",
     "oneclaw_core.files.paths",
@@ -75,7 +75,7 @@ async def call_in_process(
         context: of the call; the worker gets it without services.
         is_converted: whether the arguments are Python values that the function takes, rather than JSON data.
         permissions: those that the tool requires, which decide what its process may do: see
-            :func:`oneclaw_core.tools.isolation_policy.isolated_policy`.
+            :func:`oneclaw_core.process.isolation_policy.isolated_policy`.
 
     Returns:
         Its result; an ``execution_error`` if the process died.
@@ -106,7 +106,7 @@ async def call_in_process(
 
 async def _call(request: bytes, target: FunctionTarget, context: ToolContext, policy: SandboxPolicy) -> ToolResult:
     async with python_process(
-        "oneclaw_core.tools.isolated_call:serve",
+        "oneclaw_core.process.isolated_call:serve",
         environ=without_secrets(),
         preload=(*_PRELOADED, target.module),
         policy=policy,

@@ -6,14 +6,14 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
+from oneclaw_core.permissions.call_network import SEND_PERMISSION
 from oneclaw_core.permissions.rules import directory_of, subject_of
 from oneclaw_core.tools.calls.call import PermittedCall
-from oneclaw_core.tools.calls.network import SEND_PERMISSION
 from oneclaw_core.types.tools import ToolResult
 
 if TYPE_CHECKING:
     from oneclaw_core.files.paths import PathGuard
-    from oneclaw_core.tools.calls.asking import Asking
+    from oneclaw_core.permissions.asking import Asking
     from oneclaw_core.tools.calls.call import Call, Handler, Run, Step
 
 TEXT_CALL_PERMISSION = "calls.as_text"
