@@ -103,6 +103,21 @@ def test_a_file_keeps_its_marks_under_another_name(claw, web, way):
     assert is_held(claw, web, "second")
 
 
+def test_a_copy_that_a_command_makes_is_from_outside_and_private(claw, web):
+    save_page(claw, web)
+    claw.user.says("once", to="shell.execute")  # without bubblewrap
+    have(
+        claw,
+        ("exec", {"command": "cp page.md copy.md; cat page.md > text.md; touch -d 2001-01-01 text.md"}),
+        session="second",
+    )
+    for name in ("copy.md", "text.md"):
+        before = len(claw.user.asked)
+        send = ("http_request", {"url": web.url_of("/in"), "method": "POST", "body": "x"})
+        have(claw, ("read_file", {"path": name}), send, session=name)
+        assert [each.permission for each in claw.user.asked[before:]] == ["data.send"]
+
+
 def test_a_patch_that_moves_a_file_takes_its_marks_with_it(claw, web):
     save_page(claw, web)
     patch = (
