@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from oneclaw_core.channels import UndeliverableError
 from oneclaw_core.plugins import Channel
 from oneclaw_core.process import run_program
+from oneclaw_core.tools import printable
 
 if TYPE_CHECKING:
     from oneclaw_core import PluginContext
@@ -30,10 +31,10 @@ class DesktopChannel(Channel):
         program = shutil.which("notify-send")
         if program is None or not (os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")):
             raise UndeliverableError("there is no desktop here, or no program notify-send")
-        text = " ".join(message.text.split())[:_SHOWN_CHARACTERS]
+        text = " ".join(printable(message.text).split())[:_SHOWN_CHARACTERS]
         # Some desktops read the body as markup.
         body = text.replace("&", "&amp;").replace("<", "&lt;")
-        command = [program, "--app-name=OneClaw", "--", message.title or "OneClaw", body]
+        command = [program, "--app-name=OneClaw", "--", printable(message.title or "OneClaw"), body]
         try:
             end = await run_program(
                 command,

@@ -15,6 +15,7 @@ from urllib.parse import urlsplit
 from oneclaw_core import OneClawError, UsageError
 from oneclaw_core.channels import UndeliverableError
 from oneclaw_core.plugins import Channel
+from oneclaw_core.tools import printable
 
 if TYPE_CHECKING:
     from oneclaw_core import PluginContext
@@ -76,7 +77,7 @@ class MailChannel(Channel):
         mail["Message-ID"] = make_msgid(domain=self._settings.mail_address.rpartition("@")[2] or None)
         # Tells other programs not to answer by themselves.
         mail["Auto-Submitted"] = "auto-generated"
-        mail.set_content(message.text)
+        mail.set_content(printable(message.text))
         for each in message.attachments:
             kind, _, part = each.media_type.partition("/")
             mail.add_attachment(each.data, maintype=kind, subtype=part or "octet-stream", filename=each.name)

@@ -82,9 +82,10 @@ def test_a_result_comes_by_mail(oneclaw_factory, mail_server):
 def test_a_title_is_the_subject(oneclaw_factory, mail_server):
     server = {"SERVER": f"127.0.0.1:{mail_server.server_address[1]}", "ADDRESS": "me@example.org"}
 
-    send(oneclaw_factory, server, OutMessage(title="Report", text="All is well."))
+    send(oneclaw_factory, server, OutMessage(title="Rep\u202eort", text="All is\u202e well."))
 
     assert mail_server.mails[0]["Subject"] == "Report"
+    assert mail_server.mails[0].get_content().strip() == "All is\\u202e well."
 
 
 def test_settings_count_that_the_plugin_of_tasks_had(oneclaw_factory, mail_server):

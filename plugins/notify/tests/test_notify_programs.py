@@ -46,11 +46,11 @@ def test_the_desktop_shows_the_title_and_the_beginning_of_the_text(send, tmp_pat
     program.chmod(0o755)
     monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
     monkeypatch.setenv("DISPLAY", ":0")
-    send("desktop", title="Clock", text="It is <b>late</b>\n& dark. " + "So dark. " * 50)
+    send("desktop", title="Clo\u202eck", text="It\u200b is <b>late</b>\n& dark. " + "So dark. " * 50)
 
     application, end, title, body = (tmp_path / "shown").read_text().splitlines()
-    assert (application, end, title) == ("--app-name=OneClaw", "--", "Clock")
-    assert body.startswith("It is &lt;b>late&lt;/b> &amp; dark. So dark.")
+    assert (application, end, title) == ("--app-name=OneClaw", "--", "Clo\\u202eck")
+    assert body.startswith("It\\u200b is &lt;b>late&lt;/b> &amp; dark. So dark.")
     assert len(body) < 120
 
 

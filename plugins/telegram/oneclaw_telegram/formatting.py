@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -10,7 +9,7 @@ from oneclaw_core.tools import printable
 
 MAX_UNITS = 4096
 MAX_ENTITIES = 100
-_LINK = re.compile(r"(?<!!)\[([^\]\n]*)\]\(\s*<?([^\s<>()]+)[^()\n]*\)")
+_MOST_SHOWN_CHARACTERS = 100
 _SCHEMES = ("http", "https", "mailto", "tg")
 
 
@@ -28,8 +27,8 @@ def formatted(markdown: str) -> list[tuple[str, list[dict[str, Any]]]]:
     from telegramify_markdown import convert
     from telegramify_markdown.entity import split_entities
 
-    markdown = _LINK.sub(_with_host, printable(markdown))
-    text, entities = convert(markdown)
+    markdown = printable(markdown)
+    text, entities = _with_hosts(*convert(markdown))
     if not text.strip():
         # Such as nothing but a link definition.
         text, entities = markdown, []
@@ -37,16 +36,32 @@ def formatted(markdown: str) -> list[tuple[str, list[dict[str, Any]]]]:
     return [(part, _usable(found)) for part, found in parts if part.strip()]
 
 
-def _with_host(match: re.Match[str]) -> str:
-    """Show the host of a link behind its text, unless the text says it."""
-    text, target = match[1], match[2]
+def _with_hosts(text: str, entities: list[Any]) -> tuple[str, list[Any]]:
+    """Show the host of each link behind its text, unless the text says it; entities count in UTF-16."""
+    encoded = text.encode("utf-16-le", "surrogatepass")
+    links = [each for each in entities if each.url]
+    for link in sorted(links, key=lambda each: int(each.offset + each.length), reverse=True):
+        end = link.offset + link.length
+        note = _host_note(link.url, encoded[2 * link.offset : 2 * end].decode("utf-16-le", "replace"))
+        encoded = encoded[: 2 * end] + note.encode("utf-16-le") + encoded[2 * end :]
+        for each in entities:
+            if each.offset >= end:
+                each.offset += utf16_length(note)
+            elif each.offset + each.length > end:
+                each.length += utf16_length(note)
+    return encoded.decode("utf-16-le", "surrogatepass"), entities
+
+
+def _host_note(target: str, text: str) -> str:
     try:
-        host = urlsplit(target).hostname or ""
+        parts = urlsplit(target)
+        host = parts.hostname if parts.scheme in ("http", "https") else None
     except ValueError:
-        host = target
-    shown = text.removeprefix("https://").removeprefix("http://")
-    says_so = shown == host or shown.startswith((f"{host}/", f"{host}:", f"{host}?", f"{host}#"))
-    return match[0] if says_so or not host else f"{match[0]} ({host})"
+        host = None
+    shown = text.strip().removeprefix("https://").removeprefix("http://").removeprefix("mailto:")
+    place = host or target.removeprefix("mailto:")[:_MOST_SHOWN_CHARACTERS]
+    says_so = shown == place or shown.startswith((f"{place}/", f"{place}:", f"{place}?", f"{place}#"))
+    return "" if says_so else f" ({place})"
 
 
 def _usable(entities: list[Any]) -> list[dict[str, Any]]:

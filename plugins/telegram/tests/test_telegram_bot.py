@@ -450,6 +450,31 @@ def test_the_pace_keeps_the_published_limits():
     assert (line.blocked_seconds(7, 499.0), line.blocked_seconds(8, 499.0) <= 0) == (1.0, True)
 
 
+@pytest.mark.parametrize(
+    "markdown",
+    [
+        "[bank.example][1]\n\n[1]: https://evil.example/x",
+        "[bank.example]\n\n[bank.example]: https://evil.example/x",
+        "[bank\nexample](https://evil.example)",
+        "[a [b]](https://evil.example)",
+        "[bank.example](https:evil.example)",
+        "[bank.example](https://evil.example/a(b)c)",
+        "[bank.example](mailto:me@evil.example)",
+        "![bank.example](https://evil.example)",
+        "[\U0001f600](https://evil.example) **b** [x](https://bank.example@evil.example/) _c_",
+    ],
+)
+def test_links_of_every_form_show_where_they_lead(markdown):
+    ((text, entities),) = formatted(markdown)
+    units = text.encode("utf-16-le")
+    for each in (each for each in entities if "url" in each):
+        end = 2 * (each["offset"] + each["length"])
+        assert units[end:].decode("utf-16-le").startswith((" (evil.example)", " (me@evil.example)", " (https:evil"))
+    for each in (each for each in entities if each["type"] in ("bold", "italic")):
+        start = 2 * each["offset"]
+        assert units[start : start + 2 * each["length"]].decode("utf-16-le") in ("b", "c")
+
+
 def test_links_show_their_host_and_nothing_is_reordered():
     ((text, _),) = formatted("[bank.example](https://evil.example/x) and [good.example](https://good.example) a\u202eb")
     assert text.strip() == "bank.example (evil.example) and good.example a\\u202eb"
