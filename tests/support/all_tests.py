@@ -30,15 +30,18 @@ prepare_databases_once()
 class _RareGarbageCollection:
     """Collect garbage more rarely: libraries and collected tests stay to the end, and looking at them takes long."""
 
-    @pytest.hookimpl(tryfirst=True)
+    @pytest.hookimpl(wrapper=True)
     def pytest_collection(self):
         gc.disable()
+        try:
+            return (yield)
+        finally:
+            gc.enable()
 
     def pytest_collection_finish(self):
         gc.collect()
         gc.freeze()
         gc.set_threshold(20_000, 20, 50)
-        gc.enable()
 
 
 class _CollectingInTurn:
