@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import asyncio
 import threading
-import time
 from contextlib import asynccontextmanager
 
 import pytest
@@ -32,14 +31,14 @@ class Held:
 
     def __init__(self):
         self.begun = threading.Event()  # a tool runs on the loop of its plugin
-        self.ended_at = None
+        self.has_ended = False
 
     async def forever(self):
         self.begun.set()
         try:
             await asyncio.Event().wait()
         finally:
-            self.ended_at = time.monotonic()
+            self.has_ended = True
 
 
 class Tools:
@@ -79,7 +78,7 @@ async def worker_of(claw, database):
 
 
 async def stopped_in_the_middle(under, plugin, in_the_middle, by):
-    """Have a run begin, stop it, and give how long that took, the run, its messages and what is left of it."""
+    """Have a run begin, stop it, and give the run and its messages."""
     async with under.opened() as claw:
         url = tasks_database_url(claw.home.database_url)
         async with TaskService.open(claw.services) as service, await TaskDatabase.open(url) as database:
@@ -90,18 +89,15 @@ async def stopped_in_the_middle(under, plugin, in_the_middle, by):
             async with worker_of(claw, database) as worker, asyncio.timeout(SECONDS):
                 run = await service.run(task.id)
                 await asyncio.to_thread(in_the_middle.begun.wait)
-                begun = time.monotonic()
                 if by == "a command":
                     await service.stop_run(run.id)
                 else:  # as another machine does
                     await database.run(stop_runs, service._now(), "it was stopped", runs.c.id == run.id)
-                while in_the_middle.ended_at is None or worker._running:
+                while not in_the_middle.has_ended or worker._running:
                     await asyncio.sleep(0.01)
-                seconds = in_the_middle.ended_at - begun
-                await asyncio.sleep(0.5)
                 found = await service.database.run(get_run, run.id)
                 messages = await claw.store.messages(found.session)
-    return seconds, found, [(str(each.type), each.error_type or "") for each in messages]
+    return found, [(str(each.type), each.error_type or "") for each in messages]
 
 
 @pytest.mark.parametrize(
@@ -115,34 +111,28 @@ async def stopped_in_the_middle(under, plugin, in_the_middle, by):
         pytest.param("question", "a command", marks=pytest.mark.long),
     ],
 )
-def test_a_stop_takes_effect_within_a_second_in_the_middle(oneclaw_factory, monkeypatch, tmp_path, middle, by):
-    times = []
-    for attempt in range(4):  # a machine that has much to do is slow sometimes
-        plugin = Tools()
-        under = oneclaw_factory(["scheduled_tasks", plugin], home=tmp_path / f"{attempt}")
-        if middle == "call":
-            under.model.calls("hold")
-        elif middle == "question":
-            under.model.calls("ask_first")
+def test_a_stop_takes_effect_in_the_middle(oneclaw_factory, monkeypatch, tmp_path, middle, by):
+    plugin = Tools()
+    under = oneclaw_factory(["scheduled_tasks", plugin], home=tmp_path / "home")
+    if middle == "call":
+        under.model.calls("hold")
+    elif middle == "question":
+        under.model.calls("ask_first")
 
-            async def hang(request, held=plugin.held):
-                await held.forever()
+        async def hang(request):
+            await plugin.held.forever()
 
-            monkeypatch.setattr(under.user, "answer", hang)
-        else:
+        monkeypatch.setattr(under.user, "answer", hang)
+    else:
 
-            async def stream(provider, request, held=plugin.held):
-                yield TextDelta("The beginning of")
-                await held.forever()
+        async def stream(provider, request):
+            yield TextDelta("The beginning of")
+            await plugin.held.forever()
 
-            monkeypatch.setattr(ScriptedProvider, "stream", stream)
-        seconds, run, messages = asyncio.run(stopped_in_the_middle(under, plugin, plugin.held, by))
+        monkeypatch.setattr(ScriptedProvider, "stream", stream)
+    run, messages = asyncio.run(stopped_in_the_middle(under, plugin, plugin.held, by))
 
-        assert run.status is RunStatus.STOPPED
-        assert plugin.calls == []
-        if middle != "answer":
-            assert messages[-1] == ("tool_result", "interrupted")
-        times.append(seconds)
-        if seconds < 1:
-            break
-    assert min(times) < 1, times
+    assert run.status is RunStatus.STOPPED
+    assert plugin.calls == []
+    if middle != "answer":
+        assert messages[-1] == ("tool_result", "interrupted")
