@@ -69,8 +69,8 @@ if TYPE_CHECKING:
     from oneclaw_core.errors import TurnStoppedError as TurnStoppedError
     from oneclaw_core.errors import UsageError as UsageError
     from oneclaw_core.files.text_content import untrusted as untrusted
-    from oneclaw_core.permissions.policy import PermissionAnswer as PermissionAnswer
-    from oneclaw_core.permissions.policy import PermissionRequest as PermissionRequest
+    from oneclaw_core.permissions.requests import PermissionAnswer as PermissionAnswer
+    from oneclaw_core.permissions.requests import PermissionRequest as PermissionRequest
     from oneclaw_core.plugins.registration.named_registrars import ChatCommandRegistrar as ChatCommandRegistrar
     from oneclaw_core.plugins.registration.named_registrars import CheckRegistrar as CheckRegistrar
     from oneclaw_core.plugins.registration.named_registrars import CommandRegistrar as CommandRegistrar

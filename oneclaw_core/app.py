@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from oneclaw_core.config.configuration import Configuration
     from oneclaw_core.config.core_settings import Settings
     from oneclaw_core.contract.home_services import HomeServices
-    from oneclaw_core.permissions.policy import PermissionAnswer, PermissionRequest
+    from oneclaw_core.permissions.requests import PermissionAnswer, PermissionRequest
     from oneclaw_core.plugins.catalogue.merging import Catalog
     from oneclaw_core.plugins.running.runtime import Plugins
     from oneclaw_core.sessions.background import Background
@@ -157,7 +157,7 @@ class OneClaw:
             SessionBusyError: a turn of it is under way.
         """
         deleted = await self._opened.conversations.delete(session)
-        self._parts.permissions.forget_session(deleted.id)
+        self._parts.permissions.decisions.forget_session(deleted.id)
 
     def send_message(
         self,

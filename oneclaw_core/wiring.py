@@ -16,6 +16,8 @@ from oneclaw_core.config.settings import SettingsReader
 from oneclaw_core.contract.home_services import HomeServices
 from oneclaw_core.files.paths import PathGuard
 from oneclaw_core.permissions.asking import Asking
+from oneclaw_core.permissions.decisions import Decisions
+from oneclaw_core.permissions.people import People
 from oneclaw_core.permissions.permitted import denied, exposed, permitted, text_asked
 from oneclaw_core.permissions.policy import PermissionPolicy
 from oneclaw_core.permissions.task_permissions import TaskPermissions
@@ -57,7 +59,7 @@ if TYPE_CHECKING:
     from oneclaw_core.contract.contact_points import Channel
     from oneclaw_core.contract.context import PluginContext
     from oneclaw_core.contract.tool_source import ToolSource
-    from oneclaw_core.permissions.policy import PermissionAnswer, PermissionRequest
+    from oneclaw_core.permissions.requests import PermissionAnswer, PermissionRequest
     from oneclaw_core.plugins.catalogue.merging import Catalog
     from oneclaw_core.process.sandbox.choice import ChosenSandbox
     from oneclaw_core.tools.registry import ToolRegistry
@@ -109,16 +111,8 @@ async def open_home(
         # In a thread: an installed plugin may have to be described by a process first.
         catalog = await run_in_thread(partial(load_plugins, disabled, points, found.loading))
         # A call must not fail because the database is away for a moment.
-        permissions = PermissionPolicy(
-            await store.grants(),
-            while_away(store.set_grant),
-            ask,
-            allow,
-            while_away(store.record_permission_use),
-            while_away(store.grants),
-            ask_user,
-            while_away(store.record_known_permission_use),
-        )
+        decisions = Decisions(await store.grants(), allow)
+        permissions = PermissionPolicy(_PatientDecisions(store), decisions, People(ask, ask_user))
         opened = _wired(found, catalog, store, stored, environ, permissions, start, deps)
         parts = opened.parts
         await parts.refresh_tool_states()
@@ -132,6 +126,16 @@ async def open_home(
             await parts.plugins.aclose()
             await parts.background.aclose()
             await parts.providers.aclose()
+
+
+class _PatientDecisions:
+    """The decisions in the store, which is tried again while it is away."""
+
+    def __init__(self, store: Store) -> None:
+        self.read = while_away(store.grants)
+        self.remember = while_away(store.set_grant)
+        self.record = while_away(store.record_permission_use)
+        self.record_known = while_away(store.record_known_permission_use)
 
 
 def _wired(

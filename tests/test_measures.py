@@ -19,7 +19,6 @@ LARGE_CLASSES = {
     "ModelChooser": "all that decides which model answers",
     "ModelRequest": "what every wire format is written from",
     "OneClaw": "the facade",
-    "PermissionPolicy": "becomes three objects",
     "PermissionRequest": "what a person is asked, shown by each channel",
     "PermissionUse": "an entry of the list of uses, stored as a row",
     "PluginContext": "what the contract offers to a plugin",

@@ -20,7 +20,7 @@ from oneclaw_core.channels.shared_commands import (
 )
 from oneclaw_core.channels.turn_queue import TurnQueue
 from oneclaw_core.errors import OneClawError, UsageError
-from oneclaw_core.permissions.policy import PermissionAnswer
+from oneclaw_core.permissions.requests import PermissionAnswer
 from oneclaw_core.types.messages import MessageType
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from oneclaw_core.channels.conversation import TurnListener
     from oneclaw_core.channels.mailbox import InboxRow, Mailbox
     from oneclaw_core.channels.questions import Questions
-    from oneclaw_core.permissions.policy import PermissionRequest
+    from oneclaw_core.permissions.requests import PermissionRequest
     from oneclaw_core.types.events import TurnEvent
     from oneclaw_core.types.messages import Attachment, Message
     from oneclaw_core.types.user_question import UserQuestion

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from oneclaw_core.contract.contact_points import Channel
 from oneclaw_core.errors import OneClawError
-from oneclaw_core.permissions.policy import PermissionAnswer
+from oneclaw_core.permissions.requests import PermissionAnswer
 
 if TYPE_CHECKING:
     from collections.abc import Collection

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Awaitable, Callable
 
     from oneclaw_core.app import OneClaw
-    from oneclaw_core.permissions.policy import Asker
+    from oneclaw_core.permissions.requests import Asker
     from oneclaw_core.sessions.sessions import Session
     from oneclaw_core.turn.status import SessionStatus
     from oneclaw_core.types.agents import Agent, ReasoningLevel

@@ -12,11 +12,11 @@ from oneclaw_core.channels.chat_channel import ChatQuestion
 from oneclaw_core.errors import describe_error
 from oneclaw_core.permissions.approval import approval_question
 from oneclaw_core.permissions.approval_text import question_text, user_question_text
-from oneclaw_core.permissions.policy import PermissionAnswer
+from oneclaw_core.permissions.requests import PermissionAnswer
 
 if TYPE_CHECKING:
     from oneclaw_core.channels.chat_channel import ChatChannel
-    from oneclaw_core.permissions.policy import PermissionRequest
+    from oneclaw_core.permissions.requests import PermissionRequest
     from oneclaw_core.types.user_question import UserQuestion
 
 OPEN_SECONDS = 1800.0

@@ -12,13 +12,13 @@ from oneclaw_core.cli.input_lines import LineReader
 from oneclaw_core.cli.output import coloured_changes, is_terminal, printable
 from oneclaw_core.permissions.approval import approval_question
 from oneclaw_core.permissions.approval_text import question_text
-from oneclaw_core.permissions.policy import PermissionAnswer
+from oneclaw_core.permissions.requests import PermissionAnswer
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
     from oneclaw_core.permissions.approval import ApprovalQuestion
-    from oneclaw_core.permissions.policy import PermissionRequest
+    from oneclaw_core.permissions.requests import PermissionRequest
 
 # Where the terminal does not tell its size.
 COLUMNS, ROWS = 80, 24

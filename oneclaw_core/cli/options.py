@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable
 
     from oneclaw_core.app import OneClaw
-    from oneclaw_core.permissions.policy import PermissionAnswer, PermissionRequest
+    from oneclaw_core.permissions.requests import PermissionAnswer, PermissionRequest
     from oneclaw_core.tools.registry import ToolRegistry
     from oneclaw_core.types.agents import ReasoningLevel
     from oneclaw_core.types.messages import Attachment

@@ -167,7 +167,7 @@ def _decide(
     directory: str | None,
     until: datetime | None,
 ) -> None:
-    from oneclaw_core.permissions.policy import grant_in_words
+    from oneclaw_core.permissions.requests import grant_in_words
     from oneclaw_core.permissions.rules import ALL_PARTS, PermissionRule, subject_kind
     from oneclaw_core.sessions.agents import not_found
     from oneclaw_core.system.distributions import similar_names
@@ -282,7 +282,7 @@ def _is_everywhere(grant: Grant) -> bool:
 
 
 def _decision_document(grant: Grant | None) -> dict[str, Any]:
-    from oneclaw_core.permissions.policy import grant_in_words
+    from oneclaw_core.permissions.requests import grant_in_words
 
     if grant is None:
         return {}
@@ -315,7 +315,7 @@ def _undecided(name: str, catalog: HomeCatalog) -> str:
 
     A tool that only reads and asks for itself is refused what is denied, and runs without a question.
     """
-    from oneclaw_core.permissions.policy import GRANTED_BY_DEFAULT
+    from oneclaw_core.permissions.decisions import GRANTED_BY_DEFAULT
 
     if name in GRANTED_BY_DEFAULT:
         return "granted by default"

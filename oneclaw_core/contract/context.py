@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from oneclaw_core.http.addresses import AddressGate
     from oneclaw_core.http.oauth.client import OAuthClient
     from oneclaw_core.http.oauth.service import OAuthService
-    from oneclaw_core.permissions.policy import PermissionAnswer, PermissionRequest
+    from oneclaw_core.permissions.requests import PermissionAnswer, PermissionRequest
     from oneclaw_core.sessions.for_plugins import Sessions
     from oneclaw_core.sessions.plugin_storage import PluginStorage
     from oneclaw_core.types.messages import Attachment

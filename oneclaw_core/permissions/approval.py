@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from oneclaw_core.permissions.policy import PermissionAnswer, grant_in_words
+from oneclaw_core.permissions.requests import PermissionAnswer, grant_in_words
 from oneclaw_core.permissions.rules import subject_kind
 from oneclaw_core.types.frozen_dataclass import frozen_dataclass
 from oneclaw_core.types.permission_meanings import KNOWN_PERMISSIONS
@@ -19,7 +19,7 @@ from oneclaw_core.types.visible_text import visible_lines
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from oneclaw_core.permissions.policy import PermissionRequest
+    from oneclaw_core.permissions.requests import PermissionRequest
 
 
 @frozen_dataclass

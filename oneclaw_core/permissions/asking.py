@@ -7,11 +7,12 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from oneclaw_core.errors import PermissionDeniedError, denied_for_good
-from oneclaw_core.permissions.policy import SANDBOX, PermissionRequest
+from oneclaw_core.permissions.requests import SANDBOX, PermissionRequest
 from oneclaw_core.provenance.marks import asks_again
 
 if TYPE_CHECKING:
-    from oneclaw_core.permissions.policy import PermissionPolicy, RequirePermission
+    from oneclaw_core.permissions.policy import PermissionPolicy
+    from oneclaw_core.permissions.requests import RequirePermission
     from oneclaw_core.tools.calls.call import Call, Caller
     from oneclaw_core.tools.registry import ToolRegistry
     from oneclaw_core.types.user_question import UserQuestion
@@ -95,7 +96,7 @@ class Asking:
     def denied(self, call: Call, *permissions: str, with_patterns: bool = False) -> frozenset[str]:
         """Return those of some permissions that the user has denied for the call permanently."""
         caller = call.caller
-        return self._policy.denied(
+        return self._policy.decisions.denied(
             *permissions,
             agent=caller.agent,
             task=caller.task,
@@ -105,7 +106,7 @@ class Asking:
 
     def can_ask(self, call: Call) -> bool:
         """Return True if a person can be asked on behalf of a call."""
-        return self._policy.can_ask_in(call.caller.session_of_user)
+        return self._policy.people.can_ask_in(call.caller.session_of_user)
 
     async def ask_user(self, call: Call, question: UserQuestion, timeout_seconds: float | None) -> str | None:
         """Ask the user a question on behalf of a call."""
@@ -118,7 +119,7 @@ class Asking:
             session_id=caller.session_of_user,
         )
         with _outer_calls_paused(caller):
-            return await self._policy.ask_user(question, timeout_seconds)
+            return await self._policy.people.ask_user(question, timeout_seconds)
 
 
 def _outer_calls_paused(caller: Caller) -> AbstractContextManager[None]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from oneclaw_core.errors import UsageError
-from oneclaw_core.permissions.policy import PermissionRequest
+from oneclaw_core.permissions.requests import PermissionRequest
 from oneclaw_core.types.permissions import Decision
 
 if TYPE_CHECKING:

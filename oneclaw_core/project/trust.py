@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from oneclaw_core.errors import PermissionDeniedError
 from oneclaw_core.files.hidden_paths import is_private_directory
-from oneclaw_core.permissions.policy import PermissionRequest
+from oneclaw_core.permissions.requests import PermissionRequest
 from oneclaw_core.permissions.rules import INSTRUCTIONS_PERMISSION, TRUST_PERMISSION
 from oneclaw_core.project.instructions import (
     PINS_SETTING,
@@ -35,7 +35,8 @@ from oneclaw_core.system.threads import run_in_thread
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable, Mapping
 
-    from oneclaw_core.permissions.policy import PermissionPolicy, RequirePermission
+    from oneclaw_core.permissions.policy import PermissionPolicy
+    from oneclaw_core.permissions.requests import RequirePermission
 
 
 class Project:
@@ -76,7 +77,7 @@ class Project:
         if self.directory is None or self._permissions is None:
             return False
         path = self.path
-        return path in self._trusted or self._permissions.is_granted(
+        return path in self._trusted or self._permissions.decisions.is_granted(
             PermissionRequest(TRUST_PERMISSION, "", {}, subject=path)
         )
 
@@ -159,7 +160,7 @@ class Project:
         found = await run_in_thread(partial(find_instructions, directory))
         if not found:
             return []
-        can_ask = permissions.can_ask_in(None)
+        can_ask = permissions.people.can_ask_in(None)
         if can_ask and not self.is_trusted:
             await self.ask_trust(self._require, f"follow these files of the project: {', '.join(found)}")
         if not self.is_trusted:
@@ -195,7 +196,7 @@ class Project:
     def _is_approved(self, name: str, digest: str) -> bool:
         if digest in (self._pins.get(name), self._approved.get(name)):
             return True
-        return self._permissions is not None and self._permissions.is_granted(
+        return self._permissions is not None and self._permissions.decisions.is_granted(
             PermissionRequest(INSTRUCTIONS_PERMISSION, "", {}, subject=instruction_subject(self.path, name, digest))
         )
 
@@ -204,7 +205,7 @@ class Project:
         assert self.directory is not None
         found = await run_in_thread(partial(find_instructions, Path(path)))
         self._approved = dict(found)
-        is_lasting = self._permissions is not None and self._permissions.is_granted(
+        is_lasting = self._permissions is not None and self._permissions.decisions.is_granted(
             PermissionRequest(TRUST_PERMISSION, "", {}, subject=path)
         )
         if is_lasting and self._change_setting is not None and self._contents is not None:

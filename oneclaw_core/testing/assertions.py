@@ -12,7 +12,7 @@ from oneclaw_core.types.events import GroupLoadedEvent, ToolCallEvent, ToolResul
 if TYPE_CHECKING:
     from collections.abc import AsyncIterable, Iterable, Mapping, Sequence
 
-    from oneclaw_core.permissions.policy import PermissionRequest
+    from oneclaw_core.permissions.requests import PermissionRequest
     from oneclaw_core.testing.scripted import ScriptedUser
     from oneclaw_core.types.events import TurnEvent
     from oneclaw_core.types.model_requests import ModelRequest

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
     from pathlib import Path
 
-    from oneclaw_core.permissions.policy import RequirePermission
+    from oneclaw_core.permissions.requests import RequirePermission
     from oneclaw_core.tools.calls.questions import AskUser, TrustedDirectory
     from oneclaw_core.tools.calls.services import InnerCall
 

@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Any
 
 from oneclaw_core.errors import NobodyToAskError, PermissionDeniedError, ProviderRequestError
 from oneclaw_core.hookspecs import hookimpl
-from oneclaw_core.permissions.policy import PermissionAnswer
+from oneclaw_core.permissions.requests import PermissionAnswer
 from oneclaw_core.types.messages import TokenUsage, ToolCall
 from oneclaw_core.types.model_requests import ModelInfo, ModelRequest, ModelResponse, TextDelta
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Mapping
 
-    from oneclaw_core.permissions.policy import PermissionRequest
+    from oneclaw_core.permissions.requests import PermissionRequest
     from oneclaw_core.plugins.registration.registrars import ProviderRegistrar
     from oneclaw_core.providers.base import ProviderConfig
     from oneclaw_core.types.model_requests import ModelEvent

@@ -12,7 +12,7 @@ from oneclaw_core.types.tools import ALL_TOOLS, ToolSelection
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
-    from oneclaw_core.permissions.policy import PermissionAnswer, PermissionRequest
+    from oneclaw_core.permissions.requests import PermissionAnswer, PermissionRequest
     from oneclaw_core.types.user_question import UserAsker
 
 

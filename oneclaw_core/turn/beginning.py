@@ -153,7 +153,7 @@ async def govern(stack: AsyncExitStack, turn: TurnState) -> None:
         TurnRefusedError: a plugin refuses it.
     """
     request = turn.request
-    stack.enter_context(turn.parts.permissions.answered_by(turn.session_id, request.ask, request.ask_user))
+    stack.enter_context(turn.parts.permissions.people.answered_by(turn.session_id, request.ask, request.ask_user))
     turn.hooks = hooks_on(turn)
     if turn.hooks is not None:
         turn.emit = _observed(turn.emit, await stack.enter_async_context(turn.hooks.turn()))
@@ -174,7 +174,7 @@ def hooks_on(turn: TurnState) -> TurnHooks | None:
         agent=turn.session.agent.name,
         model=turn.model.asked_name,
         text=turn.message.content,
-        can_ask=parts.permissions.can_ask_in(asking),
+        can_ask=parts.permissions.people.can_ask_in(asking),
         parent_call_id=within.call_id if within is not None else None,
     )
     return TurnHooks(parts.plugins, seen)

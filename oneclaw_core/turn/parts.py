@@ -74,7 +74,7 @@ class TurnParts:
 
     def apply_states(self, start: TurnStart) -> None:
         """Use the stored permissions and disabled tools, which another process may have changed."""
-        self.permissions.replace_grants(start.grants)
+        self.permissions.decisions.replace(start.grants)
         self.registry.set_disabled(start.tool_states.disabled_tools, start.tool_states.disabled_groups)
 
     async def refresh_states(self) -> UserStates:
@@ -85,7 +85,7 @@ class TurnParts:
 
     def use_states(self, states: UserStates) -> None:
         """Use what the user has set."""
-        self.permissions.replace_grants(states.grants)
+        self.permissions.decisions.replace(states.grants)
         self.registry.set_disabled(states.disabled_tools, states.disabled_groups)
         self.apply_settings(states.settings)
 

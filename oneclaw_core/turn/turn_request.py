@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable, Mapping
     from typing import Any
 
-    from oneclaw_core.permissions.policy import PermissionAnswer, PermissionRequest
+    from oneclaw_core.permissions.requests import PermissionAnswer, PermissionRequest
     from oneclaw_core.tools.context import ToolContext
     from oneclaw_core.types.agents import AgentLimits, ReasoningLevel
     from oneclaw_core.types.messages import Attachment

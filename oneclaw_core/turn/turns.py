@@ -174,7 +174,7 @@ class Turns:
             asked_in=asked_in,
         )
         outcome: ToolOutcome | None = None
-        asked = parts.permissions.answered_by(
+        asked = parts.permissions.people.answered_by(
             asked_in, client.ask, client.ask_user, or_nobody=True, shows_forms=client.shows_forms
         )
         with asked:

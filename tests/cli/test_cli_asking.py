@@ -10,7 +10,7 @@ from rich.cells import cell_len
 
 from oneclaw_core.cli.asking import terminal_asker
 from oneclaw_core.permissions import approval_question, question_text
-from oneclaw_core.permissions.policy import PermissionRequest
+from oneclaw_core.permissions.requests import PermissionRequest
 
 
 @pytest.fixture(autouse=True)

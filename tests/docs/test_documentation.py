@@ -26,7 +26,7 @@ from oneclaw_core.config.core_settings import Settings
 from oneclaw_core.config.keys import KeySource
 from oneclaw_core.config.model_overrides import ModelOverrides
 from oneclaw_core.config.providers import Providers
-from oneclaw_core.permissions.policy import PermissionAnswer
+from oneclaw_core.permissions.requests import PermissionAnswer
 from oneclaw_core.plugins.loading.load_plugins import load_plugins
 from oneclaw_core.providers import ModelEvent, ToolLoading
 from oneclaw_core.tools.manifest import TOOL_KEYS

@@ -13,7 +13,7 @@ from terminals import shown_on_a_terminal, what_steers
 from oneclaw_core import OneClaw
 from oneclaw_core.cli.output import printable, printable_line, printable_name
 from oneclaw_core.permissions import approval_question, question_text
-from oneclaw_core.permissions.policy import PermissionRequest
+from oneclaw_core.permissions.requests import PermissionRequest
 
 
 def question(request):

@@ -8,6 +8,7 @@ import time
 from dataclasses import replace
 
 import pytest
+from policies import policy_of
 
 from oneclaw_core import (
     LoadToolGroupTool,
@@ -27,7 +28,7 @@ from oneclaw_core import (
 from oneclaw_core.files import PathGuard
 from oneclaw_core.http import SignInNeededError
 from oneclaw_core.permissions import Decision, Grant
-from oneclaw_core.permissions.policy import PermissionAnswer, PermissionPolicy
+from oneclaw_core.permissions.requests import PermissionAnswer
 from oneclaw_core.provenance.marks import CallOrigins
 from oneclaw_core.tools import ActiveTools, ToolBehaviour
 from oneclaw_core.tools.calls.call import Caller, ToolOutcome, ToolProgress
@@ -83,7 +84,7 @@ class Workbench:
         raise AssertionError("nothing is to be remembered here")
 
     def executor(self):
-        policy = PermissionPolicy([], self.remember, self.ask, self.allowed)
+        policy = policy_of([], self.remember, self.ask, self.allowed)
         self.scope = self.scope or Caller(self.registry.toolset().active(self.loaded), "Tester", "session")
         return executor_of(self, policy)
 
@@ -580,7 +581,7 @@ def test_a_denied_permission_counts_for_tools_that_do_not_declare_it(tmp_path):
         return context.paths.readable("a.txt").read_text()
 
     async def run():
-        policy = PermissionPolicy(
+        policy = policy_of(
             [Grant(each, decision=Decision.DENY) for each in ("network.public", "files.read", "network.private")],
             bench.remember,
         )
@@ -842,7 +843,7 @@ def test_an_exception_is_told_with_its_type_and_message(bench):
 )
 def test_a_tool_that_asks_itself_runs_unless_all_that_it_may_need_is_denied(tmp_path, denied, error_type):
     async def run():
-        policy = PermissionPolicy([Grant(each, decision=Decision.DENY) for each in denied], bench.remember)
+        policy = policy_of([Grant(each, decision=Decision.DENY) for each in denied], bench.remember)
         executor = executor_of(bench, policy)
         scope = Caller(bench.registry.toolset().active([]), "Tester")
         return (await executor.execute([ToolCall("1", "probe", "{}")], scope))[0].result
@@ -984,7 +985,7 @@ class Hooked:
 
 
 def governed(bench, plugins, name="probe", arguments='{"text": "a"}', grants=(), **scope):
-    policy = PermissionPolicy(list(grants), bench.remember, bench.ask, bench.allowed)
+    policy = policy_of(list(grants), bench.remember, bench.ask, bench.allowed)
     active = bench.registry.toolset().active(bench.loaded)
     made = Caller(active, "Tester", "session", **scope)
     executor = executor_of(bench, policy, plugins=plugins)
@@ -1184,7 +1185,7 @@ def test_a_tool_gets_the_context_of_its_call(bench):
     bench.add(run=lambda arguments, context: seen.append(context) or ToolResult.success("x"))
     selection = ToolSelection.naming(["probe"])
     deps = object()
-    policy = PermissionPolicy(
+    policy = policy_of(
         [Grant("files.read", "/a", Decision.DENY), Grant("files.write", None, Decision.DENY)], bench.remember
     )
     executor = executor_of(bench, policy, deps=deps)

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
+from policies import policy_of
 
 import oneclaw_core.tools
 from oneclaw_core import (
@@ -24,7 +25,7 @@ from oneclaw_core import (
 )
 from oneclaw_core.files import PathGuard
 from oneclaw_core.permissions import approval_question, question_text
-from oneclaw_core.permissions.policy import PermissionAnswer, PermissionPolicy, PermissionRequest
+from oneclaw_core.permissions.requests import PermissionAnswer, PermissionRequest
 from oneclaw_core.provenance.marks import CallOrigins
 from oneclaw_core.tools import ToolDefinitionError
 from oneclaw_core.tools.calls.call import Caller
@@ -250,9 +251,7 @@ def test_who_is_asked_is_told_the_meaning_and_the_model_is_not(tmp_path):
     registry.register_group(group, "acme")
     registry.register(Delete(), ToolSourceInfo(ToolSourceType.TOOL_GROUP, "tables", "acme"))
     scope = Caller(registry.toolset().active(["tables"]), "Tester", "session")
-    engine = tool_executor(
-        registry, PermissionPolicy([], remember, ask), CallOrigins(PathGuard(tmp_path, tmp_path)), tmp_path
-    )
+    engine = tool_executor(registry, policy_of([], remember, ask), CallOrigins(PathGuard(tmp_path, tmp_path)), tmp_path)
     calls = [ToolCall("1", "tables_delete", "{}"), ToolCall("2", "load_tool_group", '{"group_name": "tables"}')]
     outcomes = asyncio.run(engine.execute(calls, scope))
 

@@ -5,11 +5,12 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
+from policies import policy_of
 
 from oneclaw_core import PermissionAnswer, PermissionDeniedError, PermissionRequest, UsageError
 from oneclaw_core.errors import denied_for_good
 from oneclaw_core.permissions import Decision, Grant
-from oneclaw_core.permissions.policy import PermissionPolicy, grant_in_words
+from oneclaw_core.permissions.requests import grant_in_words
 from oneclaw_core.permissions.rules import PermissionRule
 from oneclaw_core.permissions.task_permissions import TaskPermissions
 from oneclaw_core.types.permissions import PermissionUse
@@ -39,7 +40,7 @@ class Household:
 
     def policy(self, decided=None, *, allowed=(), with_ask=True):
         ask = self.ask if with_ask else None
-        return PermissionPolicy(decisions(decided or {}), self.remember, ask, allowed, self.record)
+        return policy_of(decisions(decided or {}), self.remember, ask, allowed, self.record)
 
 
 def decisions(decided):
@@ -98,7 +99,7 @@ def test_what_was_denied_in_a_turn_is_not_asked_again_but_a_grant_made_since_cou
 
     assert [asyncio.run(is_granted_again()) for _ in range(2)] == ["user", "user"]
     assert len(household.questions) == 1
-    policy.replace_grants([Grant("network.private")])
+    policy.decisions.replace([Grant("network.private")])
     assert asyncio.run(is_granted_again()) == "grant"
 
 
@@ -137,7 +138,7 @@ def test_what_is_allowed_for_this_run_counts_whatever_is_remembered():
 def test_it_is_checked_before_every_run():
     policy = Household().policy({"network.private": GRANT}, with_ask=False)
     assert is_granted(policy) == [True]
-    policy.replace_grants([])
+    policy.decisions.replace([])
     assert is_granted(policy) == [False]
 
 
@@ -156,7 +157,7 @@ def test_a_denial_counts_also_in_a_session_that_was_granted_before():
     household = Household(PermissionAnswer.SESSION)
     policy = household.policy()
     assert is_granted(policy, request()) == [True]
-    policy.replace_grants([Grant("network.private", decision=DENY)])
+    policy.decisions.replace([Grant("network.private", decision=DENY)])
     assert is_granted(policy, request()) == [False]
 
 
@@ -268,11 +269,11 @@ def test_a_session_can_have_somebody_else_asked_who_keeps_no_other_waiting():
             await answered.wait()
             return PermissionAnswer.NO
 
-        with policy.answered_by("chat", slowly):
+        with policy.people.answered_by("chat", slowly):
             waiting = asyncio.create_task(policy.require(request(session="chat")))
             await asked.wait()
             await policy.require(request(session="other"))
-            can_ask = policy.can_ask_in("chat"), Household().policy(with_ask=False).can_ask_in("chat")
+            can_ask = policy.people.can_ask_in("chat"), Household().policy(with_ask=False).people.can_ask_in("chat")
             answered.set()
             with pytest.raises(PermissionDeniedError):
                 await waiting
@@ -369,14 +370,14 @@ def test_a_grant_can_be_for_one_agent_or_task_and_can_end():
         (Grant("network.private", until=now - timedelta(seconds=1)), False),
     ):
         policy = Household().policy(with_ask=False)
-        policy.replace_grants([grant])
+        policy.decisions.replace([grant])
         assert is_granted(policy, asked) == [holds], grant_in_words(grant)
 
 
 def test_a_denial_of_a_part_of_a_name_holds_for_all_its_permissions():
     policy = Household().policy({"google.gmail": DENY, "google.gmail.read": GRANT}, with_ask=False)
     assert is_granted(policy, request("google.gmail.read"), request("google.gmail.send")) == [False, False]
-    assert policy.denied("google.gmail.send", "google.drive.read") == {"google.gmail.send"}
+    assert policy.decisions.denied("google.gmail.send", "google.drive.read") == {"google.gmail.send"}
 
 
 def test_denials_of_a_part_are_returned_on_request():
@@ -386,15 +387,15 @@ def test_denials_of_a_part_are_returned_on_request():
         Grant("files.read", "/ada", DENY, agent="Ada"),
         Grant("files.read", "/public"),
     ]
-    policy = PermissionPolicy(decided, Household().remember)
+    policy = policy_of(decided, Household().remember)
 
-    assert policy.denied("files.read", "files.write") == frozenset()
-    assert policy.denied("files.read", "files.write", with_patterns=True) == {"files.read:/notes"}
-    with_ada = policy.denied("files.read", agent="Ada", with_patterns=True)
+    assert policy.decisions.denied("files.read", "files.write") == frozenset()
+    assert policy.decisions.denied("files.read", "files.write", with_patterns=True) == {"files.read:/notes"}
+    with_ada = policy.decisions.denied("files.read", agent="Ada", with_patterns=True)
     assert with_ada == {"files.read:/notes", "files.read:/ada"}
     for allowed in ("files.read", "files.read:/notes"):
-        allowing = PermissionPolicy(decided, Household().remember, allowed=[allowed])
-        assert allowing.denied("files.read", with_patterns=True) == frozenset()
+        allowing = policy_of(decided, Household().remember, allowed=[allowed])
+        assert allowing.decisions.denied("files.read", with_patterns=True) == frozenset()
 
 
 def test_what_a_person_decided_is_recorded_and_defaults_are_not():
@@ -437,7 +438,7 @@ def test_a_denial_made_elsewhere_counts_for_the_next_call_and_while_the_user_is_
         return PermissionAnswer.ALWAYS
 
     household = Household()
-    policy = PermissionPolicy(stored, household.remember, ask, read=read)
+    policy = policy_of(stored, household.remember, ask, read=read)
     assert is_granted(policy) == [True]
     stored.clear()
     assert is_granted(policy) == [False]
@@ -457,7 +458,7 @@ def test_a_denial_that_is_found_while_a_use_is_recorded_counts():
         return True
 
     household = Household()
-    policy = PermissionPolicy(stored, household.remember, record=household.record, read=read, record_known=record_known)
+    policy = policy_of(stored, household.remember, record=household.record, read=read, record_known=record_known)
     assert is_granted(policy) == [True]
     stored[:] = [Grant("network.private", decision=DENY)]
     assert is_granted(policy, request(), request()) == [False, False]
@@ -470,16 +471,16 @@ def test_a_denial_that_is_found_while_a_use_is_recorded_counts():
 
 def test_what_is_denied_to_an_agent_is_denied_to_those_that_work_for_it():
     decided = [Grant("network.private"), Grant("network.private", decision=DENY, agent="Ada")]
-    policy = PermissionPolicy(decided, Household().remember)
+    policy = policy_of(decided, Household().remember)
     assert is_granted(policy, request(agent="Bo"), request(agent="Bo", on_behalf_of=("Cy", "Ada"))) == [True, False]
-    assert policy.denied("network.private", agent="Bo", on_behalf_of=("Ada",)) == {"network.private"}
+    assert policy.decisions.denied("network.private", agent="Bo", on_behalf_of=("Ada",)) == {"network.private"}
 
 
 def test_answers_for_a_session_end_with_it():
     household = Household(PermissionAnswer.SESSION, PermissionAnswer.NO)
     policy = household.policy()
     assert is_granted(policy) == [True]
-    policy.forget_session("s1")
+    policy.decisions.forget_session("s1")
     assert is_granted(policy) == [False]
 
 
@@ -701,9 +702,7 @@ def test_known_decisions_are_recorded_where_they_are_found_unchanged():
             return answers.pop(0)
 
         decided = decisions({"mail.send": GRANT})
-        policy = PermissionPolicy(
-            decided, household.remember, None, ("a.b",), household.record, None, None, record_known
-        )
+        policy = policy_of(decided, household.remember, None, ("a.b",), household.record, None, None, record_known)
         assert await policy.require(request("mail.send")) == "grant"
         assert (known, household.uses) == ([("grant", tuple(decided))], [])
         assert await policy.require(request("mail.send")) == "grant"
@@ -727,30 +726,30 @@ def test_a_question_of_a_tool_needs_a_person():
     async def work():
         plain = UserQuestion("Who?", session_id="s1")
         form = UserQuestion("Who?", session_id="s1", form={})
-        policy = PermissionPolicy((), None)
+        policy = policy_of((), None)
         for question in (plain, form):
             with pytest.raises(NobodyToAskError) as error:
-                await policy.ask_user(question, None)
+                await policy.people.ask_user(question, None)
             assert str(error.value) == "no one can be asked here"
-        policy = PermissionPolicy((), None, ask_user=answer)
-        assert await policy.ask_user(plain, None) == "Who?"
+        policy = policy_of((), None, ask_user=answer)
+        assert await policy.people.ask_user(plain, None) == "Who?"
         with pytest.raises(NobodyToAskError) as error:
-            await policy.ask_user(form, None)
+            await policy.people.ask_user(form, None)
         assert str(error.value) == "no form can be shown here: ask for one value after the other"
-        with policy.answered_by("s1", None, answer, shows_forms=True):
-            assert await policy.ask_user(form, 5.0) == "Who?"
-        with policy.answered_by("s1", None, slow), pytest.raises(TimeoutError):
-            await policy.ask_user(plain, 0.01)
-        with policy.answered_by("s1", None):
-            assert await policy.ask_user(plain, None) == "Who?"
-        with policy.answered_by("s1", None, or_nobody=True), pytest.raises(NobodyToAskError):
-            await policy.ask_user(plain, None)
-        assert await policy.ask_user(plain, None) == "Who?"
-        assert not policy.can_ask_in("s1")
-        with policy.answered_by("s1", answer):
-            with policy.answered_by("s1", None, or_nobody=True):
-                assert not policy.can_ask_in("s1")
-            assert (policy.can_ask_in("s1"), policy.can_ask_in("s2"), policy.can_ask_in(None)) == (True, False, False)
+        with policy.people.answered_by("s1", None, answer, shows_forms=True):
+            assert await policy.people.ask_user(form, 5.0) == "Who?"
+        with policy.people.answered_by("s1", None, slow), pytest.raises(TimeoutError):
+            await policy.people.ask_user(plain, 0.01)
+        with policy.people.answered_by("s1", None):
+            assert await policy.people.ask_user(plain, None) == "Who?"
+        with policy.people.answered_by("s1", None, or_nobody=True), pytest.raises(NobodyToAskError):
+            await policy.people.ask_user(plain, None)
+        assert await policy.people.ask_user(plain, None) == "Who?"
+        assert not policy.people.can_ask_in("s1")
+        with policy.people.answered_by("s1", answer):
+            with policy.people.answered_by("s1", None, or_nobody=True):
+                assert not policy.people.can_ask_in("s1")
+            assert [policy.people.can_ask_in(each) for each in ("s1", "s2", None)] == [True, False, False]
 
     asyncio.run(work())
 
@@ -776,10 +775,10 @@ def test_only_defaults_are_granted_without_a_decision():
         ("tools.write", False, False),
     ):
         policy = Household().policy()
-        assert policy.is_granted(request(permission)) is is_default
-        assert policy.is_granted(request(permission, subject="/a")) is is_default_for_subject
-        assert not policy.is_granted(request(permission, asks_again=True))
-    assert not Household().policy({"mail.send": DENY}).is_granted(request("mail.send"))
+        assert policy.decisions.is_granted(request(permission)) is is_default
+        assert policy.decisions.is_granted(request(permission, subject="/a")) is is_default_for_subject
+        assert not policy.decisions.is_granted(request(permission, asks_again=True))
+    assert not Household().policy({"mail.send": DENY}).decisions.is_granted(request("mail.send"))
 
 
 class Log:

@@ -7,6 +7,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+from policies import policy_of
 
 from oneclaw_core import (
     NobodyToAskError,
@@ -21,7 +22,6 @@ from oneclaw_core import (
 )
 from oneclaw_core.files import PathGuard
 from oneclaw_core.http import SignInNeededError
-from oneclaw_core.permissions.policy import PermissionPolicy
 from oneclaw_core.provenance.marks import CallOrigins
 from oneclaw_core.testing import running_call
 from oneclaw_core.tools import context
@@ -65,7 +65,7 @@ class Tool:
 async def items_of(run, seconds=5.0, home=Path("/tmp")):
     registry = ToolRegistry()
     registry.register(Tool(run, seconds))
-    executor = tool_executor(registry, PermissionPolicy([], None), CallOrigins(PathGuard(home, home)), home)
+    executor = tool_executor(registry, policy_of([], None), CallOrigins(PathGuard(home, home)), home)
     caller = Caller(registry.toolset().active([]), "Poet", "s1")
     return [each async for each in executor.execute_as_completed([ToolCall("c1", "probe", "{}")], caller)]
 

@@ -5,11 +5,11 @@ import re
 from pathlib import Path
 
 import pytest
+from policies import policy_of
 
 from oneclaw_core import ToolCall, ToolDefinition, ToolRegistry, ToolResult
 from oneclaw_core.files import PathGuard
 from oneclaw_core.permissions import Decision, Grant
-from oneclaw_core.permissions.policy import PermissionPolicy
 from oneclaw_core.provenance.marks import CallOrigins
 from oneclaw_core.tools.calls import steps
 from oneclaw_core.tools.calls.call import Caller
@@ -71,7 +71,7 @@ class Line:
 
 
 def deciding(decision=Decision.GRANT):
-    return PermissionPolicy([Grant("mail.send", decision=decision)], None)
+    return policy_of([Grant("mail.send", decision=decision)], None)
 
 
 def test_a_call_passes_the_steps_in_the_order_of_the_documentation(tmp_path, monkeypatch):

@@ -18,7 +18,7 @@ from oneclaw_core.config.settings import CurrentSettings
 from oneclaw_core.contract.context import PluginContext
 from oneclaw_core.errors import NotReadyError, OneClawError, PluginError, describe_error
 from oneclaw_core.permissions.host_patterns import private_place
-from oneclaw_core.permissions.policy import PermissionRequest
+from oneclaw_core.permissions.requests import PermissionRequest
 from oneclaw_core.plugins.isolation import ForeignError, HookError, HookTimeoutError, call_isolated
 from oneclaw_core.plugins.registration.settings import registered_settings
 from oneclaw_core.system.distributions import EARLIER_KEYS

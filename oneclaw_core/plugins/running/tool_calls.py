@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from types import TracebackType
 
     from oneclaw_core.contract.arguments import CallInfo, ModelAnswer, TurnOutcome, Work
-    from oneclaw_core.permissions.policy import RequirePermission
+    from oneclaw_core.permissions.requests import RequirePermission
     from oneclaw_core.plugins.running.running_plugin import RunningPlugin
     from oneclaw_core.plugins.running.runtime import Plugins
 

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from concurrent.futures import Future
     from pathlib import Path
 
-    from oneclaw_core.permissions.policy import RequirePermission
+    from oneclaw_core.permissions.requests import RequirePermission
     from oneclaw_core.tools.calls.clock import CallClock
     from oneclaw_core.tools.calls.home_loop import HomeLoop
     from oneclaw_core.types.user_question import UserQuestion

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
     import pytest
 
-    from oneclaw_core.permissions.policy import PermissionRequest
+    from oneclaw_core.permissions.requests import PermissionRequest
 
 MODEL = "openai_compatible/obeying"
 # What grows with every conversation, and what a run of the program may leave behind.

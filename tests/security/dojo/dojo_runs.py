@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from oneclaw_core.permissions.policy import PermissionRequest
+    from oneclaw_core.permissions.requests import PermissionRequest
 
 VERSION = "v1.1.2"
 """The version of the benchmark: 97 tasks of users and 27 injections, 629 pairs of both."""

@@ -1,0 +1,192 @@
+"""Decide on permissions without asking: by what was allowed for this run, what is remembered, and the defaults."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+from oneclaw_core.errors import PermissionDeniedError, denied_for_good
+from oneclaw_core.permissions.requests import PermissionRequest
+from oneclaw_core.permissions.rules import ALL_PARTS, PermissionRule, denies, grants, is_account, subject_parts
+from oneclaw_core.types.permissions import Decision, Grant
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+GRANTED_BY_DEFAULT = frozenset({"agents.create", "files.read", "files.write", "memory.write", "network.public"})
+# Granted by default only for what no question is about: a question names a path because it is another one.
+_NOT_FOR_SUBJECTS = frozenset({"files.read", "files.write"})
+
+
+class Decisions:
+    """What the user has decided.
+
+    Args:
+        decided: the lasting decisions.
+        allowed: permissions and rules granted for as long as the program runs, whatever is remembered.
+
+    Attributes:
+        known: the lasting decisions as they were read last.
+
+    Raises:
+        UsageError: something in ``allowed`` has a pattern that is none.
+    """
+
+    def __init__(self, decided: Iterable[Grant] = (), allowed: Iterable[str] = ()) -> None:
+        self._allowed = tuple(PermissionRule.check(each) for each in allowed)
+        # By session, each with the only tool that it holds for, ``None`` for all, and ``asks_again`` of its request.
+        self._granted_in_session: dict[str | None, list[tuple[Grant, str | None, bool]]] = {}
+        self.replace(decided)
+
+    def replace(self, decided: Iterable[Grant]) -> None:
+        """Take over what is remembered now; another process may have changed it."""
+        self.known = tuple(decided)
+        self._decided: dict[str, list[Grant]] = {}
+        for grant in self.known:
+            self._decided.setdefault(grant.permission, []).append(grant)
+
+    def add(self, grant: Grant) -> None:
+        """Take over a lasting decision that was just made."""
+        others = [each for each in self._decided.get(grant.permission, []) if each.key != grant.key]
+        self._decided[grant.permission] = [*others, grant]
+
+    def grant_in_session(self, request: PermissionRequest) -> None:
+        """Grant what a request asks for until its session ends, as far as it says what that is."""
+        if request.grant_for_session is None:
+            return
+        # The user has not seen what another tool would use it for, or, outside a session, another caller.
+        is_for_one = request.subject is None or is_account(request.subject) or request.session_id is None
+        tool_name = request.tool_name if is_for_one else None
+        granted = self._granted_in_session.setdefault(request.session_id, [])
+        granted.append((request.grant_for_session, tool_name, request.asks_again))
+
+    def forget_session(self, session_id: str) -> None:
+        """Forget the answers for a session that is deleted."""
+        self._granted_in_session.pop(session_id, None)
+
+    def is_granted(self, request: PermissionRequest) -> bool:
+        """Return True if a permission is granted without asking."""
+        try:
+            return self.granted_by(request) is not None
+        except PermissionDeniedError:
+            return False
+
+    def denied(
+        self,
+        *permissions: str,
+        agent: str | None = None,
+        task: str | None = None,
+        on_behalf_of: tuple[str, ...] = (),
+        with_patterns: bool = False,
+    ) -> frozenset[str]:
+        """Return those of some permissions that the user has denied permanently.
+
+        Args:
+            permissions: their names.
+            agent: on whose behalf they are needed.
+            task: for which scheduled task.
+            on_behalf_of: the agents of the turns that this one is run within.
+            with_patterns: True to return denials of a part too, as ``PERMISSION:PATTERN``.
+        """
+        if not self._decided:
+            return frozenset()
+        found = set()
+        for each in permissions:
+            request = PermissionRequest(each, "", {}, agent=agent, task=task, on_behalf_of=on_behalf_of)
+            if PermissionRule(each) in self._allowed:
+                continue
+            if self.denial(request) is not None:
+                found.add(each)
+            for grant in self._remembered(each) if with_patterns else ():
+                if grant.decision is Decision.GRANT or grant.pattern is None or not _holds_for(grant, request):
+                    continue
+                if not any(grants(rule, each, grant.pattern) for rule in self._allowed):
+                    found.add(f"{each}:{grant.pattern}")
+        return frozenset(found)
+
+    def granted_by(self, request: PermissionRequest) -> tuple[str, Grant | None] | None:
+        """Find what grants it without asking, ``None`` if nothing does; a denial goes before a grant.
+
+        A subject with several parts, such as the recipients of a mail, is granted as a whole, or each part by itself.
+        """
+        found = self._granted_as_one(request)
+        parts = subject_parts(request.permission, request.subject) if request.subject is not None else ()
+        if found is not None or len(parts) < 2:
+            return found
+        for part in parts:
+            # With which account is no matter of what the conversation holds, once it is said for whom.
+            alone = replace(request, subject=part, asks_again=request.asks_again and not is_account(part))
+            found = self._granted_as_one(alone)
+            if found is None:
+                return None
+        return found
+
+    def _granted_as_one(self, request: PermissionRequest) -> tuple[str, Grant | None] | None:
+        """Find one thing that grants it."""
+        permission, subject = request.permission, request.subject
+        if any(_is_enough(rule, request) for rule in self._allowed):
+            return "option", None
+        denial = self.denial(request)
+        if denial is not None:
+            raise denied_for_good(denial.name)
+        for grant in self._remembered(permission):
+            if grant.source == "version 0.1" and subject is not None and permission in _NOT_FOR_SUBJECTS:
+                continue  # it was granted when it was for the workspace alone
+            if (
+                grant.decision is Decision.GRANT
+                and _is_enough(grant, request)
+                and _holds_for(grant, request)
+                and not (request.asks_again and _is_for_anything(grant) and grant.task is None)
+            ):
+                return "grant", grant
+        for grant, tool_name, asked_again in self._granted_in_session.get(request.session_id, ()):
+            if (
+                grant.permission == permission
+                and not (request.asks_again and _is_for_anything(grant) and not asked_again)
+                and tool_name in (None, request.tool_name)
+                and grant.pattern in (None, None if request.as_a_whole else subject)
+                and (grant.agent, grant.directory) == (request.agent, request.directory)
+            ):
+                return "grant", None
+        is_default = permission in GRANTED_BY_DEFAULT and (subject is None or permission not in _NOT_FOR_SUBJECTS)
+        return ("default", None) if is_default and not request.asks_again else None
+
+    def denial(self, request: PermissionRequest) -> Grant | None:
+        """Return the lasting denial that a request meets; ``None`` if there is none."""
+        for grant in self._remembered(request.permission):
+            if (
+                grant.decision is Decision.DENY
+                and denies(grant, request.permission, request.subject)
+                and _holds_for(grant, request)
+            ):
+                return grant
+        return None
+
+    def _remembered(self, permission: str) -> Iterable[Grant]:
+        """Return what is remembered of a permission, and of those that it is a part of."""
+        parts = permission.split(".")
+        names = [".".join(parts[:count]) for count in range(1, len(parts) + 1)]
+        names += [f"{name}{ALL_PARTS}" for name in names[:-1]]
+        return [grant for name in names for grant in self._decided.get(name, ())]
+
+
+def _is_for_anything(grant: Grant) -> bool:
+    """Return True if a grant does not say what for, be it for one account."""
+    return grant.pattern is None or is_account(grant.pattern)
+
+
+def _is_enough(rule: PermissionRule | Grant, request: PermissionRequest) -> bool:
+    """Return True if a rule grants the permission of a request for its subject."""
+    return grants(rule, request.permission, request.subject) and not (request.as_a_whole and rule.pattern is not None)
+
+
+def _holds_for(grant: Grant, request: PermissionRequest) -> bool:
+    """Return True if a grant holds now, and for the agent, task and directory of a request."""
+    agents = (None, request.agent, *(request.on_behalf_of if grant.decision is Decision.DENY else ()))
+    return (
+        grant.agent in agents
+        and grant.task in (None, request.task)
+        and grant.directory in (None, request.directory)
+        and (grant.until is None or grant.until > datetime.now(UTC))
+    )
