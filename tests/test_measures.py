@@ -31,6 +31,7 @@ LARGE_CLASSES = {
     "ToolRegistry": "indexes of the same tools",
     "TurnParts": "becomes Home",
     "TurnRequest": "the arguments of send_message",
+    "_Job": "a call on the event loop of a plugin, with what two threads agree on",
     "_Source": "the state of one tool source",
 }
 """Classes of the spine that may have more than 10 attributes or 6 arguments, with the reason."""

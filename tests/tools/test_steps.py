@@ -7,11 +7,10 @@ from pathlib import Path
 import pytest
 from policies import policy_of
 
-from oneclaw_core import ToolCall, ToolDefinition, ToolRegistry, ToolResult
+from oneclaw_core import ToolCall, ToolDefinition, ToolRegistry, ToolResult, wiring
 from oneclaw_core.files import PathGuard
 from oneclaw_core.permissions import Decision, Grant
 from oneclaw_core.provenance.marks import CallOrigins
-from oneclaw_core.tools.calls import steps
 from oneclaw_core.tools.calls.call import Caller
 from oneclaw_core.types.steps import chain
 from oneclaw_core.wiring import tool_executor
@@ -51,7 +50,7 @@ class Line:
         self.names, self.insert = [], insert
         self.tool, self.home, self.registry = Probe(), home, ToolRegistry()
         self.registry.register(self.tool)
-        monkeypatch.setattr(steps, "chain", self.chain)
+        monkeypatch.setattr(wiring, "chain", self.chain)
 
     def chain(self, given, end):
         given = list(given)
