@@ -7,11 +7,11 @@ as text in which nothing of that can be taken for the question; a page escapes i
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from oneclaw_core.permissions.requests import PermissionAnswer, grant_in_words
 from oneclaw_core.permissions.rules import subject_kind
-from oneclaw_core.types.frozen_dataclass import frozen_dataclass
 from oneclaw_core.types.permission_meanings import KNOWN_PERMISSIONS
 from oneclaw_core.types.permissions import Fact
 from oneclaw_core.types.visible_text import visible_lines
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from oneclaw_core.permissions.requests import PermissionRequest
 
 
-@frozen_dataclass
+@dataclass(frozen=True, slots=True)
 class Choice:
     """An answer that can be given.
 
@@ -35,7 +35,7 @@ class Choice:
     grants: str | None = None
 
 
-@frozen_dataclass
+@dataclass(frozen=True, slots=True)
 class ApprovalQuestion:
     """The question to a person before a tool acts.
 

@@ -8,13 +8,13 @@ asked for.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Protocol
 
 from oneclaw_core.permissions.rules import (
     subject_kind,
 )
-from oneclaw_core.types.frozen_dataclass import frozen_dataclass
 from oneclaw_core.types.permissions import Grant
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ class PermissionAnswer(StrEnum):
     NEVER = "never"
 
 
-@frozen_dataclass
+@dataclass(frozen=True, slots=True)
 class PermissionRequest:
     """The question to the user.
 

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from oneclaw_core.errors import OneClawError
 from oneclaw_core.files.views import FileViews
-from oneclaw_core.types.frozen_dataclass import frozen_dataclass
 from oneclaw_core.types.provenance import Mark, MarkKind, Provenance
 from oneclaw_core.types.tools import ALL_TOOLS, ToolSelection
 
@@ -503,7 +502,7 @@ def detached_context(tool_name: str) -> ToolContext:
 MAX_TURN_DEPTH = 2
 
 
-@frozen_dataclass
+@dataclass(frozen=True, slots=True)
 class TurnScope:
     """A running turn.
 

@@ -5,12 +5,12 @@ The stored history stays whole. What changes is where the part begins that a mod
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from oneclaw_core.sessions.history import file_characters
 from oneclaw_core.turn.estimate import message_tokens, text_tokens
-from oneclaw_core.types.frozen_dataclass import frozen_dataclass
 from oneclaw_core.types.messages import Message, MessageType
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ class CompactionReason(StrEnum):
     REQUESTED = "requested"
 
 
-@frozen_dataclass
+@dataclass(frozen=True, slots=True)
 class ContextLimits:
     """Limits of what a model may be sent.
 
@@ -64,7 +64,7 @@ class ContextLimits:
         return min(self.context_window * _FULL_PERCENT // 100, free)
 
 
-@frozen_dataclass
+@dataclass(frozen=True, slots=True)
 class CompactionPlan:
     """The part of a conversation that is summarised.
 

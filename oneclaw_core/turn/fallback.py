@@ -9,14 +9,13 @@ from __future__ import annotations
 
 import logging
 import time
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Self
 
 from oneclaw_core.config.providers import SET_ASIDE_SETTING
 from oneclaw_core.errors import NotFoundError, OneClawError, ProviderError, StoreError
 from oneclaw_core.providers.route import MAX_COOL_DOWN_SECONDS, FailureKind, failure_kind
-from oneclaw_core.types.frozen_dataclass import frozen_dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
@@ -34,7 +33,7 @@ _LONGEST_PAUSE_SECONDS = 10
 _log = logging.getLogger("oneclaw.turn")
 
 
-@frozen_dataclass
+@dataclass(frozen=True, slots=True)
 class SetAside:
     """A model that failed.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from oneclaw_core.config.models import load_prices, model_facts, needs_prices, said_of
@@ -14,7 +14,6 @@ from oneclaw_core.providers.left_out import most_tools_in
 from oneclaw_core.turn.attachments import accepted_media_types
 from oneclaw_core.turn.compaction import ContextLimits
 from oneclaw_core.types.agents import GENERAL_ASSISTANT, REASONING_LEVELS
-from oneclaw_core.types.frozen_dataclass import frozen_dataclass
 from oneclaw_core.types.model_requests import ToolLoading
 
 if TYPE_CHECKING:
@@ -39,7 +38,7 @@ RESERVED_TOKENS = 16_000
 _log = logging.getLogger("oneclaw.turn")
 
 
-@frozen_dataclass
+@dataclass(frozen=True, slots=True)
 class ChosenModel:
     """The model that answers a turn.
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from oneclaw_core.providers.base import wire_request
@@ -10,7 +10,6 @@ from oneclaw_core.sessions.for_plugins import no_session
 from oneclaw_core.turn.adapted import prepare_request
 from oneclaw_core.turn.beginning import look, resolve
 from oneclaw_core.turn.request import shown_history
-from oneclaw_core.types.frozen_dataclass import frozen_dataclass
 from oneclaw_core.types.messages import Message, MessageType
 from oneclaw_core.types.model_requests import ToolLoading
 
@@ -22,7 +21,7 @@ if TYPE_CHECKING:
     from oneclaw_core.types.model_requests import ModelRequest
 
 
-@frozen_dataclass(kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class RequestPreview:
     """The next request to a model.
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 import time
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from oneclaw_core.json_schema.arguments import ArgumentsError, parse_arguments
-from oneclaw_core.types.frozen_dataclass import frozen_dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Mapping, Sequence
@@ -23,7 +23,7 @@ COSTLY_REPEATS = MOST_REPEATS // 2
 CUT_OFF = "cut_off"
 
 
-@frozen_dataclass
+@dataclass(frozen=True, slots=True)
 class _Made:
     """The last time that a call was made: its outcome as a hash, and the time in seconds."""
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from oneclaw_core.turn.request import TOOL_GROUPS, TOOLS
-from oneclaw_core.types.frozen_dataclass import frozen_dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from oneclaw_core.types.tools import ToolSelection
 
 
-@frozen_dataclass
+@dataclass(frozen=True, slots=True)
 class TurnPrompt:
     """The parts of the system prompt that are kept with a session, so that its prompt cache lasts.
 

@@ -11,7 +11,6 @@ from oneclaw_core.files.views import FileViews
 from oneclaw_core.turn.compaction import with_summary
 from oneclaw_core.turn.estimate import Estimator
 from oneclaw_core.turn.request import model_request, shown_history
-from oneclaw_core.types.frozen_dataclass import frozen_dataclass
 from oneclaw_core.types.messages import Message, MessageType
 from oneclaw_core.types.provenance import Provenance
 from oneclaw_core.types.tool_groups import restore_loaded_groups
@@ -149,7 +148,7 @@ class TurnState:
         return model_request(session.agent, registry, name, session.info.id, messages, session.groups, *kept)
 
 
-@frozen_dataclass
+@dataclass(frozen=True, slots=True)
 class Ask:
     """A request on its way to a model.
 
@@ -169,7 +168,7 @@ class Ask:
     unread: UnreadableCallError | None = None
 
 
-@frozen_dataclass
+@dataclass(frozen=True, slots=True)
 class Answer:
     """An answer of a model.
 

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from oneclaw_core.sessions.usage_report import UsageTotals
 from oneclaw_core.turn.preview import next_request
-from oneclaw_core.types.frozen_dataclass import frozen_dataclass
 
 if TYPE_CHECKING:
     from oneclaw_core.turn.parts import TurnParts
     from oneclaw_core.turn.turn_request import TurnRequest
 
 
-@frozen_dataclass(kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SessionStatus:
     """The state of a session between two turns.
 

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, NewType
 
-from oneclaw_core.types.frozen_dataclass import frozen_dataclass
 from oneclaw_core.types.provenance import Mark, Provenance
 from oneclaw_core.types.tools import ALL_TOOLS, ToolResult, ToolSelection
 
@@ -21,7 +20,7 @@ if TYPE_CHECKING:
     from oneclaw_core.types.tool_groups import ActiveTools
 
 
-@frozen_dataclass
+@dataclass(frozen=True, slots=True)
 class Caller:
     """On whose behalf tools run.
 
@@ -72,7 +71,7 @@ class Caller:
         return self.turn.sub_agent(self.agent) if self.turn is not None else None
 
 
-@frozen_dataclass
+@dataclass(frozen=True, slots=True)
 class Call:
     """A tool call on its way to the tool. A step passes on the same call, or a copy with other arguments.
 
@@ -109,7 +108,7 @@ class Call:
         return self.found
 
 
-@frozen_dataclass
+@dataclass(frozen=True, slots=True)
 class ToolOutcome:
     """One call with its one result.
 
@@ -128,7 +127,7 @@ class ToolOutcome:
     views: Mapping[str, str] = field(default_factory=dict)
 
 
-@frozen_dataclass
+@dataclass(frozen=True, slots=True)
 class ToolProgress:
     """A running tool tells how far it has come."""
 
