@@ -60,7 +60,6 @@ class TurnStart:
         summary: stands for what precedes ``history``, ``None`` for nothing.
         summary_until: the ``sequence`` of the last message that it stands for.
         last_input_tokens: what the service counted for the session's last request, ``None`` if it is not known.
-        prompt_sections: the sections of the system prompt that are kept with the session.
         marks: where the text of the whole history comes from.
     """
 
@@ -72,7 +71,6 @@ class TurnStart:
     summary: str | None = None
     summary_until: int | None = None
     last_input_tokens: int | None = None
-    prompt_sections: str = ""
     marks: tuple[Mark, ...] = ()
 
 
@@ -90,17 +88,14 @@ def read_setup(connection: Connection, session: str | None, agent: str | None) -
     return TurnSetup(settings.read_settings(connection), found, agents.find_any(connection, wanted), states)
 
 
-def load(connection: Connection, session_id: str, max_characters: int | None, prompt_sections: str = "") -> TurnStart:
+def load(connection: Connection, session_id: str, max_characters: int | None) -> TurnStart:
     """Read all that a turn needs at its start; how long the history is does not matter.
 
     Args:
         max_characters: the limit of all texts, arguments and shown parts of results in the history; ``None`` for no
             limit.
-        prompt_sections: as in :func:`begin`.
     """
-    pending = messages.pending_calls(connection, session_id)
-    kept = sessions.kept_sections(connection, session_id)
-    return _turn_start(connection, session_id, pending, max_characters, prompt_sections if kept is None else kept.text)
+    return _turn_start(connection, session_id, messages.pending_calls(connection, session_id), max_characters)
 
 
 def resume(
@@ -117,12 +112,9 @@ def resume(
         prompt_sections: as in :func:`begin`.
         prompt_lists: kept with sections that are renewed.
     """
-    kept = sessions.kept_sections(connection, session_id)
-    if kept is None:
+    if sessions.kept_sections(connection, session_id) is None:
         sessions.keep_sections(connection, session_id, prompt_sections, prompt_lists)
-    pending = messages.pending_calls(connection, session_id)
-    sections = prompt_sections if kept is None else kept.text
-    return _turn_start(connection, session_id, pending, max_characters, sections)
+    return load(connection, session_id, max_characters)
 
 
 def begin(
@@ -150,15 +142,15 @@ def begin(
     # First, for a message ends the session's rest.
     kept = sessions.kept_sections(connection, session_id)
     lists = prompt_lists if kept is None or prompt_lists is not None else kept.lists
-    sections = prompt_sections if kept is None else kept.text
     if kept is None or kept.lists != lists:
+        sections = prompt_sections if kept is None else kept.text
         sessions.keep_sections(connection, session_id, sections, lists)
     answers = [
         replace(interrupted, tool_call_id=call.tool_call_id, tool_name=call.tool_name)
         for call in messages.pending_calls(connection, session_id)
     ]
     messages.append(connection, session_id, [*answers, message])
-    return _turn_start(connection, session_id, (), max_characters, sections)
+    return _turn_start(connection, session_id, (), max_characters)
 
 
 def begin_session(
@@ -207,7 +199,6 @@ def begin_session(
         pending_calls=(),
         grants=grants.read_grants(connection),
         tool_states=settings.read_tool_states(connection),
-        prompt_sections=prompt_sections,
         marks=message.marks,
     )
 
@@ -249,7 +240,7 @@ def withdraw_stop(connection: Connection, session_id: str) -> bool:
 
 
 def _turn_start(
-    connection: Connection, session_id: str, pending: Sequence[Message], max_characters: int | None, sections: str
+    connection: Connection, session_id: str, pending: Sequence[Message], max_characters: int | None
 ) -> TurnStart:
     summary, until, marks = sessions.read_summary(connection, session_id)
     return TurnStart(
@@ -261,6 +252,5 @@ def _turn_start(
         summary=summary,
         summary_until=until,
         last_input_tokens=usage.last_input_tokens(connection, session_id),
-        prompt_sections=sections,
         marks=marks_of_text(marks) if marks else (),
     )

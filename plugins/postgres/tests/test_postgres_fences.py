@@ -90,7 +90,7 @@ def test_a_turn_goes_on_when_no_one_has_taken_its_lock(tmp_path: Path) -> None:
             await asyncio.gather(*(one.append(elsewhere.id, [user()]) for _ in range(20)))
         async with opened(tmp_path) as store:
             assert contents(await store.messages(session.id)) == ["first", "1", "done", "answer"]
-            assert (await store.load_turn(session.id, None, "newer")).prompt_sections == "new"
+            assert (await store.kept_sections(session.id)).text == "new"
 
     asyncio.run(main())
 
