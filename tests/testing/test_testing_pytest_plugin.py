@@ -58,7 +58,7 @@ def test_starting_pytest_imports_next_to_nothing(run, monkeypatch):
 
         def test_modules():
             ours = {name.removeprefix("oneclaw_core") for name in sys.modules if name.startswith("oneclaw_core")}
-            assert ours == {"", "._lazy", "._version", ".testing", ".testing.plugin"}
+            assert ours == {"", "._lazy", ".system", ".system.version", ".testing", ".testing.plugin"}
         """,
     )
     result.assert_outcomes(passed=1)
