@@ -105,6 +105,7 @@ PACKAGES = {
     "builtin": "tools of the core",
     "turn": "the loop, budget, summaries",
     "agents": "personas",
+    "tool_functions": "@tool",
     "provenance": "marks of a session",
     "hookspecs": "a function for each hook",
     "contract": "what hooks get and return",

@@ -2,8 +2,8 @@
 
 What is named here and in the public packages is public and stable: ``oneclaw_core.cli``, ``config``, ``files``,
 ``http``, ``http_providers``, ``permissions``, ``plugins``, ``process``, ``project``, ``providers``, ``search``,
-``sessions``, ``testing`` and ``tools`` have what special tasks need. Names are imported on first use, so that
-importing the package costs next to nothing.
+``sessions``, ``testing``, ``tool_functions`` and ``tools`` have what special tasks need. Names are imported on first
+use, so that importing the package costs next to nothing.
 """
 
 from __future__ import annotations
@@ -84,9 +84,9 @@ if TYPE_CHECKING:
     from oneclaw_core.system.home import find_home as find_home
     from oneclaw_core.system.redaction import redact as redact
     from oneclaw_core.system.redaction import remember_secret as remember_secret
+    from oneclaw_core.tool_functions.function import tool as tool
     from oneclaw_core.tools.client import ToolClient as ToolClient
     from oneclaw_core.tools.context import ToolContext as ToolContext
-    from oneclaw_core.tools.function import tool as tool
     from oneclaw_core.tools.load_tool_group import LoadToolGroupTool as LoadToolGroupTool
     from oneclaw_core.tools.manifest import parse_group_manifest as parse_group_manifest
     from oneclaw_core.tools.registry import ToolRegistry as ToolRegistry

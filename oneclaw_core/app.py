@@ -10,7 +10,6 @@ from oneclaw_core.plugins.catalogue.merging import add_program_tools
 from oneclaw_core.turn.preview import next_request, preview
 from oneclaw_core.turn.turn_request import TurnRequest, check_texts
 from oneclaw_core.types.agents import GENERAL_ASSISTANT, AgentLimits
-from oneclaw_core.wiring import open_home
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mapping
@@ -101,6 +100,8 @@ class OneClaw:
         Raises:
             OneClawError: the home or its database cannot be used.
         """
+        from oneclaw_core.wiring import open_home
+
         async with open_home(
             home,
             ask=ask,

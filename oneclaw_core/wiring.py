@@ -31,6 +31,7 @@ from oneclaw_core.plugins.sources.tool_sources import ToolSources
 from oneclaw_core.project.trust import Project
 from oneclaw_core.provenance.marks import CallOrigins
 from oneclaw_core.providers.pool import ProviderPool
+from oneclaw_core.services.plugin_question import answer_plugin
 from oneclaw_core.sessions.background import Background
 from oneclaw_core.sessions.for_plugins import Sessions
 from oneclaw_core.sessions.store import Store
@@ -43,18 +44,25 @@ from oneclaw_core.tools.calls.marked import declared, marked
 from oneclaw_core.tools.calls.running import Running
 from oneclaw_core.tools.calls.valid import Validators, valid
 from oneclaw_core.tools.executor import ToolExecutor
+from oneclaw_core.turn.adapted import adapted
+from oneclaw_core.turn.compacting import compacting
 from oneclaw_core.turn.conversations import Conversations
+from oneclaw_core.turn.falls_back import falls_back
+from oneclaw_core.turn.healing import healed
+from oneclaw_core.turn.hooked import hooked
+from oneclaw_core.turn.kept import kept
 from oneclaw_core.turn.model import ModelChooser
-from oneclaw_core.turn.model_steps import model_chain
 from oneclaw_core.turn.parts import TurnParts
-from oneclaw_core.turn.plugin_question import answer_plugin
+from oneclaw_core.turn.spending import spending
 from oneclaw_core.turn.store_retry import PatientRecords, while_away
+from oneclaw_core.turn.streamed import streamed
 from oneclaw_core.turn.turn_request import TurnRequest
 from oneclaw_core.turn.turns import Turns
+from oneclaw_core.turn.unusable_answers import not_empty
 from oneclaw_core.types.steps import chain
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mapping
+    from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mapping, Sequence
 
     from oneclaw_core.contract.contact_points import Channel
     from oneclaw_core.contract.context import PluginContext
@@ -63,7 +71,9 @@ if TYPE_CHECKING:
     from oneclaw_core.plugins.catalogue.merging import Catalog
     from oneclaw_core.process.sandbox.choice import ChosenSandbox
     from oneclaw_core.tools.registry import ToolRegistry
+    from oneclaw_core.turn.state import Answer, Ask
     from oneclaw_core.types.events import TurnEvent
+    from oneclaw_core.types.steps import Handler, Step
     from oneclaw_core.types.user_question import UserAsker
 
 
@@ -294,3 +304,20 @@ def tool_executor(
         permitted(asking, run),  # the only way to run
     )
     return ToolExecutor(registry, hooked, origins, checks)
+
+
+MODEL_STEPS: tuple[Step[Ask, Answer], ...] = (
+    not_empty,  # asks again for an answer that is empty, or has a call that cannot be read
+    falls_back,  # asks the next model behind the one that was asked for
+    healed,  # changes a session that the service refuses
+    kept,  # stores what was read of an answer that broke off
+    compacting,  # builds the request, and keeps it within what the model reads
+    spending,  # refuses a request beyond the limits, and counts what it used
+    adapted,  # makes the request one for the model, without what the service refuses
+    hooked,  # shows the request and its events to plugins
+)
+
+
+def model_chain(steps: Sequence[Step[Ask, Answer]] = MODEL_STEPS) -> Handler[Ask, Answer]:
+    """Return what asks a model: the steps, and at their end the provider."""
+    return chain(steps, streamed)

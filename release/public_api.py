@@ -34,6 +34,7 @@ MODULES = (
     "oneclaw_core.search",
     "oneclaw_core.sessions",
     "oneclaw_core.testing",
+    "oneclaw_core.tool_functions",
     "oneclaw_core.tools",
 )
 _LONGEST_VALUE = 200

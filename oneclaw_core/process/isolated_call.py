@@ -17,7 +17,8 @@ from oneclaw_core.errors import PermissionDeniedError, describe_error, errors_wi
 from oneclaw_core.files.paths import PathPermissionError
 from oneclaw_core.files.views import FileViews
 from oneclaw_core.process.python_worker import read_exactly, take_pipes, write_all
-from oneclaw_core.tools.function import FunctionTool, ToolFunction
+from oneclaw_core.tool_functions.function import FunctionTool
+from oneclaw_core.tools.invoke import ToolFunction
 from oneclaw_core.types.provenance import CALL_MARKS
 from oneclaw_core.types.tools import ToolResult, of_kept_size
 

@@ -18,7 +18,7 @@ from oneclaw_core.testing.assertions import CalledTool, TurnRecord
 from oneclaw_core.testing.chosen_plugins import SCRIPTED_MODEL_PLUGIN, check_plugins, chosen_plugins
 from oneclaw_core.testing.hook_events import call_hook
 from oneclaw_core.testing.scripted import MODEL, PROVIDER, ScriptedModel, ScriptedModelPlugin, ScriptedUser
-from oneclaw_core.tools.function import FunctionTool
+from oneclaw_core.tool_functions.function import FunctionTool
 from oneclaw_core.tools.manifest_tool import ManifestTool
 from oneclaw_core.types.tool_definition import ToolDefinition
 from oneclaw_core.types.tools import ToolSourceInfo, ToolSourceType

@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from oneclaw_core.system.redaction import SHORTEST_KEY_CHARACTERS as SHORTEST_KEY_CHARACTERS
     from oneclaw_core.tools.context import MAX_TURN_DEPTH as MAX_TURN_DEPTH
     from oneclaw_core.tools.context import depth_within as depth_within
-    from oneclaw_core.tools.function import FunctionTool as FunctionTool
     from oneclaw_core.tools.manifest import MAX_MANIFEST_BYTES as MAX_MANIFEST_BYTES
     from oneclaw_core.tools.manifest import Manifest as Manifest
     from oneclaw_core.tools.manifest import ManifestProblem as ManifestProblem
@@ -25,8 +24,6 @@ if TYPE_CHECKING:
     from oneclaw_core.tools.manifest import parse_manifest as parse_manifest
     from oneclaw_core.tools.manifest_tool import FunctionTarget as FunctionTarget
     from oneclaw_core.tools.manifest_tool import ManifestTool as ManifestTool
-    from oneclaw_core.tools.parameters import context_parameters as context_parameters
-    from oneclaw_core.tools.parameters import signature_of as signature_of
     from oneclaw_core.types.text import INVISIBLE_CHARACTERS as INVISIBLE_CHARACTERS
     from oneclaw_core.types.text import clean_text as clean_text
     from oneclaw_core.types.text import printable as printable

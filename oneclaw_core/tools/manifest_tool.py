@@ -8,12 +8,12 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from oneclaw_core.errors import PluginError, describe_error
-from oneclaw_core.types.tool_definition import SelfRunningTool
+from oneclaw_core.types.tool_definition import SelfRunningTool, Tool
 
 if TYPE_CHECKING:
     from oneclaw_core.tools.context import ToolContext
-    from oneclaw_core.tools.function import ToolFunction
-    from oneclaw_core.types.tool_definition import Tool, ToolDefinition
+    from oneclaw_core.tools.invoke import ToolFunction
+    from oneclaw_core.types.tool_definition import ToolDefinition
     from oneclaw_core.types.tools import ToolResult
 
 
@@ -92,7 +92,7 @@ class DeferredTool(SelfRunningTool, ABC):
             Exception: what the tool raised.
         """
         from oneclaw_core.tools.context import detached_context
-        from oneclaw_core.tools.function import invoke
+        from oneclaw_core.tools.invoke import invoke
 
         if self._loaded is None:
             self._loaded = await self._load()
@@ -139,7 +139,8 @@ class ManifestTool(DeferredTool):
 
     async def _load(self) -> Tool | ToolFunction:
         from oneclaw_core.system.threads import run_in_thread
-        from oneclaw_core.tools.function import FunctionTool, ToolFunction
+        from oneclaw_core.tools.invoke import ToolFunction
 
         loaded = await run_in_thread(self.target.load)  # an import can take seconds
-        return loaded if isinstance(loaded, FunctionTool) else ToolFunction.of(loaded, self.target.origin)
+        is_tool = isinstance(loaded, Tool) and isinstance(loaded, SelfRunningTool)
+        return loaded if is_tool else ToolFunction.of(loaded, self.target.origin)

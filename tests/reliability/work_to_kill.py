@@ -41,7 +41,7 @@ TURN_MODULES = (
     "oneclaw_javascript.tool_bridges",
     "oneclaw_openai.chat",
     "oneclaw_core.json_schema.arguments",
-    "oneclaw_core.tools.function",
+    "oneclaw_core.tool_functions.function",
 )
 
 TURNS = ("turn", "resume")

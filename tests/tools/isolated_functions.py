@@ -16,7 +16,7 @@ from tempfile import TemporaryFile
 from typing import TYPE_CHECKING
 
 from oneclaw_core.errors import PermissionDeniedError
-from oneclaw_core.tools.function import tool
+from oneclaw_core.tool_functions.function import tool
 from oneclaw_core.types.messages import Attachment
 from oneclaw_core.types.tools import ToolResult
 

@@ -20,9 +20,9 @@ from pydantic import BaseModel, Field
 
 from oneclaw_core.errors import ToolDefinitionError
 from oneclaw_core.files.paths import PathGuard
+from oneclaw_core.tool_functions.function import FunctionTool, tool
+from oneclaw_core.tool_functions.parameters import context_parameters
 from oneclaw_core.tools.context import ToolContext
-from oneclaw_core.tools.function import FunctionTool, tool
-from oneclaw_core.tools.parameters import context_parameters
 from oneclaw_core.tools.registry import ToolRegistry
 from oneclaw_core.types.tools import ToolResult
 

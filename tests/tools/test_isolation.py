@@ -15,8 +15,8 @@ from oneclaw_core.files.paths import PathGuard
 from oneclaw_core.process import python_runner, temporary_folders
 from oneclaw_core.process.isolation import WorkerError, call_in_process
 from oneclaw_core.process.sandbox.landlock import landlock_version
+from oneclaw_core.tool_functions.function import tool
 from oneclaw_core.tools.context import ToolContext
-from oneclaw_core.tools.function import tool
 from oneclaw_core.tools.manifest_tool import FunctionTarget
 from oneclaw_core.types.messages import Attachment
 from oneclaw_core.types.tools import MAX_KEPT_CHARACTERS, ToolResult

@@ -11,11 +11,13 @@ from pydantic import Field
 from oneclaw_core import ToolContext, ToolResult, tool
 from oneclaw_core.errors import PluginError, ToolDefinitionError
 from oneclaw_core.files import PathGuard
-from oneclaw_core.tools import ToolBehaviour, parameters
-from oneclaw_core.tools.docstring import parse_docstring
-from oneclaw_core.tools.function import FunctionTool, ToolFunction, as_tool_result, invoke
+from oneclaw_core.tool_functions import parameters
+from oneclaw_core.tool_functions.docstring import parse_docstring
+from oneclaw_core.tool_functions.function import FunctionTool
+from oneclaw_core.tool_functions.parameters import _note_default, _place_in, is_context_hint
+from oneclaw_core.tools import ToolBehaviour
+from oneclaw_core.tools.invoke import ToolFunction, as_tool_result, invoke
 from oneclaw_core.tools.manifest_tool import FunctionTarget
-from oneclaw_core.tools.parameters import _note_default, _place_in, is_context_hint
 
 
 def context(tmp_path=Path("/tmp")):

@@ -3,8 +3,8 @@
 import re
 from pathlib import Path
 
-from oneclaw_core.turn.model_steps import MODEL_STEPS
 from oneclaw_core.turn.streamed import streamed
+from oneclaw_core.wiring import MODEL_STEPS
 
 DOCS = Path(__file__).parents[2] / "docs" / "architecture.md"
 

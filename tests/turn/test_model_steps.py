@@ -25,7 +25,6 @@ from oneclaw_core.turn import model as model_module
 from oneclaw_core.turn import spending
 from oneclaw_core.turn.compacting import compacting
 from oneclaw_core.turn.model import ChosenModel, ModelChooser, left_out_by
-from oneclaw_core.turn.model_steps import MODEL_STEPS, model_chain
 from oneclaw_core.turn.request import CachePrefixes
 from oneclaw_core.turn.spending import usage_event
 from oneclaw_core.turn.state import Ask, SessionState, TurnState
@@ -43,6 +42,7 @@ from oneclaw_core.types.model_requests import (
 )
 from oneclaw_core.types.steps import chain
 from oneclaw_core.types.tool_groups import ActiveTools, LoadedGroup
+from oneclaw_core.wiring import MODEL_STEPS, model_chain
 
 CONFIG = ProviderConfig("local", "scripted", "http://127.0.0.1:1")
 PRICES = ModelPrices(input=1_000_000, output=2_000_000)

@@ -12,14 +12,14 @@ from oneclaw_core.config.core_settings import Settings
 from oneclaw_core.config.models import ModelPrices
 from oneclaw_core.errors import ProviderError, SpendingLimitError, TurnDeadlineError
 from oneclaw_core.providers import ModelInfo, ProviderConfig
+from oneclaw_core.services.plugin_question import answer_plugin
 from oneclaw_core.sessions.sqlite_backend import SqliteBackend
 from oneclaw_core.sessions.store import Store
 from oneclaw_core.turn.model import ChosenModel, ModelChooser
-from oneclaw_core.turn.model_steps import model_chain
-from oneclaw_core.turn.plugin_question import answer_plugin
 from oneclaw_core.turn.request import CachePrefixes
 from oneclaw_core.turn.turn_request import TurnRequest
 from oneclaw_core.types.agents import GENERAL_ASSISTANT
+from oneclaw_core.wiring import model_chain
 
 PRICES = ModelPrices(input=1_000_000, output=1_000_000)
 SCHEMA = {"type": "object", "properties": {"hex": {"type": "string"}}, "required": ["hex"]}

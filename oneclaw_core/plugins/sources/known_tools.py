@@ -208,7 +208,7 @@ class StandInTool(SelfRunningTool):
             # These arguments were checked, and the user was asked, for the tool as it was.
             cause = "it has changed since it was listed. Nothing was done; call it again as it is now."
             return ToolResult.error("not_available", f"Tool '{name}' was not run: {cause}")
-        from oneclaw_core.tools.function import invoke
+        from oneclaw_core.tools.invoke import invoke
 
         return await invoke(found.tool, arguments, context)
 

@@ -19,7 +19,7 @@ from oneclaw_core.tools.calls.home_loop import HomeLoop
 from oneclaw_core.tools.calls.questions import Questions, QuestionsOfPaths
 from oneclaw_core.tools.calls.services import RunningCall
 from oneclaw_core.tools.context import ToolContext
-from oneclaw_core.tools.function import invoke
+from oneclaw_core.tools.invoke import invoke
 from oneclaw_core.types.provenance import CALL_MARKS
 from oneclaw_core.types.tools import ToolResult
 

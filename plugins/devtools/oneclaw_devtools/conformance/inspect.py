@@ -198,7 +198,8 @@ def _target(tool: ManifestTool, channel: Channel) -> dict[str, Any]:
 
 
 def _signature(loaded: Any) -> dict[str, Any]:
-    from oneclaw_core.tools import FunctionTool, ToolDefinitionError, context_parameters, signature_of
+    from oneclaw_core.tool_functions import FunctionTool, context_parameters, signature_of
+    from oneclaw_core.tools import ToolDefinitionError
 
     if isinstance(loaded, FunctionTool):
         try:

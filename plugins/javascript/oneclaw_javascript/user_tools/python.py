@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 
 from oneclaw_core import OneClawError
 from oneclaw_core.plugins import PluginProblem
-from oneclaw_core.tools import FunctionTool, ToolDefinitionError, generated_group_definition
+from oneclaw_core.tool_functions import FunctionTool
+from oneclaw_core.tools import ToolDefinitionError, generated_group_definition
 from oneclaw_javascript.user_tools.manifest import parse_user_manifest
 from oneclaw_javascript.user_tools.user_tool import FileTools, Language, UserTool
 
