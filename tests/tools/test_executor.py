@@ -1205,3 +1205,51 @@ def test_a_tool_gets_the_context_of_its_call(bench):
     assert (found.deps, found.selection, found.shown_characters, found.turn) == (deps, selection, 7, scope.turn)
     assert found.conversation is scope.conversation
     assert found.paths.denied == {"files.read:/a", "files.write"}
+
+
+@pytest.mark.parametrize(
+    ("answer", "error_type", "runs"),
+    [(PermissionAnswer.ONCE, None, 1), (PermissionAnswer.NO, "permission_denied", 0), (None, "permission_denied", 0)],
+)
+def test_a_foreign_tool_gets_nothing_that_could_leak_before_the_user_agrees(bench, answer, error_type, runs):
+    asked = []
+
+    async def ask(request):
+        asked.append(request.permission)
+        return answer
+
+    bench.ask = ask if answer is not None else None
+    foreign = Tool("probe", lambda arguments, context: ToolResult.success("x"), TEXT)
+    bench.registry.register(foreign, ToolSourceInfo(ToolSourceType.PLUGIN, None, "acme", is_supplied=True))
+    held = Provenance()
+    held.add([Mark.of(MarkKind.OUTSIDE, "the mail 1"), Mark.of(MarkKind.PRIVATE, "the calendar")])
+    assert (governed(bench, None, conversation=held).error_type, foreign.runs) == (error_type, runs)
+    assert asked == (["data.send"] if answer is not None else [])
+
+
+@pytest.mark.parametrize(
+    ("answer", "error_type", "runs"),
+    [(PermissionAnswer.ONCE, None, 1), (PermissionAnswer.NO, "permission_denied", 0), (None, "permission_denied", 0)],
+)
+def test_a_call_that_the_model_wrote_as_text_runs_after_a_question(bench, answer, error_type, runs):
+    asked = []
+
+    async def ask(request):
+        asked.append((request.permission, request.detail))
+        return answer
+
+    bench.ask = ask if answer is not None else None
+    written = bench.add(parameters=TEXT)
+    assert (governed(bench, None, are_calls_text=True).error_type, written.runs) == (error_type, runs)
+    question = ("calls.as_text", "run probe, whose call the model wrote as text")
+    assert asked == ([question] if answer is not None else [])
+    assert governed(bench, None).is_success
+    assert len(asked) == (1 if answer is not None else 0)
+
+
+@pytest.mark.parametrize("reads", [("outside",), ("private",), ("outside", "private")])
+def test_the_session_holds_what_a_tool_declares_that_it_reads(bench, reads):
+    bench.add(parameters=TEXT, reads=reads)
+    held = Provenance()
+    assert governed(bench, None, conversation=held).is_success
+    assert (bool(held.outside), bool(held.private)) == ("outside" in reads, "private" in reads)
