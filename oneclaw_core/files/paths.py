@@ -101,6 +101,26 @@ class PathGuard:
     used: list[UsedFile] = field(default_factory=list, compare=False, repr=False)
     views: FileViews = field(default_factory=FileViews, compare=False, repr=False)
 
+    def for_call(
+        self,
+        used: list[UsedFile],
+        views: FileViews,
+        denied: frozenset[str] = frozenset(),
+        questions: PathQuestions | None = None,
+    ) -> PathGuard:
+        """Return the guard of one call."""
+        return PathGuard(
+            self.workspace,
+            self.start_directory,
+            self.home,
+            denied,
+            self.trusts_start,
+            self.granted,
+            questions,
+            used,
+            views,
+        )
+
     @property
     def is_trusted(self) -> bool:
         """True if the user trusts the start directory, which relative paths lie in then."""

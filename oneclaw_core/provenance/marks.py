@@ -8,7 +8,7 @@ text of the user, or in a page that was read.
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
@@ -240,7 +240,7 @@ class CallOrigins:
     def of_call(self, caller: Caller, call: ToolCall) -> CallProvenance:
         """Begin to note what a call reads and writes."""
         views = caller.turn.views if caller.turn is not None else FileViews()
-        paths = replace(self._paths, used=[], views=views.of_call())
+        paths = self._paths.for_call([], views.of_call())
         typed = "" if caller.kind == "model" else call.arguments
         return CallProvenance(caller, [], paths, typed, self._records, self._links, self._free_requests, self._project)
 

@@ -51,7 +51,8 @@ async def running_call(
     try:
         yield context
     finally:
-        await running.aclose(None)
+        if (network := running.close()) is not None:
+            await network.aclose(None)
 
 
 async def _granted(

@@ -160,8 +160,9 @@ class Questions:
     def close(self) -> None:
         """Ask no more: a thread may go on after its call."""
         self.is_closed = True
-        for each in list(self._waiting):
-            each.cancel()
+        if self._waiting:
+            for each in list(self._waiting):
+                each.cancel()
 
 
 class QuestionsOfPaths:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import logging
 from contextlib import nullcontext
-from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -95,7 +94,7 @@ class Running:
             agent_name=caller.agent,
             tool_name=call.asked.name,
             call_id=call.asked.id,
-            paths=replace(provenance.paths, denied=denied, questions=paths),
+            paths=provenance.paths.for_call(provenance.paths.used, provenance.paths.views, denied, paths),
             _call=running,
             _services=self._services,
             _plugin=plugin,
@@ -169,7 +168,14 @@ class TimedRun:
                         return _lost(name, threads.block)
                     has_ended = task.done() and not threads.are_left
                     return _timed_out(name, self._clock.timeout_seconds, has_ended=has_ended)
-                await self._wait(remaining)
+                if self._changed.done():
+                    self._changed = self._loop.loop.create_future()
+                timer = None if remaining is None else self._loop.loop.call_later(remaining, self._wake)
+                try:
+                    await self._changed
+                finally:
+                    if timer is not None:
+                        timer.cancel()
             return self._meter.judged(name, task.result(), self._clock)
         except asyncio.CancelledError:
             if task.done() and task.cancelled():
@@ -182,7 +188,8 @@ class TimedRun:
             await _cancel(task, name)
             raise
         finally:
-            await self._running.aclose(self._worker)
+            if (network := self._running.close()) is not None:
+                await network.aclose(self._worker)
 
     async def _finish(self, work: Coroutine[Any, Any, ToolResult], name: str) -> ToolResult:
         """Wait for the tool; whatever it raises becomes its result."""
@@ -198,18 +205,6 @@ class TimedRun:
                 around.set_result(result)
         self._wake()  # a turn of the event loop sooner than the callbacks of the task
         return result
-
-    async def _wait(self, seconds: float | None) -> None:
-        """Wait until something has changed, or for some seconds."""
-        loop = self._loop.loop
-        if self._changed.done():
-            self._changed = loop.create_future()
-        timer = None if seconds is None else loop.call_later(seconds, self._wake)
-        try:
-            await self._changed
-        finally:
-            if timer is not None:
-                timer.cancel()
 
     def _wake(self, _: object = None) -> None:
         if not self._changed.done():

@@ -13,7 +13,6 @@ if TYPE_CHECKING:
 
     from oneclaw_core.permissions.call_network import CallNetwork, Sources
     from oneclaw_core.tools.calls.questions import Questions
-    from oneclaw_core.worker_loop import WorkerLoop
 
     InnerCall = Callable[[str, dict[str, Any]], AbstractAsyncContextManager[dict[str, Any]]]
 
@@ -66,8 +65,7 @@ class RunningCall:
         if not self.questions.is_closed:  # a thread that was left to itself may go on, and its call has its outcome
             self._report(message, fraction)
 
-    async def aclose(self, worker: WorkerLoop | None) -> None:
-        """Ask and connect no more."""
+    def close(self) -> CallNetwork | None:
+        """Ask no more; return the network, if the tool used it, whose clients are still to be closed."""
         self.questions.close()
-        if self._network is not None:
-            await self._network.aclose(worker)
+        return self._network
