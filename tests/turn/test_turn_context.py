@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import pytest
 from stage import PlainTool, some_tools
 
-from oneclaw_core import AgentLimits, LoadToolGroupTool, ToolRegistry, TurnLimitError, UsageError
+from oneclaw_core import AgentLimits, TurnLimitError, UsageError
 from oneclaw_core.config.core_settings import Settings
 from oneclaw_core.contract.arguments import SessionInfo
 from oneclaw_core.sessions.for_plugins import session_info
@@ -275,28 +275,3 @@ def test_lists_that_another_version_kept_give_way_to_those_of_now(lists):
     prompts.kept = SimpleNamespace(text="The kept section.", lists=lists)
     prompt = prompts.prompt()
     assert (prompt.sections, prompt.shown, prompt.told, prompt.news) == ("The kept section.", now, now, "")
-
-
-def test_what_another_process_has_set_is_used():
-    seen = {}
-    registry = ToolRegistry()
-    registry.register(LoadToolGroupTool(registry))
-    states = SimpleNamespace(
-        grants=("grant",), disabled_tools={"load_tool_group"}, disabled_groups=set(), settings={"model": "a/b"}
-    )
-
-    async def user_states():
-        return states
-
-    parts = TurnParts(
-        store=SimpleNamespace(user_states=user_states),
-        registry=registry,
-        permissions=SimpleNamespace(replace_grants=lambda grants: seen.update(grants=grants)),
-        project=SimpleNamespace(use_pins=lambda settings: seen.update(settings=settings)),
-        tool_sources=SimpleNamespace(set_disabled=lambda plugins: seen.update(plugins=set(plugins))),
-        environ={},
-        **dict.fromkeys(("executor", "plugins", "settings", "models", "providers", "background", "ask")),
-    )
-    assert asyncio.run(parts.refresh_states()) is states
-    assert seen == {"grants": ("grant",), "settings": {"model": "a/b"}, "plugins": set()}
-    assert [each.name for each in registry.toolset().active(()).core] == []
