@@ -28,6 +28,7 @@
     │   ├── SignInNeededError       no user is signed in, or the sign-in has ended: the message names the command
     │   └── OAuthUnavailableError   unreachable, overloaded or broken; worth another try
     ├── ProviderError               the model service could not answer
+    │   ├── UnfinishedAnswerError       the answer ended without its end
     │   ├── ProviderUnavailableError    unreachable, overloaded or broken; worth another try
     │   │   ├── ProviderUnreachableError    no connection, or none that lasted until the answer
     │   │   ├── ProviderSilentError         not a byte in time

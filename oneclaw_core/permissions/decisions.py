@@ -20,7 +20,7 @@ _NOT_FOR_SUBJECTS = frozenset({"files.read", "files.write"})
 
 
 class Decisions:
-    """What the user has decided.
+    """The decisions of the user on permissions, and the defaults.
 
     Args:
         decided: the lasting decisions.

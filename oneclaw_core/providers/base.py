@@ -100,7 +100,9 @@ class Provider(Protocol):
     """
 
     def stream(self, request: ModelRequest) -> AsyncIterator[ModelEvent]:
-        """Send a request and yield its answer as it comes, a :class:`ModelResponse` last.
+        """Send a request and yield its answer as it comes.
+
+        The last event is a :class:`~oneclaw_core.types.model_requests.ModelResponse`.
 
         As a rule an async generator. Closing it by ``aclose``, or cancelling, closes the connection.
 
