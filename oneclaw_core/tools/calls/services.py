@@ -59,7 +59,7 @@ class RunningCall:
             is_number = isinstance(fraction, int | float) and math.isfinite(fraction)
             fraction = min(max(fraction, 0.0), 1.0) if is_number else None
         text = clean_text(str(message)[:MAX_PROGRESS_CHARACTERS])
-        self.questions.loop.loop.call_soon_threadsafe(self._pass_on, text, fraction)
+        self.questions.loop.call_soon(self._pass_on, text, fraction)
 
     def _pass_on(self, message: str, fraction: float | None) -> None:
         if not self.questions.is_closed:  # a thread that was left to itself may go on, and its call has its outcome
