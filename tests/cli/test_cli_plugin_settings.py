@@ -252,7 +252,7 @@ def test_checks_of_a_disabled_plugin_do_not_run(oneclaw, install_plugin, monkeyp
 
 
 def test_a_check_that_hangs_is_a_problem_of_its_plugin(oneclaw, install_plugin, monkeypatch):
-    monkeypatch.setattr("oneclaw_core.contract.checks.CHECK_SECONDS", 0.05)
+    monkeypatch.setattr("oneclaw_core.plugins.running.checks.CHECK_SECONDS", 0.05)
     install_plugin(
         "weather",
         """

@@ -164,7 +164,7 @@ def test_checks_are_run_without_starting_their_plugins():
         gone, _ = at_work(PluginRecord("acme", registrations=[Registration("register_checks", "acme", "look", None)]))
         (check,) = await gone.run_checks()
         assert check.results[0].message.startswith("the plugin acme cannot be used: see oneclaw plugins list;")
-        from oneclaw_core.contract import checks
+        from oneclaw_core.plugins.running import checks
 
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(checks, "CHECK_SECONDS", 0.01)

@@ -18,12 +18,12 @@ from oneclaw_core.contract.arguments import (
     ToolWork,
 )
 from oneclaw_core.contract.chat_answer import ChatNotice
-from oneclaw_core.contract.checks import PluginCheck, failed_check, run_check, run_fix
 from oneclaw_core.contract.contact_points import Channel, Trigger
 from oneclaw_core.errors import NotFoundError, OneClawError, PluginError, describe_error
 from oneclaw_core.hookspecs import HOOK_KINDS, HookKind
 from oneclaw_core.plugins.isolation import HookError
 from oneclaw_core.plugins.registration.entry import CHECK_HOOK
+from oneclaw_core.plugins.running.checks import PluginCheck, failed_check, run_check, run_fix
 from oneclaw_core.plugins.running.hook_settings import HookTimeouts
 from oneclaw_core.plugins.running.running_plugin import RunningPlugin
 from oneclaw_core.plugins.running.tool_calls import CALL_HOOKS, Around, HookedCall
