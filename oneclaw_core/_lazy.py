@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import warnings
 from importlib import import_module
 
 TYPE_CHECKING = False  # typing takes long to import, and the supervisor of programs imports this
@@ -11,13 +12,15 @@ if TYPE_CHECKING:
     from typing import Any
 
 
-def lazy_names(package: str) -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:
+def lazy_names(package: str, *moved_to: str) -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:
     """Return the ``__getattr__``, ``__dir__`` and ``__all__`` of a package that imports its names on first use.
 
     The names are those that the package imports for type checkers, each on a line ``from MODULE import NAME as NAME``.
 
     Args:
         package: the package's ``__name__``.
+        moved_to: packages that have names which were in this one before. Such a name is still found here, with a
+            ``DeprecationWarning``, and is in none of the lists.
     """
     spec: Any = sys.modules[package].__spec__
     module_of: dict[str, str] = {}
@@ -29,6 +32,11 @@ def lazy_names(package: str) -> tuple[Callable[[str], Any], Callable[[], list[st
     def get(name: str) -> Any:
         module = module_of.get(name)
         if module is None:
+            for other in moved_to if not name.startswith("_") else ():
+                if name in import_module(other).__all__:
+                    text = f"{package}.{name} is {other}.{name} now; version 0.4 removes the old name"
+                    warnings.warn(text, DeprecationWarning, stacklevel=2)
+                    return getattr(import_module(other), name)
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
         value = getattr(import_module(module), name)
         setattr(sys.modules[package], name, value)

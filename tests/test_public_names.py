@@ -70,6 +70,25 @@ def test_an_unknown_name_is_an_attribute_error():
         _ = oneclaw_core.nonsense
 
 
+@pytest.mark.parametrize(
+    ("old", "new", "name"),
+    [
+        ("tools", "files", "PathGuard"),
+        ("tools", "permissions", "approval_question"),
+        ("tools", "process", "sandbox_policy"),
+        ("tools", "tool_functions", "FunctionTool"),
+        ("providers", "http_providers", "HttpProvider"),
+        ("plugins", "project", "Project"),
+        ("plugins", "config", "known_secret_check"),
+    ],
+)
+def test_a_name_that_moved_is_still_found_with_a_warning(old, new, name):
+    with pytest.warns(DeprecationWarning, match=f"oneclaw_core.{new}.{name} now; version 0.4"):
+        found = getattr(import_module(f"oneclaw_core.{old}"), name)
+
+    assert found is getattr(import_module(f"oneclaw_core.{new}"), name)
+
+
 def test_importing_the_package_imports_nothing_heavy():
     program = "import sys, oneclaw_core; print(*sys.modules)"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)

@@ -38,4 +38,4 @@ if TYPE_CHECKING:
     from oneclaw_core.types.model_requests import UsageSoFar as UsageSoFar
     from oneclaw_core.types.text import compact_json as compact_json
 
-__getattr__, __dir__, __all__ = lazy_names(__name__)
+__getattr__, __dir__, __all__ = lazy_names(__name__, "oneclaw_core.http_providers")
