@@ -161,6 +161,7 @@ def test_a_call_of_a_scheduled_task_is_denied(oneclaw_factory, traces):
 
     async def record(**columns):
         await asyncio.sleep(0)
+        return True
 
     home.run(attempt(home.app, task, Run(id="r1", task_id=task.id, scheduled_at=NOW, not_before=NOW), record))
     assert traces.runs == []

@@ -434,19 +434,12 @@ def test_a_folder_that_others_can_write_to_holds_no_cache(tmp_path):
 
 
 def test_the_cache_lies_in_the_folder_of_the_user(monkeypatch):
-    for variable, platform, folder in (
-        ("/caches", "linux", "/caches/oneclaw"),
-        (" /caches ", "linux", "/caches/oneclaw"),
-        ("", "linux", "/home/acme/.cache/oneclaw"),
-        ("", "darwin", "/home/acme/Library/Caches/oneclaw"),
-        ("relative", "linux", None),
-    ):
+    for variable, folder in (("/caches", "/caches/oneclaw"), ("", "/home/acme/.cache/oneclaw")):
         monkeypatch.setenv("XDG_CACHE_HOME", variable)
         monkeypatch.setenv("HOME", "/home/acme")
-        monkeypatch.setattr(sys, "platform", platform)
         path = user_cache()._path
-        assert (None if path is None else str(path.parent)) == folder
-        assert path is None or (path.name.startswith("plugins-"), len(path.name)) == (True, 21)
+        assert str(path.parent) == folder
+        assert (path.name.startswith("plugins-"), len(path.name)) == (True, 21)
     monkeypatch.setenv("XDG_CACHE_HOME", "/caches")
     names = set()
     for prefix in ("/one", "/two"):

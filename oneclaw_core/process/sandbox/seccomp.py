@@ -116,6 +116,25 @@ _OF_A_PROCESS = {
     "move_pages": (279, 239, 0),
 }
 _WATCHES = {"inotify_init": (253, 0), "inotify_init1": (294, 26), "inotify_add_watch": (254, 27)}
+# What changes a file by its path without opening it, which Landlock has no rule for.
+_ATTRIBUTES = {
+    "chmod": (90, 0),
+    "fchmodat": (268, 53),
+    "fchmodat2": (452, 452),
+    "chown": (92, 0),
+    "lchown": (94, 0),
+    "fchownat": (260, 54),
+    "utime": (132, 0),
+    "utimes": (235, 0),
+    "futimesat": (261, 0),
+    "utimensat": (280, 88),
+    "setxattr": (188, 5),
+    "lsetxattr": (189, 6),
+    "setxattrat": (463, 463),
+    "removexattr": (197, 14),
+    "lremovexattr": (198, 15),
+    "removexattrat": (466, 466),
+}
 _PROGRAM_STARTS = {"execve": (59, 221), "execveat": (322, 281), "fork": (57, 0), "vfork": (58, 0)}
 _SOCKET, _CLONE, _CLONE3, _IOCTL = (41, 198), (56, 220), (435, 435), (16, 29)
 _FIRST_X32_NUMBER = 0x40000000
@@ -180,7 +199,8 @@ def build_filter(
 
     Args:
         families: The address families that sockets may have; pairs of connected sockets are always allowed.
-        can_start_programs: False to allow threads, but no other process and no other program.
+        can_start_programs: False to allow threads, but no other process and no other program; nor changes of the
+            permissions, owners, times and marks of files by their paths.
         shares_processes: True without a namespace for process ids and shared memory: those of others are refused.
         machine: The machine's architecture as ``os.uname`` names it; by default this one's.
 
@@ -193,7 +213,7 @@ def build_filter(
     column = list(_ARCHITECTURES).index(machine)
     refused = [each[column] for each in _NUMBERS.values()]
     if not can_start_programs:
-        refused += [each[column] for each in (_PROGRAM_STARTS | _WATCHES).values()]
+        refused += [each[column] for each in (_PROGRAM_STARTS | _WATCHES | _ATTRIBUTES).values()]
     if shares_processes:
         refused += [each[column] for each in _SHARED_MEMORY.values()]
     program = [
