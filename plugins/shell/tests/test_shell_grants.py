@@ -28,12 +28,12 @@ def grant(oneclaw):
 
 
 def no_backend(monkeypatch):
-    monkeypatch.setattr("oneclaw_core.process.choose_sandbox", lambda setting: NO_SANDBOX)
+    monkeypatch.setattr("oneclaw_core.process.sandbox.choice.choose_sandbox", lambda setting: NO_SANDBOX)
 
 
 def incomplete(monkeypatch):
     gaps = Strength(is_available=True, gaps=("it hides nothing",))
-    monkeypatch.setattr("oneclaw_core.process.choose_sandbox", lambda setting: ChosenSandbox(CHOSEN.backend, gaps))
+    monkeypatch.setattr("oneclaw_core.process.sandbox.choice.choose_sandbox", lambda setting: ChosenSandbox(CHOSEN.backend, gaps))
 
 
 def slow_search(monkeypatch):

@@ -121,7 +121,7 @@ def test_a_sandbox_that_does_not_enforce_all_asks_and_never_runs_free(
     oneclaw, run, oneclaw_home, monkeypatch, strength
 ):
     chosen = ChosenSandbox(CHOSEN.backend if strength.is_available else None, strength)
-    monkeypatch.setattr("oneclaw_core.process.choose_sandbox", lambda setting: chosen)
+    monkeypatch.setattr("oneclaw_core.process.sandbox.choice.choose_sandbox", lambda setting: chosen)
     oneclaw.user.says("no")
     assert run("touch made").error_type == "permission_denied"
     assert not (oneclaw_home.workspace / "made").exists()
