@@ -33,7 +33,9 @@ def no_backend(monkeypatch):
 
 def incomplete(monkeypatch):
     gaps = Strength(is_available=True, gaps=("it hides nothing",))
-    monkeypatch.setattr("oneclaw_core.process.sandbox.choice.choose_sandbox", lambda setting: ChosenSandbox(CHOSEN.backend, gaps))
+    monkeypatch.setattr(
+        "oneclaw_core.process.sandbox.choice.choose_sandbox", lambda setting: ChosenSandbox(CHOSEN.backend, gaps)
+    )
 
 
 def slow_search(monkeypatch):
