@@ -216,7 +216,11 @@ class FunctionParameters:
         )
         typed_dict.__pydantic_config__ = ConfigDict(extra="forbid")
         try:
-            return TypeAdapter(typed_dict)
+            try:
+                return TypeAdapter(typed_dict)
+            except UnicodeDecodeError:
+                # Of a package whose metadata cannot be read: pydantic looks for plugins of its own, once.
+                return TypeAdapter(typed_dict)
         except (PydanticUserError, TypeError) as error:
             raise self._blame(error, lambda adapter: None) from error
 

@@ -1,6 +1,7 @@
 """Plugins as the metadata of their packages tell, and which of them can be used here."""
 
 import os
+import subprocess
 import sys
 from types import SimpleNamespace
 
@@ -627,3 +628,20 @@ def test_the_builtin_tools_are_described_here(environment):
     _, found = look(environment)
     assert (environment.described, bool(found["builtin"].tools)) == ([["builtin", "a"]], True)
     assert all(each.tool is None for each in found["builtin"].tools)
+
+
+def test_metadata_of_another_package_that_cannot_be_read_cost_no_tool(tmp_path):
+    damaged = tmp_path / "junk-1.0.dist-info"
+    damaged.mkdir()
+    (damaged / "METADATA").write_bytes(b"\xff\xfe\0")
+    (damaged / "entry_points.txt").write_bytes(b"\xff\xfe[")
+    program = (
+        "from oneclaw_core import tool\n"
+        "@tool\ndef roll(sides: int) -> str:\n    'Roll.'\n"
+        "print(roll.definition.parameters['required'])"
+    )
+    environ = {**os.environ, "PYTHONPATH": str(tmp_path)}
+
+    done = subprocess.run([sys.executable, "-c", program], env=environ, capture_output=True, text=True, check=False)
+
+    assert (done.stdout, done.returncode) == ("['sides']\n", 0), done.stderr
