@@ -11,6 +11,7 @@ from agentdojo.functions_runtime import FunctionCall, FunctionsRuntime
 from dojo_declarations import DECLARATIONS
 
 from oneclaw_core import ToolDefinition, ToolResult, hookimpl
+from oneclaw_core.tools import ToolBehaviour
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -40,9 +41,6 @@ class DojoTool:
         world: that it works on.
     """
 
-    # Reading goes on unless the user denies it; what is changed is asked for with its subject.
-    asks_itself = True
-
     def __init__(self, suite: str, function: Any, world: World) -> None:
         self._function, self._world = function, world
         self._declaration = DECLARATIONS[function.name]
@@ -52,6 +50,8 @@ class DojoTool:
             function.parameters.model_json_schema(),
             required_permissions=self._declaration.permissions,
             reads=self._declaration.reads,
+            # Reading goes on unless the user denies it; what is changed is asked for with its subject.
+            behaviour=ToolBehaviour(asks_itself=True),
         )
 
     async def execute(self, arguments: dict[str, Any], context: ToolContext) -> ToolResult:
