@@ -128,6 +128,13 @@ def test_a_change_is_one_question_that_says_everything(desk, google):
     assert """and the body "{'title': 'Milk & bread'}", as work (ana@example.com)""" in detail
 
 
+def test_a_long_body_is_shown_to_its_1500th_character(desk):
+    desk("google_call", method="tasks.tasklists.insert", body={"title": "x" * 1_000, "id": "y" * 1_000})
+    ((_, detail),) = desk.asked
+    whole = str({"title": "x" * 1_000, "id": "y" * 1_000})
+    assert f'and the body "{whole[:1_500]}…" and {len(whole) - 1_500} more characters' in detail
+
+
 def test_sharing_asks_for_whom(desk, google):
     file = google.services["drive"].add("Budget")
     body = {"type": "user", "role": "reader", "emailAddress": "Bo@example.net"}

@@ -118,6 +118,7 @@ def test_questions_in_the_old_era_can_be_declined(servers: McpHome) -> None:
     user.replies("I have opened it")
     assert json.loads(str(servers.call("plain__ask", **address).result)) == {"action": "accept"}
     assert "at the host pay.example.com" in user.questions[-1].question
+    assert "\nhttps://pay.example.com/x\n" in user.questions[-1].question
     user.replies("do not answer")
     names = {f"{number} {'n' * 200}": {"type": ["x" * 3_000]} for number in range(20)}
     long = {"message": "m" * 5_000, "requestedSchema": {"type": "object", "properties": names}}
