@@ -219,7 +219,7 @@ class FunctionParameters:
             try:
                 return TypeAdapter(typed_dict)
             except UnicodeDecodeError:
-                # Of a package whose metadata cannot be read: pydantic looks for plugins of its own, once.
+                # The first time, pydantic reads the metadata of all packages, and one of them is damaged.
                 return TypeAdapter(typed_dict)
         except (PydanticUserError, TypeError) as error:
             raise self._blame(error, lambda adapter: None) from error

@@ -71,7 +71,7 @@ def prepare_request(
     """Make a request one for a model: with files that it takes, its way of loading, its longest answer.
 
     Args:
-        request: as it would be for any model; one with a limit of its own keeps it as far as the model can.
+        request: for any model; its own limit of the answer is lowered to what this model can give.
         model: which is asked.
         left_out: the parts that the service has refused, each with the reason; by default what is known of the model.
     """

@@ -1,4 +1,4 @@
-"""What ``oneclaw serve install`` writes, and what it asks systemd and launchd to do."""
+"""Files that ``oneclaw serve install`` writes, and its commands to systemd and launchd."""
 
 from __future__ import annotations
 

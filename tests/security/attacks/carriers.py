@@ -115,7 +115,7 @@ def project_file(machine: Machine, text: str) -> Task:
 
 
 def command_output(machine: Machine, text: str) -> Task:
-    """What a command of the user's prints."""
+    """The output of a command that the user runs."""
     name = f"build{machine.number()}.log"
     (machine.project / name).write_text(f"Build failed.\n{text}\n")
     run = order("exec", command=f"cat {name}", working_directory=str(machine.project))
