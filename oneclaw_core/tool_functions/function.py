@@ -6,6 +6,7 @@ import functools
 import inspect
 import sys
 import types
+import warnings
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Generic, Literal, ParamSpec, TypeVar, overload
 
@@ -91,6 +92,15 @@ class FunctionTool(SelfRunningTool, Generic[_P, _R]):
 
     def __repr__(self) -> str:
         return f"<tool {self.name} of {self.function.__module__}.{self.function.__qualname__}>"
+
+    if not TYPE_CHECKING:  # for which there are no such attributes
+
+        def __getattr__(self, name: str) -> Any:
+            if name not in ("isolation", "is_poll"):
+                raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}", name=name, obj=self)
+            text = f"the attribute {name!r} of the tool {self.name!r} is definition.behaviour.{name} now; version 0.4"
+            warnings.warn(f"{text} removes the old one", DeprecationWarning, stacklevel=2)
+            return getattr(self._behaviour, name)
 
     @property
     def description(self) -> str:

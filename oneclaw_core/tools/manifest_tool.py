@@ -5,9 +5,10 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from oneclaw_core.errors import PluginError, describe_error
+from oneclaw_core.tools.earlier_behaviour import with_earlier_behaviour
 from oneclaw_core.types.tool_definition import SelfRunningTool, Tool
 
 if TYPE_CHECKING:
@@ -116,9 +117,29 @@ class ManifestTool(DeferredTool):
         target: where its function is found.
     """
 
-    def __init__(self, definition: ToolDefinition, target: FunctionTarget) -> None:
+    def __init__(
+        self,
+        definition: ToolDefinition,
+        target: FunctionTarget,
+        isolation: Literal["process"] | None = None,
+        *,
+        asks_itself: bool = False,
+        is_poll: bool = False,
+    ) -> None:
+        """Make a tool of its definition.
+
+        Args:
+            definition: what a model is told about it.
+            target: where its function is found.
+            isolation: deprecated, as the next two are; a definition has these in its ``behaviour``.
+            asks_itself: the same.
+            is_poll: the same.
+        """
         super().__init__(definition)
         self.target = target
+        if isolation or asks_itself or is_poll:
+            self.isolation, self.asks_itself, self.is_poll = isolation, asks_itself, is_poll
+            self.definition = with_earlier_behaviour(self, definition)
 
     def __repr__(self) -> str:
         return f"<tool {self.name} of {self.target.module}:{self.target.attribute}>"

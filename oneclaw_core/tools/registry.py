@@ -7,6 +7,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 from oneclaw_core.errors import DuplicateToolError, ToolDefinitionError
+from oneclaw_core.tools.earlier_behaviour import with_earlier_behaviour
 from oneclaw_core.tools.toolset import Toolset
 from oneclaw_core.types.permission_meanings import KNOWN_PERMISSIONS, PermissionMeaning
 from oneclaw_core.types.tool_definition import ToolDefinition, check_name
@@ -65,7 +66,7 @@ _UNREAD: Tool = _UnreadTool()
 
 
 def definition_of(tool: object) -> ToolDefinition:
-    """Return the definition of a tool.
+    """Return the definition of a tool, with the behaviour that it declares as tools of version 0.2 did.
 
     Raises:
         ToolDefinitionError: the object is not a tool: it has no definition or no ``execute``.
@@ -76,7 +77,7 @@ def definition_of(tool: object) -> ToolDefinition:
             f"{tool!r} is not a tool: it needs a 'definition' (ToolDefinition) and an 'execute'; "
             "decorate a function with @tool to make one"
         )
-    return definition
+    return with_earlier_behaviour(tool, definition)
 
 
 class ToolRegistry:

@@ -16,6 +16,7 @@ from oneclaw_core.plugins.registration.entry import (
     target_name,
 )
 from oneclaw_core.plugins.registration.named_registrars import NAMED_REGISTRARS, Registrar, Target
+from oneclaw_core.tools.earlier_behaviour import behaviour_advice, earlier_behaviour
 from oneclaw_core.tools.manifest import load_manifest
 from oneclaw_core.tools.manifest_tool import FunctionTarget
 from oneclaw_core.tools.registry import ToolRegistry, definition_of
@@ -67,6 +68,11 @@ class ToolRegistrar(Registrar):
         if not _SNAKE_CASE.fullmatch(name):
             cause = f"tool name {name!r} is not in snake_case"
             self._entry.report("register_tools", cause, "rename the tool", is_error=False, check="names.not-snake-case")
+        earlier = earlier_behaviour(tool, tool.definition)
+        if earlier:
+            advice = behaviour_advice(name, earlier)
+            remedy = "change it before version 0.4"
+            self._entry.report("register_tools", advice, remedy, is_error=False, check="hooks.deprecated")
         target = getattr(tool, "target", None)
         place, origin = (
             (f"{target.module}:{target.attribute}", target.origin) if isinstance(target, FunctionTarget) else (None, "")

@@ -90,7 +90,10 @@ EVENT = Check(
 OPTIONS = Check("hooks.options", _E, "an argument of `register` with an invalid value", "correct it")
 NOT_A_TOOL = Check("hooks.not-a-tool", _E, "what is registered is not a tool", "decorate a function with @tool")
 DEPRECATED = Check(
-    "hooks.deprecated", _W, "a hook or an argument that is to go", "change it before the next contract version"
+    "hooks.deprecated",
+    _W,
+    "a hook, an argument or an attribute of a tool that is to go",
+    "change it before the next contract version",
 )
 OTHER = Check("hooks.refused", _E, "something else that the loader refuses", "fix what is registered")
 NOTED = Check("hooks.noted", _N, "something else that the loader notes", "see what it says")
