@@ -180,6 +180,7 @@ class OneClaw:
         max_output_tokens: int | None = None,
         task: str | None = None,
         steering: list[str] | None = None,
+        tools: Iterable[Tool] = (),
     ) -> AsyncGenerator[TurnEvent, None]:
         """Send a message and yield what happens until the model's final answer.
 
@@ -211,13 +212,16 @@ class OneClaw:
             steering: a list that the user's messages are put into while the turn runs. After the next results of tools
                 the turn stores them, removes them from the list, and has the model read them. What is left when the
                 turn ends was not said; send it as the next message.
+            tools: tools for this turn alone, beside the agent's, such as what the client of a program can do. They run
+                on the event loop of the program, stand behind all other tools, and are in no list. A turn that is
+                resumed does not have them.
 
         Yields:
             ``TurnFinishedEvent`` last.
 
         Raises:
             UsageError: there is no such agent, provider, model or command, the message is empty, an argument is of
-                another type, or the model cannot look at an attachment.
+                another type, the model cannot look at an attachment, or a tool of the turn has a name that is taken.
             SessionBusyError: another turn of the session did not end in time.
             ProviderError: the model could not be asked; the session is intact.
             TurnError: the turn reached a limit.
@@ -241,6 +245,7 @@ class OneClaw:
                 max_output_tokens=max_output_tokens,
                 task=task,
                 steering=steering,
+                tools=tools,
             )
         )
 

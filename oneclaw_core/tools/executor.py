@@ -139,7 +139,7 @@ class ToolExecutor:
             if arrivals.qsize() < MAX_QUEUED_PROGRESS:
                 arrivals.put_nowait(ToolProgress(asked, message, fraction))
 
-        found = self._registry.find(asked.name)
+        found = caller.own_tools.get(asked.name) or self._registry.find(asked.name)
         provenance = self.origins.of_call(caller, asked)
         hooks = hooks_on(self._plugins, asked, caller, found) if self._plugins is not None else None
         call = Call(asked, caller, found, provenance, loaded=loaded, hooks=hooks, report=report)

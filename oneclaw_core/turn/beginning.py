@@ -14,6 +14,7 @@ from oneclaw_core.system.distributions import why_missing
 from oneclaw_core.turn.attachments import check_attachments, checked_attachments
 from oneclaw_core.turn.call_records import INTERRUPTED
 from oneclaw_core.turn.conversations import shortened
+from oneclaw_core.turn.own_tools import tools_of_turn
 from oneclaw_core.turn.state import SessionState, TurnState
 from oneclaw_core.turn.stream import Deadline
 from oneclaw_core.turn.turn_hooks import TurnHooks, marked_context
@@ -86,6 +87,7 @@ async def resolve(parts: TurnParts, request: TurnRequest) -> tuple[TurnState, Tu
         budget=turn_budget(request, agent, settings),
         deadline=Deadline(settings.turn_deadline_seconds),
         message=message,
+        own_tools=tools_of_turn(request.tools, parts.registry) if request.tools != () else {},
     )
     return turn, setup
 

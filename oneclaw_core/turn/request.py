@@ -232,7 +232,8 @@ def dispatched_request(request: ModelRequest) -> ModelRequest:
     Args:
         request: as it would be sent without a dispatcher; the executor still goes by its tools.
     """
-    core_names = {definition.name for definition in request.tools.core} | {USE_TOOL}
+    own = request.tools.of_turn
+    core_names = {definition.name for definition in (*request.tools.core, *own)} | {USE_TOOL}
     loads = loading_calls(request)
     forgotten = loads.pop(None, [])
     core = tuple(definition for definition in request.tools.core if definition.name != USE_TOOL)
@@ -240,7 +241,7 @@ def dispatched_request(request: ModelRequest) -> ModelRequest:
         request,
         system_prompt="\n\n".join(filter(None, [request.system_prompt, *map(_listing, forgotten)])),
         messages=tuple(_dispatched(message, core_names, loads) for message in request.messages),
-        tools=ActiveTools((*core, USE_TOOL_DEFINITION)),
+        tools=ActiveTools((*core, USE_TOOL_DEFINITION), of_turn=own),
         tool_loading=ToolLoading.APPEND,  # nothing is left to load
     )
 
@@ -333,7 +334,7 @@ class CachePrefixes:
         """
         groups = request.tools.groups if are_groups_at_front else ()
         return PrefixFingerprint(
-            tools=self._of_tools((request.tools.core, *(group.tools for group in groups))),
+            tools=self._of_tools((request.tools.core, *(group.tools for group in groups), request.tools.of_turn)),
             system_prompt=_hash([request.system_prompt.encode(errors="replace")]),
             history=_of_history(request.messages),
         )

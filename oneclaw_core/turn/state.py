@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from oneclaw_core.sessions.store import Store
     from oneclaw_core.sessions.turns import TurnStart
     from oneclaw_core.sessions.usage import UsageRecord
+    from oneclaw_core.tools.registry import RegisteredTool
     from oneclaw_core.turn.compaction import ContextLimits
     from oneclaw_core.turn.estimate import ToolSizes
     from oneclaw_core.turn.model import ChosenModel
@@ -112,6 +113,7 @@ class TurnState:
         emit: hands an event to the listener, after what it is about is stored.
         hooks: of plugins on the turn; ``None`` for none.
         message: the user's, as it is stored.
+        own_tools: the tools that are there for this turn alone, by their names.
     """
 
     parts: TurnParts
@@ -124,6 +126,7 @@ class TurnState:
     emit: Emit = _emit_nothing
     hooks: TurnHooks | None = None
     message: Message = field(default_factory=lambda: Message(type=MessageType.USER))
+    own_tools: Mapping[str, RegisteredTool] = field(default_factory=dict)
 
     @property
     def store(self) -> Store:
@@ -145,7 +148,11 @@ class TurnState:
         session, registry = self.session, self.parts.registry
         kept = ("", None) if session.prompt is None else (session.prompt.sections, session.prompt.shown)
         name, messages = self.model.info.name, session.messages()
-        return model_request(session.agent, registry, name, session.info.id, messages, session.groups, *kept)
+        request = model_request(session.agent, registry, name, session.info.id, messages, session.groups, *kept)
+        if not self.own_tools:
+            return request
+        of_turn = tuple(each.definition for each in self.own_tools.values())
+        return replace(request, tools=replace(request.tools, of_turn=of_turn))
 
 
 @dataclass(frozen=True, slots=True)

@@ -35,7 +35,7 @@ from oneclaw_core.types.events import (
     ToolResultEvent,
     TurnFinishedEvent,
 )
-from oneclaw_core.types.messages import ToolCall
+from oneclaw_core.types.messages import MessageType, ToolCall
 from oneclaw_core.types.model_requests import (
     ModelRequest,
     ModelResponse,
@@ -207,7 +207,7 @@ class Turn:
         state.session.take_results(calls, records.results)
         if answer.request is not None:
             names = {call.name for call in calls}
-            found = map(state.parts.registry.find, names)
+            found = [state.own_tools.get(name) or state.parts.registry.find(name) for name in names]
             polls = {each.definition.name for each in found if each is not None and each.definition.behaviour.is_poll}
             self._progress.note(calls, records.results, polls)
         await self._note_groups([call for call in calls if call.id in results and results[call.id].is_success])
@@ -224,7 +224,19 @@ class Turn:
             conversation=session.provenance,
             are_calls_text=answer.response.are_calls_text,
             refused=self._refused,
+            own_tools=state.own_tools,
+            gone=self._gone(call.name for call in answer.response.tool_calls),
         )
+
+    def _gone(self, names: Iterable[str]) -> frozenset[str]:
+        """Return those of some tools that are there no more, and were called before."""
+        state = self._state
+        unknown = {name for name in names if name not in state.own_tools and state.parts.registry.find(name) is None}
+        if not unknown:
+            return frozenset()
+        results = (each for each in state.session.history if each.type is MessageType.TOOL_RESULT)
+        ran = {each.tool_name for each in results if each.error_type != "not_found"}
+        return frozenset(unknown & ran)
 
     async def _note_groups(self, succeeded: Iterable[ToolCall]) -> None:
         """Take over the groups that calls of ``load_tool_group`` have loaded."""

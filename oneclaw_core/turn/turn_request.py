@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from oneclaw_core.tools.context import ToolContext
     from oneclaw_core.types.agents import AgentLimits, ReasoningLevel
     from oneclaw_core.types.messages import Attachment
+    from oneclaw_core.types.tool_definition import Tool
     from oneclaw_core.types.user_question import UserAsker
 
 
@@ -41,6 +42,7 @@ class TurnRequest:
     max_output_tokens: int | None = None
     task: str | None = None
     steering: list[str] | None = None
+    tools: Iterable[Tool] = ()
 
     def check(self) -> None:
         """Refuse what no turn can answer; a text is wanted only of a message.

@@ -105,7 +105,7 @@ class LoadedGroup:
 
 @dataclass(frozen=True)
 class ActiveTools:
-    """The active tools: the core tools, then each loaded group's tools in the order of loading.
+    """The active tools: the core tools, each loaded group's tools in the order of loading, and those of the turn.
 
     Iterating gives the definitions in exactly the order in which they are sent.
 
@@ -113,11 +113,13 @@ class ActiveTools:
         core: the core tools.
         groups: the loaded groups in the order of loading.
         find_loadable: finds all groups that can be loaded, for wire formats that declare them from the start.
+        of_turn: tools that are there for this turn alone; behind all others, which stay as they were.
     """
 
     core: tuple[ToolDefinition, ...]
     groups: tuple[LoadedGroup, ...] = ()
     find_loadable: Callable[[], tuple[LoadedGroup, ...]] = field(default=tuple, repr=False, compare=False)
+    of_turn: tuple[ToolDefinition, ...] = ()
 
     @cached_property
     def names(self) -> frozenset[str]:
@@ -128,6 +130,7 @@ class ActiveTools:
         yield from self.core
         for group in self.groups:
             yield from group.tools
+        yield from self.of_turn
 
 
 def restore_loaded_groups(messages: Iterable[Message]) -> list[str]:

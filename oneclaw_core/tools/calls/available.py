@@ -33,6 +33,8 @@ def available(registry: ToolRegistry) -> Step:
 def _unavailable(registry: ToolRegistry, call: Call) -> str | None:
     """Return why a tool cannot be called now, ``None`` if it can."""
     name, source = call.asked.name, call.tool.source
+    if call.caller.own_tools.get(name) is call.tool:
+        return None
     group, plugin = source.group_name, source.plugin
     not_selected = f"Tool '{name}' is not available for this agent: it is not among this agent's tools."
     if not registry.toolset(call.caller.selection).allows(name):
@@ -61,6 +63,8 @@ def _unknown(registry: ToolRegistry, call: Call) -> str:
         hint = f"'{name}' is a tool group: call {LOAD_TOOL_GROUP} with group_name '{name}'."
     elif (missing := missing_part("tool", name, registry.absent_plugins)) is not None:
         hint = f"{missing[0].upper()}{missing[1:]}."
+    elif name in call.caller.gone:
+        hint = "It was there for an earlier turn alone, or its plugin is gone: do without it."
     else:
         close = difflib.get_close_matches(name, sorted(call.caller.active.names), n=3)
         hint = f"Did you mean {' or '.join(close)}?" if close else ""

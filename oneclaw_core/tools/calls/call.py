@@ -35,6 +35,8 @@ class Caller:
         asked_in: stands for a session in questions outside one; ``None`` if there is nothing to stand for it.
         refused: keys of the questions that the user did not agree with in this turn; the calls add to it.
         are_calls_text: True if the model wrote the calls as text.
+        own_tools: the tools that are there for this turn alone, by their names.
+        gone: names of tools that were called earlier in the conversation, and are there no more.
     """
 
     active: ActiveTools
@@ -47,6 +49,8 @@ class Caller:
     asked_in: str | None = None
     refused: set[str] = field(default_factory=set)
     are_calls_text: bool = False
+    own_tools: Mapping[str, RegisteredTool] = field(default_factory=dict)
+    gone: Container[str] = ()
 
     @property
     def session_of_user(self) -> str | None:

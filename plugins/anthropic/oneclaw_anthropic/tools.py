@@ -113,10 +113,12 @@ class DeclaredTools:
     Attributes:
         eager: what the model is told from the start.
         deferred: what it is told where the conversation refers to it.
-        restored: what it is told from the start because the place where it was loaded has left the conversation.
+        restored: what it is told from the start because the place where it was loaded has left the conversation, and
+            what is there for this turn alone.
         references: the names that the result of a call refers to, by the call's id.
         additions: what the model is told after the result of a call, by the call's id; under ``None`` what it is told
             first because the place where it was loaded has left the conversation.
+        of_turn: what it is told after the message of the user that begins the turn.
     """
 
     eager: tuple[WrittenTool, ...]
@@ -124,11 +126,13 @@ class DeclaredTools:
     restored: tuple[WrittenTool, ...] = ()
     references: Mapping[str | None, tuple[str, ...]] = field(default_factory=dict)
     additions: Mapping[str | None, tuple[WrittenTool, ...]] = field(default_factory=dict)
+    of_turn: tuple[WrittenTool, ...] = ()
 
     @property
     def renamed(self) -> dict[str, Mapping[str, str]]:
         """The parameters that are sent under another name, by the tool's name."""
-        tools = (*self.eager, *self.deferred, *self.restored, *chain.from_iterable(self.additions.values()))
+        told = chain.from_iterable(self.additions.values())
+        tools = (*self.eager, *self.deferred, *self.restored, *told, *self.of_turn)
         return {tool.name: tool.renamed for tool in tools if tool.renamed}
 
     def text(self, cache_control: Mapping[str, Any]) -> str:
@@ -186,6 +190,7 @@ def _tell_inline(request: ModelRequest, written: ToolTexts[WrittenTool]) -> Decl
     return DeclaredTools(
         tuple(map(written.of, request.tools.core)),
         additions={call_id: tuple(map(written.of, _new_tools(groups, names))) for call_id, groups in in_order.items()},
+        of_turn=tuple(map(written.of, request.tools.of_turn)),
     )
 
 
@@ -207,7 +212,7 @@ def _declare(
     eager = tuple(map(written.of, request.tools.core))
     eager_names = frozenset(definition.name for definition in request.tools.core)
     names = set(eager_names)
-    after = tuple(map(written.of, _new_tools(restored, names)))
+    after = tuple(map(written.of, (*_new_tools(restored, names), *request.tools.of_turn)))
     deferred = tuple(map(written.of, _new_tools(groups.values(), names)))
     references = {
         call_id: tuple(tool.name for group in loaded for tool in group.tools if tool.name not in eager_names)

@@ -19,14 +19,14 @@ from typing import TYPE_CHECKING, Any, TypeGuard
 
 from oneclaw_anthropic.thinking import thinking_parameters, within_answer
 from oneclaw_anthropic.tools import declare_tools, write_tool
-from oneclaw_core import Message
+from oneclaw_core import Message, MessageType
 from oneclaw_core.http_providers import ToolTexts, exchanges, valid_name, without_listed_tools
 from oneclaw_core.providers import compact_json
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
-    from oneclaw_anthropic.tools import DeclaredTools
+    from oneclaw_anthropic.tools import DeclaredTools, WrittenTool
     from oneclaw_core import Attachment
     from oneclaw_core.http_providers import AnsweredCall, Exchange
     from oneclaw_core.providers import ModelRequest
@@ -182,10 +182,13 @@ class _History:
 
     def messages(self) -> list[dict[str, Any]]:
         messages: list[dict[str, Any]] = []
-        additions = self._additions(None)
+        additions = self._additions(self._tools.additions.get(None, ()))
+        begin = next((each for each in reversed(self._request.messages) if each.type is MessageType.USER), None)
         for entry in exchanges(self._request.messages):
             if isinstance(entry, Message):
                 messages.append({"role": "user", "content": _user_content(entry)})
+                if entry is begin:
+                    additions += self._additions(self._tools.of_turn)
                 continue
             answer = self._answer(entry)
             if answer:
@@ -199,11 +202,11 @@ class _History:
                 results = [self._tool_result(self._brief(call) if is_brief else call) for call in entry.calls]
                 messages.append({"role": "user", "content": results})
                 # Of a turn that ended there, the user's next message still comes before.
-                additions += [block for call in entry.calls for block in self._additions(call.id)]
+                told = (self._tools.additions.get(call.id, ()) for call in entry.calls)
+                additions += self._additions(tool for tools in told for tool in tools)
         return messages + _told(additions) if messages else []
 
-    def _additions(self, call_id: str | None) -> list[Block]:
-        tools = self._tools.additions.get(call_id, ())
+    def _additions(self, tools: Iterable[WrittenTool]) -> list[Block]:
         return [
             {"type": "tool_addition", "tool": {"type": "tool_definition", "definition": tool.param}} for tool in tools
         ]

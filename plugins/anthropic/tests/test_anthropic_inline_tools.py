@@ -36,12 +36,12 @@ LOAD = tool("load_tool_group")
 MAIL, WEB = LoadedGroup("mail", (tool("mail_find"),)), LoadedGroup("web", (tool("web_find"), tool("web_send")))
 
 
-def body(*messages, core=(LOAD,), groups=(), loadable=(MAIL, WEB)):
+def body(*messages, core=(LOAD,), groups=(), loadable=(MAIL, WEB), of_turn=()):
     request = ModelRequest(
         model=MODEL,
         system_prompt="",
         messages=messages,
-        tools=ActiveTools(tuple(core), tuple(groups), lambda: tuple(loadable)),
+        tools=ActiveTools(tuple(core), tuple(groups), lambda: tuple(loadable), tuple(of_turn)),
         session_id="s",
         tool_loading=INLINE,
     )
@@ -174,6 +174,17 @@ def test_groups_whose_loading_has_left_the_history_are_defined_after_the_first_m
     assert outline(sent) == ["user", "user", ["mail_find"], "assistant", "user", ["web_find", "web_send"]]
     assert [each["name"] for each in sent["tools"]] == ["load_tool_group"]
     assert outline(body(*later, groups=[MAIL, WEB]))[:3] == ["user", ["mail_find"], "assistant"]
+
+
+def test_tools_of_the_turn_are_defined_behind_the_message_that_begins_it():
+    asked = (user("hello"), assistant("Hi."), user("go"))
+    before, sent = body(*asked), body(*asked, of_turn=[tool("show")])
+    assert outline(sent) == ["user", "assistant", "user", ["show"]]
+    assert sent["tools"] == before["tools"]
+    later = (call("a", "show"), result("a"), assistant("Now:"), load("b", "mail"), result("b"))
+    assert outline(body(*asked, *later, groups=[MAIL], of_turn=[tool("show")])) == [
+        *("user", "assistant", "user", ["show"], "assistant", "user", "assistant", "user", ["mail_find"])
+    ]
 
 
 def test_a_tool_that_is_core_already_is_not_defined_again():

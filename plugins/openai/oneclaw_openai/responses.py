@@ -65,5 +65,5 @@ class OpenAIResponsesProvider(HttpProvider):
         return {"Authorization": f"Bearer {key}"}
 
     def _loading_instead(self, error: ProviderRequestError, request: ModelRequest) -> ToolLoading | None:
-        has_asked = request.tool_loading.is_native and bool(request.tools.groups)
+        has_asked = request.tool_loading.is_native and bool(request.tools.groups or request.tools.of_turn)
         return ToolLoading.APPEND if has_asked and _ADDITIONAL_TOOLS_REFUSED.search(str(error)) else None

@@ -11,7 +11,7 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from oneclaw_core import Message
+from oneclaw_core import Message, MessageType
 from oneclaw_core.http_providers import ToolLists, exchanges, without_listed_tools
 from oneclaw_core.providers import compact_json, loading_calls
 from oneclaw_openai.wire_text import EFFORTS, valid_id
@@ -68,13 +68,21 @@ class ResponsesEncoder:
         return f'{text[:-1]},"input":[{items}]}}'.encode("utf-8", "replace")
 
     def _items(self, request: ModelRequest, server: str | None, *, is_native: bool) -> Iterator[str]:
-        """Write the input, item by item: after each answer the results of its calls, then the tools they loaded."""
+        """Write the input, item by item: after each answer the results of its calls, then the tools they loaded.
+
+        Tools of the turn stand before the message of the user that begins it: what came before stays as it was.
+        """
         loaded = loading_calls(request) if is_native else {}
+        of_turn = request.tools.of_turn if is_native else ()
         grouped = {definition.name for groups in loaded.values() for group in groups for definition in group.tools}
+        grouped.update(definition.name for definition in of_turn)
+        begin = next((each for each in reversed(request.messages) if each.type is MessageType.USER), None)
         if None in loaded:
             yield self._additional_tools(definition for group in loaded[None] for definition in group.tools)
         for entry in exchanges(request.messages):
             if isinstance(entry, Message):
+                if of_turn and entry is begin:
+                    yield self._additional_tools(of_turn)
                 yield compact_json(_user_item(entry))
                 continue
             for item in _echo(entry, server, grouped) or _rebuilt(entry, grouped):

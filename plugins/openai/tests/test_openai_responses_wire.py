@@ -38,12 +38,12 @@ def call(call_id, name="find", arguments='{"q": "x"}'):
     return entries.call(call_id, name, arguments)
 
 
-def request(*messages, groups=(), core=(LOAD, FIND), system_prompt="Be brief.", **fields):
+def request(*messages, groups=(), core=(LOAD, FIND), of_turn=(), system_prompt="Be brief.", **fields):
     return ModelRequest(
         model="gpt-x",
         system_prompt=system_prompt,
         messages=messages,
-        tools=ActiveTools(tuple(core), tuple(groups)),
+        tools=ActiveTools(tuple(core), tuple(groups), of_turn=tuple(of_turn)),
         session_id=fields.pop("session_id", "session-1"),
         **fields,
     )
@@ -366,6 +366,24 @@ def test_groups_whose_loading_is_no_longer_in_the_history_come_first():
         0: ["mail_search", "mail_send"],
         4: ["maps_route"],
     }
+
+
+def test_tools_of_the_turn_stand_before_its_message_and_change_nothing_before():
+    asked = (user("go"), assistant("Done."), user("on"))
+    before, sent = body_of(request(*asked)), body_of(request(*asked, of_turn=[definition("show")]))
+    assert sent["tools"] == before["tools"]
+    assert sent["input"][:2] == before["input"][:2]
+    assert [item["type"] for item in sent["input"][2:]] == ["additional_tools", "message"]
+    (called,) = [
+        item
+        for item in body_of(request(*asked, entries.call("a", "show"), result("a"), of_turn=[definition("show")]))[
+            "input"
+        ]
+        if item["type"] == "function_call"
+    ]
+    assert called["namespace"] == "show"
+    appended = body_of(request(*asked, of_turn=[definition("show")], tool_loading=ToolLoading.APPEND))
+    assert [tool["name"] for tool in appended["tools"]] == ["load_tool_group", "find", "show"]
 
 
 def test_appended_groups_are_tools_like_all_others():
