@@ -62,6 +62,10 @@ class PathQuestions(Protocol):
         """Ask once whether to trust the start directory; return True if it is trusted now."""
         ...
 
+    def granted_places(self, permission: str) -> frozenset[str]:
+        """Return the places that a permission is granted for without a question; ``"/"`` if any place is."""
+        ...
+
     def ask(self, permission: str, detail: str, path: Path, directory: Path | None) -> None:
         """Go on if the user grants a permission for a path, else raise ``PermissionDeniedError``."""
         ...
@@ -131,6 +135,14 @@ class PathGuard:
         if "files.write" in self.denied:
             return ()
         return tuple(_resolve(each) for each in (self.workspace, *([self.start_directory] if self.is_trusted else [])))
+
+    def opened_places(self) -> tuple[Path, ...]:
+        """Return the places beyond these directories that the user has let tools write, without symbolic links."""
+        return (
+            ()
+            if self.questions is None
+            else tuple(map(_resolve, map(Path, self.questions.granted_places("files.write"))))
+        )
 
     def readable(self, path: str | Path) -> Path:
         """Resolve a path that a tool wants to read, and ask the user if it is hidden.

@@ -104,6 +104,11 @@ class Asking:
             with_patterns=with_patterns,
         )
 
+    def granted_places(self, call: Call, permission: str) -> frozenset[str]:
+        """Return the places that a permission is granted for without a question; ``"/"`` if any place is."""
+        request = self._request(call, permission, "", None, None, as_a_whole=False)
+        return self._policy.decisions.granted_places(request)
+
     def can_ask(self, call: Call) -> bool:
         """Return True if a person can be asked on behalf of a call."""
         return self._policy.people.can_ask_in(call.caller.session_of_user)

@@ -105,6 +105,23 @@ class Decisions:
                     found.add(f"{each}:{grant.pattern}")
         return frozenset(found)
 
+    def granted_places(self, request: PermissionRequest) -> frozenset[str]:
+        """Return the places that a permission is granted for without a question; ``"/"`` if any place is.
+
+        Args:
+            request: of ``files.read`` or ``files.write``; its subject does not matter.
+        """
+        permission = request.permission
+        found = {rule.pattern or "/" for rule in self._allowed if rule.permission == permission}
+        in_session = (grant for grant, _, _ in self._granted_in_session.get(request.session_id, ()))
+        granted = [each for each in in_session if each.permission == permission]
+        granted += [
+            each
+            for each in self._remembered(permission)
+            if each.decision is Decision.GRANT and each.source != "version 0.1" and _holds_for(each, request)
+        ]
+        return frozenset(found | {each.pattern or each.directory or "/" for each in granted})
+
     def granted_by(self, request: PermissionRequest) -> tuple[str, Grant | None] | None:
         """Find what grants it without asking, ``None`` if nothing does; a denial goes before a grant.
 

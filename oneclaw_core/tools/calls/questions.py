@@ -172,12 +172,20 @@ class QuestionsOfPaths:
         questions: of the call.
         project: the start directory; ``None`` for one that is never trusted.
         can_ask: returns True if a person can be asked.
+        granted_places: returns the places that a permission is granted for.
     """
 
-    def __init__(self, questions: Questions, project: TrustedDirectory | None, can_ask: Callable[[], bool]) -> None:
+    def __init__(
+        self,
+        questions: Questions,
+        project: TrustedDirectory | None,
+        can_ask: Callable[[], bool],
+        granted_places: Callable[[str], frozenset[str]] = lambda permission: frozenset(),
+    ) -> None:
         self._questions = questions
         self._project = project
         self._can_ask = can_ask
+        self.granted_places = granted_places
         self._agreed: set[str] = set()
 
     @property

@@ -86,8 +86,11 @@ class Running:
         timed = TimedRun(running, BlockMeter(self._blocks), worker, call.hooks.around() if call.hooks else None)
         caller, provenance = call.caller, call.provenance
         CALL_MARKS.set(provenance.marks)
-        denied = self._asking.denied(call, "files.read", "files.write", with_patterns=True)
-        paths = QuestionsOfPaths(running.questions, provenance.project, partial(self._asking.can_ask, call))
+        asking = self._asking
+        denied = asking.denied(call, "files.read", "files.write", with_patterns=True)
+        paths = QuestionsOfPaths(
+            running.questions, provenance.project, partial(asking.can_ask, call), partial(asking.granted_places, call)
+        )
         context = ToolContext(
             home=self._home,
             session_id=caller.session_id,

@@ -182,14 +182,14 @@ def runs_what_tools_write(command: str, directory: Path, paths: PathGuard) -> bo
     """Return True if a command runs in, or names, a place where tools can write without the user.
 
     The paths decide, not the state of the sandbox, which a model can cause to fail. What cannot be told counts as such
-    a place: a variable could name any.
+    a place: a variable could name any. So does a directory with a file in it that the user has let tools write.
 
     Args:
         command: as the shell reads it.
         directory: where it runs, without symbolic links.
         paths: the directories of tools.
     """
-    roots = list(paths.written_directories())
+    roots, opened = list(paths.written_directories()), paths.opened_places()
     if paths.home is not None:  # with the temporary files of commands, their outputs and what was moved away
         roots.append(paths.home.resolve())
     if _EXPANDED.search(command) or len(command) > _MOST_CHARACTERS:
@@ -197,9 +197,9 @@ def runs_what_tools_write(command: str, directory: Path, paths: PathGuard) -> bo
     if _OF_PROCESSES.search(command.translate(_QUOTING)):
         return True
     return any(
-        place.is_relative_to(root) or (is_pattern and root.is_relative_to(place))
+        place.is_relative_to(root) or ((is_pattern or root in opened) and root.is_relative_to(place))
         for place, is_pattern in _places(command, directory)
-        for root in roots
+        for root in (*roots, *opened)
     )
 
 

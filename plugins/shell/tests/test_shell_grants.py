@@ -152,3 +152,30 @@ def test_no_result_advises_to_ask_for_the_home(oneclaw, oneclaw_home):
         result = oneclaw.call_tool("exec", command=command)
         assert "It stays closed" in result.result
         assert "call exec again" not in result.result
+
+
+@pytest.mark.parametrize("granted", ["always", "session", "with an option", "its file"])
+def test_a_granted_pattern_is_asked_for_where_the_user_has_let_tools_write(
+    oneclaw_factory, monkeypatch, tmp_path, granted
+):
+    made = tmp_path / "made"
+    made.mkdir()
+    options = ["shell.execute:make *", *([f"files.write:{made}"] if granted == "with an option" else [])]
+    oneclaw = oneclaw_factory(("shell",), allow=options)
+    if granted in ("always", "its file"):
+        pattern = str(made / "Makefile" if granted == "its file" else made)
+        oneclaw.run(oneclaw.app.store.set_grant(Grant("files.write", pattern)))
+    if granted == "session":
+        if CHOSEN.backend is None:
+            pytest.skip("no sandbox is here")
+        oneclaw.user.says("session")
+        written = oneclaw.call_tool("exec", command="true", needs=[f"write:{made}"], reason="r")
+        assert written.is_success
+        oneclaw.user.asked.clear()
+    no_backend(monkeypatch)
+    oneclaw.user.says("no")
+
+    result = oneclaw.call_tool("exec", command=f"make -C {made}", working_directory="/usr")
+
+    assert result.error_type == "permission_denied"
+    assert [each.permission for each in oneclaw.user.asked] == ["shell.execute"]
