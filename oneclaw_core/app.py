@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from oneclaw_core.permissions.requests import PermissionAnswer, PermissionRequest
     from oneclaw_core.plugins.catalogue.merging import Catalog
     from oneclaw_core.plugins.running.runtime import Plugins
+    from oneclaw_core.providers.model_object import ModelObject
     from oneclaw_core.sessions.background import Background
     from oneclaw_core.sessions.sessions import Session
     from oneclaw_core.sessions.store import Store
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
     from oneclaw_core.tools.context import ToolContext
     from oneclaw_core.turn.preview import RequestPreview
     from oneclaw_core.turn.status import SessionStatus
-    from oneclaw_core.types.agents import ReasoningLevel
+    from oneclaw_core.types.agents import Agent, ReasoningLevel
     from oneclaw_core.types.events import CompactedEvent, TurnEvent
     from oneclaw_core.types.messages import Attachment
     from oneclaw_core.types.model_requests import ModelRequest
@@ -165,8 +166,10 @@ class OneClaw:
         text: str,
         *,
         session: str | None = None,
-        agent: str | None = None,
-        model: str | None = None,
+        agent: str | Agent | None = None,
+        model: str | ModelObject | None = None,
+        system_prompt: str | None = None,
+        deps: object = None,
         attachments: Iterable[Attachment] = (),
         files: Iterable[str] = (),
         within: ToolContext | None = None,
@@ -190,8 +193,11 @@ class OneClaw:
         Args:
             text: the message; with a command, its arguments, may be empty.
             session: the session's name or id; a new name begins a session, ``None`` one without a name.
-            agent: the agent's name or id; by default the session's.
-            model: ``PROVIDER/MODEL``; by default the session's, the agent's, the environment's or the setting's.
+            agent: the agent's name or id, or an ``Agent`` that is not stored; by default the session's.
+            model: ``PROVIDER/MODEL``, or a model object that is not stored; by default the session's, the agent's, the
+                environment's or the setting's.
+            system_prompt: the instructions of this turn, in place of the agent's.
+            deps: what tools get as ``context.deps`` in this turn; ``None`` for what the home was opened with.
             attachments: files for the model to look at.
             files: names of files whose text stands in the message; it counts as private, and as text from outside, as
                 that of attachments does.
@@ -232,6 +238,8 @@ class OneClaw:
                 session=session,
                 agent=agent,
                 model=model,
+                system_prompt=system_prompt,
+                deps=deps,
                 attachments=attachments,
                 files=files,
                 within=within,
@@ -253,8 +261,10 @@ class OneClaw:
         self,
         session: str | None = None,
         *,
-        agent: str | None = None,
-        model: str | None = None,
+        agent: str | Agent | None = None,
+        model: str | ModelObject | None = None,
+        system_prompt: str | None = None,
+        deps: object = None,
         limits: AgentLimits | None = None,
         ask: Callable[[PermissionRequest], Awaitable[PermissionAnswer]] | None = None,
         reasoning: ReasoningLevel | None = None,
@@ -283,6 +293,8 @@ class OneClaw:
                 session=session,
                 agent=agent,
                 model=model,
+                system_prompt=system_prompt,
+                deps=deps,
                 limits=limits,
                 ask=ask,
                 reasoning=reasoning,
@@ -293,13 +305,13 @@ class OneClaw:
         )
 
     async def compact(
-        self, session: str, *, agent: str | None = None, model: str | None = None
+        self, session: str, *, agent: str | Agent | None = None, model: str | ModelObject | None = None
     ) -> CompactedEvent | None:
         """Summarise all but the last turn of a session; ``None`` if there is nothing before it."""
         return await self._turns.compact(TurnRequest(session=session, agent=agent, model=model))
 
     async def next_request(
-        self, *, session: str | None = None, agent: str | None = None, model: str | None = None
+        self, *, session: str | None = None, agent: str | Agent | None = None, model: str | ModelObject | None = None
     ) -> tuple[ModelRequest, str]:
         """Return the next request to a model, without what the user will write, and the full name of the model.
 
@@ -312,8 +324,8 @@ class OneClaw:
         self,
         *,
         session: str | None = None,
-        agent: str | None = None,
-        model: str | None = None,
+        agent: str | Agent | None = None,
+        model: str | ModelObject | None = None,
         is_wired: bool = False,
     ) -> RequestPreview:
         """Return the next request as it is sent to the model, such as to one that has a dispatcher.
@@ -331,7 +343,7 @@ class OneClaw:
         return await preview(self._parts, TurnRequest(session=session, agent=agent, model=model), is_wired=is_wired)
 
     async def session_status(
-        self, session: str | None = None, *, agent: str | None = None, model: str | None = None
+        self, session: str | None = None, *, agent: str | Agent | None = None, model: str | ModelObject | None = None
     ) -> SessionStatus:
         """Return the state of a session: its model, how full the context is, what it cost, its tool groups.
 

@@ -11,6 +11,7 @@ ROOT_MODULES = 8
 
 LARGE_CLASSES = {
     "Agent": "what a user sets for a persona, stored as a row",
+    "ChosenModel": "all that is known of the model that answers",
     "Fallback": "the models of a chain and how each failed, during one turn",
     "HomeServices": "what a home offers to its plugins",
     "Message": "an entry of the history, stored as a row",

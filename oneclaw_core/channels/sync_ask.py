@@ -16,14 +16,16 @@ def ask(text: str, **options: Any) -> str:
 
     Args:
         text: the message.
-        options: ``session``, ``agent``, ``model`` and ``attachments`` as for :meth:`OneClaw.send_message`, everything
-            else as for :meth:`OneClaw.open`.
+        options: ``session``, ``agent``, ``model``, ``system_prompt`` and ``attachments`` as for
+            :meth:`OneClaw.send_message`, everything else as for :meth:`OneClaw.open`.
 
     Raises:
         OneClawError: as for those two; ``UsageError`` inside a running event loop.
     """
     message_options = {
-        name: options.pop(name) for name in ("session", "agent", "model", "attachments") if name in options
+        name: options.pop(name)
+        for name in ("session", "agent", "model", "system_prompt", "attachments")
+        if name in options
     }
 
     async def answer() -> str:

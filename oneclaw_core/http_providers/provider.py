@@ -101,6 +101,11 @@ class HttpProvider(ABC):
         self._clients = ClientPool(self._connect, config.concurrency)
 
     @property
+    def config(self) -> ProviderConfig:
+        """Where it is, and the key."""
+        return self._config
+
+    @property
     def _reader(self) -> ResponseReader:
         # A wire format may put errors into its own words.
         return ResponseReader(self._errors)

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from oneclaw_core.providers.base import ProviderConfig as ProviderConfig
     from oneclaw_core.providers.base import WireRequest as WireRequest
     from oneclaw_core.providers.group_loads import loading_calls as loading_calls
+    from oneclaw_core.providers.model_object import ModelObject as ModelObject
+    from oneclaw_core.providers.model_object import ProviderModel as ProviderModel
     from oneclaw_core.providers.route import FailureKind as FailureKind
     from oneclaw_core.providers.route import Route as Route
     from oneclaw_core.types.messages import StopReason as StopReason

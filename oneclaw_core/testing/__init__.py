@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from oneclaw_core.testing.assertions import assert_tool_offered as assert_tool_offered
     from oneclaw_core.testing.assertions import assert_tool_succeeded as assert_tool_succeeded
     from oneclaw_core.testing.authorization_server import AuthorizationServer as AuthorizationServer
+    from oneclaw_core.testing.function_model import FunctionModel as FunctionModel
     from oneclaw_core.testing.home_under_test import CallTool as CallTool
     from oneclaw_core.testing.home_under_test import HomeFactory as HomeFactory
     from oneclaw_core.testing.home_under_test import HomeUnderTest as HomeUnderTest

@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING, Any
 from oneclaw_core.errors import NobodyToAskError, PermissionDeniedError, ProviderRequestError
 from oneclaw_core.hookspecs import hookimpl
 from oneclaw_core.permissions.requests import PermissionAnswer
+from oneclaw_core.providers.base import ProviderConfig
 from oneclaw_core.types.messages import TokenUsage, ToolCall
 from oneclaw_core.types.model_requests import ModelInfo, ModelRequest, ModelResponse, TextDelta
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Mapping
+    from collections.abc import AsyncGenerator, Iterator, Mapping
 
     from oneclaw_core.permissions.requests import PermissionRequest
     from oneclaw_core.plugins.registration.registrars import ProviderRegistrar
-    from oneclaw_core.providers.base import ProviderConfig
     from oneclaw_core.types.model_requests import ModelEvent
     from oneclaw_core.types.user_question import UserQuestion
 
@@ -138,6 +138,8 @@ class ScriptedAnswer:
 class ScriptedModel:
     """A script of answers, each for one request; every method adds to it and returns the model.
 
+    A turn takes it as its model: ``claw.send_message("Greet Ada", model=ScriptedModel().says("Hello Ada"))``.
+
     ::
 
         model.calls("load_tool_group", group_name="pdf").calls("pdf_info", path="a.pdf").then("It has 3 pages.")
@@ -152,6 +154,16 @@ class ScriptedModel:
         self.faults: list[str] = []
         self._script: list[ScriptedAnswer] = []
         self._used = 0
+
+    @property
+    def name(self) -> str:
+        """The name of the model, where a turn is given the script itself as its model."""
+        return MODEL.partition("/")[2]
+
+    @property
+    def provider(self) -> ScriptedProvider:
+        """The script behind the interface of a model service."""
+        return ScriptedProvider(self)
 
     @property
     def has_script(self) -> bool:
@@ -221,10 +233,7 @@ class ScriptedModel:
             self.faults.append(fault)
             raise ProviderRequestError(fault)
         self._used += 1
-        response = self._script[self._used - 1].response(request, number)
-        if response.usage == TokenUsage():
-            response = replace(response, usage=_usage(request, response))
-        return response
+        return counted(self._script[self._used - 1].response(request, number), request)
 
     def _add(self, answer: ScriptedAnswer) -> ScriptedModel:
         self._script.append(answer)
@@ -237,16 +246,15 @@ class ScriptedProvider:
     attachment_media_types = ("image/", "audio/", "application/pdf")
     loads_natively = False
 
+    config = ProviderConfig(name=PROVIDER, type=PROVIDER, is_local=True)
+
     def __init__(self, model: ScriptedModel) -> None:
         self._model = model
 
     async def stream(self, request: ModelRequest) -> AsyncGenerator[ModelEvent, None]:
         """Answer a request from the script."""
-        response = self._model.answer(request)
-        middle = len(response.text) // 2
-        for piece in filter(None, (response.text[:middle], response.text[middle:])):
-            yield TextDelta(piece)
-        yield response
+        for event in streamed(self._model.answer(request)):
+            yield event
 
     async def list_models(self) -> list[ModelInfo]:
         """The one model there is."""
@@ -278,6 +286,19 @@ def _call(name: str, arguments: Mapping[str, Any] | str | None, named: Mapping[s
             raise ValueError(f"the arguments of {name} are either a text or named, not both")
         return name, arguments
     return name, json.dumps({**(arguments or {}), **named}, ensure_ascii=False)
+
+
+def streamed(response: ModelResponse) -> Iterator[ModelEvent]:
+    """Return the events of an answer: its text in two pieces, then all of it."""
+    middle = len(response.text) // 2
+    for piece in filter(None, (response.text[:middle], response.text[middle:])):
+        yield TextDelta(piece)
+    yield response
+
+
+def counted(response: ModelResponse, request: ModelRequest) -> ModelResponse:
+    """Return an answer with an estimate of what it used, if it has no count of its own."""
+    return replace(response, usage=_usage(request, response)) if response.usage == TokenUsage() else response
 
 
 def _usage(request: ModelRequest, response: ModelResponse) -> TokenUsage:

@@ -509,24 +509,26 @@ class TurnScope:
     Attributes:
         budget: what it may still take.
         call: the tool call that it is run for, ``None`` for a turn of the user's.
-        model: the model that answers it, as ``PROVIDER/MODEL``.
+        model: the model that answers it, as ``PROVIDER/MODEL``, or the object that a program gave.
         info: the turn as plugins see it; ``None`` if no plugin asks.
         reasoning: how much that model is to think, ``None`` for the service's own.
         task: the scheduled task that it is run for; ``None`` for a turn of the user's.
         session_name: the name of its session, ``None`` for one without.
         shown_characters: how much of a result the model is shown, ``None`` for all of it.
         views: what the conversation has seen of files; the calls add to it.
+        deps: what its tools get of the program; ``None`` for what the home was opened with.
     """
 
     budget: TurnBudget
     call: ToolContext | None = None
-    model: str | None = None
+    model: object = None
     info: TurnInfo | None = None
     reasoning: ReasoningLevel | None = None
     task: str | None = None
     session_name: str | None = None
     shown_characters: int | None = None
     views: FileViews = field(default_factory=FileViews)
+    deps: object = None
 
     @property
     def depth(self) -> int:

@@ -59,7 +59,8 @@ async def adapted(ask: Ask, run: Handler[Ask, Answer]) -> Answer:
         if (shown := ask.show(notice)) is not None:
             await shown
     if turn.model.loading_refused is not None or found:
-        await _remember(turn, turn.model.loading_refused, found)
+        if turn.model.given is None:
+            await _remember(turn, turn.model.loading_refused, found)
         turn.model = replace(turn.model, left_out={**turn.model.left_out, **found}, loading_refused=None)
     response = undispatched_response(answer.response) if loading is ToolLoading.DISPATCH else answer.response
     return replace(answer, response=response, request=ask.request)

@@ -48,7 +48,7 @@ async def resolve(parts: TurnParts, request: TurnRequest) -> tuple[TurnState, Tu
     """
     request.check()
     attachments = () if request.attachments == () else checked_attachments(request.attachments)
-    setup = await parts.store.turn_setup(request.session, request.agent)
+    setup = await parts.store.turn_setup(request.session, request.agent_name)
     settings = parts.settings.read(setup.settings)
     await parts.plugins.refresh_settings(setup.settings)
     agent, model = await parts.models.choose(setup, request)
@@ -141,7 +141,8 @@ async def hold(stack: AsyncExitStack, turn: TurnState, wait_seconds: float) -> N
     Raises:
         SessionBusyError: another turn of the session did not end in time.
     """
-    await stack.enter_async_context(turn.parts.providers.acquired(turn.model.provider))
+    if turn.model.given is None:
+        await stack.enter_async_context(turn.parts.providers.acquired(turn.model.provider))
     if turn.model.fallback is not None:
         await stack.enter_async_context(turn.model.fallback)
     turn.model = await turn.model.measured()
@@ -213,7 +214,7 @@ async def begin(turn: TurnState, setup: TurnSetup, conversations: Conversations)
             session.info.id,
             turn.message,
             agent=session.agent.name,
-            model=turn.request.model,
+            model=turn.request.kept_model,
             title=shortened(title_of(turn.request)),
             parent_id=session.info.parent_id,
             prompt_sections=prompt.sections,

@@ -7,30 +7,32 @@ import logging
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from oneclaw_core.config.models import load_prices, model_facts, needs_prices, said_of
+from oneclaw_core.config.models import ModelPrices, load_prices, model_facts, needs_prices, said_of
 from oneclaw_core.config.providers import LEARNED_SETTING, OFFLINE_MODEL, Providers, with_key
 from oneclaw_core.errors import NotFoundError, SettingsError
 from oneclaw_core.providers.left_out import most_tools_in
+from oneclaw_core.providers.model_object import config_of, is_model_object, object_name
 from oneclaw_core.turn.attachments import accepted_media_types
 from oneclaw_core.turn.compaction import ContextLimits
-from oneclaw_core.types.agents import GENERAL_ASSISTANT, REASONING_LEVELS
-from oneclaw_core.types.model_requests import ToolLoading
+from oneclaw_core.types.agents import GENERAL_ASSISTANT, REASONING_LEVELS, Agent
+from oneclaw_core.types.model_requests import ModelInfo, ToolLoading
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from oneclaw_core.agents.service import AgentService
     from oneclaw_core.config.keys import KeyStore
-    from oneclaw_core.config.models import ModelLists, ModelPrices
+    from oneclaw_core.config.models import ModelLists
     from oneclaw_core.config.settings import SettingsReader
     from oneclaw_core.providers.base import Provider, ProviderConfig
     from oneclaw_core.providers.known import KnownProviders
+    from oneclaw_core.providers.model_object import ModelObject
     from oneclaw_core.providers.pool import ProviderPool
     from oneclaw_core.sessions.turns import TurnSetup
     from oneclaw_core.turn.fallback import Fallback
     from oneclaw_core.turn.turn_request import TurnRequest
-    from oneclaw_core.types.agents import Agent, ReasoningLevel
-    from oneclaw_core.types.model_requests import LoadingRefused, ModelInfo, ModelRequest
+    from oneclaw_core.types.agents import ReasoningLevel
+    from oneclaw_core.types.model_requests import LoadingRefused, ModelRequest
 
 # Kept free for the answer where the length of one is unknown.
 RESERVED_TOKENS = 16_000
@@ -53,6 +55,7 @@ class ChosenModel:
         loading_refused: a way of loading that it refused since its last answer.
         reasoning: how much it is to think, ``None`` for the service's own.
         fallback: the models that are asked if it fails, where it stands behind another model; else ``None``.
+        given: the object that the program gave; ``None`` for a configured model.
     """
 
     provider: Provider
@@ -65,6 +68,7 @@ class ChosenModel:
     loading_refused: LoadingRefused | None = None
     reasoning: ReasoningLevel | None = None
     fallback: Fallback | None = None
+    given: ModelObject | None = None
 
     @property
     def full_name(self) -> str:
@@ -182,27 +186,34 @@ class ModelChooser:
         session, stored = setup.session, setup.settings
         longest, reasoning = request.max_output_tokens, request.reasoning
         outer = request.within.turn if request.within is not None else None
-        persona = setup.agent
-        if persona is None and request.agent is not None:
-            persona = await self._agents.get(request.agent)
-        if persona is None:
-            # Another version of the program, or a hand, took the agent away and left its sessions.
-            _log.warning("there is no agent %r any more; %s goes on", session and session.agent, GENERAL_ASSISTANT.name)
-            persona = GENERAL_ASSISTANT
-        name = request.model or (session.model if session else None) or persona.model
-        name = name or (outer.model if outer is not None else None)
-        name = name or self._settings.read(stored).model or OFFLINE_MODEL
+        persona = await self._agent(setup, request)
+        kept = session.model if session is not None else None
+        name = request.model or (kept if object_name(kept) is None else None) or persona.model
+        if name is None and outer is not None and (isinstance(outer.model, str) or is_model_object(outer.model)):
+            name = outer.model
+        name = name or self._settings.read(stored).model
+        if name is None and (given := object_name(kept)) is not None:
+            raise NotFoundError(
+                f"the session was answered by {given}, a model that its program gave as an object, and no other model "
+                "is chosen: give the object again, or name a model: --model PROVIDER/MODEL"
+            )
+        name = name or OFFLINE_MODEL
+        if request.system_prompt is not None:
+            persona = replace(persona, system_prompt=request.system_prompt)
         if request.parameters:
             persona = replace(persona, parameters={**persona.parameters, **request.parameters})
         level = persona.parameters.get("reasoning")
         if level in REASONING_LEVELS:  # else an object of the service's own
             reasoning = reasoning or level
-            kept = {key: value for key, value in persona.parameters.items() if key != "reasoning"}
-            persona = replace(persona, parameters=kept)
+            others = {key: value for key, value in persona.parameters.items() if key != "reasoning"}
+            persona = replace(persona, parameters=others)
         if reasoning is None and outer is not None:
             reasoning = outer.reasoning
         try:
-            chosen = await self._open(name, stored, reasoning, longest)
+            if isinstance(name, str):
+                chosen = await self._open(name, stored, reasoning, longest)
+            else:
+                chosen = chosen_object(name, reasoning, longest)
         except NotFoundError as error:
             if name != persona.model:
                 raise
@@ -210,6 +221,18 @@ class ModelChooser:
         if hasattr(chosen.provider, "route"):
             chosen = await self._first_behind(chosen, stored, longest)
         return persona, chosen
+
+    async def _agent(self, setup: TurnSetup, request: TurnRequest) -> Agent:
+        if isinstance(request.agent, Agent):
+            return request.agent
+        if setup.agent is not None:
+            return setup.agent
+        if request.agent is not None:
+            return await self._agents.get(request.agent)
+        # Another version of the program, or a hand, took the agent away and left its sessions; or a program gave it.
+        session = setup.session
+        _log.warning("there is no agent %r any more; %s goes on", session and session.agent, GENERAL_ASSISTANT.name)
+        return GENERAL_ASSISTANT
 
     async def _first_behind(self, asked: ChosenModel, stored: Mapping[str, Any], longest: int | None) -> ChosenModel:
         """Return the first of the models that stand behind another one."""
@@ -259,6 +282,27 @@ class ModelChooser:
             left_out_by(learned),
             reasoning=reasoning or (said.reasoning if said else None) or config.reasoning,
         )
+
+
+def chosen_object(model: ModelObject, reasoning: ReasoningLevel | None, longest: int | None) -> ChosenModel:
+    """Make a model object ready to be asked; what is stored about models of its name does not apply to it.
+
+    Args:
+        model: that the program gave.
+        reasoning: how much it is to think.
+        longest: the longest answer wanted.
+    """
+    config, info = config_of(model), getattr(model, "info", None)
+    info = replace(info, name=model.name) if isinstance(info, ModelInfo) else ModelInfo(name=model.name)
+    return ChosenModel(
+        model.provider,
+        config,
+        info,
+        max_output_tokens=longest,
+        prices=ModelPrices(input=0, output=0) if config.is_local else None,
+        reasoning=reasoning or config.reasoning,
+        given=model,
+    )
 
 
 def left_out_by(learned: Mapping[str, Any]) -> dict[str, str]:

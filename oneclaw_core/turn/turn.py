@@ -75,13 +75,14 @@ class Turn:
         self._scope = TurnScope(
             state.budget,
             within,
-            state.model.asked_name,
+            state.model.given or state.model.asked_name,
             state.hooks.info if state.hooks is not None else None,
             state.model.reasoning,
             outer.task if outer is not None else state.request.task,
             session.info.name,
             state.settings.tool_result_max_characters,
             session.views,
+            outer.deps if outer is not None and state.request.deps is None else state.request.deps,
         )
 
     async def run(self, groups: Iterable[str] = (), pending: Sequence[Message] = ()) -> None:

@@ -6,14 +6,16 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from oneclaw_core.errors import TurnLimitError, UsageError
+from oneclaw_core.providers.model_object import is_model_object, kept_name
 from oneclaw_core.tools.context import MAX_TURN_DEPTH, depth_within
-from oneclaw_core.types.agents import REASONING_LEVELS
+from oneclaw_core.types.agents import REASONING_LEVELS, Agent
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable, Mapping
     from typing import Any
 
     from oneclaw_core.permissions.requests import PermissionAnswer, PermissionRequest
+    from oneclaw_core.providers.model_object import ModelObject
     from oneclaw_core.tools.context import ToolContext
     from oneclaw_core.types.agents import AgentLimits, ReasoningLevel
     from oneclaw_core.types.messages import Attachment
@@ -27,8 +29,10 @@ class TurnRequest:
 
     text: str = ""
     session: str | None = None
-    agent: str | None = None
-    model: str | None = None
+    agent: str | Agent | None = None
+    model: str | ModelObject | None = None
+    system_prompt: str | None = None
+    deps: object = None
     attachments: Iterable[Attachment] = ()
     files: Iterable[str] = ()
     within: ToolContext | None = None
@@ -51,7 +55,14 @@ class TurnRequest:
             UsageError: an argument is of another type.
             TurnLimitError: too many agents run one another.
         """
-        check_texts(session=self.session, agent=self.agent, model=self.model, command=self.command, task=self.task)
+        check_texts(session=self.session, command=self.command, task=self.task, system_prompt=self.system_prompt)
+        if not isinstance(self.agent, str | Agent | None):
+            raise UsageError(f"agent must be a name, an Agent or None, not {type(self.agent).__name__}")
+        if not isinstance(self.model, str | None) and not is_model_object(self.model):
+            raise UsageError(
+                "model must be PROVIDER/MODEL, None, or an object with a name and a provider, such as "
+                f"ProviderModel(provider, name), not {type(self.model).__name__}"
+            )
         if self.reasoning is not None and self.reasoning not in REASONING_LEVELS:
             raise UsageError(f"reasoning is one of {', '.join(REASONING_LEVELS)}, not {str(self.reasoning)[:100]!a}")
         longest = self.max_output_tokens
@@ -59,6 +70,16 @@ class TurnRequest:
             raise UsageError(f"max_output_tokens must be a whole number above 0, not {str(longest)[:100]!a}")
         if self.within is not None and depth_within(self.within) > MAX_TURN_DEPTH:
             raise TurnLimitError(f"agents run one another at most {MAX_TURN_DEPTH} deep: do this in the turn itself")
+
+    @property
+    def agent_name(self) -> str | None:
+        """The name of a stored agent that is asked for; ``None`` for an object, or for none."""
+        return self.agent if isinstance(self.agent, str) else None
+
+    @property
+    def kept_model(self) -> str | None:
+        """The text by which a session that the turn begins remembers its model."""
+        return kept_name(self.model)
 
 
 def check_texts(**given: object) -> None:

@@ -62,7 +62,7 @@ class Turns:
         turn.emit = emit
         async with AsyncExitStack() as stack:
             if setup.session is None and request.session is not None:
-                about = (turn.session.agent.name, request.model, title_of(request), turn.session.info.parent_id)
+                about = (turn.session.agent.name, request.kept_model, title_of(request), turn.session.info.parent_id)
                 turn.session.info = session_info(await self._conversations.begin(request.session, *about))
             await hold(stack, turn, turn.settings.session_wait_seconds)
             await govern(stack, turn)

@@ -101,7 +101,7 @@ class Running:
             _call=running,
             _services=self._services,
             _plugin=plugin,
-            deps=self._deps,
+            deps=self._deps if caller.turn is None or caller.turn.deps is None else caller.turn.deps,
             selection=caller.selection,
             turn=caller.turn,
             shown_characters=caller.turn.shown_characters if caller.turn is not None else None,
