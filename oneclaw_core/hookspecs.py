@@ -75,12 +75,16 @@ class HookKind(StrEnum):
     OBSERVER = "observer"
 
 
-def _spec(kind: HookKind) -> Callable[[_Function], _Function]:
+WRAPPABLE_KINDS = frozenset({HookKind.PROMPT})
+"""The kinds whose hooks take wrappers. No plugin may overrule what another one denies, rewrites or registers."""
+
+
+def _spec(kind: HookKind, *, firstresult: bool = False) -> Callable[[_Function], _Function]:
     """Mark a function of this module as the specification of a hook."""
 
     def mark(function: _Function) -> _Function:
         function.kind = kind  # type: ignore[attr-defined]  # read by hook_kinds
-        return pluggy.HookspecMarker("oneclaw")(function)
+        return pluggy.HookspecMarker("oneclaw")(function, firstresult=firstresult)
 
     return mark
 
@@ -266,7 +270,7 @@ async def message_commands(context: PluginContext) -> Iterable[MessageCommand] |
     """
 
 
-@_prompt
+@_spec(HookKind.PROMPT, firstresult=True)
 async def expand_command(context: PluginContext, command: CommandUse) -> ExpandedMessage | None:
     """Return the message that a command stands for, ``None`` for the command of another plugin. 15 s.
 

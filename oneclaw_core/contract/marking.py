@@ -1,17 +1,16 @@
-"""The mark of a hook's implementation.
-
-It is what ``pluggy.HookimplMarker("oneclaw")`` leaves on a function, without pluggy: a listing imports plugins, and no
-more than their modules.
-"""
+"""The mark of a hook's implementation: pluggy's own, with the options of OneClaw's event hooks."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, TypeVar, overload
 
+import pluggy
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection
 
 _Function = TypeVar("_Function", bound="Callable[..., Any]")
+_mark = pluggy.HookimplMarker("oneclaw")
 
 
 @overload
@@ -25,6 +24,9 @@ def hookimpl(
     timeout_seconds: float | None = None,
     tryfirst: bool = False,
     trylast: bool = False,
+    wrapper: bool = False,
+    optionalhook: bool = False,
+    specname: str | None = None,
 ) -> Callable[[_Function], _Function]: ...
 def hookimpl(
     function: Any = None,
@@ -34,8 +36,7 @@ def hookimpl(
     in_turns: bool = False,
     skips_read_only: bool = False,
     timeout_seconds: float | None = None,
-    tryfirst: bool = False,
-    trylast: bool = False,
+    **options: Any,
 ) -> Any:
     """Mark a function as the implementation of the hook of its name.
 
@@ -46,8 +47,9 @@ def hookimpl(
         skips_read_only: True if the hook is not about calls of tools that change nothing, see
             :attr:`~oneclaw_core.contract.arguments.CallInfo.is_read_only`.
         timeout_seconds: time limit of one call, instead of the limit of the hook's kind.
-        tryfirst: run before the plain implementations of other plugins.
-        trylast: run behind them.
+        options: those of pluggy: ``tryfirst`` and ``trylast`` for the order among plugins, ``specname`` for a function
+            that is not named after its hook, ``optionalhook`` for a hook that this version may not have, and
+            ``wrapper`` for a generator function around the other implementations of a prompt hook.
     """
 
     def mark(marked: Any) -> Any:
@@ -57,7 +59,6 @@ def hookimpl(
             "in_turns": in_turns,
             "skips_read_only": skips_read_only,
         }
-        marked.oneclaw_impl = {"tryfirst": tryfirst, "trylast": trylast}
-        return marked
+        return _mark(**options)(marked)
 
     return mark if function is None else mark(function)

@@ -75,7 +75,7 @@ def test_texts_and_sections_that_are_none_are_left_out(caplog):
     def sections(name, *values, order=0, hook="prompt_sections"):
         return record_with(
             name,
-            options={hook: HookOptions(order=order)},
+            options={hook: HookOptions(tryfirst=order < 0, trylast=order > 0)},
             **{hook: lambda: values[0] if len(values) == 1 else list(values)},
         )
 

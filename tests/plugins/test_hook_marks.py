@@ -54,8 +54,8 @@ def test_the_options_of_event_hooks_are_read():
         (hookimpl, before, HookOptions(("call",))),
         (hookimpl, later, HookOptions(("call",), True)),
         (hookimpl, taking, HookOptions(("context", "call"))),
-        (hookimpl(tryfirst=True), before, HookOptions(("call",), order=-1)),
-        (hookimpl(trylast=True, in_turns=True), before, HookOptions(("call",), order=1, in_turns=True)),
+        (hookimpl(tryfirst=True), before, HookOptions(("call",), tryfirst=True)),
+        (hookimpl(trylast=True, in_turns=True), before, HookOptions(("call",), trylast=True, in_turns=True)),
         (hookimpl(skips_read_only=True), before, HookOptions(("call",), skips_read_only=True)),
         (
             hookimpl(tools=["send", "mail"], timeout_seconds=600),
@@ -86,8 +86,11 @@ def wrapping(register):
     return (yield)
 
 
-def wrapping_call(call):
-    return (yield)
+def wrapping_call(**mark):
+    def wrapper(call):
+        return (yield)
+
+    return MARK(**mark)(wrapper)
 
 
 @contextlib.contextmanager
@@ -125,6 +128,9 @@ def event(name, cause, remedy):
     return PluginProblem("hooks", f"the hook {name} cannot be called: {cause}", remedy, True, "hooks.event")
 
 
+NO_WRAPPER = "a {} hook takes no wrapper, because no plugin may overrule what another one does"
+OWN = "implement the hook itself"
+OLD_FORM = ("it is a hook wrapper of the old form", "mark it with wrapper=True")
 GOOD = {"register_tools": hookimpl(plain)}
 CALL = "before_tool_call"
 FAULTS = [
@@ -135,15 +141,25 @@ FAULTS = [
         ),
     ),
     (
-        {"register_tools": MARK(wrapper=True)(wrapping)},
-        PluginProblem("hooks", "the hook register_tools is a hook wrapper", "implement the hook", True, "hooks.event"),
+        {"register_tools": hookimpl(wrapper=True)(wrapping)},
+        event("register_tools", NO_WRAPPER.format("registration"), OWN),
+    ),
+    ({CALL: wrapping_call(wrapper=True)}, event(CALL, NO_WRAPPER.format("gate"), OWN)),
+    (
+        {"rewrite_tool_call": wrapping_call(wrapper=True)},
+        event("rewrite_tool_call", NO_WRAPPER.format("rewriter"), OWN),
     ),
     (
-        {"register_tools": MARK(hookwrapper=True)(wrapping)},
-        PluginProblem("hooks", "the hook register_tools is a hook wrapper", "implement the hook", True, "hooks.event"),
+        {"after_tool_call": wrapping_call(wrapper=True)},
+        event("after_tool_call", NO_WRAPPER.format("observer"), OWN),
     ),
-    ({CALL: MARK(wrapper=True)(wrapping_call)}, event(CALL, "it is a hook wrapper", "implement the hook itself")),
-    ({CALL: MARK(hookwrapper=True)(wrapping_call)}, event(CALL, "it is a hook wrapper", "implement the hook itself")),
+    ({CALL: wrapping_call(hookwrapper=True)}, event(CALL, *OLD_FORM)),
+    (
+        {CALL: hookimpl(before), "second": hookimpl(specname=CALL)(lambda call: None)},
+        PluginProblem(
+            "hooks", f"several of its functions implement the hook {CALL}", "make one of them", True, "hooks.event"
+        ),
+    ),
     ({CALL: hookimpl(generator)}, event(CALL, "it is a generator", "return a value")),
     ({CALL: hookimpl(async_generator)}, event(CALL, "it is a generator", "return a value")),
     *(({CALL: limited(each)}, event(CALL, f"its timeout_seconds is {each!r}", LIMIT)) for each in (0, -1, 600.5, "2")),
@@ -174,8 +190,13 @@ def test_a_hook_that_is_not_called_is_a_warning():
     for functions, problem in WARNINGS:
         marks, problems = read(**(GOOD | functions))
         assert (list(marks), problems) == (["register_tools"], [problem])
-    optional = MARK(optionalhook=True)(plain)
+    optional = hookimpl(optionalhook=True)(lambda register: None)
     assert read(**GOOD, register_dreams=optional)[1] == []
+
+
+def test_a_function_can_have_another_name_than_its_hook():
+    marks, problems = read(ask_first=hookimpl(specname=CALL)(lambda call: None))
+    assert (list(marks), problems) == ([CALL], [])
 
 
 def test_an_argument_that_a_hook_does_not_have():

@@ -25,7 +25,7 @@ from oneclaw_core.system.version import __version__
 if TYPE_CHECKING:
     from pathlib import Path
 
-FORMAT = 2
+FORMAT = 3
 """The format of an entry."""
 MAX_BYTES = 256 * 1024 * 1024
 

@@ -96,16 +96,18 @@ class HookOptions:
         in_turns: True if it is about calls of turns alone.
         skips_read_only: True if it is not about calls of tools that change nothing.
         timeout_seconds: time limit of one call; ``None`` for the limit of the hook's kind.
-        order: -1 for ``tryfirst``, 1 for ``trylast``, else 0.
+        tryfirst, trylast, wrapper: as pluggy has them.
     """
 
     argument_names: tuple[str, ...] = ()
     is_async: bool = False
     tools: tuple[str, ...] | None = None
     timeout_seconds: float | None = None
-    order: int = 0
     in_turns: bool = False
     skips_read_only: bool = False
+    tryfirst: bool = False
+    trylast: bool = False
+    wrapper: bool = False
 
     def to_dict(self) -> dict[str, Any]:
         """Return the options as JSON data."""

@@ -12,7 +12,7 @@ import pluggy
 
 from oneclaw_core import hookspecs
 from oneclaw_core.errors import describe_error
-from oneclaw_core.hookspecs import HOOK_KINDS, HookKind
+from oneclaw_core.hookspecs import HOOK_KINDS, WRAPPABLE_KINDS, HookKind
 from oneclaw_core.plugins.registration.entry import MAX_TIMEOUT_SECONDS, HookOptions
 from oneclaw_core.plugins.registration.record import Implementation
 
@@ -54,7 +54,11 @@ class PluginContract:
             remedy = "change it before the next contract version"
             entry.report("hooks", str(warning.message), remedy, is_error=False, check="hooks.deprecated")
         callers = self._manager.get_hookcallers(plugin) or []
-        marks = {caller.name: mark for caller in callers for mark in caller.get_hookimpls() if mark.plugin is plugin}
+        own = [(caller.name, mark) for caller in callers for mark in caller.get_hookimpls() if mark.plugin is plugin]
+        marks = dict(own)
+        for name in sorted({name for name, _ in own if sum(name == other for other, _ in own) > 1}):
+            cause = f"several of its functions implement the hook {name}"
+            entry.report("hooks", cause, "make one of them", check="hooks.event")
         if marks:
             self._check_unmarked(plugin, marks, entry)
         else:
@@ -92,8 +96,8 @@ class PluginContract:
             entry.report(
                 "hooks", f"the hook {name} is an async function", "write it without async", check="hooks.async"
             )
-        elif mark.wrapper or mark.hookwrapper:
-            entry.report("hooks", f"the hook {name} is a hook wrapper", "implement the hook", check="hooks.event")
+        elif fault := _wrapper_fault(name, mark):
+            entry.report("hooks", f"the hook {name} cannot be called: {fault[0]}", fault[1], check="hooks.event")
 
     def _check_unmarked(self, plugin: Any, marks: dict[str, pluggy.HookImpl], entry: PluginEntry) -> None:
         """Report functions with the names of hooks that are never called; pluggy ignores them."""
@@ -122,9 +126,9 @@ def implementations_of(plugin: str, marks: Mapping[str, pluggy.HookImpl]) -> dic
 def _hook_fault(hook: str, mark: pluggy.HookImpl) -> tuple[str, str] | None:
     """Return why an implementation of an event hook cannot be called and the remedy, ``None`` if it can."""
     function, is_around = mark.function, HOOK_KINDS[hook] is HookKind.AROUND
-    if mark.wrapper or mark.hookwrapper:
-        return "it is a hook wrapper", "implement the hook itself"
-    if inspect.isasyncgenfunction(function) or inspect.isgeneratorfunction(function):
+    if (fault := _wrapper_fault(hook, mark)) is not None:
+        return fault
+    if inspect.isasyncgenfunction(function) or (inspect.isgeneratorfunction(function) and not mark.wrapper):
         return "it is a generator", "decorate it with contextlib.contextmanager" if is_around else "return a value"
     options = _options(mark, ())
     if is_around and options.is_async:
@@ -137,6 +141,18 @@ def _hook_fault(hook: str, mark: pluggy.HookImpl) -> tuple[str, str] | None:
     return None
 
 
+def _wrapper_fault(hook: str, mark: pluggy.HookImpl) -> tuple[str, str] | None:
+    kind = HOOK_KINDS[hook]
+    if mark.hookwrapper:
+        return "it is a hook wrapper of the old form", "mark it with wrapper=True"
+    if mark.wrapper and kind not in WRAPPABLE_KINDS:
+        reason = (
+            "no plugin may overrule what another one does" if kind is not HookKind.LIFECYCLE else "it has no others"
+        )
+        return f"a {kind} hook takes no wrapper, because {reason}", "implement the hook itself"
+    return None
+
+
 def _options(mark: pluggy.HookImpl, known: tuple[str, ...]) -> HookOptions:
     given = getattr(mark.function, "oneclaw_options", None)
     given = given if isinstance(given, dict) else {}
@@ -146,7 +162,9 @@ def _options(mark: pluggy.HookImpl, known: tuple[str, ...]) -> HookOptions:
         is_async=inspect.iscoroutinefunction(mark.function),
         tools=given.get("tools"),
         timeout_seconds=given.get("timeout_seconds"),
-        order=-1 if mark.tryfirst else 1 if mark.trylast else 0,
         in_turns=bool(given.get("in_turns")),
         skips_read_only=bool(given.get("skips_read_only")),
+        tryfirst=mark.tryfirst,
+        trylast=mark.trylast,
+        wrapper=mark.wrapper,
     )

@@ -21,6 +21,7 @@ from oneclaw_core.permissions.host_patterns import private_place
 from oneclaw_core.permissions.requests import PermissionRequest
 from oneclaw_core.plugins.isolation import ForeignError, HookError, HookTimeoutError, call_isolated
 from oneclaw_core.plugins.registration.settings import registered_settings
+from oneclaw_core.plugins.running.calling import begin_wrapper, end_wrapper
 from oneclaw_core.system.distributions import EARLIER_KEYS
 from oneclaw_core.system.threads import LoopBlockedError
 from oneclaw_core.worker_loop import WorkerLoop
@@ -198,6 +199,23 @@ class RunningPlugin:
             if self._timeouts.note(self.record, hook):
                 _log.warning("%s; the hook is switched off", error)
             raise
+
+    async def resume(self, hook: str, resume: Callable[[Any], Any], value: Any, seconds: float) -> Any:
+        """Run a wrapper of the plugin from its ``yield`` to its end, and return its value.
+
+        Args:
+            hook: its name.
+            resume: the method of the generator that goes on with it.
+            value: what the method is given: what the hook returned, or an exception.
+            seconds: the time limit.
+
+        Raises:
+            PluginError: it failed or took too long.
+        """
+        call = partial(end_wrapper, resume, value)
+        return await call_isolated_hook(
+            self.name, hook, call, self.limit(hook, seconds), is_async=False, worker=self.context.worker
+        )
 
     def limit(self, hook: str, seconds: float) -> float:
         """Return the time limit of a hook: the user's, the plugin's own, or that of the kind."""
@@ -379,21 +397,34 @@ async def call_hook(implementation: Implementation, arguments: Mapping[str, Any]
     """
     keywords = {name: arguments[name] for name in implementation.options.argument_names}
     call = partial(implementation.function, **keywords)
+    if implementation.options.wrapper:
+        call = partial(begin_wrapper, implementation.function, **keywords)
+    return await call_isolated_hook(
+        implementation.plugin,
+        implementation.hook,
+        call,
+        seconds,
+        is_async=implementation.options.is_async,
+        worker=arguments["context"].worker,
+    )
+
+
+async def call_isolated_hook(
+    plugin: str, hook: str, call: Callable[[], Any], seconds: float, *, is_async: bool, worker: WorkerLoop | None
+) -> Any:
+    """Call a part of a hook, and attribute what goes wrong.
+
+    Raises:
+        HookError: it raised, or took too long.
+    """
     try:
-        return await call_isolated(
-            call,
-            seconds,
-            is_async=implementation.options.is_async,
-            worker=arguments["context"].worker,
-            name=f"hook {implementation.hook}",
-        )
+        return await call_isolated(call, seconds, is_async=is_async, worker=worker, name=f"hook {hook}")
     except LoopBlockedError as lost:
         if lost.is_culprit:
-            raise HookTimeoutError(implementation.plugin, implementation.hook, seconds) from lost
-        raise HookError(implementation.plugin, implementation.hook, f"was lost: {lost}") from lost
+            raise HookTimeoutError(plugin, hook, seconds) from lost
+        raise HookError(plugin, hook, f"was lost: {lost}") from lost
     except TimeoutError as expired:
-        raise HookTimeoutError(implementation.plugin, implementation.hook, seconds) from expired
+        raise HookTimeoutError(plugin, hook, seconds) from expired
     except ForeignError as error:
-        _log.debug("%s of plugin %s", implementation.hook, implementation.plugin, exc_info=error.raised)
-        fault = f"raised {describe_error(error.raised)}"
-        raise HookError(implementation.plugin, implementation.hook, fault) from error.raised
+        _log.debug("%s of plugin %s", hook, plugin, exc_info=error.raised)
+        raise HookError(plugin, hook, f"raised {describe_error(error.raised)}") from error.raised

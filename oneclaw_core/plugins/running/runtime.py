@@ -20,9 +20,9 @@ from oneclaw_core.contract.arguments import (
 from oneclaw_core.contract.chat_answer import ChatNotice
 from oneclaw_core.contract.contact_points import Channel, Trigger
 from oneclaw_core.errors import NotFoundError, OneClawError, PluginError, describe_error
-from oneclaw_core.hookspecs import HOOK_KINDS, HookKind
 from oneclaw_core.plugins.isolation import HookError
 from oneclaw_core.plugins.registration.entry import CHECK_HOOK
+from oneclaw_core.plugins.running.calling import Step, gather_results, plan
 from oneclaw_core.plugins.running.checks import PluginCheck, failed_check, run_check, run_fix
 from oneclaw_core.plugins.running.hook_settings import HookTimeouts
 from oneclaw_core.plugins.running.running_plugin import RunningPlugin
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from oneclaw_core.contract.arguments import CommandUse, SessionInfo, TurnInfo, Work
     from oneclaw_core.contract.checks import CheckFix
     from oneclaw_core.contract.context import PluginContext
-    from oneclaw_core.plugins.registration.entry import HookOptions, Registration
+    from oneclaw_core.plugins.registration.entry import Registration
     from oneclaw_core.plugins.registration.record import PluginRecord
 
 GATE_SECONDS = 15.0
@@ -57,13 +57,6 @@ UNBOUND_HOOKS = frozenset(
 """Event hooks that are not about a turn."""
 
 _log = logging.getLogger("oneclaw.plugins")
-
-
-class _Step(NamedTuple):
-    """A plugin's place in the plan of a hook."""
-
-    plugin: RunningPlugin
-    options: HookOptions
 
 
 class Verdict(NamedTuple):
@@ -266,28 +259,26 @@ class Plugins:
             raise HookError(registration.plugin, what, f"raised {describe_error(error)}") from error
 
     async def before_turn(self, turn: TurnInfo) -> Verdict | None:
-        """Ask the gates whether a turn may begin; ``None`` if it may."""
-        for step in self._plans.get("before_turn", ()):
-            verdict = await self._verdict(step.plugin, "before_turn", {"turn": turn}, (Deny,))
-            if verdict is not None:
-                return verdict
-        return None
+        """Ask all gates whether a turn may begin; return the first denial, ``None`` if it may."""
+        verdicts = [
+            await self._verdict(step.plugin, "before_turn", {"turn": turn}, (Deny,))
+            for step in self._plans.get("before_turn", ())
+        ]
+        return next((each for each in verdicts if each is not None), None)
 
     async def before_tool_call(self, call: CallInfo) -> list[Verdict]:
-        """Ask the gates whether a call may run.
+        """Ask all gates whether a call may run.
 
         Returns:
             The first ``Deny`` alone, else every ``Ask``, in order.
         """
-        questions: list[Verdict] = []
+        verdicts: list[Verdict] = []
         for plugin in self.concerned("before_tool_call", call):
             verdict = await self._verdict(plugin, "before_tool_call", {"call": call}, (Deny, Ask))
-            if verdict is None:
-                continue
-            if isinstance(verdict.answer, Deny):
-                return [verdict]
-            questions.append(verdict)
-        return questions
+            if verdict is not None:
+                verdicts.append(verdict)
+        denials = [each for each in verdicts if isinstance(each.answer, Deny)]
+        return denials[:1] or verdicts
 
     def concerned(self, hook: str, call: CallInfo) -> list[RunningPlugin]:
         """Return the plugins whose implementation of a hook is about a tool call, in order."""
@@ -342,19 +333,19 @@ class Plugins:
         Raises:
             OneClawError: a plugin refuses the command, or its hook failed.
         """
-        for step in self._plans.get("expand_command", ()):
-            try:
-                message = await step.plugin.call("expand_command", {"command": command}, GATE_SECONDS)
-            except PluginError as error:
-                cause = error.__cause__
-                if isinstance(cause, OneClawError) and not isinstance(cause, PluginError):
-                    raise cause from None
-                raise
+        arguments, steps = {"command": command}, self._plans.get("expand_command", ())
+        try:
+            found = await gather_results("expand_command", steps, arguments, GATE_SECONDS, fails_open=False)
+        except PluginError as error:
+            cause = error.__cause__
+            if isinstance(cause, OneClawError) and not isinstance(cause, PluginError):
+                raise cause from None
+            raise
+        for plugin, message in found:
             if isinstance(message, ExpandedMessage):
                 return message
-            if message is not None:
-                fault = f"returned an object of type {type(message).__name__}, not a valid ExpandedMessage or None"
-                raise self._complain(step.plugin, "expand_command", fault)
+            fault = f"returned an object of type {type(message).__name__}, not a valid ExpandedMessage or None"
+            raise self._complain(plugin, "expand_command", fault)
         return None
 
     async def chat_notices(self) -> list[ChatNotice]:
@@ -371,24 +362,20 @@ class Plugins:
         hook: str,
         *kinds: type,
         seconds: float = CONTEXT_SECONDS,
-        order: Callable[[_Step], Any] | None = None,
+        order: Callable[[Step], Any] | None = None,
         **arguments: Any,
     ) -> list[tuple[RunningPlugin, list[Any]]]:
         """Gather the objects that a hook which fails open returns, one or a list of them, by plugins in their order."""
         found: list[tuple[RunningPlugin, list[Any]]] = []
         steps = self._plans.get(hook, ())
-        for step in steps if order is None else sorted(steps, key=order):
-            try:
-                value = await step.plugin.call(hook, arguments, seconds)
-            except PluginError as error:
-                _log.warning("%s", error)
-                continue
-            values = [] if value is None else list(value) if isinstance(value, list | tuple) else [value]
+        ordered = steps if order is None else sorted(steps, key=lambda step: (not step.options.wrapper, order(step)))
+        for plugin, value in await gather_results(hook, ordered, arguments, seconds):
+            values = list(value) if isinstance(value, list | tuple) else [value]
             if all(isinstance(each, kinds) for each in values):
-                found.append((step.plugin, values))
+                found.append((plugin, values))
             else:
                 names = " or ".join(kind.__name__ for kind in kinds)
-                self._complain(step.plugin, hook, f"returned something other than {names} objects")
+                self._complain(plugin, hook, f"returned something other than {names} objects")
         return found
 
     async def _sections(self, hook: str, session: SessionInfo, seconds: float) -> list[PromptSection]:
@@ -414,8 +401,8 @@ class Plugins:
         found: list[tuple[str, PromptSection]] = []
 
         # The user's own order of plugins does not count: it must not change what services have cached.
-        def order(step: _Step) -> tuple[int, str]:
-            return step.options.order, step.plugin.name
+        def order(step: Step) -> tuple[int, str]:
+            return step.options.trylast - step.options.tryfirst, step.plugin.name
 
         for plugin, sections in await self._gathered(
             hook, PromptSection, seconds=seconds, order=order, session=session
@@ -451,18 +438,9 @@ class Plugins:
         """Stop all plugins that were started."""
         await asyncio.gather(*(each.stop(EXIT_SECONDS) for each in self._running.values()))
 
-    def _planned(self, order: list[str]) -> dict[str, tuple[_Step, ...]]:
-        places = {name: place for place, name in enumerate(order)}
-        plans: dict[str, list[_Step]] = {}
-        for record in self._records:
-            for hook, options in () if record.is_disabled else record.hooks.items():
-                if HOOK_KINDS[hook] is not HookKind.LIFECYCLE:
-                    plans.setdefault(hook, []).append(_Step(self._plugin(record.name), options))
-
-        def place(step: _Step) -> tuple[int, int, str]:
-            return places.get(step.plugin.name, len(places)), step.options.order, step.plugin.name
-
-        return {hook: tuple(sorted(steps, key=place)) for hook, steps in plans.items()}
+    def _planned(self, order: list[str]) -> dict[str, tuple[Step, ...]]:
+        with_hooks = [each for each in self._records if each.hooks and not each.is_disabled]
+        return plan([self._plugin(each.name) for each in with_hooks], order) if with_hooks else {}
 
     def _plugin(self, name: str) -> RunningPlugin:
         found = self._running.get(name)
@@ -500,7 +478,7 @@ class Plugins:
         return error
 
 
-def _is_about(step: _Step, call: CallInfo) -> bool:
+def _is_about(step: Step, call: CallInfo) -> bool:
     is_in_turn = call.turn is not None
     return step.options.is_about(call.tool, call.group, is_in_turn=is_in_turn, is_read_only=call.is_read_only)
 
