@@ -372,6 +372,25 @@ class OneClaw:
         text = arguments if isinstance(arguments, str) else json.dumps(arguments)
         return await self._turns.call_tool(name, text, caller, client)
 
+    async def trust_project(
+        self, ask: Callable[[PermissionRequest], Awaitable[PermissionAnswer]] | None = None
+    ) -> bool:
+        """Ask the user to trust the start directory, before the first message is sent.
+
+        In a trusted directory relative paths begin, tools write there, and models follow its ``AGENTS.md`` and its
+        skills as they are now. The answers ``ONCE`` and ``SESSION`` hold until the home is closed. What the user has
+        decided before is not asked again.
+
+        Args:
+            ask: asks the user; by default whom the home was opened with.
+
+        Returns:
+            True if it is trusted. False also for a directory that is no project, such as the user's own, and where no
+            one can be asked.
+        """
+        self._parts.project.use_pins(await self.store.settings())
+        return await self._parts.project.trust(ask)
+
     async def review_project(self) -> list[str]:
         """Ask the user about files of the start directory that models would follow, such as ``AGENTS.md``.
 

@@ -6,14 +6,15 @@ from contextlib import aclosing
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
-from oneclaw_core.contract.arguments import SessionInfo
 from oneclaw_core.errors import UsageError
+from oneclaw_core.sessions.for_plugins import session_info
 from oneclaw_core.types.agents import GENERAL_ASSISTANT
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Awaitable, Callable
 
     from oneclaw_core.app import OneClaw
+    from oneclaw_core.contract.arguments import SessionInfo
     from oneclaw_core.permissions.requests import Asker
     from oneclaw_core.sessions.sessions import Session
     from oneclaw_core.turn.status import SessionStatus
@@ -84,9 +85,7 @@ class Conversation:
     async def session_info(self) -> SessionInfo | None:
         """Return the session as plugins see it."""
         session = await self.session()
-        if session is None:
-            return None
-        return SessionInfo(id=session.id, name=session.name, agent=session.agent, parent_id=session.parent_id)
+        return None if session is None else session_info(session)
 
     async def status(self) -> SessionStatus:
         """Return where the session stands."""

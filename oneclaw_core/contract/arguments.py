@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal, NoReturn
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from datetime import datetime
 
     from oneclaw_core.types.messages import TokenUsage
     from oneclaw_core.types.model_requests import ModelRequest, ModelResponse
@@ -22,12 +23,22 @@ class SessionInfo:
         name: given by the user, ``None`` for a session without one.
         agent: name of its agent.
         parent_id: the session of the turn that a sub-agent works for.
+        title: a few words on what it is about, ``None`` until there are any.
+        created_at: in UTC; ``None`` before it is stored.
+        updated_at: when something was last stored in it, in UTC; ``None`` before it is stored.
+        directory: the start directory that it was begun in, ``None`` if that is not known.
+        model: the model that it was begun with as ``PROVIDER/MODEL``, ``None`` for the default.
     """
 
     id: str
     name: str | None = None
     agent: str
     parent_id: str | None = None
+    title: str | None = None
+    created_at: datetime | None = None
+    updated_at: datetime | None = None
+    directory: str | None = None
+    model: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,6 +104,7 @@ class TurnOutcome:
         cost: in US dollars, ``None`` if unknown.
         error: one line, ``None`` for an answer.
         is_interrupted: True if the turn was cancelled or its process ended.
+        error_type: name of the error's class, ``None`` for an answer.
     """
 
     text: str = ""
@@ -100,6 +112,7 @@ class TurnOutcome:
     cost: float | None = None
     error: str | None = None
     is_interrupted: bool = False
+    error_type: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -128,12 +141,14 @@ class ModelAnswer:
         error: one line, ``None`` for an answer.
         error_type: name of the error's class.
         duration_ms: from sending to the end of the answer.
+        first_chunk_ms: from sending to the first part of the answer; ``None`` if none came.
     """
 
     response: ModelResponse | None = None
     error: str | None = None
     error_type: str | None = None
     duration_ms: float = 0.0
+    first_chunk_ms: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

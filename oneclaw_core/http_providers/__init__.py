@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from oneclaw_core.http_providers.answer import AnswerCutError as AnswerCutError
     from oneclaw_core.http_providers.answer import AnswerFailedError as AnswerFailedError
     from oneclaw_core.http_providers.answer import AnswerGarbledError as AnswerGarbledError
+    from oneclaw_core.http_providers.answer_source import AnswerSource as AnswerSource
     from oneclaw_core.http_providers.history import AnsweredCall as AnsweredCall
     from oneclaw_core.http_providers.history import Exchange as Exchange
     from oneclaw_core.http_providers.history import exchanges as exchanges

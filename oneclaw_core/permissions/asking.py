@@ -80,6 +80,7 @@ class Asking:
             holds=conversation.in_words() if conversation.outside else "",
             asks_again=asks_again(permission, conversation),
             as_a_whole=as_a_whole,
+            call_id=call.asked.id,
         )
 
     async def refuse_denied(self, call: Call, *permissions: str) -> None:
@@ -122,6 +123,7 @@ class Asking:
             agent=caller.agent,
             sub_agent=caller.sub_agent,
             session_id=caller.session_of_user,
+            call_id=call.asked.id,
         )
         with _outer_calls_paused(caller):
             return await self._policy.people.ask_user(question, timeout_seconds)

@@ -57,6 +57,7 @@ class PermissionRequest:
         asks_again: True if, for what the conversation holds, neither the defaults nor a grant for all subjects is
             enough: see :func:`oneclaw_core.provenance.marks.asks_again`.
         as_a_whole: True if a grant for a pattern of subjects is not enough.
+        call_id: the id of the tool call that needs it, which its events have too; ``None`` outside one.
     """
 
     permission: str
@@ -75,6 +76,7 @@ class PermissionRequest:
     holds: str = ""
     asks_again: bool = False
     as_a_whole: bool = False
+    call_id: str | None = None
 
     @property
     def grant_for_session(self) -> Grant | None:

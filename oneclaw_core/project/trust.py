@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import uuid
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable, Mapping
 
     from oneclaw_core.permissions.policy import PermissionPolicy
-    from oneclaw_core.permissions.requests import RequirePermission
+    from oneclaw_core.permissions.requests import Asker, RequirePermission
 
 
 class Project:
@@ -110,6 +111,25 @@ class Project:
             self._trusted.add(path)
             await self._pin(path)
             return True
+
+    async def trust(self, ask: Asker | None = None) -> bool:
+        """Ask the user to trust it before anything needs that; return True if it is trusted.
+
+        Args:
+            ask: asks the user; ``None`` for whom the home asks.
+        """
+        directory, permissions = self.directory, self._permissions
+        if directory is None or permissions is None:
+            return False
+        await permissions.refresh()
+        asked_in = f"trust {uuid.uuid4().hex}"
+        with permissions.people.answered_by(asked_in, ask):
+            if not self.is_trusted and permissions.people.can_ask_in(asked_in):
+                found = await run_in_thread(partial(find_instructions, directory))
+                follows = f", and let models follow these files of it: {', '.join(found)}" if found else ""
+                detail = f"let tools write files in it, once you allow that{follows}"
+                await self.ask_trust(partial(self._require, asked_in=asked_in), detail)
+        return self.is_trusted
 
     def use_pins(self, stored: Mapping[str, Any]) -> None:
         """Take over the files that are pinned now; another process may have changed it.
@@ -221,10 +241,11 @@ class Project:
         sandbox: str | None = None,
         *,
         as_a_whole: bool = False,
+        asked_in: str | None = None,
     ) -> bool:
         assert self._permissions is not None
         request = PermissionRequest(
-            permission, "oneclaw", {}, detail, subject=subject, directory=directory, as_a_whole=as_a_whole
+            permission, "oneclaw", {}, detail, asked_in, subject, directory=directory, as_a_whole=as_a_whole
         )
         await self._permissions.require(request, sandbox)
         return True

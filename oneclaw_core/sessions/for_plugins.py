@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from datetime import UTC, date, datetime, time, timedelta
 from functools import partial
 from typing import TYPE_CHECKING
@@ -32,7 +32,8 @@ _STOP_PAUSE_SECONDS = 0.1
 
 def session_info(session: Session) -> SessionInfo:
     """Describe a stored session for plugins."""
-    return SessionInfo(id=session.id, name=session.name, agent=session.agent, parent_id=session.parent_id)
+    names = (each.name for each in fields(SessionInfo))
+    return SessionInfo(**{name: getattr(session, name) for name in names})
 
 
 def no_session(name: str) -> NotFoundError:

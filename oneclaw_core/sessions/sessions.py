@@ -55,6 +55,7 @@ class Session:
         created_at: in UTC.
         updated_at: when something was last stored in it, in UTC.
         parent_id: the session in which a tool call began it, ``None`` for one that the user began.
+        directory: the start directory that it was begun in, ``None`` if that is not known.
     """
 
     id: str
@@ -65,6 +66,7 @@ class Session:
     created_at: datetime
     updated_at: datetime
     parent_id: str | None = None
+    directory: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +95,7 @@ class SessionSummary(Session):
     last_text: str
 
 
-_COLUMNS = ("id", "name", "title", "agent", "model", "created_at", "updated_at", "parent_id")
+_COLUMNS = ("id", "name", "title", "agent", "model", "created_at", "updated_at", "parent_id", "directory")
 _SELECT = f"SELECT {', '.join(_COLUMNS)} FROM sessions"
 _FIND_BY_NAME = f"{_SELECT} WHERE name = :it"
 _FIND_BY_ID = f"{_SELECT} WHERE id = :it AND ended_from IS NULL"
@@ -109,7 +111,7 @@ _LAST_USED = f"{_SELECT} WHERE parent_id IS NULL ORDER BY updated_at DESC, id DE
 _LAST_USED_IN = f"""
     {_SELECT} WHERE parent_id IS NULL
     ORDER BY CASE WHEN directory = :directory THEN 0 ELSE 1 END, updated_at DESC, id DESC LIMIT 1"""
-_WRITTEN = (*_COLUMNS, "memory", "prompt_lists", "lock_token", "directory")
+_WRITTEN = (*_COLUMNS, "memory", "prompt_lists", "lock_token")
 _INSERT = insertion("sessions", _WRITTEN)
 _DELETE = "DELETE FROM sessions WHERE id = :it"
 _RENAME = "UPDATE sessions SET name = :name, search_number = NULL WHERE id = :it"
@@ -183,11 +185,12 @@ def create(
         moment,
         moment,
         parent_id,
+        directory and clean_text(directory),
     )
     try:
         values = dict(zip(_COLUMNS, row, strict=True))
         kept = {"memory": prompt_sections, "prompt_lists": prompt_lists, "lock_token": connection.token}
-        connection.execute(_INSERT, values | kept | {"directory": directory and clean_text(directory)})
+        connection.execute(_INSERT, values | kept)
     except ConstraintError as error:
         if parent_id is not None and error.lacks_parent:
             raise _gone(parent_id) from None

@@ -19,7 +19,7 @@ from oneclaw_core.contract.arguments import (
 from oneclaw_core.errors import TurnRefusedError, describe_error
 from oneclaw_core.types.events import TurnFinishedEvent, UsageEvent
 from oneclaw_core.types.messages import TokenUsage
-from oneclaw_core.types.model_requests import ModelResponse, RetryNotice
+from oneclaw_core.types.model_requests import LoadingRefused, ModelResponse, RetryNotice
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from oneclaw_core.types.model_requests import ModelEvent, ModelRequest
 
 _INTERRUPTED = ModelAnswer(error="the request was interrupted", error_type="interrupted")
+_RETRIED = ModelAnswer(error_type="retried")
 
 
 class TurnHooks:
@@ -80,7 +81,7 @@ class TurnHooks:
         Yields:
             A function to call with each event of the turn.
         """
-        text, error, is_interrupted = "", None, False
+        text, error, error_type, is_interrupted = "", None, None, False
         usage, cost = TokenUsage(), 0.0
         has_cost = True
 
@@ -102,7 +103,7 @@ class TurnHooks:
                 is_interrupted = not text
                 raise
             except Exception as raised:
-                error = describe_error(raised)
+                error, error_type = describe_error(raised), type(raised).__name__
                 raise
             finally:
                 for event in self._unheard:
@@ -113,6 +114,7 @@ class TurnHooks:
                     cost=cost if has_cost else None,
                     error=error,
                     is_interrupted=is_interrupted,
+                    error_type=error_type,
                 )
                 if around is not None:
                     around.set_result(outcome)
@@ -135,15 +137,19 @@ class TurnHooks:
     @asynccontextmanager
     async def _observed(self, call: ModelCall) -> AsyncIterator[Callable[[ModelEvent], None]]:
         answer, started = _INTERRUPTED, 0.0
+        first: float | None = None
 
         def observe(event: ModelEvent) -> None:
-            nonlocal answer, started
+            nonlocal answer, started, first
             if isinstance(event, RetryNotice):
-                failed = ModelAnswer(error=event.reason, error_type="retried", duration_ms=_ms_since(started))
+                failed = replace(_RETRIED, error=event.reason, duration_ms=_ms_since(started), first_chunk_ms=first)
                 self._observe("after_model_response", turn=self.info, request=call, response=failed)
-                started = self._begin_attempt(call)
+                started, first = self._begin_attempt(call), None
             elif isinstance(event, ModelResponse):
-                answer = ModelAnswer(response=event, duration_ms=_ms_since(started))
+                duration_ms = _ms_since(started)
+                answer = ModelAnswer(response=event, duration_ms=duration_ms, first_chunk_ms=first or duration_ms)
+            elif first is None and not isinstance(event, LoadingRefused):
+                first = _ms_since(started)
 
         async with self._around(ModelWork(self.info, call)) as around:
             started = self._begin_attempt(call)
@@ -151,7 +157,8 @@ class TurnHooks:
                 yield observe
             except Exception as error:
                 name = type(error).__name__
-                answer = ModelAnswer(error=describe_error(error), error_type=name, duration_ms=_ms_since(started))
+                failed = ModelAnswer(error=describe_error(error), error_type=name, first_chunk_ms=first)
+                answer = replace(failed, duration_ms=_ms_since(started))
                 raise
             finally:
                 if around is not None:

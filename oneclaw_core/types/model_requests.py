@@ -182,6 +182,9 @@ class ModelResponse:
             with as much of the arguments as came. They do not run; the turn tells the model so.
         finish_reason: the service's own word for why it ends there, for messages; ``None`` if it said none.
         are_calls_text: True if the model wrote the calls as text; then whatever is not read-only asks before it runs.
+        response_id: the service's id of the answer, ``None`` if it gave none.
+        response_model: the service's own name of the model that gave it, such as that of a dated version; ``None`` if
+            it did not say.
     """
 
     text: str = ""
@@ -192,6 +195,8 @@ class ModelResponse:
     cut_calls: tuple[ToolCall, ...] = ()
     finish_reason: str | None = None
     are_calls_text: bool = False
+    response_id: str | None = None
+    response_model: str | None = None
 
 
 ModelEvent = (

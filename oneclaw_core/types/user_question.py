@@ -33,6 +33,7 @@ class UserQuestion:
         session_id: the conversation with the user, ``None`` outside one.
         form: JSON Schema of the values that are asked for, whose answer is their JSON text; ``None`` for one text.
         form_name: by which a program that answers knows the form.
+        call_id: the id of the tool call that asks, which its events have too; ``None`` outside one.
 
     Raises:
         UsageError: a text is empty or too long, or there are too many choices.
@@ -47,6 +48,7 @@ class UserQuestion:
     session_id: str | None = None
     form: Mapping[str, Any] | None = None
     form_name: str = "answer"
+    call_id: str | None = None
 
     def __post_init__(self) -> None:
         if not self.question.strip() or len(self.question) > MAX_QUESTION_CHARACTERS:

@@ -391,7 +391,8 @@ class GenerateContent(WireFormat):
 
     def _chunk(self, part, **ending):
         candidate = {"content": {"role": "model", "parts": [part]}, "index": 0} | ending
-        return sse([{"candidates": [candidate], "usageMetadata": self._counts}], done=False)
+        names = {"responseId": "gemini-1", "modelVersion": "gemini-2.5-pro-001"}
+        return sse([{"candidates": [candidate], "usageMetadata": self._counts, **names}], done=False)
 
     def says_nothing(self, *, reaches_limit=False):
         end = {"content": {"role": "model"}, "finishReason": self.finish_reasons[reaches_limit], "index": 0}

@@ -213,25 +213,29 @@ def requested(*events, error=None):
     assert plugins.of("before_model_request") == [{"turn": INFO, "request": call}] * len(told)
     answers = [each["response"] for each in told]
     assert plugins.results == answers[-1:]
-    return [(each.response and each.response.text, each.error, each.error_type, each.duration_ms) for each in answers]
+    return [
+        (each.response and each.response.text, each.error, each.error_type, each.duration_ms, each.first_chunk_ms)
+        for each in answers
+    ]
 
 
-def test_an_answer_is_told_with_its_duration(clock):
-    assert requested(TextDelta("He"), says("Hello")) == [("Hello", None, None, 250.0)]
+def test_an_answer_is_told_with_its_duration_and_the_time_to_its_first_part(clock):
+    assert requested(TextDelta("He"), says("Hello")) == [("Hello", None, None, 500.0, 250.0)]
+    assert requested(says("Hello")) == [("Hello", None, None, 250.0, 250.0)]
 
 
 def test_a_failure_is_told_with_its_kind(clock):
-    assert requested(error=ValueError("broken")) == [(None, "ValueError: broken", "ValueError", 250.0)]
+    assert requested(error=ValueError("broken")) == [(None, "ValueError: broken", "ValueError", 250.0, None)]
 
 
 def test_an_attempt_that_is_repeated_is_told_by_itself(clock):
-    assert requested(RetryNotice("busy", 1), RetryNotice("still busy", 1), says("Hello")) == [
-        (None, "busy", "retried", 250.0),
-        (None, "still busy", "retried", 250.0),
-        ("Hello", None, None, 250.0),
+    assert requested(TextDelta("He"), RetryNotice("busy", 1), RetryNotice("still busy", 1), says("Hello")) == [
+        (None, "busy", "retried", 500.0, 250.0),
+        (None, "still busy", "retried", 250.0, None),
+        ("Hello", None, None, 250.0, 250.0),
     ]
 
 
 def test_a_request_that_is_left_was_interrupted(clock):
     for error in (None, asyncio.CancelledError()):
-        assert requested(error=error) == [(None, "the request was interrupted", "interrupted", 0.0)]
+        assert requested(error=error) == [(None, "the request was interrupted", "interrupted", 0.0, None)]

@@ -15,6 +15,7 @@ from oneclaw_core import TokenUsage, ToolCall
 from oneclaw_core.http_providers import (
     AnswerFailedError,
     AnswerGarbledError,
+    AnswerSource,
     are_complete_arguments,
     count_member,
     member,
@@ -130,6 +131,7 @@ class MessagesAnswer:
         self._counts: dict[str, Any] = {}
         self._stop_reason = StopReason.COMPLETE
         self._finish_reason: str | None = None
+        self._source = AnswerSource()
         self._is_stopped = False
         self.usage = TokenUsage()
         self.has_begun = False
@@ -164,6 +166,7 @@ class MessagesAnswer:
             case "message" if not self._is_stopped:
                 return self._add_message(chunk)
             case "message_start":
+                self._source.note(chunk.get("message"))
                 self._add_counts(member(chunk.get("message"), "usage"))
             case "content_block_start":
                 return self._start_block(self._index_in(chunk, is_new=True), chunk.get("content_block"))
@@ -198,9 +201,12 @@ class MessagesAnswer:
             stop_reason=self._stop_reason,
             provider_data=self._provider_data([block.complete() for block in blocks]),
             finish_reason=self._finish_reason,
+            response_id=self._source.id,
+            response_model=self._source.model,
         )
 
     def _add_message(self, message: Mapping[str, Any]) -> list[ModelEvent]:
+        self._source.note(message)
         self._add_counts(message.get("usage"))
         shown: list[ModelEvent] = []
         content = message.get("content")

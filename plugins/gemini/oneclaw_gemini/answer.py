@@ -14,6 +14,7 @@ from oneclaw_core.http_providers import (
     AnswerCutError,
     AnswerFailedError,
     AnswerGarbledError,
+    AnswerSource,
     AttemptFailed,
     count_member,
     objects_in,
@@ -85,6 +86,7 @@ class GeminiAnswer:
         self._counts: dict[str, int] = {}
         self._has_counts_in_last_chunk = False
         self._finish_reason: str | None = None
+        self._source = AnswerSource()
         self._finish_message = ""
         self._block_reason: str | None = None
         self.usage = TokenUsage()
@@ -125,6 +127,7 @@ class GeminiAnswer:
         if chunk.get("type") == "error":
             raise AnswerFailedError(chunk)
         self.has_begun = True
+        self._source.note(chunk, "responseId", "modelVersion")
         self._add_counts(chunk.get("usageMetadata"))
         feedback = chunk.get("promptFeedback")
         if isinstance(feedback, dict) and feedback.get("blockReason"):
@@ -166,6 +169,8 @@ class GeminiAnswer:
             stop_reason=stop_reason,
             provider_data=self._provider_data(),
             finish_reason=self._finish_reason,
+            response_id=self._source.id,
+            response_model=self._source.model,
         )
 
     def _failure(self, *, has_said_something: bool) -> AttemptFailed | None:

@@ -5,7 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from oneclaw_core import TokenUsage
-from oneclaw_core.http_providers import END_OF_STREAM, AnswerCutError, AnswerFailedError, objects_in, text_member
+from oneclaw_core.http_providers import (
+    END_OF_STREAM,
+    AnswerCutError,
+    AnswerFailedError,
+    AnswerSource,
+    objects_in,
+    text_member,
+)
 from oneclaw_core.providers import (
     ArgumentsDelta,
     ModelEvent,
@@ -62,6 +69,7 @@ class ChatAnswer:
         self._details: list[dict[str, Any]] = []
         self._extras: dict[str, Any] = {}
         self._counts = ChatUsage()
+        self._source = AnswerSource()
         self._ending: Ending | None = None
         self._ended_unexplained = False
         self._has_refused = False
@@ -97,6 +105,7 @@ class ChatAnswer:
         if chunk.get("type") == "error":
             raise AnswerFailedError(chunk)
         self.has_begun = True
+        self._source.note(chunk)
         choice = _choice_in(chunk)
         usage = self._counts.add(chunk, choice)
         self.usage = usage or self.usage
@@ -131,6 +140,8 @@ class ChatAnswer:
             stop_reason=StopReason.REFUSAL if self._has_refused and is_whole else stop_reason,
             provider_data=self._provider_data(whole),
             finish_reason=None if self._ending is None else self._ending.word,
+            response_id=self._source.id,
+            response_model=self._source.model,
         )
 
     def _add_choice(self, choice: Mapping[str, Any]) -> list[ModelEvent]:

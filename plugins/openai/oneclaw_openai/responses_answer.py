@@ -15,6 +15,7 @@ from oneclaw_core.http_providers import (
     END_OF_STREAM,
     AnswerCutError,
     AnswerFailedError,
+    AnswerSource,
     are_complete_arguments,
     count_member,
     member,
@@ -83,6 +84,7 @@ class ResponsesAnswer:
         self._ending: Mapping[str, Any] | None = None
         self._stop_reason = StopReason.COMPLETE
         self._finish_reason: str | None = None
+        self._source = AnswerSource()
         self.usage = TokenUsage()
         self.has_begun = False
 
@@ -113,6 +115,7 @@ class ResponsesAnswer:
         if chunk is END_OF_STREAM:
             return []
         self.has_begun = True
+        self._source.note(chunk.get("response"))
         match chunk.get("type"):
             case "response.output_text.delta" | "response.refusal.delta":
                 return self._text_delta(chunk)
@@ -135,6 +138,7 @@ class ResponsesAnswer:
             case "error":
                 raise AnswerFailedError(_failure({key: chunk.get(key) for key in ("code", "message")}))
             case _ if chunk.get("object") == "response":
+                self._source.note(chunk)
                 return self._end(chunk, str(chunk.get("status") or "completed"))
         return []
 
@@ -166,6 +170,8 @@ class ResponsesAnswer:
             stop_reason=self._stop_reason if self._is_cut or not any(map(_refuses, output)) else StopReason.REFUSAL,
             provider_data=self._provider_data(output, calls),
             finish_reason=self._finish_reason,
+            response_id=self._source.id,
+            response_model=self._source.model,
         )
 
     def _provider_data(self, output: list[dict[str, Any]], calls: list[dict[str, Any]]) -> dict[str, Any] | None:
