@@ -4,13 +4,14 @@ from functools import cache
 
 import measures
 
-CORE_LINES = 42_600
-SPINE_LINES = 10_000  # with what lies below `types`, without plugins
+CORE_LINES = 44_000
+SPINE_LINES = 10_700  # with what lies below `types`, without plugins
 CROSSINGS = 19
 ROOT_MODULES = 8
 
 LARGE_CLASSES = {
     "Agent": "what a user sets for a persona, stored as a row",
+    "Caller": "all that a call is made for and with",
     "ChosenModel": "all that is known of the model that answers",
     "Fallback": "the models of a chain and how each failed, during one turn",
     "HomeServices": "what a home offers to its plugins",
@@ -26,6 +27,7 @@ LARGE_CLASSES = {
     "RunningPlugin": "the state of one plugin in an open home",
     "ToolContext": "what the contract offers to a tool",
     "ToolRegistry": "indexes of the same tools",
+    "TurnState": "all that one turn works with, while it runs",
     "TurnParts": "becomes Home",
     "TurnRequest": "the arguments of send_message",
     "_Job": "a call on the event loop of a plugin, with what two threads agree on",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from oneclaw_core.builtin.web import DIRECTORY as DOWNLOADS
 from oneclaw_core.files.access import (
@@ -23,7 +23,7 @@ from oneclaw_core.files.text_content import (
     wide_encoding,
 )
 from oneclaw_core.system.redaction import SHORTEST_KEY_CHARACTERS, redact
-from oneclaw_core.types.tools import ToolResult
+from oneclaw_core.types.tools import MAX_CHANGED_FILE_CHARACTERS, FileChange, ToolResult
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -117,12 +117,33 @@ def write_file(path: str, content: str, mode: str = "overwrite", *, context: Too
                     f"Cannot append to {shown}: it is {encoding} text, and UTF-8 text behind it would be unreadable. "
                     "Use a program that keeps the encoding of the file, or ask the user.",
                 )
+            before = _text_before(resolved, context.paths)
             size = append_content(resolved, data, context.paths)
-            return ToolResult.success(f"Wrote {_bytes(len(data))} to {resolved} (appended; it has {_bytes(size)} now)")
+            text = f"Wrote {_bytes(len(data))} to {resolved} (appended; it has {_bytes(size)} now)"
+            return ToolResult.success(text, changes=(_change(resolved, before, (before or "") + content),))
+        before = _text_before(resolved, context.paths)
         replace_content(resolved, data, context.paths)
     except (OSError, UnicodeError) as error:
         return ToolResult.error("execution_error", f"Cannot write {shown}: {_reason(error)}")
-    return ToolResult.success(f"Wrote {_bytes(len(data))} to {resolved}")
+    return ToolResult.success(f"Wrote {_bytes(len(data))} to {resolved}", changes=(_change(resolved, before, content),))
+
+
+def _text_before(path: Path, paths: PathGuard) -> str | Literal[False] | None:
+    """Return the text of a file that is about to be written: ``None`` without a file, ``False`` if it is not shown."""
+    try:
+        with open_for_reading(path, paths, "look") as stream:
+            data = stream.read(MAX_CHANGED_FILE_CHARACTERS + 1)
+        return data.decode() if len(data) <= MAX_CHANGED_FILE_CHARACTERS else False
+    except FileNotFoundError:
+        return None
+    except (OSError, UnicodeError):
+        return False
+
+
+def _change(path: Path, before: str | Literal[False] | None, after: str) -> FileChange:
+    if before is False:
+        return FileChange(str(path), "", "", is_whole=False)
+    return FileChange(str(path), before, after)
 
 
 def wide_encoding_of(path: Path, paths: PathGuard) -> str | None:

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from oneclaw_core.types.tool_groups import LoadedGroup as LoadedGroup
     from oneclaw_core.types.tool_groups import generated_group_definition as generated_group_definition
     from oneclaw_core.types.tool_groups import one_line as one_line
+    from oneclaw_core.types.tools import FileChange as FileChange
 
 __getattr__, __dir__, __all__ = lazy_names(
     __name__, "oneclaw_core.files", "oneclaw_core.permissions", "oneclaw_core.process", "oneclaw_core.tool_functions"

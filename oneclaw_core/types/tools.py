@@ -101,6 +101,52 @@ class ToolResultStatus(StrEnum):
     ERROR = "error"
 
 
+# Of the text of one file, before or after, and of all changes of a result.
+MAX_CHANGED_FILE_CHARACTERS = 400_000
+MAX_CHANGED_CHARACTERS = 2_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class FileChange:
+    """A file that a tool has changed, for programs that show it, such as editors; no model is sent it.
+
+    Attributes:
+        path: absolute.
+        before: its text before the change; ``None`` if there was no file.
+        after: its text after the change; ``None`` if there is no file any more.
+        is_whole: False if its texts are left out, as those of files that are long or no text: then both are empty, or
+            ``None`` as above.
+    """
+
+    path: str
+    before: str | None
+    after: str | None
+    is_whole: bool = True
+
+    @property
+    def size(self) -> int:
+        """The length of its texts in characters."""
+        return len(self.before or "") + len(self.after or "")
+
+    def without_texts(self) -> FileChange:
+        """Return the same change without the texts."""
+        before, after = (None if text is None else "" for text in (self.before, self.after))
+        return FileChange(self.path, before, after, is_whole=False)
+
+
+def of_shown_size(changes: Iterable[FileChange]) -> tuple[FileChange, ...]:
+    """Leave out texts of changes that are longer than any program shows."""
+    kept, total = [], 0
+    for each in changes:
+        is_long = max(len(each.before or ""), len(each.after or "")) > MAX_CHANGED_FILE_CHARACTERS
+        if is_long or total + each.size > MAX_CHANGED_CHARACTERS:
+            kept.append(each.without_texts())
+        else:
+            total += each.size
+            kept.append(each)
+    return tuple(kept)
+
+
 @dataclass(frozen=True, slots=True)
 class ToolResult:
     """Result of a tool: a value, or an error the model can act on (FEAT-004, "Tool Result Format").
@@ -116,6 +162,7 @@ class ToolResult:
             ``is_for_user``.
         loads_groups: tool groups that the turn loads after this call, as if the model had called ``load_tool_group``.
         shown: a text for people in a chat, below the line of the call; the model does not see it.
+        changes: the files that the tool has changed, for programs that show them; not stored.
     """
 
     status: ToolResultStatus
@@ -125,6 +172,7 @@ class ToolResult:
     attachments: tuple[Attachment, ...] = ()
     loads_groups: tuple[str, ...] = ()
     shown: str = ""
+    changes: tuple[FileChange, ...] = ()
 
     @classmethod
     def success(
@@ -134,6 +182,7 @@ class ToolResult:
         *,
         loads_groups: tuple[str, ...] = (),
         shown: str = "",
+        changes: tuple[FileChange, ...] = (),
     ) -> ToolResult:
         """Make the result of a tool that did what it was asked.
 
@@ -143,9 +192,15 @@ class ToolResult:
                 ``is_for_user``.
             loads_groups: tool groups to load after this call, since what was asked for needs them.
             shown: a text for people in a chat.
+            changes: the files that it has changed.
         """
         return cls(
-            ToolResultStatus.SUCCESS, result=value, attachments=attachments, loads_groups=loads_groups, shown=shown
+            ToolResultStatus.SUCCESS,
+            result=value,
+            attachments=attachments,
+            loads_groups=loads_groups,
+            shown=shown,
+            changes=changes,
         )
 
     @classmethod

@@ -13,7 +13,7 @@ from oneclaw_core.system.redaction import redact_all
 from oneclaw_core.tools.calls.call import NotAvailableError
 from oneclaw_core.types.messages import Attachment
 from oneclaw_core.types.text import clean_text
-from oneclaw_core.types.tools import MAX_KEPT_CHARACTERS, ToolResult, of_kept_size
+from oneclaw_core.types.tools import MAX_KEPT_CHARACTERS, FileChange, ToolResult, of_kept_size, of_shown_size
 
 if TYPE_CHECKING:
     from oneclaw_core.tools.calls.call import Call, Handler
@@ -74,6 +74,8 @@ def presentable(result: ToolResult) -> ToolResult:
         return ToolResult.error(*redact_all(map(clean_text, said)))
     if (problem := _problem_beside_the_value(result)) is not None:
         return ToolResult.error("execution_error", problem)
+    if result.changes:
+        result = replace(result, changes=of_shown_size(result.changes))
     if isinstance(result.result, str):
         text = clean_text(result.result)
         return result if text == result.result else replace(result, result=text)
@@ -106,4 +108,6 @@ def _problem_beside_the_value(result: ToolResult) -> str | None:
     groups = result.loads_groups
     if not isinstance(groups, tuple) or not all(isinstance(each, str) for each in groups):
         return "The tool returned loads_groups that are no tuple of names."
+    if not isinstance(result.changes, tuple) or not all(isinstance(each, FileChange) for each in result.changes):
+        return "The tool returned changes that are no tuple of FileChange objects."
     return None

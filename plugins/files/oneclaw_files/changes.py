@@ -7,6 +7,7 @@ from difflib import unified_diff
 from typing import TYPE_CHECKING
 
 from oneclaw_core.files import open_for_reading, remove_file, replace_content, split_lines
+from oneclaw_core.tools import FileChange
 from oneclaw_files.errors import FilesError
 from oneclaw_files.patch import apply_hunks
 
@@ -50,6 +51,11 @@ class Change:
         return "".join(
             line if line.endswith(("\n", "\r")) else f"{line}\n\\ No newline at end of file\n" for line in lines
         )
+
+
+def for_programs(changes: list[Change]) -> tuple[FileChange, ...]:
+    """Return changes that were made, for programs that show them."""
+    return tuple(FileChange(str(each.path), each.before, each.after) for each in changes)
 
 
 def read_text(path: Path, paths: PathGuard) -> str:

@@ -33,7 +33,7 @@ def edit_file(path: str, edits: list[dict[str, Any]], *, context: ToolContext) -
     Raises:
         PermissionDeniedError: the file may not be read or written.
     """
-    from oneclaw_files.changes import Change, existing, make, read_text
+    from oneclaw_files.changes import Change, existing, for_programs, make, read_text
     from oneclaw_files.edits import Edit, apply_edits
 
     try:
@@ -46,7 +46,8 @@ def edit_file(path: str, edits: list[dict[str, Any]], *, context: ToolContext) -
         return ToolResult.error(error.error_type, str(error))
     except OSError as error:
         return _error(f"Cannot change {path!r}: {error.strerror or error}")
-    return ToolResult.success(f"Changed {resolved} in {_count(count, 'place')}\n{_shown([change])}")
+    text = f"Changed {resolved} in {_count(count, 'place')}\n{_shown([change])}"
+    return ToolResult.success(text, changes=for_programs([change]))
 
 
 def apply_patch(patch: str, *, context: ToolContext) -> ToolResult:
@@ -59,7 +60,7 @@ def apply_patch(patch: str, *, context: ToolContext) -> ToolResult:
     Raises:
         PermissionDeniedError: a file may not be read or written.
     """
-    from oneclaw_files.changes import changes_of, make
+    from oneclaw_files.changes import changes_of, for_programs, make
     from oneclaw_files.patch import parse_patch
 
     try:
@@ -70,7 +71,7 @@ def apply_patch(patch: str, *, context: ToolContext) -> ToolResult:
     except OSError as error:
         return _error(f"Cannot apply the patch: {error.filename or ''} {error.strerror or error}".replace("  ", " "))
     done = "\n".join(f"{change.verb} {change.path}" for change in changes)
-    return ToolResult.success(f"{done}\n{_shown(changes)}")
+    return ToolResult.success(f"{done}\n{_shown(changes)}", changes=for_programs(changes))
 
 
 def list_directory(path: str = ".", *, context: ToolContext) -> ToolResult:

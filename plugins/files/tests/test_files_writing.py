@@ -8,6 +8,7 @@ from oneclaw_files.tools import apply_patch, edit_file, search_files
 from oneclaw_core import PermissionAnswer, ToolContext
 from oneclaw_core.files import PathGuard, open_for_reading
 from oneclaw_core.testing import assert_tool_error, assert_tool_succeeded
+from oneclaw_core.tools import FileChange
 
 PATCH = """*** Begin Patch
 *** Update File: app.py
@@ -202,3 +203,18 @@ def test_a_file_that_the_user_changed_since_it_was_read_is_not_edited(tmp_path):
     assert file.read_text() == "one\ntwo\nof the user\n"
     with open_for_reading(file, paths):
         assert apply_patch(patch, context=context).is_success
+
+
+def test_programs_learn_what_has_changed(trusted, project):
+    edited = trusted.call_tool("edit_file", path="app.py", edits=[{"old_text": "x = 1", "new_text": "x = 2"}])
+    app = str(project / "app.py")
+    assert edited.changes == (FileChange(app, "import os\nx = 1\n", "import os\nx = 2\n"),)
+    patched = trusted.call_tool("apply_patch", patch=PATCH.replace("x = 2", "x = 3").replace("-x = 1", "-x = 2"))
+    assert patched.changes == (
+        FileChange(str(project / "main.py"), None, "import os\nx = 3\n"),
+        FileChange(app, "import os\nx = 2\n", None),
+        FileChange(str(project / "docs/new.md"), None, "# New\n"),
+        FileChange(str(project / "old.txt"), "old\n", None),
+    )
+    refused = trusted.call_tool("edit_file", path="main.py", edits=[{"old_text": "none", "new_text": "x"}])
+    assert refused.changes == ()
