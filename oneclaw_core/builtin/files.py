@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal
 
+from oneclaw_core.builtin.results import Wanted, read_result
 from oneclaw_core.builtin.web import DIRECTORY as DOWNLOADS
+from oneclaw_core.errors import NotFoundError
 from oneclaw_core.files.access import (
     DirectoryInsteadError,
     append_content,
@@ -23,6 +25,7 @@ from oneclaw_core.files.text_content import (
     wide_encoding,
 )
 from oneclaw_core.system.redaction import SHORTEST_KEY_CHARACTERS, redact
+from oneclaw_core.types.kept_results import handle_in
 from oneclaw_core.types.tools import MAX_CHANGED_FILE_CHARACTERS, FileChange, ToolResult
 
 if TYPE_CHECKING:
@@ -40,16 +43,22 @@ def read_file(
     encoding: str = "UTF-8",
     start_line: int | None = None,
     line_count: int | None = None,
+    part: int | None = None,
+    search: str = "",
+    pointer: str = "",
     *,
     context: ToolContext,
 ) -> ToolResult:
-    """Read a text file in the workspace or the start directory.
+    """Read a text file in the workspace or the start directory, or a long result of a tool.
 
     Args:
-        path: absolute, or relative to the start directory, else to the workspace.
+        path: absolute, or relative to the start directory, else to the workspace; or ``result:`` and a handle.
         encoding: of the text, by any name that Python knows; a byte order mark goes before UTF-8.
         start_line: the first line to return, from 1; without it and ``line_count``, the whole file.
         line_count: how many lines to return.
+        part: which part of a result to return, from 1.
+        search: a text to find in a result.
+        pointer: JSON pointer to a value in a result.
         context: of the call.
 
     Raises:
@@ -59,9 +68,15 @@ def read_file(
         return ToolResult.error(
             "validation_error", f"{_short(encoding)} is no known text encoding; use one such as UTF-8 or ISO-8859-1."
         )
-    for name, value in (("start_line", start_line), ("line_count", line_count)):
+    for name, value in (("start_line", start_line), ("line_count", line_count), ("part", part)):
         if value is not None and value < 1:
             return ToolResult.error("validation_error", f"{name} must be 1 or more, not {value}.")
+    if (handle := handle_in(path)) is not None:
+        wanted = Wanted(part, search, pointer, start_line, line_count)
+        return _read_result(handle, wanted, context)
+    if part is not None or search or pointer:
+        text = "part, search and pointer are for long results, such as result:r12; of a file, read lines."
+        return ToolResult.error("validation_error", text)
     shown = _short(path)
     try:
         resolved = context.paths.readable(path)
@@ -81,6 +96,14 @@ def read_file(
     except (OSError, UnicodeError) as error:
         hint = _entries(resolved, context) if isinstance(error, DirectoryInsteadError) else ""
         return ToolResult.error("execution_error", f"Cannot read {shown}: {_reason(error)}{hint}")
+
+
+def _read_result(handle: str, wanted: Wanted, context: ToolContext) -> ToolResult:
+    try:
+        kept = context.kept_result_sync(handle)
+    except NotFoundError as error:
+        return ToolResult.error("not_found", f"{str(error)[:1].upper()}{str(error)[1:]}.")
+    return read_result(kept, wanted, context.shown_characters)
 
 
 def write_file(path: str, content: str, mode: str = "overwrite", *, context: ToolContext) -> ToolResult:

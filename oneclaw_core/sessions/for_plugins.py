@@ -15,6 +15,7 @@ from oneclaw_core.search.ranking import Findings, rank
 from oneclaw_core.sessions.search import Found, SearchRange
 from oneclaw_core.sessions.timestamps import to_stored
 from oneclaw_core.system.threads import run_in_thread
+from oneclaw_core.types.kept_results import is_handle
 from oneclaw_core.types.messages import MessageType
 
 if TYPE_CHECKING:
@@ -128,6 +129,15 @@ class Sessions:
             limit: how many at most.
         """
         return await self._store.messages(session_id, after, limit)
+
+    async def kept_result(self, session_id: str, handle: str) -> Message | None:
+        """Find a result that a model was shown a part of; ``None`` if the session has none of that handle.
+
+        Args:
+            session_id: the session's id.
+            handle: such as ``r12``.
+        """
+        return await self._store.kept_result(session_id, handle) if is_handle(handle) else None
 
     async def end_history(
         self, session_id: str, first: int, part_id: str, work: Callable[[], object] | None = None

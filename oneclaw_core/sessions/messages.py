@@ -16,6 +16,7 @@ from oneclaw_core.sessions.connection import ENDLESS, damaged_value, insertion, 
 from oneclaw_core.sessions.schema import IS_CALL, IS_GROUP_LOAD, IS_PENDING_CALL, IS_RESULT
 from oneclaw_core.sessions.search import SearchIndex
 from oneclaw_core.sessions.timestamps import now, to_datetime
+from oneclaw_core.types.kept_results import call_of_handle
 from oneclaw_core.types.messages import Attachment, Message, MessageType, ToolCallStatus
 from oneclaw_core.types.provenance import marks_of_text, marks_to_text
 from oneclaw_core.types.text import clean_text
@@ -40,6 +41,8 @@ _PENDING_CALLS = f"{_SELECT} AND {IS_PENDING_CALL} ORDER BY sequence"
 _RESULT_OF_CALL = f"{_SELECT} AND tool_call_id = :call AND {IS_RESULT}"
 _CALL_EXISTS = f"SELECT sequence FROM messages WHERE session_id = :session AND tool_call_id = :call AND {IS_CALL}"
 _USED_IDS = f"SELECT tool_call_id FROM messages WHERE session_id = :session AND tool_call_id IN (:ids) AND {IS_CALL}"
+_CALL_OF_NUMBER = f"SELECT tool_call_id FROM messages WHERE session_id = :session AND sequence = :number AND {IS_CALL}"
+_RESULTS_OF_HANDLE = f"""{_SELECT} AND {IS_RESULT} AND provider_data LIKE :handle ORDER BY sequence DESC"""
 _COUNT = "SELECT count(*) FROM messages WHERE session_id = :session"
 _FINISH = f"""
     UPDATE messages SET tool_status = :outcome
@@ -210,6 +213,19 @@ def _used_call_ids(connection: Connection, session_id: str, ids: Iterable[str]) 
     for (stored_id,) in rows_in(connection, _USED_IDS, "ids", stored_ids, {"session": clean_text(session_id)}):
         used.update(by_stored_id[str(stored_id)])
     return used
+
+
+def kept_result(connection: Connection, session_id: str, handle: str) -> Message | None:
+    """Find a long result of a session by its handle; ``None`` if there is none."""
+    place: dict[str, Any] = {"session": clean_text(session_id), "number": call_of_handle(handle)}
+    call = connection.execute(_CALL_OF_NUMBER, place).fetchone()
+    rows = [] if call is None else connection.execute(_RESULT_OF_CALL, {**place, "call": call[0]}).fetchall()
+    found = next((each for each in _read(connection, rows) if each.result_handle == handle), None)
+    if found is not None:
+        return found
+    # A branch has copies, whose numbers are others.
+    rows = connection.execute(_RESULTS_OF_HANDLE, {**place, "handle": f'%"result":"{handle}"%'}).fetchall()
+    return next((each for each in _read(connection, rows) if each.result_handle == handle), None)
 
 
 def count(connection: Connection, session_id: str) -> int:

@@ -207,6 +207,7 @@ class Store:
     messages = _reads(stored_messages.page)
     newest_messages = _reads(stored_messages.newest)
     count_messages = _reads(stored_messages.count)
+    kept_result = _reads(stored_messages.kept_result)
     finish_calls = _writes_own(stored_messages.finish_calls)
     mark_not_sent = _writes_own(stored_messages.mark_not_sent)
     _store_answer = _writes_own(stored_turns.store_answer)

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from oneclaw_core.tools.manifest import parse_manifest as parse_manifest
     from oneclaw_core.tools.manifest_tool import FunctionTarget as FunctionTarget
     from oneclaw_core.tools.manifest_tool import ManifestTool as ManifestTool
+    from oneclaw_core.types.kept_results import KeptResult as KeptResult
     from oneclaw_core.types.text import INVISIBLE_CHARACTERS as INVISIBLE_CHARACTERS
     from oneclaw_core.types.text import clean_text as clean_text
     from oneclaw_core.types.text import printable as printable

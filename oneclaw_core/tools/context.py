@@ -11,8 +11,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from oneclaw_core.errors import OneClawError
+from oneclaw_core.errors import NotFoundError, OneClawError
 from oneclaw_core.files.views import FileViews
+from oneclaw_core.types.kept_results import KeptResult
 from oneclaw_core.types.provenance import Mark, MarkKind, Provenance
 from oneclaw_core.types.tools import ALL_TOOLS, ToolSelection
 
@@ -30,7 +31,9 @@ if TYPE_CHECKING:
     from oneclaw_core.types.agents import ReasoningLevel
     from oneclaw_core.types.budget import TurnBudget
     from oneclaw_core.types.events import TurnEvent
-    from oneclaw_core.types.messages import Attachment
+    from oneclaw_core.types.messages import Attachment, Message
+
+    FindResult = Callable[[str, str], Awaitable[Message | None]]
 
 _Value = TypeVar("_Value")
 
@@ -436,6 +439,41 @@ class ToolContext:
             tool_groups=tool_groups,
             within=self,
         )
+
+    async def kept_result(self, handle: str) -> KeptResult:
+        """Return a whole earlier result that the model was shown a part of; its marks become marks of this call.
+
+        Args:
+            handle: such as ``r12``, of a result in this conversation or in that of an agent that this one works for.
+
+        Raises:
+            NotFoundError: there is none.
+            OneClawError: the tool runs in a worker process, or was executed by hand.
+        """
+        sessions = self.services.sessions
+        return await self._kept_result(sessions.kept_result, handle)
+
+    def kept_result_sync(self, handle: str) -> KeptResult:
+        """The same for a synchronous tool.
+
+        Raises:
+            NotFoundError: there is none.
+            OneClawError: as for :meth:`kept_result`; or an async tool called it.
+        """
+        find = self.services.sessions.kept_result
+        return self._running.questions.in_thread("await context.kept_result(...)", self._kept_result(find, handle))
+
+    async def _kept_result(self, find: FindResult, handle: str) -> KeptResult:
+        session_id, turn = self.session_id, self.turn
+        while session_id is not None:
+            message = await find(session_id, handle)
+            if message is not None:
+                # A part of a page is no page any more, and nothing in it is an answer that the user gives now.
+                self.marks += [each.passed_on() for each in message.marks if each.kind is not MarkKind.USER]
+                return KeptResult.of(message)
+            outer = turn.call if turn is not None else None
+            session_id, turn = (outer.session_id, outer.turn) if outer is not None else (None, None)
+        raise NotFoundError(f"this conversation has no long result {handle!r}")
 
     async def record_writes(self) -> None:
         """Note that what the call has started wrote its files until now; for what goes on after the call has ended."""

@@ -7,16 +7,17 @@ import time
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from oneclaw_core.errors import SessionBusyError, StoreError, StoreUnavailableError
 from oneclaw_core.turn.store_retry import retried
 from oneclaw_core.turn.unusable_answers import cut_calls
 from oneclaw_core.types.events import RetryEvent
+from oneclaw_core.types.kept_results import READ_FILE, handle_of_call, shown_of_result
 from oneclaw_core.types.messages import OWN_DATA, Message, MessageType, ToolCall, ToolCallStatus
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from oneclaw_core.sessions.settings import UserStates
     from oneclaw_core.sessions.usage import UsageRecord
@@ -51,6 +52,7 @@ class CallRecords:
         self.open: dict[str, ToolCall] = {}
         self.results: dict[str, Message] = {}
         self._turn = turn
+        self._numbers: dict[str, int] = {}  # of the stored calls, by their ids
         self._storing = asyncio.Lock()
         self._waiting: list[Message] = []  # outcomes that are still to be stored
         self._states: tuple[UserStates | None, float] = None, 0.0
@@ -67,9 +69,18 @@ class CallRecords:
         self._states = states, time.monotonic()
         self.results = {each.tool_call_id or "": each for each in stored if each.type is MessageType.TOOL_RESULT}
         history += stored[: len(stored) - len(self.results)]
-        calls = [call_of(each) for each in stored if each.type is MessageType.TOOL_CALL]
-        self.open = {call.id: call for call in calls if call.id not in self.results}
-        return calls
+        calls = [each for each in stored if each.type is MessageType.TOOL_CALL]
+        self.take_open([each for each in calls if each.tool_call_id not in self.results])
+        return [call_of(each) for each in calls]
+
+    def take_open(self, calls: Iterable[Message]) -> None:
+        """Take over stored calls that have no outcome yet."""
+        self.open = {}
+        for each in calls:
+            call = call_of(each)
+            self.open[call.id] = call
+            if each.sequence is not None:
+                self._numbers[call.id] = each.sequence
 
     async def use_states(self) -> None:
         """Obey what the user has set by now, which another process may have changed."""
@@ -82,7 +93,8 @@ class CallRecords:
     async def keep(self, outcome: ToolOutcome) -> None:
         """Store an outcome, together with those that arrive while others are being stored."""
         turn = self._turn
-        self._waiting.append(_result_message(outcome, turn.settings.tool_result_max_characters))
+        number = self._numbers.get(outcome.call.id) if self._can_read_results else None
+        self._waiting.append(_result_message(outcome, turn.settings.tool_result_max_characters, number))
         async with self._storing:
             waiting = list(self._waiting)
             if not waiting:
@@ -98,6 +110,12 @@ class CallRecords:
                 self.open.pop(call_id, None)
             # Only now: what is not stored for sure is stored at the turn's end.
             del self._waiting[: len(waiting)]
+
+    @property
+    def _can_read_results(self) -> bool:
+        """True if the agent has the tool that reads results."""
+        registry, agent = self._turn.parts.registry, self._turn.session.agent
+        return registry.is_enabled(READ_FILE) and registry.toolset(agent.selection).allows(READ_FILE)
 
     async def interrupt(self) -> None:
         """Answer the calls that are still open as interrupted.
@@ -168,9 +186,21 @@ def _entries(answer: Answer, model: str) -> list[Message]:
     return messages + cut_calls(response) if response.cut_calls else messages
 
 
-def _result_message(outcome: ToolOutcome, shown_characters: int) -> Message:
+def _result_message(outcome: ToolOutcome, shown_characters: int, call_number: int | None) -> Message:
+    """Return the entry for an outcome.
+
+    Args:
+        outcome: of the call.
+        shown_characters: how much of it a model is shown.
+        call_number: the ``sequence`` of the call, by which a long result can be read; ``None`` if it cannot.
+    """
     result = outcome.result
     text = result.text()
+    is_cut = len(text) > shown_characters
+    own: dict[str, Any] = {"files": dict(outcome.views)} if outcome.views else {}
+    if is_cut and call_number is not None:
+        handle = handle_of_call(call_number)
+        own |= {"result": handle, "shown": shown_of_result(result, text, handle, shown_characters)}
     return Message(
         type=MessageType.TOOL_RESULT,
         content=text,
@@ -178,10 +208,10 @@ def _result_message(outcome: ToolOutcome, shown_characters: int) -> Message:
         tool_name=outcome.call.name,
         tool_status=ToolCallStatus.SUCCESS if result.is_success else ToolCallStatus.ERROR,
         error_type=result.error_type,
-        shown_characters=shown_characters if len(text) > shown_characters else None,
+        shown_characters=shown_characters if is_cut else None,
         is_json=result.is_success and not isinstance(result.result, str),
         duration_ms=outcome.duration_ms,
         attachments=result.attachments,
         marks=outcome.marks,
-        provider_data={OWN_DATA: {"files": dict(outcome.views)}} if outcome.views else None,
+        provider_data={OWN_DATA: own} if own else None,
     )

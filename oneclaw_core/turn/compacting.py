@@ -30,6 +30,7 @@ from oneclaw_core.turn.summary import (
 )
 from oneclaw_core.turn.unreadable_calls import told_again
 from oneclaw_core.types.events import CompactedEvent, RetryEvent
+from oneclaw_core.types.kept_results import with_kept_results, without_kept_results
 from oneclaw_core.types.model_requests import RetryNotice
 
 if TYPE_CHECKING:
@@ -115,11 +116,16 @@ async def compact(turn: TurnState, request: ModelRequest, reason: CompactionReas
         if chosen.reason is CompactionReason.REQUESTED:
             raise
     if text is not None:
+        text = with_kept_results(text, session.summary, messages)
         await turn.store.set_summary(turn.session_id, text, chosen.until)
     elif chosen.reason is CompactionReason.REQUESTED:
         raise ProviderRequestError("the model wrote no summary; nothing was changed. Try again, or with another model")
     # A note is not stored: the next turn tries again, and nothing is lost permanently.
-    session.summary = summary_without(session.summary) if text is None else text
+    if text is None:
+        note = summary_without(without_kept_results(session.summary))
+        session.summary = with_kept_results(note, session.summary, messages)
+    else:
+        session.summary = text
     session.summary_until = chosen.until
     await turn.emit(CompactedEvent(len(messages), text_tokens(text or ""), str(chosen.reason)))
     if turn.hooks is not None:

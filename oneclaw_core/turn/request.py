@@ -92,8 +92,7 @@ def shown_history(messages: Iterable[Message]) -> list[Message]:
             message = left_out(message, reason)
         if message.type is MessageType.TOOL_RESULT:
             if message.shown_characters is not None:
-                text = shown_part(message.content, message.shown_characters)
-                message = replace(message, content=text, is_json=False)
+                message = cut_result(message)
             results.append(message)
             continue
         if results:
@@ -108,6 +107,13 @@ def shown_history(messages: Iterable[Message]) -> list[Message]:
             places[message.tool_call_id] = len(places)
         shown.append(message)
     return shown + _in_call_order(results, places)
+
+
+def cut_result(message: Message) -> Message:
+    """Put what a model is shown of a long result in the place of the result."""
+    if message.shown is not None:
+        return replace(message, content=message.shown)
+    return replace(message, content=shown_part(message.content, message.shown_characters), is_json=False)
 
 
 def left_out(message: Message, reason: str) -> Message:

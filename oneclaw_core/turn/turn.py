@@ -16,7 +16,7 @@ from oneclaw_core.json_schema.arguments import ArgumentsError, parse_arguments
 from oneclaw_core.providers.base import TEXT_CALLS_REMEDY
 from oneclaw_core.tools.calls.call import Caller, ToolOutcome, ToolProgress
 from oneclaw_core.tools.context import TurnScope
-from oneclaw_core.turn.call_records import INTERRUPTED, CallRecords, call_of
+from oneclaw_core.turn.call_records import INTERRUPTED, CallRecords
 from oneclaw_core.turn.meanwhile import take_news, take_steering
 from oneclaw_core.turn.progress import CUT_OFF, ProgressGuard
 from oneclaw_core.turn.spending import record_unstored, usage_event
@@ -265,7 +265,7 @@ class Turn:
             The tool groups that the calls need.
         """
         state, records = self._state, self._records
-        records.open = {call.id: call for call in map(call_of, pending)}
+        records.take_open(pending)
         await state.parts.refresh_states()
         for call in tuple(records.open.values()):
             definition = state.parts.registry.get_definition(call.name)

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 OWN_DATA = "oneclaw"
-"""The key in ``provider_data`` of what OneClaw keeps with an entry: ``not_sent`` and ``files``."""
+"""The key in ``provider_data`` of what OneClaw keeps with an entry, such as ``not_sent`` and ``files``."""
 
 
 class MessageType(StrEnum):
@@ -147,6 +147,18 @@ class Message:
         """The state of the files that a tool read or wrote, by path (results only)."""
         views = self._own_data("files")
         return {str(path): str(state) for path, state in views.items()} if isinstance(views, dict) else {}
+
+    @property
+    def result_handle(self) -> str | None:
+        """The handle by which a result is read that a model is shown a part of; ``None`` for all others."""
+        handle = self._own_data("result")
+        return handle if isinstance(handle, str) else None
+
+    @property
+    def shown(self) -> str | None:
+        """What a model is shown in place of a long result; ``None`` for its first characters, as before version 0.3."""
+        shown = self._own_data("shown")
+        return shown if isinstance(shown, str) else None
 
     def _own_data(self, name: str) -> Any:
         own = self.provider_data.get(OWN_DATA) if self.provider_data else None

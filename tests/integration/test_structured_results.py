@@ -117,7 +117,7 @@ def test_a_result_that_an_earlier_version_stored_is_sent_as_it_was(tmp_path, wir
     ]
 
 
-def test_json_that_is_cut_is_sent_as_text(tmp_path):
+def test_json_that_is_cut_is_sent_as_a_preview_in_json(tmp_path):
     wire = PROVIDERS["openai"]
 
     async def limit():
@@ -127,4 +127,6 @@ def test_json_that_is_cut_is_sent_as_text(tmp_path):
     asyncio.run(limit())
     script = [wire.calls(("list_rows", {"kind": "long"})), wire.says("Many.")]
     [found] = outcomes(wire, requests_of(tmp_path, wire, script).bodies[1])
-    assert "\n[cut here: " in json.loads(found)["result"]
+    result = json.loads(found)["result"]
+    assert result["preview"][0] == ROWS
+    assert result["preview"][-1].endswith("more of 20")
