@@ -156,7 +156,7 @@ class Message:
 
     @property
     def shown(self) -> str | None:
-        """What a model is shown in place of a long result; ``None`` for its first characters, as before version 0.3."""
+        """The preview of a long result, for models; ``None`` to show its beginning, as before version 0.3."""
         shown = self._own_data("shown")
         return shown if isinstance(shown, str) else None
 
