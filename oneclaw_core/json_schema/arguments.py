@@ -17,11 +17,15 @@ from functools import cache, cached_property
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
+from oneclaw_core.json_schema.nearest import faults_of
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from jsonschema import ValidationError
     from jsonschema.protocols import Validator
+
+    from oneclaw_core.json_schema.nearest import Fault
 
 QUOTED_CHARACTERS = 200
 # A list can have one for each of its elements; no one reads so many, and finding them takes time.
@@ -140,6 +144,8 @@ def compile_schema(schema: Mapping[str, Any]) -> ArgumentsValidator:
 def argument_faults(validator: ArgumentsValidator, arguments: Mapping[str, Any]) -> list[str]:
     """Say everything that is wrong with the arguments, each fault with its JSON Pointer and what was expected.
 
+    Of ``anyOf`` and ``oneOf``, what is wrong by the nearest alternative.
+
     Returns:
         One text for each fault, none if the arguments fit; of very many, the first ones.
     """
@@ -153,9 +159,13 @@ def argument_faults(validator: ArgumentsValidator, arguments: Mapping[str, Any])
         return ["/: a number is too large"]
     except re.error as error:  # of a foreign schema
         return [f"/: whether they fit could not be found out, because of a pattern: {error}"]
-    faults = sorted(found[:MOST_FAULTS], key=lambda fault: [str(part) for part in fault.absolute_path])
-    texts = [f"{json_pointer(fault.absolute_path) or '/'}: {shortened(fault.message)}" for fault in faults]
-    return [*texts, "/: and more"] if len(found) > MOST_FAULTS else texts
+    return fault_texts(sorted(faults_of(found), key=lambda fault: [str(part) for part in fault.path]))
+
+
+def fault_texts(faults: Iterable[Fault]) -> list[str]:
+    """Write faults, each with its JSON Pointer; of very many, the first ones."""
+    texts = list(dict.fromkeys(f"{json_pointer(each.path) or '/'}: {shortened(each.message)}" for each in faults))
+    return [*texts[:MOST_FAULTS], "/: and more"] if len(texts) > MOST_FAULTS else texts
 
 
 def schema_errors(

@@ -21,6 +21,7 @@ from oneclaw_core.json_schema.arguments import (
     schema_errors,
     without_absent,
 )
+from oneclaw_core.json_schema.nearest import errors_by_alternative
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -102,24 +103,16 @@ def _types(error: ValidationError) -> frozenset[str]:
         return frozenset([value] if isinstance(value, str) else value)
     if error.validator in ("enum", "const"):
         return frozenset().union(*map(_types_of, value if error.validator == "enum" else [value]))
-    branches = [frozenset.intersection(*map(_types, branch)) for branch in _branches(error)]
+    branches = [frozenset.intersection(*map(_types, branch)) for branch in errors_by_alternative(error)]
     # A branch whose pattern or length is wrong takes a string.
     return frozenset().union(*branches) if all(branches) else frozenset()
-
-
-def _branches(error: ValidationError) -> list[list[ValidationError]]:
-    """Group the errors of alternatives by the alternative."""
-    branches: dict[int | str, list[ValidationError]] = {}
-    for each in error.context if error.validator in ("anyOf", "oneOf") else ():
-        branches.setdefault(each.schema_path[0], []).append(each)
-    return list(branches.values())
 
 
 def _only_branch(error: ValidationError) -> list[ValidationError] | None:
     """Return the errors of the only alternative that takes a value of its type."""
     fitting = [
         branch
-        for branch in _branches(error)
+        for branch in errors_by_alternative(error)
         if not any(each.validator == "type" and not each.relative_path for each in branch)
     ]
     return fitting[0] if len(fitting) == 1 else None

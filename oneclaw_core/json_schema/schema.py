@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from copy import deepcopy
 from itertools import repeat
 from typing import TYPE_CHECKING, Any
 
@@ -126,6 +127,7 @@ _PLAIN_KEYWORDS: dict[str, Callable[[object], bool]] = {
     "maxItems": _is_count,
     "uniqueItems": _is_flag,
     "pattern": _is_pattern,
+    "discriminator": _is_anything,  # of OpenAPI, and no keyword of JSON Schema
 }
 _NESTING_KEYWORDS: dict[str, Callable[[object, int], bool]] = {
     "properties": _is_map_of_schemas,
@@ -183,8 +185,10 @@ def compact_schema(schema: dict[str, Any]) -> dict[str, Any]:
     """Leave out what a model does not need, and put definitions where they are used.
 
     Titles repeat the names they stand by. A definition that is used once, or is a mere list of values, moves to the
-    place of its use; others, recursive ones among them, stay in ``$defs``.
+    place of its use; others, recursive ones among them, stay in ``$defs``. The property that tells the members of a
+    union apart is required in each of them, as the union requires it, and has no default.
     """
+    schema = _with_required_tags(schema)
     definitions: dict[str, Any] = schema.get("$defs", {})
     uses = Counter(_references(schema))
     moving = {
@@ -195,6 +199,44 @@ def compact_schema(schema: dict[str, Any]) -> dict[str, Any]:
     compact: dict[str, Any] = _compact(schema, moving)
     staying = {name: each for name, each in compact.pop("$defs", {}).items() if name not in moving}
     return {**compact, "$defs": staying} if staying else compact
+
+
+def discriminators(schema: Any) -> Iterator[tuple[str, list[Any]]]:
+    """Find the properties that tell the members of unions apart, each with the values that it may have."""
+    for union in _unions(schema):
+        yield union["discriminator"]["propertyName"], list(union["discriminator"].get("mapping", ()))
+
+
+def _unions(schema: Any) -> Iterator[dict[str, Any]]:
+    """Find the unions whose members are told apart by a property."""
+    if isinstance(schema, list):
+        for each in schema:
+            yield from _unions(each)
+    elif isinstance(schema, dict):
+        if _names_property(schema.get("discriminator")):
+            yield schema
+        for each in schema.values():
+            yield from _unions(each)
+
+
+def _names_property(discriminator: object) -> bool:
+    return isinstance(discriminator, dict) and isinstance(discriminator.get("propertyName"), str)
+
+
+def _with_required_tags(schema: dict[str, Any]) -> dict[str, Any]:
+    if next(_unions(schema), None) is None:
+        return schema
+    schema = deepcopy(schema)
+    definitions = schema.get("$defs", {})
+    for union in _unions(schema):
+        tag = union["discriminator"]["propertyName"]
+        for member in (*union.get("oneOf", ()), *union.get("anyOf", ())):
+            target = member.get("$ref") if isinstance(member, dict) else None
+            found = definitions.get(target.removeprefix(_PREFIX)) if isinstance(target, str) else member
+            if isinstance(found, dict) and isinstance(found.get("properties", {}).get(tag), dict):
+                found["properties"][tag].pop("default", None)
+                found["required"] = list(dict.fromkeys([tag, *found.get("required", ())]))
+    return schema
 
 
 def _references(schema: Any) -> Iterator[str]:
@@ -221,7 +263,7 @@ def _compact(schema: Any, moving: dict[str, Any]) -> Any:
     return {
         key: _compact_value(key, value, moving)
         for key, value in schema.items()
-        if key not in ("title", "discriminator")  # the latter is OpenAPI's and means nothing in JSON Schema
+        if key != "title" and (key != "discriminator" or _names_property(value))
     }
 
 
@@ -230,4 +272,7 @@ def _compact_value(key: str, value: Any, moving: dict[str, Any]) -> Any:
         return {name: _compact(each, moving) for name, each in value.items()}
     if key in ("default", "const", "enum", "examples", "required"):
         return value
+    if key == "discriminator":
+        # Its mapping names definitions, which may move.
+        return {"propertyName": value["propertyName"]}
     return _compact(value, moving)

@@ -10,15 +10,15 @@ import typing
 from typing import TYPE_CHECKING, Annotated, Any, Union, get_args, get_origin
 
 from oneclaw_core.errors import ToolDefinitionError
-from oneclaw_core.json_schema.arguments import MOST_FAULTS, json_pointer
-from oneclaw_core.json_schema.schema import compact_schema
+from oneclaw_core.json_schema.arguments import fault_texts, json_pointer
+from oneclaw_core.json_schema.schema import compact_schema, discriminators
 from oneclaw_core.tools.context import ToolContext
 from oneclaw_core.types.tools import ToolResult
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Mapping
 
-    from pydantic import TypeAdapter, ValidationError
+    from pydantic import TypeAdapter
     from pydantic.fields import FieldInfo
     from typing_extensions import TypeIs
 
@@ -164,12 +164,11 @@ class FunctionParameters:
             # As JSON, because types mean something else there: a date is text, a tuple is a list.
             converted: dict[str, Any] = self._adapter.validate_json(json.dumps(arguments))
         except ValidationError as error:
-            faults = list(dict.fromkeys(_faults(error, arguments)))
-            more = ["/: and more"] if len(faults) > MOST_FAULTS else []
-            text = "\n".join([*faults[:MOST_FAULTS], *more])
-            return ToolResult.error(
-                "validation_error", f"Tool '{self._tool_name}' was called with wrong arguments:\n{text}"
-            )
+            from oneclaw_core.tool_functions.faults import argument_faults_of
+
+            faults = argument_faults_of(error, arguments, self._tags_of)
+            text = "\n".join([f"Tool '{self._tool_name}' was called with wrong arguments:", *fault_texts(faults)])
+            return ToolResult.error("validation_error", text)
         return converted
 
     def _resolve(
@@ -199,6 +198,11 @@ class FunctionParameters:
             raise self._blame(error, lambda adapter: adapter.json_schema()) from error
         schema.setdefault("properties", {})
         return schema
+
+    def _tags_of(self, discriminator: str) -> tuple[Any, ...]:
+        """Return the values of a discriminator; none if several unions have one of that name."""
+        tags = {tuple(tags) for name, tags in discriminators(self._full_schema()) if name == discriminator}
+        return tags.pop() if len(tags) == 1 else ()
 
     def _make_adapter(self) -> TypeAdapter[Any]:
         import typing_extensions
@@ -295,27 +299,6 @@ def _leave_out_null(described: dict[str, Any]) -> None:
             described.setdefault(key, value)
     elif choices:
         described["anyOf"] = remaining
-
-
-def _faults(error: ValidationError, arguments: Mapping[str, Any]) -> Iterable[str]:
-    for fault in error.errors(include_url=False, include_context=False, include_input=False):
-        place = _place_in(arguments, fault["loc"], is_missing=fault["type"] == "missing")
-        yield f"{json_pointer(place) or '/'}: {fault['msg']}"
-
-
-def _place_in(arguments: Any, location: tuple[int | str, ...], *, is_missing: bool) -> list[int | str]:
-    """Keep of pydantic's location what is a place in the JSON data; the rest names types it tried."""
-    place: list[int | str] = []
-    for index, part in enumerate(location):
-        value = arguments
-        if (isinstance(value, dict) and part in value) or (
-            isinstance(value, list) and isinstance(part, int) and part < len(value)
-        ):
-            arguments = arguments[part]
-            place.append(part)
-        elif is_missing and index == len(location) - 1:
-            place.append(part)
-    return place
 
 
 def _without_advice(hint: Any, error: Exception) -> str:

@@ -78,6 +78,16 @@ class DeferredTool(SelfRunningTool, ABC):
         """The description that a model is sent."""
         return self.definition.description
 
+    async def loaded(self) -> Tool | ToolFunction:
+        """Load the tool before the first time, and return it.
+
+        Raises:
+            PluginError: it cannot be loaded.
+        """
+        if self._loaded is None:
+            self._loaded = await self._load()
+        return self._loaded
+
     async def execute(self, arguments: dict[str, Any], context: ToolContext | None = None) -> ToolResult:
         """Run the tool, loading it before the first time.
 
@@ -95,9 +105,7 @@ class DeferredTool(SelfRunningTool, ABC):
         from oneclaw_core.tools.context import detached_context
         from oneclaw_core.tools.invoke import invoke
 
-        if self._loaded is None:
-            self._loaded = await self._load()
-        return await invoke(self._loaded, arguments, context or detached_context(self.name))
+        return await invoke(await self.loaded(), arguments, context or detached_context(self.name))
 
     @abstractmethod
     async def _load(self) -> Tool | ToolFunction:

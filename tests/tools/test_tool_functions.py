@@ -14,7 +14,7 @@ from oneclaw_core.files import PathGuard
 from oneclaw_core.tool_functions import parameters
 from oneclaw_core.tool_functions.docstring import parse_docstring
 from oneclaw_core.tool_functions.function import FunctionTool
-from oneclaw_core.tool_functions.parameters import _note_default, _place_in, is_context_hint
+from oneclaw_core.tool_functions.parameters import _note_default, is_context_hint
 from oneclaw_core.tools import ToolBehaviour
 from oneclaw_core.tools.invoke import ToolFunction, as_tool_result, invoke
 from oneclaw_core.tools.manifest_tool import FunctionTarget
@@ -295,20 +295,6 @@ def test_the_context_is_known_by_its_hint():
 
     assert parameters.context_parameters(function) == ("a", "e")
     assert parameters.context_parameters(len) == ()
-
-
-def test_a_fault_is_placed_where_the_data_are():
-    data = {"a": [{"b": 1}], "c": 2}
-    for location, is_missing, place in (
-        (("a", 0, "b"), False, ["a", 0, "b"]),
-        (("a", 1), False, ["a"]),
-        (("a", "list[x]", 0, "str", "b"), False, ["a", 0, "b"]),
-        (("c", "int"), False, ["c"]),
-        (("d",), True, ["d"]),
-        (("d",), False, []),
-        (("a", 0, "x", "y"), True, ["a", 0, "y"]),
-    ):
-        assert _place_in(data, location, is_missing=is_missing) == place, location
 
 
 class Odd:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from typing import TYPE_CHECKING, Any
 
+from oneclaw_core.errors import PluginError
 from oneclaw_core.json_schema.arguments import (
     ArgumentsError,
     argument_faults,
@@ -12,6 +14,7 @@ from oneclaw_core.json_schema.arguments import (
     parse_arguments,
     without_absent,
 )
+from oneclaw_core.tools.manifest_tool import DeferredTool
 from oneclaw_core.types.tools import ToolResult
 
 if TYPE_CHECKING:
@@ -19,6 +22,9 @@ if TYPE_CHECKING:
     from oneclaw_core.tools.calls.call import Call, Handler, Step
     from oneclaw_core.tools.registry import RegisteredTool
     from oneclaw_core.types.tool_definition import ToolDefinition
+
+# How long a plugin may take to be imported before its own words are not waited for.
+_LOAD_SECONDS = 5.0
 
 _log = logging.getLogger("oneclaw.executor")
 
@@ -54,7 +60,10 @@ def valid(validators: Validators) -> Step:
         try:
             arguments = without_absent(parse_arguments(call.asked.arguments), definition.parameters)
             faults = validators.faults(call.tool, arguments)
-            fault = "\n".join([f"Tool '{name}' was called with wrong arguments:", *faults]) if faults else ""
+            fault = ""
+            if faults:
+                text = "\n".join([f"Tool '{name}' was called with wrong arguments:", *faults])
+                fault = await _own_words(call.tool, arguments) or text
         except ArgumentsError as error:
             fault = f"Tool '{name}': {error}"
         if fault:
@@ -65,6 +74,26 @@ def valid(validators: Validators) -> Step:
         return await run(call.with_arguments(arguments))
 
     return step
+
+
+async def _own_words(tool: RegisteredTool, arguments: dict[str, Any]) -> str | None:
+    """Return what the type hints of a tool's function say about arguments that its schema refuses.
+
+    Returns:
+        The message; ``None`` if the tool has no such hints, or they take the arguments.
+    """
+    found: object = tool.tool
+    if isinstance(found, DeferredTool) and tool.definition.behaviour.isolation is not None:
+        return None  # its code is imported in the process that runs it
+    try:
+        async with asyncio.timeout(_LOAD_SECONDS):
+            while isinstance(found, DeferredTool):
+                found = await found.loaded()
+    except (PluginError, TimeoutError):
+        return None
+    convert = getattr(found, "convert", None)
+    converted = None if convert is None else convert(arguments)
+    return converted.error_message if isinstance(converted, ToolResult) else None
 
 
 def _read_leniently(validators: Validators, call: Call) -> dict[str, Any] | None:

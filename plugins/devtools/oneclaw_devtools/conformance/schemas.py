@@ -128,6 +128,7 @@ _KEPT_BY_GEMINI = frozenset(
     {"type", "enum", "const", "properties", "required", "items", "prefixItems", "anyOf", "oneOf", "allOf", "$ref"}
     | {"$defs", "definitions", "minimum", "maximum", "minItems", "maxItems", "additionalProperties", "description"}
     | {"title", "default", "format", "examples", "$schema"}
+    | {"discriminator"}  # the members of the union say the same
 )
 _ONLY_PYTHON = re.compile(r"\(\?P[<=>]|\(\?[aiLmsux]+[):]|\\[AZz]|\(\?#|\(\?\(|\*\+|\+\+|\?\+")
 
