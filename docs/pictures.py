@@ -96,7 +96,7 @@ class Drawing:
 PACKAGES = {
     "__main__": "python -m oneclaw_core",
     "cli": "the command line",
-    "testing": "for tests of plugins",
+    "testing": "scripted models",
     "services": "long-running tasks",
     "channels": "ways to talk to people",
     "app": "the class OneClaw",

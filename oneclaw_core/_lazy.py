@@ -20,7 +20,8 @@ def lazy_names(package: str, *moved_to: str) -> tuple[Callable[[str], Any], Call
     Args:
         package: the package's ``__name__``.
         moved_to: packages that have names which were in this one before. Such a name is still found here, with a
-            ``DeprecationWarning``, and is in none of the lists.
+            ``DeprecationWarning``, and is in none of the lists. A package of another distribution may be missing: then
+            a ``ModuleNotFoundError`` names the distribution.
     """
     spec: Any = sys.modules[package].__spec__
     module_of: dict[str, str] = {}
@@ -33,7 +34,7 @@ def lazy_names(package: str, *moved_to: str) -> tuple[Callable[[str], Any], Call
         module = module_of.get(name)
         if module is None:
             for other in moved_to if not name.startswith("_") else ():
-                if name in import_module(other).__all__:
+                if name in _import_package(other, f"{package}.{name}").__all__:
                     text = f"{package}.{name} is {other}.{name} now; version 0.4 removes the old name"
                     warnings.warn(text, DeprecationWarning, stacklevel=2)
                     return getattr(import_module(other), name)
@@ -44,3 +45,13 @@ def lazy_names(package: str, *moved_to: str) -> tuple[Callable[[str], Any], Call
 
     names = sorted(module_of)
     return get, lambda: names, names
+
+
+def _import_package(package: str, wanted: str) -> Any:
+    try:
+        return import_module(package)
+    except ModuleNotFoundError as error:
+        if error.name != package:
+            raise
+        text = f"{wanted} is not there; pip install {package.replace('_', '-')} if you mean the name that moved there"
+        raise ModuleNotFoundError(text, name=package) from None

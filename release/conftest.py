@@ -4,6 +4,7 @@ import os
 import shutil
 import subprocess
 import sys
+import tomllib
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -66,7 +67,8 @@ def build(source, out, *kinds):
 
 def package_of(project):
     """Name the import package of a project."""
-    return "oneclaw_core" if project == ROOT else f"oneclaw_{project.name}"
+    project_file = (project / "pyproject.toml").read_text(encoding="utf-8")
+    return tomllib.loads(project_file)["project"]["name"].replace("-", "_")
 
 
 @pytest.fixture(params=PROJECTS, ids=lambda project: "core" if project == ROOT else project.name)

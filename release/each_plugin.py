@@ -25,9 +25,11 @@ def main(arguments: list[str]) -> int:
         for project in sorted(ROOT.glob("plugins/*/pyproject.toml")):
             plugin = project.parent
             print(f"-- {plugin.name} alone", flush=True)
-            (wheel,) = Path(folder).glob(f"oneclaw_{plugin.name}-*.whl")
-            install = ["uv", "pip", "install", "--quiet", "--exact", "--python", sys.executable]
-            subprocess.run([*install, str(core), str(wheel), "hypothesis", "--group", f"{project}:test"], check=True)
+            (wheel,) = Path(folder).glob(f"*{plugin.name}-*.whl")
+            # Those of our distributions that the tests require are wheels too, and no editable installations.
+            install = ["uv", "pip", "install", "--quiet", "--exact", "--no-sources", "--find-links", folder]
+            install += ["--python", sys.executable, str(core), str(wheel), "hypothesis"]
+            subprocess.run([*install, "--group", f"{project}:test"], check=True)
             pytest = [sys.executable, "-P", "-m", "pytest", "--confcutdir", str(ROOT / "plugins"), *tests]
             if subprocess.run([*pytest, str(plugin / "tests")], cwd=ROOT, check=False).returncode:
                 failed.append(plugin.name)

@@ -37,16 +37,20 @@ MODULES = (
     "oneclaw_core.tool_functions",
     "oneclaw_core.tools",
 )
+FIXTURES = "pytest_oneclaw"  # of another distribution
 _LONGEST_VALUE = 200
 
 
 @cache
 def public_api() -> str:
     """Write the listing: a line for each name, sorted within each module."""
-    package = griffe.load("oneclaw_core", search_paths=[ROOT], resolve_aliases=True, resolve_implicit=True)
+    loader = griffe.GriffeLoader(search_paths=[ROOT, ROOT / "plugins" / FIXTURES])
+    packages = {name: loader.load(name) for name in ("oneclaw_core", FIXTURES)}
+    loader.resolve_aliases(implicit=True)
     lines: list[str] = []
-    for module in MODULES:
-        found = package if module == package.path else package[module.removeprefix("oneclaw_core.")]
+    for module in (*MODULES, FIXTURES):
+        package, _, rest = module.partition(".")
+        found = packages[package][rest] if rest else packages[package]
         for name, member in sorted(found.members.items()):
             if not name.startswith("_") and _is_public(member):
                 lines += _describe(f"{module}.{name}", member.final_target if member.is_alias else member)
@@ -58,7 +62,8 @@ def _is_public(member: griffe.Object | griffe.Alias) -> bool:
     if not member.is_alias:
         return not member.is_module
     is_package = member.parent is not None and member.parent.is_init_module
-    return is_package and member.target_path.startswith("oneclaw_core.") and "._lazy." not in member.target_path
+    is_ours = member.target_path.partition(".")[0] in ("oneclaw_core", FIXTURES)
+    return is_package and is_ours and "._lazy." not in member.target_path
 
 
 def _describe(path: str, found: griffe.Object) -> Iterator[str]:

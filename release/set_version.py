@@ -20,8 +20,8 @@ _TEXTS = (
     "README.md",
     "docs/*.md",
     "plugins/*/README.md",
-    "plugins/*/oneclaw_*/**/*.md",
-    "plugins/*/oneclaw_*/**/*.txt",
+    "plugins/*/*oneclaw*/**/*.md",
+    "plugins/*/*oneclaw*/**/*.txt",
     "examples/plugins/*/pyproject.toml",
     # Tests with packages that are made for the OneClaw of today.
     "tests/support/broken_plugins/kinds.py",

@@ -89,7 +89,10 @@ def test_the_metadata_are_complete(distribution):
     assert metadata["Summary"].endswith(".")
     assert metadata["Description-Content-Type"] == "text/markdown"
     assert len(metadata.get_payload()) > 500
-    assert ("oneclaw-plugin" in metadata["Keywords"].split(",")) == (distribution.project != ROOT)
+    is_plugin = (
+        "oneclaw" in project_table(distribution.project).get("entry-points", {}) and distribution.project != ROOT
+    )
+    assert ("oneclaw-plugin" in metadata["Keywords"].split(",")) == is_plugin
     classifiers = metadata.get_all("Classifier")
     versions = [f"Programming Language :: Python :: {version}" for version in PYTHONS]
     assert {"Typing :: Typed", "Programming Language :: Python :: 3 :: Only", *versions} <= set(classifiers)

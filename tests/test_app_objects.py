@@ -5,6 +5,7 @@ import sqlite3
 from contextlib import asynccontextmanager
 
 import pytest
+from pytest_oneclaw import TurnRecord
 
 from oneclaw_core import (
     Agent,
@@ -23,7 +24,7 @@ from oneclaw_core import (
     tool,
 )
 from oneclaw_core.providers import ModelInfo, ModelResponse, ProviderModel
-from oneclaw_core.testing import FunctionModel, ScriptedModel, TurnRecord
+from oneclaw_core.testing import FunctionModel, ScriptedModel
 
 BARE = ["builtin", "offline"]
 

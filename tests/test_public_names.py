@@ -57,7 +57,7 @@ def test_type_checkers_see_the_same_names(package):
     seen = {
         alias.name
         for node in ast.walk(tree)
-        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("oneclaw_core.")
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith(("oneclaw_core.", "pytest_oneclaw."))
         for alias in node.names
         if alias.name not in ("TYPE_CHECKING", "lazy_names", "__version__")
     }
@@ -87,6 +87,20 @@ def test_a_name_that_moved_is_still_found_with_a_warning(old, new, name):
         found = getattr(import_module(f"oneclaw_core.{old}"), name)
 
     assert found is getattr(import_module(f"oneclaw_core.{new}"), name)
+
+
+def test_fixtures_are_still_found_with_a_warning_where_they_are_installed(monkeypatch):
+    import pytest_oneclaw
+
+    import oneclaw_core.testing
+
+    with pytest.warns(DeprecationWarning, match="CallTool is pytest_oneclaw.CallTool now; version 0.4"):
+        assert oneclaw_core.testing.CallTool is pytest_oneclaw.CallTool
+    assert "CallTool" not in oneclaw_core.testing.__all__
+
+    monkeypatch.setitem(sys.modules, "pytest_oneclaw", None)
+    with pytest.raises(ModuleNotFoundError, match="pip install pytest-oneclaw"):
+        _ = oneclaw_core.testing.CallTool
 
 
 def test_importing_the_package_imports_nothing_heavy():

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
-PLUGINS = sorted(folder.parent.name for folder in ROOT.glob("plugins/*/pyproject.toml"))
+FOLDERS = sorted(folder.parent.name for folder in ROOT.glob("plugins/*/pyproject.toml"))
+PLUGINS = [name for name in FOLDERS if name != "pytest_oneclaw"]
 
 pytestmark = pytest.mark.skipif(not PLUGINS, reason="a source distribution of the core has no plugins beside it")
 
@@ -25,9 +26,16 @@ def test_plugin_is_installed_by_uv_run(plugin, workspace):
     assert workspace["tool"]["uv"]["sources"][distribution] == {"workspace": True}
 
 
-@pytest.mark.parametrize("plugin", PLUGINS)
+def test_the_fixtures_are_no_plugin_and_a_distribution_by_themselves(workspace):
+    project = tomllib.loads((ROOT / "plugins" / "pytest_oneclaw" / "pyproject.toml").read_text(encoding="utf-8"))
+
+    assert project["project"]["entry-points"] == {"pytest11": {"oneclaw": "pytest_oneclaw.plugin"}}
+    assert "pytest11" not in workspace["project"]["entry-points"]
+
+
+@pytest.mark.parametrize("plugin", FOLDERS)
 def test_plugin_is_bound_by_the_import_contracts(plugin, workspace):
-    package = f"oneclaw_{plugin}"
+    package = plugin if plugin == "pytest_oneclaw" else f"oneclaw_{plugin}"
     contracts = workspace["tool"]["importlinter"]["contracts"]
     layers = next(contract["layers"] for contract in contracts if "oneclaw_core" in contract.get("layers", ()))
 

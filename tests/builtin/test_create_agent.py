@@ -8,6 +8,7 @@ from importlib import resources
 import pytest
 from histories import pending_calls
 from model_server import ModelServer, calls, silence, text
+from pytest_oneclaw.chosen_plugins import chosen_plugins
 
 from oneclaw_core import (
     OneClaw,
@@ -21,7 +22,6 @@ from oneclaw_core import (
     TurnLimitError,
 )
 from oneclaw_core.permissions import Decision, Grant
-from oneclaw_core.testing.chosen_plugins import chosen_plugins
 from oneclaw_core.tools.manifest import load_manifest
 from oneclaw_core.turn.estimate import definition_tokens
 

@@ -17,14 +17,14 @@ from pathlib import Path
 
 import jsonschema
 import pytest
+from pytest_oneclaw import running_call
+from pytest_oneclaw.web_server import WebServer, response
 
 from oneclaw_core import OneClaw, PermissionDeniedError, ToolResultEvent
 from oneclaw_core.builtin import web
 from oneclaw_core.builtin import web as downloads
 from oneclaw_core.builtin.web import MAX_BEGINNING_BYTES, http_request
 from oneclaw_core.files import PathGuard
-from oneclaw_core.testing import running_call
-from oneclaw_core.testing.web_server import WebServer, response
 
 MANIFEST = Path(web.__file__).parent / "manifests" / "http_request.json"
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 # Names of products, and words of other languages and formats that sentences and pages use.
 KNOWN = {"JavaScript", "YouTube", "globalThis", "pageToken"}
-CODE = [*ROOT.glob("oneclaw_core/**/*.py"), *ROOT.glob("plugins/*/oneclaw_*/**/*.py")]
+CODE = [*ROOT.glob("oneclaw_core/**/*.py"), *ROOT.glob("plugins/*/*oneclaw*/**/*.py")]
 MANIFESTS = [
     *ROOT.glob("oneclaw_core/**/*.json"),
     *(path for path in ROOT.glob("plugins/*/oneclaw_*/**/*.json") if not path.name.endswith(".entry.json")),

@@ -4,7 +4,7 @@ import re
 
 from documentation_pages import PAGES, ROOT
 
-CODE = [*ROOT.glob("oneclaw_core/**/*.py"), *ROOT.glob("plugins/*/oneclaw_*/**/*.py")]
+CODE = [*ROOT.glob("oneclaw_core/**/*.py"), *ROOT.glob("plugins/*/*oneclaw*/**/*.py")]
 QUESTION = re.compile(r'"""(What|Whether|How|Where|Who|Which|Whoever) .*')
 PHRASES = re.compile(r"\b((?:is|are) told of|for good|what becomes of|come to (?:its|their|an) end)\b", re.IGNORECASE)
 

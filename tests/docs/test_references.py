@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 SOURCES = sorted(
     path
-    for pattern in ("oneclaw_core/**/*.py", "plugins/*/oneclaw_*/**/*.py")
+    for pattern in ("oneclaw_core/**/*.py", "plugins/*/*oneclaw*/**/*.py")
     for path in ROOT.glob(pattern)
     if "templates" not in path.parts
 )

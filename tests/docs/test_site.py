@@ -155,7 +155,7 @@ def test_hooks_are_in_the_python_reference():
 @pytest.mark.skipif(not PLUGIN_PAGES, reason="a source distribution has no plugins beside it")
 def test_every_environment_variable_of_oneclaw_is_on_its_page():
     page = (DOCS / "environment-variables.md").read_text(encoding="utf-8")
-    folders = [ROOT / "oneclaw_core", *(path.parent / f"oneclaw_{path.parent.name}" for path in PLUGIN_PAGES)]
+    folders = [ROOT / "oneclaw_core", *(each for path in PLUGIN_PAGES for each in path.parent.glob("*oneclaw*"))]
     sources = [path.read_text(encoding="utf-8") for folder in folders for path in folder.rglob("*.py")]
     names = {name for source in sources for name in re.findall(r"\"(ONECLAW_[A-Z_]+[A-Z])\"", source)}
     of_settings = {f"ONECLAW_{name.upper()}" for name in Settings.model_fields}

@@ -7,11 +7,11 @@ import gc
 
 import pytest
 from invented_names import PUBLIC_ADDRESS, PublicNames
+from pytest_oneclaw.web_server import WebServer, response
 
 from oneclaw_core.errors import PermissionDeniedError
 from oneclaw_core.http import proxy as proxy_module
 from oneclaw_core.http.proxy import MAX_REFUSALS, command_proxy
-from oneclaw_core.testing.web_server import WebServer, response
 
 pytestmark = pytest.mark.lowest_versions
 

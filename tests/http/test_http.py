@@ -11,6 +11,7 @@ import pytest
 import trustme
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from pytest_oneclaw.web_server import WebServer, response
 
 from oneclaw_core.errors import PermissionDeniedError
 from oneclaw_core.http import clients as http
@@ -21,7 +22,6 @@ from oneclaw_core.http.clients import (
     create_guarded_sync_client,
 )
 from oneclaw_core.system.threads import start_in_background
-from oneclaw_core.testing.web_server import WebServer, response
 
 pytestmark = [pytest.mark.every_python, pytest.mark.lowest_versions]
 

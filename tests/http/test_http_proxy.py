@@ -8,11 +8,11 @@ import socket
 
 import httpx
 import pytest
+from pytest_oneclaw.web_server import WebServer, response
 
 from oneclaw_core.errors import PermissionDeniedError
 from oneclaw_core.http import addresses
 from oneclaw_core.http.proxy import USER_NAME, guarded_proxy
-from oneclaw_core.testing.web_server import WebServer, response
 
 pytestmark = pytest.mark.lowest_versions
 

@@ -7,9 +7,9 @@ import sys
 
 import pytest
 from model_server import ModelServer, calls, text
+from pytest_oneclaw.web_server import WebServer, response
 
 from oneclaw_core.cli.main import main
-from oneclaw_core.testing.web_server import WebServer, response
 
 pytestmark = pytest.mark.one_python
 

@@ -12,13 +12,13 @@ from urllib.parse import urlsplit
 import pytest
 from installations import serve_index, unpack_pip, write_wheel
 from invented_names import PUBLIC_ADDRESS, PublicNames
+from pytest_oneclaw.chosen_plugins import chosen_plugins
+from pytest_oneclaw.web_server import WebServer, response
 
 from oneclaw_core import OneClaw, PermissionAnswer
 from oneclaw_core.process import Network, choose_sandbox
 from oneclaw_core.process.sandbox.bubblewrap import Bubblewrap
 from oneclaw_core.process.sandbox.landlocked import Landlocked
-from oneclaw_core.testing.chosen_plugins import chosen_plugins
-from oneclaw_core.testing.web_server import WebServer, response
 from oneclaw_core.types.permissions import Decision, Grant
 
 pytestmark = pytest.mark.needs("bubblewrap", "curl")

@@ -6,10 +6,10 @@ import json
 import pytest
 from how_long import some
 from model_server import ModelServer
+from pytest_oneclaw.web_server import WebServer, response
 from wire_formats import FORMATS, THOUGHT, each_of
 
 from oneclaw_core import OneClaw, PermissionAnswer, ToolResultEvent
-from oneclaw_core.testing.web_server import WebServer, response
 
 NEW_TOOL = {
     "name": "stock",

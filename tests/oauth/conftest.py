@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import pytest
+from pytest_oneclaw import AuthorizationServer
 from user_at_browser import UserAtBrowser
 
 from oneclaw_core.http import OAuthAccounts, OAuthClient
-from oneclaw_core.testing import AuthorizationServer
 
 
 @pytest.fixture

@@ -7,10 +7,10 @@ import socket
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
+from pytest_oneclaw import AuthorizationServer
 
 from oneclaw_core import UsageError
 from oneclaw_core.http import OAuthError, OAuthUnavailableError
-from oneclaw_core.testing import AuthorizationServer
 
 pytestmark = [pytest.mark.every_python, pytest.mark.lowest_versions]
 

@@ -6,10 +6,10 @@ import sys
 import threading
 
 import pytest
+from pytest_oneclaw import WebAnswer
 
 from oneclaw_core import OneClawError
 from oneclaw_core.http import OAuthError, OAuthUnavailableError, SignInNeededError
-from oneclaw_core.testing import WebAnswer
 
 RENEW = "oneclaw notes login --account default"
 PROGRAM = """

@@ -7,6 +7,7 @@ import threading
 from types import SimpleNamespace
 
 import pytest
+from pytest_oneclaw import running_call
 
 from oneclaw_core import (
     PluginError,
@@ -28,7 +29,6 @@ from oneclaw_core.plugins.sources import tool_sources
 from oneclaw_core.plugins.sources.known_tools import list_sources
 from oneclaw_core.plugins.sources.published_tools import PublishedTools
 from oneclaw_core.plugins.sources.tool_sources import ToolSources
-from oneclaw_core.testing import running_call
 from oneclaw_core.tools.load_tool_group import LoadToolGroupTool
 from oneclaw_core.types.tools import ToolSourceInfo, ToolSourceType
 

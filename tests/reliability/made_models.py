@@ -5,10 +5,11 @@ from __future__ import annotations
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
+from pytest_oneclaw.chosen_plugins import chosen_plugins
+
 from oneclaw_core import OneClaw, hookimpl
 from oneclaw_core.config.providers import MODEL_SETTING, PROVIDER_SETTING
 from oneclaw_core.plugins.loading.load_plugins import GivenPlugin
-from oneclaw_core.testing.chosen_plugins import chosen_plugins
 from oneclaw_core.types.model_requests import ModelInfo
 
 if TYPE_CHECKING:

@@ -7,9 +7,8 @@ import sys
 import textwrap
 
 import pytest
+from pytest_oneclaw.web_server import WebServer, response
 from system_keyrings import MemoryKeyring, system_keyring
-
-from oneclaw_core.testing.web_server import WebServer, response
 
 KINDS = ("openai", "anthropic", "gemini", "acme", "safe")
 # Where each service is asked; two speak the same wire format.

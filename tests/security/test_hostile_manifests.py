@@ -16,9 +16,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from oneclaw_skills.catalog import SkillCatalog
 from oneclaw_skills.format import parse_document
+from pytest_oneclaw.web_server import WebServer, response
 from terminals import what_steers
 
-from oneclaw_core.testing.web_server import WebServer, response
 from oneclaw_core.tools.manifest import MAX_MANIFEST_BYTES, load_manifest, parse_manifest
 
 GOOD = {

@@ -8,6 +8,7 @@ import pytest
 from how_long import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from pytest_oneclaw.web_server import WebServer, response
 from referencing.exceptions import Unresolvable
 
 from oneclaw_core import ToolDefinition, ToolResult
@@ -21,7 +22,6 @@ from oneclaw_core.json_schema.arguments import (
     is_quick,
 )
 from oneclaw_core.json_schema.schema import check_parameters_schema
-from oneclaw_core.testing.web_server import WebServer, response
 
 pytestmark = pytest.mark.lowest_versions
 

@@ -3,9 +3,9 @@
 import os
 
 import pytest
+from pytest_oneclaw.web_server import RoutedWebServer
 
 from oneclaw_core import ToolContext, hookimpl, tool
-from oneclaw_core.testing.web_server import RoutedWebServer
 
 
 @tool

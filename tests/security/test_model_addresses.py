@@ -4,8 +4,7 @@ import json
 import socket
 
 import pytest
-
-from oneclaw_core.testing.web_server import WebServer, response
+from pytest_oneclaw.web_server import WebServer, response
 
 LOCAL = (
     "127.0.0.1",

@@ -5,9 +5,9 @@ import re
 
 import pytest
 from marks import is_marked, outside_marks
+from pytest_oneclaw.web_server import WebServer, response
 
 from oneclaw_core import OneClaw, ToolCall, untrusted
-from oneclaw_core.testing.web_server import WebServer, response
 from oneclaw_core.types.messages import MessageType
 from oneclaw_core.types.model_requests import ModelResponse
 

@@ -1,11 +1,11 @@
 """What a page tells a model to send away is asked for; what research needs is not."""
 
 import pytest
+from pytest_oneclaw.web_server import RoutedWebServer
 
 from oneclaw_core import Attachment
 from oneclaw_core.http import guard
 from oneclaw_core.permissions import Grant
-from oneclaw_core.testing.web_server import RoutedWebServer
 
 PLUGINS = ("javascript", "memory", "scheduled_tasks", "shell", "skills", "web")
 SECRET = "the-password-of-the-database"

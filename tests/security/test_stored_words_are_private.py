@@ -1,8 +1,7 @@
 """What OneClaw stores of the user's words counts as private where a tool shows it."""
 
 import pytest
-
-from oneclaw_core.testing.web_server import RoutedWebServer
+from pytest_oneclaw.web_server import RoutedWebServer
 
 TASK = {"name": "Water", "prompt": "Water the plants of Ada.", "schedule_type": "daily", "hour": 9, "minute": 0}
 WAYS = {

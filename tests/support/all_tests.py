@@ -5,7 +5,6 @@ import os
 import tempfile
 from pathlib import Path
 
-import core_as_it_is  # noqa: F401  # before modules of the core are imported
 import marked_files
 import needed_programs
 import own_environment  # noqa: F401  # before keyring is imported

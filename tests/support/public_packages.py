@@ -13,4 +13,5 @@ PUBLIC_PACKAGES = [
         for path in _ROOT.glob("*/__init__.py")
         if "lazy_names" in path.read_text(encoding="utf-8")
     ),
+    "pytest_oneclaw",
 ]

@@ -3,9 +3,10 @@
 import asyncio
 from dataclasses import replace
 
+from pytest_oneclaw import running_call
+
 from oneclaw_core import ToolContext
 from oneclaw_core.files import PathGuard
-from oneclaw_core.testing import running_call
 from oneclaw_core.tools.context import TurnScope, depth_within
 from oneclaw_core.types.budget import TurnBudget
 

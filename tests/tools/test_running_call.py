@@ -8,6 +8,7 @@ from types import SimpleNamespace
 
 import pytest
 from policies import policy_of
+from pytest_oneclaw import running_call
 
 from oneclaw_core import (
     NobodyToAskError,
@@ -23,7 +24,6 @@ from oneclaw_core import (
 from oneclaw_core.files import PathGuard
 from oneclaw_core.http import SignInNeededError
 from oneclaw_core.provenance.marks import CallOrigins
-from oneclaw_core.testing import running_call
 from oneclaw_core.tools import context
 from oneclaw_core.tools.calls import answered, blocking, clock, running
 from oneclaw_core.tools.calls.answered import execution_error, presentable

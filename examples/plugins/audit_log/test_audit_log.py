@@ -3,9 +3,9 @@ from typing import Any
 
 import acme_audit_log
 import pytest
+from pytest_oneclaw import HomeFactory, HomeUnderTest
 
 from oneclaw_core import CallInfo, Deny, hookimpl, remember_secret
-from oneclaw_core.testing import HomeFactory, HomeUnderTest
 
 Entries = list[dict[str, Any]]
 

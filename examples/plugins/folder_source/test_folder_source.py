@@ -4,8 +4,7 @@ from pathlib import Path
 
 import acme_folder_source
 import pytest
-
-from oneclaw_core.testing import HomeFactory, HomeUnderTest
+from pytest_oneclaw import HomeFactory, HomeUnderTest
 
 
 @pytest.fixture

@@ -8,10 +8,10 @@ from opentelemetry.sdk.trace import ReadableSpan, TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 from opentelemetry.trace import SpanContext, SpanKind, StatusCode
+from pytest_oneclaw import HomeFactory, HomeUnderTest
 
 from oneclaw_core import TokenUsage, ToolRegistrar, ToolResult, hookimpl, tool
 from oneclaw_core.providers import ModelResponse, ProviderRequestError
-from oneclaw_core.testing import HomeFactory, HomeUnderTest
 
 USAGE = TokenUsage(input_tokens=120, cached_input_tokens=100, output_tokens=7, reasoning_tokens=3)
 

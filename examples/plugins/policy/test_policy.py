@@ -2,8 +2,7 @@ import json
 
 import acme_policy
 import pytest
-
-from oneclaw_core.testing import (
+from pytest_oneclaw import (
     HomeFactory,
     HomeUnderTest,
     assert_permission_asked,

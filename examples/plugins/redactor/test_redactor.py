@@ -2,9 +2,9 @@ import json
 
 import acme_redactor
 import pytest
+from pytest_oneclaw import HomeFactory, HomeUnderTest, assert_tool_called, assert_tool_error
 
 from oneclaw_core import CallInfo, ToolRegistrar, ToolResult, hookimpl, remember_secret, tool
-from oneclaw_core.testing import HomeFactory, HomeUnderTest, assert_tool_called, assert_tool_error
 
 SECRET = "AKIA" + "Q" * 16
 SHOWN = "[redacted]"

@@ -3,9 +3,9 @@
 import asyncio
 
 import pytest
+from pytest_oneclaw import assert_tool_error, assert_tool_succeeded
 
 from oneclaw_core import ToolContext, tool
-from oneclaw_core.testing import assert_tool_error, assert_tool_succeeded
 
 
 @pytest.fixture

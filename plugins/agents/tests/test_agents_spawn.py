@@ -5,12 +5,12 @@ import json
 import re
 
 import pytest
+from pytest_oneclaw import assert_tool_error
 
 from oneclaw_core import MessageType, TokenUsage, ToolCall, ToolContext, TurnError, tool
 from oneclaw_core.permissions import approval_question, question_text
 from oneclaw_core.providers import ModelResponse
 from oneclaw_core.sessions import Background
-from oneclaw_core.testing import assert_tool_error
 
 MODEL = "scripted/model"
 

@@ -4,10 +4,10 @@ import json
 import re
 
 import pytest
+from pytest_oneclaw import HomeUnderTest
 
 from oneclaw_core import ToolCall
 from oneclaw_core.providers import ModelResponse
-from oneclaw_core.testing import HomeUnderTest
 from oneclaw_core.testing.scripted import PROVIDER
 
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import pytest
+from pytest_oneclaw import assert_tool_error, assert_tool_succeeded
 
 from oneclaw_core import Attachment
-from oneclaw_core.testing import assert_tool_error, assert_tool_succeeded
 
 PNG = b"\x89PNG\r\n\x1a\n" + b"\0" * 20
 

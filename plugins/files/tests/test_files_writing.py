@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 from oneclaw_files.tools import apply_patch, edit_file, search_files
+from pytest_oneclaw import assert_tool_error, assert_tool_succeeded
 
 from oneclaw_core import PermissionAnswer, ToolContext
 from oneclaw_core.files import PathGuard, open_for_reading
-from oneclaw_core.testing import assert_tool_error, assert_tool_succeeded
 from oneclaw_core.tools import FileChange
 
 PATCH = """*** Begin Patch

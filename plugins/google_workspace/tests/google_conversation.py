@@ -9,8 +9,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from oneclaw_google_workspace.scopes import TOOL_SCOPES
-
-from oneclaw_core.testing import ReceivedRequest, RoutedWebServer, WebAnswer
+from pytest_oneclaw import ReceivedRequest, RoutedWebServer, WebAnswer
 
 if TYPE_CHECKING:
     import subprocess

@@ -5,10 +5,10 @@ import json
 import pytest
 from how_long import some
 from oneclaw_google_workspace.drive import transfers
+from pytest_oneclaw import HomeUnderTest
 
 from oneclaw_core import ToolCall
 from oneclaw_core.providers import ModelResponse
-from oneclaw_core.testing import HomeUnderTest
 
 pytestmark = pytest.mark.one_python
 

@@ -10,12 +10,12 @@ from oneclaw_javascript.errors import JavaScriptError
 from oneclaw_javascript.js_eval import js_eval
 from oneclaw_javascript.running import run_javascript
 from oneclaw_javascript.tool_bridges import MAX_FETCHED_BYTES, MAX_LIBRARY_BYTES, javascript_bridges
+from pytest_oneclaw import running_call
+from pytest_oneclaw.web_server import WebServer, response
 
 from oneclaw_core import OneClaw, PermissionAnswer, ToolContext
 from oneclaw_core.files import PathGuard
 from oneclaw_core.permissions import Decision, Grant
-from oneclaw_core.testing import running_call
-from oneclaw_core.testing.web_server import WebServer, response
 
 
 @pytest.fixture

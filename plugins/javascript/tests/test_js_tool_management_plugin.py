@@ -7,8 +7,7 @@ from pathlib import Path
 
 import oneclaw_javascript.tool_management
 import pytest
-
-from oneclaw_core.testing import assert_tool_called, assert_tool_succeeded
+from pytest_oneclaw import assert_tool_called, assert_tool_succeeded
 
 pytestmark = pytest.mark.usefixtures("agreeing_user")
 

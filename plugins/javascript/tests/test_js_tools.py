@@ -4,8 +4,7 @@ import asyncio
 import json
 
 import pytest
-
-from oneclaw_core.testing import assert_tool_error, assert_tool_succeeded
+from pytest_oneclaw import assert_tool_error, assert_tool_succeeded
 
 pytestmark = pytest.mark.usefixtures("agreeing_user")
 

@@ -8,7 +8,7 @@ import pytest
 from mcp_homes import McpHome
 
 if TYPE_CHECKING:
-    from oneclaw_core.testing import HomeFactory
+    from pytest_oneclaw import HomeFactory
 
 
 @pytest.fixture

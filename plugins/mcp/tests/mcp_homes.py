@@ -17,8 +17,7 @@ if TYPE_CHECKING:
 
     from oneclaw_mcp.manifest import Manifest
     from oneclaw_mcp.source import ServerSource
-
-    from oneclaw_core.testing import HomeUnderTest
+    from pytest_oneclaw import HomeUnderTest
 
 HERE = Path(__file__).parent
 

@@ -22,18 +22,19 @@ from oneclaw_mcp.sandboxing import _policy, derived_sandbox
 from oneclaw_mcp.servers import Server, ServerBook
 from oneclaw_mcp.stdio import ServerLog, ServerProgram
 from processor_time import processor_seconds
+from pytest_oneclaw import WebServer
 
 from oneclaw_core import ToolContext, UsageError, hookimpl, tool
 from oneclaw_core.cli.permissions import permissions
 from oneclaw_core.process import SandboxError
-from oneclaw_core.testing import WebServer
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
+    from pytest_oneclaw import HomeFactory
+
     from oneclaw_core import Home
-    from oneclaw_core.testing import HomeFactory
 
 ENDLESS = {"type": "object", "patternProperties": {"^(a+)+$": {}}}
 MATCHED_FOR_EVER = {"a" * 60 + "!": 1}

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
     from oneclaw_mcp.source import ServerSource
+    from pytest_oneclaw import HomeFactory
 
-    from oneclaw_core.testing import HomeFactory
     from oneclaw_core.types.user_question import UserQuestion
 
 OLD, NEW = "2025-11-25", "2026-07-28"

@@ -11,14 +11,13 @@ import pytest
 from mcp_homes import HERE, McpHome, plain
 from oneclaw_mcp.cleaning import foreign_faults, read_schema
 from oneclaw_mcp.messages import read_messages
-
-from oneclaw_core.testing import HomeUnderTest
+from pytest_oneclaw import HomeUnderTest
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from oneclaw_core.testing import HomeFactory
+    from pytest_oneclaw import HomeFactory
 
 FIELD = HERE / "field"
 

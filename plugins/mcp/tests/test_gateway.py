@@ -16,8 +16,9 @@ from oneclaw_mcp.offer import Offer
 from oneclaw_core import ToolResult
 
 if TYPE_CHECKING:
+    from pytest_oneclaw import HomeFactory
+
     from oneclaw_core import Home
-    from oneclaw_core.testing import HomeFactory
 
 
 def text_of(result: Any) -> str:

@@ -17,7 +17,7 @@ from oneclaw_core import ToolResult, ToolSelection, tool
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from oneclaw_core.testing import HomeFactory, HomeUnderTest
+    from pytest_oneclaw import HomeFactory, HomeUnderTest
 
 
 @tool

@@ -15,7 +15,7 @@ from oneclaw_mcp.source import ServerSource
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from oneclaw_core.testing import HomeFactory
+    from pytest_oneclaw import HomeFactory
 
 
 @pytest.mark.parametrize(

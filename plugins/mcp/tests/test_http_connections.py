@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from asyncio import StreamReader, StreamWriter
     from collections.abc import Awaitable, Callable, Iterator
 
-    from oneclaw_core.testing import HomeFactory
+    from pytest_oneclaw import HomeFactory
 
 pytestmark = pytest.mark.lowest_versions
 

@@ -20,7 +20,7 @@ from oneclaw_core.http import ImpatientConnection, listen
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from oneclaw_core.testing import HomeFactory, HomeUnderTest
+    from pytest_oneclaw import HomeFactory, HomeUnderTest
 
 ERAS = pytest.mark.parametrize("mode", ["legacy", "auto"])
 

@@ -15,9 +15,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     import pytest
+    from pytest_oneclaw import HomeFactory
 
     from oneclaw_core import Home
-    from oneclaw_core.testing import HomeFactory
 
 VSCODE = """{
   // a comment with "quotes"

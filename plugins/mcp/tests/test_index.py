@@ -15,8 +15,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
+    from pytest_oneclaw import HomeFactory
+
     from oneclaw_core import Home
-    from oneclaw_core.testing import HomeFactory
 
 
 def learn(folder: Path, name: str, *tools: str) -> None:

@@ -15,7 +15,7 @@ from oneclaw_mcp.sandboxing import Sandbox, derived_sandbox
 from oneclaw_core import UsageError
 
 if TYPE_CHECKING:
-    from oneclaw_core.testing import HomeFactory
+    from pytest_oneclaw import HomeFactory
 
 
 def test_grant_of_a_server_covers_its_tools_alone(oneclaw_factory: HomeFactory) -> None:

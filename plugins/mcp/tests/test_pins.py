@@ -19,7 +19,7 @@ from oneclaw_core import OneClawError
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from oneclaw_core.testing import HomeFactory
+    from pytest_oneclaw import HomeFactory
 
 SERVER = Server("plain", command=("plain",))
 

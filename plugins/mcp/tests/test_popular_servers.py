@@ -18,7 +18,7 @@ from mcp_homes import McpHome
 from oneclaw_mcp.sandboxing import derived_sandbox
 
 if TYPE_CHECKING:
-    from oneclaw_core.testing import HomeFactory
+    from pytest_oneclaw import HomeFactory
 
 pytestmark = [pytest.mark.long, pytest.mark.one_python, pytest.mark.needs("bubblewrap")]
 INSTALL_SECONDS = 300

@@ -12,9 +12,9 @@ import pytest
 from mcp_homes import HERE, McpHome, plain
 from oneclaw_mcp.manifest import KnownPrompt
 from oneclaw_mcp.prompts import read_arguments
+from pytest_oneclaw import HomeUnderTest
 
 from oneclaw_core import UsageError
-from oneclaw_core.testing import HomeUnderTest
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

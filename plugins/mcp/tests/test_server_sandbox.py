@@ -19,8 +19,9 @@ from oneclaw_mcp.sandboxing import Sandbox, candidates, derived_sandbox
 from oneclaw_core.process import choose_sandbox
 
 if TYPE_CHECKING:
+    from pytest_oneclaw import HomeFactory
+
     from oneclaw_core import Home
-    from oneclaw_core.testing import HomeFactory
 
 
 def given(*arguments: str, **environment: str) -> list[tuple[str, str]]:

@@ -17,10 +17,10 @@ from mcp_homes import HERE, McpHome, free_port, plain, running_server
 from oneclaw_mcp.commands import mcp
 from oneclaw_mcp.connection import ServerError
 from oneclaw_mcp.servers import Server, clean_name
+from pytest_oneclaw import HomeFactory, assert_group_loaded
 
 from oneclaw_core import Home, OneClawError
 from oneclaw_core.cli import load_catalog
-from oneclaw_core.testing import HomeFactory, assert_group_loaded
 
 if TYPE_CHECKING:
     from oneclaw_mcp.manifest import Manifest

@@ -14,14 +14,14 @@ from oneclaw_mcp.company_sign_in import CompanyIdentity
 from oneclaw_mcp.connection import ServerError
 from oneclaw_mcp.machine_sign_in import login_machine
 from oneclaw_mcp.oauth import SignIn, login
+from pytest_oneclaw import WebServer
 
 from oneclaw_core import UsageError
-from oneclaw_core.testing import WebServer
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from oneclaw_core.testing import HomeFactory, ReceivedRequest
+    from pytest_oneclaw import HomeFactory, ReceivedRequest
 
 
 class ProtectedServer:

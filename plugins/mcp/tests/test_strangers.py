@@ -22,8 +22,9 @@ from mcp_homes import McpHome, free_port, running_server
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from pytest_oneclaw import HomeFactory
+
     from oneclaw_core import Home
-    from oneclaw_core.testing import HomeFactory
     from oneclaw_core.types.user_question import UserQuestion
 
 NPM_PROGRAMS = os.environ.get("ONECLAW_TESTS_NPM_PROGRAMS")

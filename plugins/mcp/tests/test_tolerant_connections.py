@@ -8,15 +8,14 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from mcp_homes import McpHome, plain
 from oneclaw_mcp import listing
-
-from oneclaw_core.testing import WebServer
+from pytest_oneclaw import WebServer
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from oneclaw_core.testing import HomeFactory
-    from oneclaw_core.testing.web_server import ReceivedRequest
+    from pytest_oneclaw import HomeFactory
+    from pytest_oneclaw.web_server import ReceivedRequest
 
 ALLOWED = ["mcp.plain.*", "mcp.web.*"]
 TOOL = {"name": "echo", "description": "Say it again.", "inputSchema": {"type": "object"}}

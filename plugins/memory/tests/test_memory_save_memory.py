@@ -4,9 +4,9 @@ import asyncio
 import json
 
 import pytest
+from pytest_oneclaw.chosen_plugins import chosen_plugins
 
 from oneclaw_core import OneClaw
-from oneclaw_core.testing.chosen_plugins import chosen_plugins
 
 
 @pytest.fixture

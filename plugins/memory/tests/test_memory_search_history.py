@@ -5,9 +5,9 @@ from datetime import date, timedelta
 
 import pytest
 from oneclaw_memory.file import MemoryFile, memory_path
+from pytest_oneclaw.chosen_plugins import chosen_plugins
 
 from oneclaw_core import Message, MessageType, OneClaw
-from oneclaw_core.testing.chosen_plugins import chosen_plugins
 
 
 @pytest.fixture

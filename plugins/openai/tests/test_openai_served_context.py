@@ -4,9 +4,9 @@ import json
 import pytest
 from oneclaw_openai.chat import OpenAIChatProvider
 from oneclaw_openai.model_list import served_context
+from pytest_oneclaw.web_server import WebServer, response
 
 from oneclaw_core.providers import ProviderConfig
-from oneclaw_core.testing.web_server import WebServer, response
 
 
 @pytest.mark.parametrize(

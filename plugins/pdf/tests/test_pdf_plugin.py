@@ -13,16 +13,16 @@ from pathlib import Path
 import oneclaw_pdf
 import pytest
 from pdf_files import make_pdf
-
-from oneclaw_core import ToolCall
-from oneclaw_core.providers import ModelResponse
-from oneclaw_core.testing import (
+from pytest_oneclaw import (
     assert_group_loaded,
     assert_tool_called,
     assert_tool_error,
     assert_tool_not_offered,
     assert_tool_succeeded,
 )
+
+from oneclaw_core import ToolCall
+from oneclaw_core.providers import ModelResponse
 
 ENTRIES = json.loads((Path(oneclaw_pdf.__file__).parent / "pdf.json").read_text())
 PART = r"<<<(\w+)\n(.*)\n\1>>>"

@@ -8,11 +8,11 @@ from oneclaw_scheduled_tasks.attempt import attempt
 from oneclaw_scheduled_tasks.stored import list_tasks
 from oneclaw_scheduled_tasks.tables import add
 from oneclaw_scheduled_tasks.task import Run, RunStatus, Task
+from pytest_oneclaw import HomeUnderTest
 from some_schedules import daily
 
 from oneclaw_core import MessageType, ToolContext, ToolSelection, hookimpl, tool
 from oneclaw_core.files import PathGuard
-from oneclaw_core.testing import HomeUnderTest
 
 NOW = datetime(2026, 1, 1, 12, tzinfo=UTC)
 OWN = Task(

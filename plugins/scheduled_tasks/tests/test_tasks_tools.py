@@ -11,12 +11,12 @@ from types import SimpleNamespace
 import pytest
 from oneclaw_scheduled_tasks.stored import change_task, list_tasks, runs_of
 from oneclaw_scheduled_tasks.tools import update_scheduled_task
+from pytest_oneclaw import HomeUnderTest
 from tasks_rig import Talk
 
 from oneclaw_core import OneClaw, PermissionAnswer, ToolCall, ToolSelection
 from oneclaw_core.cli.main import main
 from oneclaw_core.providers import ModelResponse
-from oneclaw_core.testing import HomeUnderTest
 
 WATER = {"name": "Water", "prompt": "Tell me to drink", "schedule_type": "daily", "hour": 9, "minute": 0}
 DAILY = ("schedule_task", WATER)

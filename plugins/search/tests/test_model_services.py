@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import pytest
-
-from oneclaw_core.testing import assert_tool_error, assert_tool_succeeded
+from pytest_oneclaw import assert_tool_error, assert_tool_succeeded
 
 OTTERS, RIVERS = "https://example.org/otters", "https://example.org/rivers"
 LINE = "- Otters swim ([example.org]("

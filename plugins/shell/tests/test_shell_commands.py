@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 from oneclaw_shell.output_file import OutputFile, read_output
+from pytest_oneclaw import assert_tool_error
 
 from oneclaw_core import MessageType, tool
-from oneclaw_core.testing import assert_tool_error
 from oneclaw_core.types.provenance import FileState
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="looks at /proc")

@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from oneclaw_skills.catalog import SkillCatalog
 from oneclaw_skills.load_skill import load_skill
+from pytest_oneclaw.chosen_plugins import chosen_plugins
 
 from oneclaw_core import OneClaw, PermissionAnswer, hookimpl, tool
-from oneclaw_core.testing.chosen_plugins import chosen_plugins
 
 SKILL = """---
 name: report

@@ -12,11 +12,11 @@ from pathlib import Path
 
 import pytest
 from oneclaw_web import browser, chromium
+from pytest_oneclaw.chosen_plugins import chosen_plugins
+from pytest_oneclaw.web_server import WebServer, response
 
 from oneclaw_core import OneClaw, PermissionAnswer
 from oneclaw_core.http.proxy import USER_NAME
-from oneclaw_core.testing.chosen_plugins import chosen_plugins
-from oneclaw_core.testing.web_server import WebServer, response
 
 pytestmark = pytest.mark.one_python
 

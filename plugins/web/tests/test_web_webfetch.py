@@ -17,10 +17,10 @@ import pytest
 from how_long import some
 from oneclaw_web import page_text
 from oneclaw_web.page_text import decoded_page, markdown_of, shortened
+from pytest_oneclaw.chosen_plugins import chosen_plugins
+from pytest_oneclaw.web_server import WebServer, response
 
 from oneclaw_core import OneClaw, PermissionAnswer, ToolResultEvent
-from oneclaw_core.testing.chosen_plugins import chosen_plugins
-from oneclaw_core.testing.web_server import WebServer, response
 from oneclaw_core.tools.calls.clock import CallClock
 
 pytestmark = pytest.mark.lowest_versions

@@ -17,9 +17,9 @@ from obeying_model import later, order
 from oneclaw_mcp.adding import add_server
 from oneclaw_mcp.servers import Server
 from pdf_files import make_pdf
+from pytest_oneclaw.web_server import response
 
 from oneclaw_core import SourceTool, ToolDefinition, ToolResult, ToolSource, hookimpl
-from oneclaw_core.testing.web_server import response
 
 if TYPE_CHECKING:
     from collections.abc import Callable

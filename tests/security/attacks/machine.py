@@ -18,14 +18,14 @@ from google_server import GoogleServer
 from obeying_model import ObeyingModel
 from oneclaw_google_workspace import failures
 from public_names import PublicNames
+from pytest_oneclaw import TurnRecord
+from pytest_oneclaw.web_server import ReceivedRequest, WebServer, response
 from secrets_at_stake import SECRETS, leaks
 
 from oneclaw_core import OneClaw, PermissionAnswer
 from oneclaw_core.config.keys import KeyStore
 from oneclaw_core.plugins.loading.load_plugins import GivenPlugin, discover
 from oneclaw_core.system.home import find_home
-from oneclaw_core.testing import TurnRecord
-from oneclaw_core.testing.web_server import ReceivedRequest, WebServer, response
 from oneclaw_core.types.permissions import Grant
 
 if TYPE_CHECKING:

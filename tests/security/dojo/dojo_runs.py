@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any
 
 from dojo_declarations import DECLARATIONS
 from following_model import FollowingModel
+from pytest_oneclaw import TurnRecord
 
 from oneclaw_core import OneClaw, PermissionAnswer
 from oneclaw_core.plugins.loading.load_plugins import GivenPlugin, discover
-from oneclaw_core.testing import TurnRecord
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

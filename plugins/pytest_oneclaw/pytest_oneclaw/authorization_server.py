@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qsl, unquote_plus, urlencode, urlsplit
 
 from oneclaw_core.http.oauth.service import OAuthService
-from oneclaw_core.testing.web_server import WebAnswer, WebServer
+from pytest_oneclaw.web_server import WebAnswer, WebServer
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from types import TracebackType
 
-    from oneclaw_core.testing.web_server import ReceivedRequest
+    from pytest_oneclaw.web_server import ReceivedRequest
 
 _LONGEST_HOLD_SECONDS = 60
 

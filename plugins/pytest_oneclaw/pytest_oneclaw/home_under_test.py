@@ -14,14 +14,14 @@ from oneclaw_core.errors import OneClawError, ToolDefinitionError
 from oneclaw_core.plugins.catalogue.merging import LazyTool
 from oneclaw_core.plugins.loading.load_plugins import GivenPlugin
 from oneclaw_core.system.home import find_home
-from oneclaw_core.testing.assertions import CalledTool, TurnRecord
-from oneclaw_core.testing.chosen_plugins import SCRIPTED_MODEL_PLUGIN, check_plugins, chosen_plugins
-from oneclaw_core.testing.hook_events import call_hook
 from oneclaw_core.testing.scripted import MODEL, PROVIDER, ScriptedModel, ScriptedModelPlugin, ScriptedUser
 from oneclaw_core.tool_functions.function import FunctionTool
 from oneclaw_core.tools.manifest_tool import ManifestTool
 from oneclaw_core.types.tool_definition import ToolDefinition
 from oneclaw_core.types.tools import ToolSourceInfo, ToolSourceType
+from pytest_oneclaw.assertions import CalledTool, TurnRecord
+from pytest_oneclaw.chosen_plugins import SCRIPTED_MODEL_PLUGIN, check_plugins, chosen_plugins
+from pytest_oneclaw.hook_events import call_hook
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Coroutine, Iterable, Mapping
@@ -224,7 +224,7 @@ class HomeUnderTest:
             arguments: of the hook, without the context, from ``made_call``, ``made_turn`` and the like.
 
         Returns:
-            See :func:`oneclaw_core.testing.hook_events.call_hook`.
+            See :func:`pytest_oneclaw.hook_events.call_hook`.
         """
         __tracebackhide__ = True
         return self._run(call_hook(self.app.plugins, hook, **arguments))

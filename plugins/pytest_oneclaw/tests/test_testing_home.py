@@ -8,15 +8,15 @@ import sys
 import greeting_plugin
 import pytest
 from greeting_plugin import greet
-
-from oneclaw_core import NotFoundError, OneClawError, ToolResult, hookimpl, tool
-from oneclaw_core.testing import (
+from pytest_oneclaw import (
     TurnRecord,
     assert_permission_asked,
     assert_tool_called,
     assert_tool_error,
     assert_tool_succeeded,
 )
+
+from oneclaw_core import NotFoundError, OneClawError, ToolResult, hookimpl, tool
 from oneclaw_core.tools import DuplicateToolError, ToolDefinitionError
 
 

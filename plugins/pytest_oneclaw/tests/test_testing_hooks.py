@@ -1,9 +1,9 @@
 """Hooks of a plugin under test, called through the plugins of a home."""
 
 import pytest
+from pytest_oneclaw import made_call, made_outcome, made_session, made_turn
 
 from oneclaw_core import Deny, PromptSection, ToolResult, UsageError, hookimpl
-from oneclaw_core.testing import made_call, made_outcome, made_session, made_turn
 
 
 class Policy:

@@ -7,14 +7,14 @@ import json
 import os
 from typing import TYPE_CHECKING, Any
 
-from oneclaw_core.testing.chosen_plugins import tested_plugins
+from pytest_oneclaw.chosen_plugins import tested_plugins
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from pathlib import Path
 
     from oneclaw_core.plugins.catalogue.merging import Catalog
-    from oneclaw_core.testing.home_under_test import HomeUnderTest
+    from pytest_oneclaw.home_under_test import HomeUnderTest
 
 UPDATE_OPTION = "--oneclaw-update-snapshots"
 _NO = ("", "0", "false", "no")

@@ -2,10 +2,7 @@
 
 import greeting_plugin
 import pytest
-
-from oneclaw_core import ToolCall
-from oneclaw_core.providers import ModelResponse, ProviderUnavailableError
-from oneclaw_core.testing import (
+from pytest_oneclaw import (
     assert_group_loaded,
     assert_group_not_loaded,
     assert_permission_asked,
@@ -16,6 +13,9 @@ from oneclaw_core.testing import (
     assert_tool_offered,
     assert_tool_succeeded,
 )
+
+from oneclaw_core import ToolCall
+from oneclaw_core.providers import ModelResponse, ProviderUnavailableError
 
 
 @pytest.fixture

@@ -1,7 +1,7 @@
 """The pytest plugin ``oneclaw``: fixtures for testing plugins, without a key and without a network.
 
-pytest loads this module in every project that has ``oneclaw-core`` installed, so it imports nothing until a fixture is
-used. Fixtures:
+pytest loads this module in every project that has ``pytest-oneclaw`` installed, so it imports nothing until a fixture
+is used. Fixtures:
 
 - ``oneclaw``: a throw-away home with the chosen plugins, in which tools are called and messages sent
 - ``call_tool``: runs a tool through the executor
@@ -25,11 +25,11 @@ if TYPE_CHECKING:
     from collections.abc import Generator, Iterable, Iterator, Mapping
 
     from oneclaw_core.system.home import Home
-    from oneclaw_core.testing.home_under_test import CallTool, HomeFactory, HomeUnderTest
     from oneclaw_core.testing.scripted import ScriptedModel
-    from oneclaw_core.testing.snapshot import DefinitionsSnapshot
-    from oneclaw_core.testing.web_server import RoutedWebServer
     from oneclaw_core.tools.context import ToolContext
+    from pytest_oneclaw.home_under_test import CallTool, HomeFactory, HomeUnderTest
+    from pytest_oneclaw.snapshot import DefinitionsSnapshot
+    from pytest_oneclaw.web_server import RoutedWebServer
 
 _homes_key = pytest.StashKey[list["HomeUnderTest"]]()
 _written_key = pytest.StashKey[list[Path]]()
@@ -102,7 +102,7 @@ def oneclaw_project(tmp_path: Path) -> Path:
 @pytest.fixture
 def oneclaw_factory(request: pytest.FixtureRequest, oneclaw_home: Home, oneclaw_project: Path) -> Iterator[HomeFactory]:
     """Makes homes with plugins of one's choice; they are closed when the test ends."""
-    from oneclaw_core.testing.home_under_test import HomeUnderTest
+    from pytest_oneclaw.home_under_test import HomeUnderTest
 
     homes = request.node.stash.setdefault(_homes_key, [])
 
@@ -155,7 +155,7 @@ def tool_context(oneclaw_home: Home, oneclaw_project: Path) -> ToolContext:
 @pytest.fixture
 def web_server() -> Iterator[RoutedWebServer]:
     """A web server on loopback that answers what the test says."""
-    from oneclaw_core.testing.web_server import RoutedWebServer
+    from pytest_oneclaw.web_server import RoutedWebServer
 
     with RoutedWebServer() as server:
         yield server
@@ -164,7 +164,7 @@ def web_server() -> Iterator[RoutedWebServer]:
 @pytest.fixture
 def definitions_snapshot(request: pytest.FixtureRequest, oneclaw: HomeUnderTest) -> DefinitionsSnapshot:
     """Compares what a plugin registers with a file beside the test: ``definitions_snapshot()``."""
-    from oneclaw_core.testing.snapshot import UPDATE_OPTION, DefinitionsSnapshot
+    from pytest_oneclaw.snapshot import UPDATE_OPTION, DefinitionsSnapshot
 
     written = request.config.stash.setdefault(_written_key, [])
     is_updating = bool(request.config.getoption(UPDATE_OPTION))

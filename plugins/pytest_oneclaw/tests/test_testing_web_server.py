@@ -3,8 +3,7 @@
 import greeting_plugin
 import httpx
 import pytest
-
-from oneclaw_core.testing import WebAnswer, assert_tool_error, assert_tool_succeeded
+from pytest_oneclaw import WebAnswer, assert_tool_error, assert_tool_succeeded
 
 
 @pytest.fixture

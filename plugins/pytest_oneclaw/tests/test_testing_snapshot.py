@@ -4,8 +4,7 @@ import json
 
 import greeting_plugin
 import pytest
-
-from oneclaw_core.testing import DefinitionsSnapshot
+from pytest_oneclaw import DefinitionsSnapshot
 
 
 @pytest.fixture
