@@ -39,7 +39,8 @@ from oneclaw_core.system.home import Home, current_directory, find_home
 from oneclaw_core.system.threads import run_in_thread
 from oneclaw_core.tools.calls.answered import answered, denial_answered
 from oneclaw_core.tools.calls.available import available
-from oneclaw_core.tools.calls.hooked import gated, inner_calls, observed, result_rewritten, rewritten
+from oneclaw_core.tools.calls.hooked import gated, observed, result_rewritten, rewritten
+from oneclaw_core.tools.calls.inner import InnerCalls
 from oneclaw_core.tools.calls.marked import declared, marked
 from oneclaw_core.tools.calls.running import Running
 from oneclaw_core.tools.calls.valid import Validators, valid
@@ -70,6 +71,8 @@ if TYPE_CHECKING:
     from oneclaw_core.permissions.requests import PermissionAnswer, PermissionRequest
     from oneclaw_core.plugins.catalogue.merging import Catalog
     from oneclaw_core.process.sandbox.choice import ChosenSandbox
+    from oneclaw_core.tools.calls.call import Call
+    from oneclaw_core.tools.calls.clock import CallClock
     from oneclaw_core.tools.registry import ToolRegistry
     from oneclaw_core.turn.state import Answer, Ask
     from oneclaw_core.types.events import TurnEvent
@@ -283,10 +286,15 @@ def tool_executor(
         checks = chain((answered, marked(registry), available(registry), valid(validators)), denied)
         return ToolExecutor(registry, hooked, origins, checks)
     asking = Asking(permissions, registry)
-    inner = inner_calls(hooked, registry, validators, asking) if hooked is not None else None
+
+    def inner_calls(call: Call, clock: CallClock) -> InnerCalls:
+        if hooked is None:
+            return InnerCalls(call, clock, executor.outcome, registry)
+        return InnerCalls(call, clock, executor.outcome, registry, hooked.observers_have_room)
+
     run = chain(
         (*([result_rewritten] if hooked else []), declared),
-        Running(asking, inner, plugins, home, services, deps),
+        Running(asking, inner_calls, plugins, home, services, deps),
     )
     checks = chain(
         (
@@ -303,7 +311,8 @@ def tool_executor(
         ),
         permitted(asking, run),  # the only way to run
     )
-    return ToolExecutor(registry, hooked, origins, checks)
+    executor = ToolExecutor(registry, hooked, origins, checks)
+    return executor
 
 
 MODEL_STEPS: tuple[Step[Ask, Answer], ...] = (

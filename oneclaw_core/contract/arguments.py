@@ -77,9 +77,10 @@ class CallInfo:
         required_permissions: of the tool.
         agent: name of the agent.
         turn: the turn that the call belongs to, ``None`` outside one (``oneclaw call``).
-        caller: what made the call.
+        caller: what made the call: ``script`` for a running tool, such as a script of ``js_eval``.
         is_read_only: True if the tool is from an installed plugin and declares that it changes nothing. What tools of
             servers and of the user declare of themselves does not count.
+        parent_call_id: the call of the running tool that made this one; ``None`` for any other caller.
     """
 
     id: str
@@ -90,8 +91,9 @@ class CallInfo:
     required_permissions: tuple[str, ...] = ()
     agent: str = ""
     turn: TurnInfo | None = None
-    caller: Literal["model", "command line", "program", "javascript"] = "model"
+    caller: Literal["model", "command line", "program", "script"] = "model"
     is_read_only: bool = False
+    parent_call_id: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -109,6 +109,10 @@ def _facts(request: PermissionRequest) -> Iterator[Fact]:
         yield Fact("arguments", "arguments", json.dumps(arguments, ensure_ascii=False))
     if request.detail:
         yield Fact("consequence", "it will", request.detail)
+    if request.script:
+        yield Fact("script", "this is", request.script)
+    if request.is_counted:
+        yield Fact("script", "again", "this script has done it many times; agreeing lets it go on for a while")
     if request.holds:
         yield Fact("origin", "this conversation holds", request.holds)
     if request.task is not None:

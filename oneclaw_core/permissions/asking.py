@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -11,6 +11,8 @@ from oneclaw_core.permissions.requests import SANDBOX, PermissionRequest
 from oneclaw_core.provenance.marks import asks_again
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from oneclaw_core.permissions.policy import PermissionPolicy
     from oneclaw_core.permissions.requests import RequirePermission
     from oneclaw_core.tools.calls.call import Call, Caller
@@ -43,10 +45,15 @@ class Asking:
             as_a_whole: bool = False,
         ) -> bool:
             request = self._request(call, permission, detail, subject, directory, as_a_whole=as_a_whole)
+            within = call.caller.within
+            if within is not None and sandbox is None and within.rules.wants_question(permission):
+                request = replace(request, is_counted=True)
             try:
                 with _outer_calls_paused(call.caller):
                     granted_by = await self._policy.require(request, sandbox, call.caller.refused)
             except PermissionDeniedError as error:
+                if within is not None and error.decided_by == "user":
+                    within.rules.note_refusal(permission)
                 if call.hooks is not None:
                     call.hooks.decided(permission, subject, is_granted=False, decided_by=error.decided_by)
                 raise
@@ -81,6 +88,7 @@ class Asking:
             asks_again=asks_again(permission, conversation),
             as_a_whole=as_a_whole,
             call_id=call.asked.id,
+            script=caller.within.in_words if caller.within is not None else "",
         )
 
     async def refuse_denied(self, call: Call, *permissions: str) -> None:
@@ -129,5 +137,11 @@ class Asking:
             return await self._policy.people.ask_user(question, timeout_seconds)
 
 
-def _outer_calls_paused(caller: Caller) -> AbstractContextManager[None]:
-    return caller.turn.outer_calls_paused() if caller.turn is not None else nullcontext()
+@contextmanager
+def _outer_calls_paused(caller: Caller) -> Iterator[None]:
+    """Let the time of all calls stand still that the calls of a caller are run within."""
+    with (
+        caller.turn.outer_calls_paused() if caller.turn is not None else nullcontext(),
+        caller.within.clock.paused() if caller.within is not None else nullcontext(),
+    ):
+        yield

@@ -128,6 +128,9 @@ class Decisions:
         A subject with several parts, such as the recipients of a mail, is granted as a whole, or each part by itself.
         """
         found = self._granted_as_one(request)
+        if request.is_counted:
+            is_of_this_run = found is not None and (found[0] == "option" or (found[1] is not None and found[1].task))
+            return found if is_of_this_run else None
         parts = subject_parts(request.permission, request.subject) if request.subject is not None else ()
         if found is not None or len(parts) < 2:
             return found

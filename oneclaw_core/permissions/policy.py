@@ -95,6 +95,8 @@ class PermissionPolicy:
 
     async def _granted_by_known(self, request: PermissionRequest) -> str | None:
         """Record what the known decisions grant, in the transaction that finds them unchanged; ``None`` otherwise."""
+        if request.is_counted:
+            return None
         try:
             found = self.decisions.granted_by(request)
         except PermissionDeniedError:
@@ -123,7 +125,8 @@ class PermissionPolicy:
                 raise PermissionDeniedError(_no_one_to_ask(request), request.permission, "default")
             key = _key_of(request)
             if key in refused:
-                text = f"Permission '{request.permission}' was denied by the user for the same call in this turn."
+                same = "a call like this" if request.script else "the same call"
+                text = f"Permission '{request.permission}' was denied by the user for {same} in this turn."
                 text += " The user is not asked again. Continue without it, and say at the end what was not done."
                 raise PermissionDeniedError(text, request.permission, "user")
             refused.add(key)
@@ -167,10 +170,12 @@ class PermissionPolicy:
 
 
 def _key_of(request: PermissionRequest) -> str:
-    """Return a text that is the same for the same question about the same call."""
-    asked = (
-        request.permission, request.subject, request.directory, request.agent, request.tool_name, request.arguments
-    )  # fmt: skip
+    """Return a text that is the same for the same question about the same call.
+
+    Of the calls of scripts, it is the same for all of one tool about the same subject.
+    """
+    arguments = "script" if request.script else request.arguments
+    asked = (request.permission, request.subject, request.directory, request.agent, request.tool_name, arguments)
     return json.dumps(asked, sort_keys=True, default=str)
 
 

@@ -58,6 +58,8 @@ class PermissionRequest:
             enough: see :func:`oneclaw_core.provenance.marks.asks_again`.
         as_a_whole: True if a grant for a pattern of subjects is not enough.
         call_id: the id of the tool call that needs it, which its events have too; ``None`` outside one.
+        script: which call of which script needs it, in words that quote a model; ``""`` for no script.
+        is_counted: True if no lasting grant is enough, since a script has used it many times.
     """
 
     permission: str
@@ -77,6 +79,8 @@ class PermissionRequest:
     asks_again: bool = False
     as_a_whole: bool = False
     call_id: str | None = None
+    script: str = ""
+    is_counted: bool = False
 
     @property
     def grant_for_session(self) -> Grant | None:

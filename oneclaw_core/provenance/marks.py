@@ -239,9 +239,14 @@ class CallOrigins:
 
     def of_call(self, caller: Caller, call: ToolCall) -> CallProvenance:
         """Begin to note what a call reads and writes."""
-        views = caller.turn.views if caller.turn is not None else FileViews()
+        within = caller.within
+        if within is not None:
+            views, typed = within.views, within.typed
+        else:
+            views = caller.turn.views if caller.turn is not None else FileViews()
+            # A list of those that count as the user: what others compose is never typed.
+            typed = call.arguments if caller.kind in ("command line", "program") else ""
         paths = self._paths.for_call([], views.of_call())
-        typed = "" if caller.kind == "model" else call.arguments
         return CallProvenance(caller, [], paths, typed, self._records, self._links, self._free_requests, self._project)
 
     async def marks_of_attached(self, files: Iterable[str]) -> Iterable[Mark]:

@@ -6,20 +6,21 @@ import json
 import logging
 import math
 import uuid
-from contextlib import ExitStack, contextmanager, nullcontext
+import warnings
+from contextlib import ExitStack, asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from oneclaw_core.errors import NotFoundError, OneClawError
+from oneclaw_core.errors import NotFoundError, OneClawError, PermissionDeniedError
 from oneclaw_core.files.views import FileViews
+from oneclaw_core.types.budget import ScriptAllowance
 from oneclaw_core.types.kept_results import KeptResult
 from oneclaw_core.types.provenance import Mark, MarkKind, Provenance
-from oneclaw_core.types.tools import ALL_TOOLS, ToolSelection
+from oneclaw_core.types.tools import ALL_TOOLS, ToolResult, ToolSelection
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Iterator, Mapping
-    from contextlib import AbstractAsyncContextManager
+    from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterable, Iterator, Mapping
 
     import httpx
 
@@ -27,7 +28,8 @@ if TYPE_CHECKING:
     from oneclaw_core.contract.context import PluginContext
     from oneclaw_core.contract.home_services import HomeServices
     from oneclaw_core.files.paths import PathGuard
-    from oneclaw_core.tools.calls.services import RunningCall
+    from oneclaw_core.tools.calls.call import Act
+    from oneclaw_core.tools.calls.services import RunningCall, ToolCalls
     from oneclaw_core.types.agents import ReasoningLevel
     from oneclaw_core.types.budget import TurnBudget
     from oneclaw_core.types.events import TurnEvent
@@ -381,28 +383,134 @@ class ToolContext:
         """
         await self._running.network.allow_address(host, address, port)
 
-    def inner_call(self, tool: str, arguments: dict[str, Any]) -> AbstractAsyncContextManager[dict[str, Any]]:
-        """Have plugins decide on what a program that the tool runs does, as on a call of the tool of that kind.
+    async def call_tool(self, name: str, arguments: Mapping[str, Any]) -> ToolResult:
+        """Run another tool on behalf of this call, as if the model had called it.
 
-        ::
+        The call passes the same checks and questions as any other. What it reads marks the result of this call too.
+        The timeout of this call goes on, except while the user is asked.
 
-            async with context.inner_call("write_file", {"path": path, "content": content}) as arguments:
-                ...  # act with these arguments, which plugins may have rewritten
+        Args:
+            name: of a tool that the agent may call now.
+            arguments: JSON data.
+
+        Returns:
+            The result, also of a call that was refused or failed: ``permission_denied``, ``not_available``, ... It is
+            whole, and not shortened for a model.
+
+        Raises:
+            OneClawError: this call has ended, or the tool runs in a worker process or was executed by hand.
+        """
+        return await self._call_inner(name, arguments)
+
+    def call_tool_sync(self, name: str, arguments: Mapping[str, Any]) -> ToolResult:
+        """The same for a synchronous tool.
+
+        Args:
+            name: as for :meth:`call_tool`.
+            arguments: as for :meth:`call_tool`.
+
+        Raises:
+            OneClawError: as for :meth:`call_tool`, or an async tool called it.
+        """
+        running = self._running
+        running.questions.check_open()
+        return running.questions.in_thread("await context.call_tool(...)", self._inner.call(name, arguments))
+
+    async def act_as(
+        self,
+        name: str,
+        arguments: Mapping[str, Any],
+        act: Callable[[dict[str, Any], ToolContext], Awaitable[ToolResult]],
+        *,
+        is_repeatable: bool = False,
+    ) -> ToolResult:
+        """Do what another tool does, in another form: the call is checked as one of that tool, then a function runs.
+
+        Args:
+            name: of the tool that does the same, such as ``http_request``.
+            arguments: for that tool; those that are ``None`` are left out.
+            act: called with the arguments, which plugins may have rewritten, and the context of the call.
+            is_repeatable: True if this call can be repeated though the tool may change something.
+
+        Returns:
+            The result, as of :meth:`call_tool`.
+
+        Raises:
+            OneClawError: as for :meth:`call_tool`.
+        """
+        given = {each: value for each, value in arguments.items() if value is not None}
+        if self._call is None or self._call.inner is None:  # executed by hand, where nothing is asked
+            return await act(given, self)
+        return await self._call_inner(name, given, self._on_own_loop(act), is_repeatable=is_repeatable)
+
+    def tool_problems(self, names: Iterable[str]) -> dict[str, str]:
+        """Return why :meth:`call_tool` cannot call tools, by their names; tools that it can call are left out.
+
+        Args:
+            names: of tools.
+        """
+        return self._inner.problems(names)
+
+    @asynccontextmanager
+    async def inner_call(self, tool: str, arguments: dict[str, Any]) -> AsyncIterator[dict[str, Any]]:
+        """Use :meth:`act_as` instead; this is deprecated.
 
         Args:
             tool: the tool that does the same.
             arguments: for that tool; those that are ``None`` are left out.
 
+        Yields:
+            The arguments to act with.
+
         Raises:
-            PermissionDeniedError: a plugin refuses it.
+            PermissionDeniedError: it was refused.
         """
-        arguments = {name: value for name, value in arguments.items() if value is not None}
-        if self._call is None:  # executed by hand, where nothing is asked of plugins
-            return nullcontext(arguments)
-        self._call.questions.check_open()
-        if self._call.inner_call is None:
-            return nullcontext(arguments)
-        return self._call.questions.loop.entered(self._call.inner_call(tool, arguments))
+        import asyncio
+
+        warnings.warn("use ToolContext.act_as in place of inner_call", DeprecationWarning, stacklevel=3)
+        allowed: asyncio.Future[dict[str, Any]] = asyncio.get_running_loop().create_future()
+        ended = asyncio.Event()
+
+        async def act(given: dict[str, Any], context: ToolContext) -> ToolResult:
+            allowed.set_result(given)
+            await ended.wait()
+            return ToolResult.success()
+
+        call = asyncio.ensure_future(self.act_as(tool, arguments, act))
+        try:
+            waiting: tuple[asyncio.Future[Any], ...] = (call, allowed)
+            await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
+            if not allowed.done():
+                raise PermissionDeniedError(call.result().text(), tool)
+            yield allowed.result()
+        except BaseException:
+            call.cancel()
+            raise
+        finally:
+            ended.set()
+            await asyncio.wait({call})
+
+    async def _call_inner(
+        self, name: str, arguments: Mapping[str, Any], act: Act | None = None, *, is_repeatable: bool = False
+    ) -> ToolResult:
+        questions = self._running.questions
+        questions.check_open()
+        return await questions.loop.run(self._inner.call(name, arguments, act, is_repeatable=is_repeatable))
+
+    def _on_own_loop(self, act: Act) -> Act:
+        """Return a function that runs another one on the event loop of this tool."""
+
+        async def run(arguments: dict[str, Any], context: ToolContext) -> ToolResult:
+            result: ToolResult = await self.run_async(lambda: act(arguments, context))
+            return result
+
+        return run
+
+    @property
+    def _inner(self) -> ToolCalls:
+        if self._running.inner is None:
+            raise OneClawError(NOT_IN_A_RUNNING_CALL)
+        return self._running.inner
 
     def send_message(
         self,
@@ -555,6 +663,7 @@ class TurnScope:
         shown_characters: how much of a result the model is shown, ``None`` for all of it.
         views: what the conversation has seen of files; the calls add to it.
         deps: what its tools get of the program; ``None`` for what the home was opened with.
+        scripts: what the scripts of the turn may do.
     """
 
     budget: TurnBudget
@@ -567,6 +676,7 @@ class TurnScope:
     shown_characters: int | None = None
     views: FileViews = field(default_factory=FileViews)
     deps: object = None
+    scripts: ScriptAllowance = field(default_factory=ScriptAllowance)
 
     @property
     def depth(self) -> int:

@@ -11,20 +11,21 @@ import time
 from typing import TYPE_CHECKING
 
 from oneclaw_core.system.threads import started_task
-from oneclaw_core.tools.calls.call import Call, Caller, ToolOutcome, ToolProgress
+from oneclaw_core.tools.calls.call import Call, Caller, InnerCallBegun, InnerCallEnded, ToolOutcome, ToolProgress
 from oneclaw_core.tools.calls.hooked import hooks_on
 from oneclaw_core.types.tool_groups import LOAD_TOOL_GROUP, requested_group
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+    from collections.abc import AsyncIterator, Awaitable, Callable, Container, Sequence
 
     from oneclaw_core.plugins.running.runtime import Plugins
     from oneclaw_core.provenance.marks import CallOrigins
-    from oneclaw_core.tools.calls.call import Handler
+    from oneclaw_core.tools.calls.call import Act, Handler
     from oneclaw_core.tools.registry import ToolRegistry
     from oneclaw_core.types.messages import ToolCall
 
-    _Arrivals = asyncio.Queue[ToolOutcome | ToolProgress | Exception]
+    Arrival = ToolOutcome | ToolProgress | InnerCallBegun | InnerCallEnded
+    _Arrivals = asyncio.Queue[Arrival | Exception]
 
 MAX_PARALLEL_CALLS = 32
 MAX_QUEUED_PROGRESS = 1000
@@ -64,7 +65,7 @@ class ToolExecutor:
         calls: Sequence[ToolCall],
         caller: Caller,
         keep: Callable[[ToolOutcome], Awaitable[None]] | None = None,
-    ) -> AsyncIterator[ToolOutcome | ToolProgress]:
+    ) -> AsyncIterator[Arrival]:
         """Run the calls of one response in parallel and yield each outcome when it is there.
 
         Closing the iterator, or cancelling, cancels the tools that still run and waits until they have ended.
@@ -133,16 +134,37 @@ class ToolExecutor:
     async def _outcome(
         self, asked: ToolCall, caller: Caller, loaded: set[str | None], arrivals: _Arrivals
     ) -> ToolOutcome:
-        started = time.perf_counter()
-
         def report(message: str, fraction: float | None) -> None:
             if arrivals.qsize() < MAX_QUEUED_PROGRESS:
                 arrivals.put_nowait(ToolProgress(asked, message, fraction))
 
+        return await self.outcome(asked, caller, loaded=loaded, report=report, show=arrivals.put_nowait)
+
+    async def outcome(
+        self,
+        asked: ToolCall,
+        caller: Caller,
+        *,
+        loaded: Container[str | None],
+        report: Callable[[str, float | None], None],
+        show: Callable[[InnerCallBegun | InnerCallEnded], None],
+        act: Act | None = None,
+    ) -> ToolOutcome:
+        """Pass one call through the steps.
+
+        Args:
+            asked: the call.
+            caller: on whose behalf.
+            loaded: the tool groups that the same answer of the model has loaded.
+            report: called with how far the tool has come.
+            show: called with the calls that the tool makes.
+            act: stands in for the tool; ``None`` to run the tool.
+        """
+        started = time.perf_counter()
         found = caller.own_tools.get(asked.name) or self._registry.find(asked.name)
         provenance = self.origins.of_call(caller, asked)
         hooks = hooks_on(self._plugins, asked, caller, found) if self._plugins is not None else None
-        call = Call(asked, caller, found, provenance, loaded=loaded, hooks=hooks, report=report)
+        call = Call(asked, caller, found, provenance, {}, loaded, hooks, report, show, act)
         result = await self._run(call)
         duration_ms = (time.perf_counter() - started) * 1000
         return ToolOutcome(asked, result, duration_ms, provenance.of_result, provenance.paths.views.noted)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from oneclaw_core.errors import TurnLimitError
 from oneclaw_core.json_schema.arguments import ArgumentsError, parse_arguments
 from oneclaw_core.providers.base import TEXT_CALLS_REMEDY
-from oneclaw_core.tools.calls.call import Caller, ToolOutcome, ToolProgress
+from oneclaw_core.tools.calls.call import Caller, InnerCallBegun, InnerCallEnded, ToolOutcome, ToolProgress
 from oneclaw_core.tools.context import TurnScope
 from oneclaw_core.turn.call_records import INTERRUPTED, CallRecords
 from oneclaw_core.turn.meanwhile import take_news, take_steering
@@ -51,6 +51,7 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Iterable, Sequence
 
     from oneclaw_core.turn.state import TurnState
+    from oneclaw_core.types.events import TurnEvent
     from oneclaw_core.types.messages import Message
     from oneclaw_core.types.model_requests import ModelEvent
 
@@ -198,8 +199,8 @@ class Turn:
         )
         async with state.deadline.limit(), closing(outcomes):
             async for item in outcomes:
-                if isinstance(item, ToolProgress):
-                    await emit(ToolProgressEvent(item.call.id, item.call.name, item.message, item.fraction))
+                if not isinstance(item, ToolOutcome):
+                    await emit(_event_of(item))
                     continue
                 stored = records.results.get(item.call.id)
                 place = stored.sequence if stored is not None else None
@@ -283,6 +284,18 @@ class Turn:
         start = await state.store.load_turn(state.session_id, state.settings.history_max_characters)
         state.session.load(start, state.parts.tool_sizes)
         return needed
+
+
+def _event_of(item: ToolProgress | InnerCallBegun | InnerCallEnded) -> TurnEvent:
+    """Return the event for something that happens while a tool runs."""
+    call = item.call
+    match item:
+        case ToolProgress():
+            return ToolProgressEvent(call.id, call.name, item.message, item.fraction)
+        case InnerCallBegun():
+            return ToolCallEvent(call.id, call.name, readable(call.arguments), item.parent_id)
+        case InnerCallEnded():
+            return ToolResultEvent(call.id, call.name, item.result, item.duration_ms, parent_id=item.parent_id)
 
 
 def readable(arguments: str) -> Any:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Literal
 from oneclaw_core.errors import UsageError
 from oneclaw_core.sessions.for_plugins import no_session, session_info
 from oneclaw_core.sessions.sessions import new_id
-from oneclaw_core.tools.calls.call import Caller, ToolOutcome
+from oneclaw_core.tools.calls.call import Caller, ToolOutcome, ToolProgress
 from oneclaw_core.turn.beginning import begin, govern, hold, hooks_on, look, resolve, title_of, use
 from oneclaw_core.turn.compacting import compact
 from oneclaw_core.turn.compaction import CompactionReason
@@ -181,7 +181,7 @@ class Turns:
             async for item in parts.executor.execute_as_completed([call], behalf):
                 if isinstance(item, ToolOutcome):
                     outcome = item
-                elif client.progress is not None:
+                elif isinstance(item, ToolProgress) and client.progress is not None:
                     await client.progress(item.message, item.fraction)
         assert outcome is not None
         return outcome

@@ -5,9 +5,11 @@ from __future__ import annotations
 import shlex
 from dataclasses import dataclass
 from datetime import datetime, time
-from typing import TYPE_CHECKING
+from functools import cached_property
+from typing import TYPE_CHECKING, ClassVar
 
 if TYPE_CHECKING:
+    import asyncio
     from collections.abc import Sequence
 
     from oneclaw_core.types.agents import Agent
@@ -138,6 +140,28 @@ def dollars(amount: float) -> str:
     if amount and abs(amount) < 0.00005:
         return "less than $0.0001"
     return f"${amount:,.2f}" if amount == 0 or abs(amount) >= 1 else f"${amount:.4f}"
+
+
+class ScriptAllowance:
+    """The calls that the scripts of one turn may make."""
+
+    MAX_CALLS: ClassVar[int] = 2_000
+    MAX_PARALLEL: ClassVar[int] = 16
+
+    def __init__(self) -> None:
+        self._calls_left = self.MAX_CALLS
+
+    @cached_property
+    def slots(self) -> asyncio.Semaphore:
+        """Taken by each call of a script while it runs."""
+        import asyncio
+
+        return asyncio.Semaphore(self.MAX_PARALLEL)
+
+    def take(self) -> bool:
+        """Take one call from what is left; return False if nothing is."""
+        self._calls_left -= 1
+        return self._calls_left >= 0
 
 
 class TurnBudget:

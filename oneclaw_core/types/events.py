@@ -78,15 +78,19 @@ class ToolCallEvent:
         id: ties it to its :class:`ToolResultEvent`.
         name: the tool's name.
         arguments: the JSON object that the model sent; the text as it came if it was none.
+        parent_id: of the call of the running tool that makes this one; ``None`` for a call of the model, and then JSON
+            does not have it.
     """
 
     id: str
     name: str
     arguments: Any
+    parent_id: str | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """The event as JSON."""
-        return {"event": "tool_call", "id": self.id, "name": self.name, "arguments": self.arguments}
+        document = {"event": "tool_call", "id": self.id, "name": self.name, "arguments": self.arguments}
+        return document if self.parent_id is None else document | {"parent": self.parent_id}
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,6 +123,7 @@ class ToolResultEvent:
         result: with its files.
         duration_ms: how long the tool ran, in milliseconds.
         sequence: of the result in the history; ``None`` if the event was made by hand.
+        parent_id: of the call of the running tool that made this one; its result is shortened, and in no history.
     """
 
     id: str
@@ -126,16 +131,19 @@ class ToolResultEvent:
     result: ToolResult
     duration_ms: float
     sequence: int | None = None
+    parent_id: str | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """The event as JSON."""
-        document = {
+        document: dict[str, Any] = {
             "event": "tool_result",
             "id": self.id,
             "name": self.name,
             **self.result.to_dict(),
             "duration_ms": round(self.duration_ms, 3),
         }
+        if self.parent_id is not None:
+            document["parent"] = self.parent_id
         if not self.result.attachments:
             return document
         files = [

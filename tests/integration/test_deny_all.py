@@ -138,7 +138,7 @@ def test_what_javascript_does_is_denied_as_the_tool_of_that_kind(oneclaw_factory
     home = oneclaw_factory(["javascript", policy])
     result = home.call_tool("js_eval", code=f"async function main() {{ return {code}; }}")
     assert result.error_type == "permission_denied", result
-    assert policy.gated[-1] == (tool_name, "javascript")
+    assert policy.gated[-1] == (tool_name, "script")
     assert tool_name in denials(home, policy)
     assert not (home.home.workspace / "a.txt").exists()
 

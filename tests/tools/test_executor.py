@@ -949,6 +949,9 @@ class Plugins:
         self.infos.append(about)
         return Hooked(self)
 
+    async def observers_have_room(self):
+        pass
+
     async def context_of_tool(self, plugin):
         if "start" in self.hooks:
             raise self.hooks["start"]
@@ -1017,6 +1020,7 @@ def test_plugins_see_a_call_and_decide_on_it(bench):
             "turn": None,
             "caller": "program",
             "is_read_only": False,
+            "parent_call_id": None,
         }
     ]
     assert plugins.faults == ["/text: 7 is not of type 'string'"]
@@ -1026,7 +1030,7 @@ def test_plugins_see_a_call_and_decide_on_it(bench):
     governed(bench, unknown, "none", "[1]")
     assert unknown.infos[0] == {
         **{"id": "c1", "tool": "none", "arguments": {}, "group": None, "plugin": None, "required_permissions": ()},
-        **{"agent": "Tester", "turn": None, "caller": "model", "is_read_only": False},
+        **{"agent": "Tester", "turn": None, "caller": "model", "is_read_only": False, "parent_call_id": None},
     }
 
 
@@ -1060,36 +1064,6 @@ def test_a_plugin_that_fails_or_refuses_keeps_a_call_from_running(bench):
     free = bench.add("free")
     assert governed(bench, Plugins(check=PermissionDeniedError("no", "x")), "free", "{}").is_success
     assert free.runs == 1
-
-
-def test_plugins_decide_on_what_a_tools_program_does(bench):
-    found = []
-
-    async def run(arguments, context):
-        try:
-            async with context.inner_call("inner", {"text": "a"}) as given:
-                found.append(given)
-                if arguments.get("fails"):
-                    raise ValueError("bad")
-        except PermissionDeniedError as error:
-            return ToolResult.error("permission_denied", str(error))
-        return ToolResult.success("done")
-
-    bench.add("free", run)
-    bench.add("inner", parameters=TEXT)
-    plugins = Plugins(rewrite={"text": "b"})
-    assert governed(bench, plugins, "free", "{}").is_success
-    assert (found, plugins.finished) == ([{"text": "b"}], [ToolResult.success()])
-    assert (plugins.infos[0]["tool"], plugins.infos[0]["caller"], plugins.infos[0]["arguments"]) == (
-        *("inner", "javascript", {"text": "a"}),
-    )
-    failing = Plugins()
-    governed(bench, failing, "free", '{"fails": true}')
-    assert [told(each) for each in failing.finished] == [("execution_error", "ValueError: bad")]
-    for hooks in ({"check": PermissionDeniedError("no", "inner")}, {"rewrite": PluginError("no")}):
-        plugins = Plugins(**hooks)
-        assert told(governed(bench, plugins, "free", "{}")) == ("permission_denied", "no")
-        assert [told(each) for each in plugins.finished] == [("permission_denied", "no")]
 
 
 def test_what_a_tool_reads_is_declared(bench):

@@ -1,7 +1,6 @@
 """One running call: its time, its questions, and what becomes of its result."""
 
 import asyncio
-from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -186,12 +185,11 @@ def test_a_call_that_has_ended_asks_and_connects_no_more(tmp_path):
             lambda: given.http,
             lambda: given.service_http,
             lambda: given.sync_http,
-            lambda: given.inner_call("x", {}),
         ):
             with pytest.raises(OneClawError) as error:
                 act()
             assert str(error.value) == ENDED
-        for act in (given.ask_permission("a.b"), given.ask_user("Who?")):
+        for act in (given.ask_permission("a.b"), given.ask_user("Who?"), given.call_tool("x", {})):
             with pytest.raises(OneClawError) as error:
                 await act
             assert str(error.value) == ENDED
@@ -223,8 +221,8 @@ def test_a_tool_executed_by_hand_has_no_services():
             assert str(error.value) == BY_HAND
         assert await given.is_granted("a.b", "c", None, "")
         await given.record_writes()
-        async with given.inner_call("x", {"a": 1, "b": None}) as arguments:
-            assert arguments == {"a": 1}
+        with pytest.raises(OneClawError, match="only in a call that the executor runs"):
+            await given.call_tool("x", {})
         assert given.logger.name == "oneclaw.tool.probe"
 
     asyncio.run(work())
@@ -379,23 +377,28 @@ def test_an_answer_in_the_users_own_words_marks_the_result(tmp_path):
     asyncio.run(work())
 
 
-def test_plugins_decide_on_what_a_tools_program_does(tmp_path):
-    decided = []
+def test_a_tool_acts_as_another_one_with_arguments_that_plugins_may_have_rewritten(tmp_path):
+    called = []
 
-    @asynccontextmanager
-    async def inner(tool, arguments):
-        decided.append((tool, arguments))
-        yield {"rewritten": True}
+    class Inner:
+        async def call(self, name, arguments, act=None, *, is_repeatable=False):
+            called.append((name, arguments, is_repeatable))
+            return await act({"rewritten": True}, None)
+
+    async def act(arguments, context):
+        return ToolResult.success(arguments)
 
     async def work():
-        async with running_call(tmp_path, inner_call=inner) as governed, running_call(tmp_path) as free:
-            async with governed.inner_call("exec", {"command": "ls", "timeout": None}) as arguments:
-                assert arguments == {"rewritten": True}
-            async with free.inner_call("exec", {"a": 1, "b": None}) as arguments:
-                assert arguments == {"a": 1}
+        async with running_call(tmp_path, inner=Inner()) as governed, running_call(tmp_path) as free:
+            wanted = {"command": "ls", "timeout": None}
+            assert (await governed.act_as("exec", wanted, act)).result == {"rewritten": True}
+            assert (await free.act_as("exec", wanted, act)).result == {"command": "ls"}
+            with pytest.warns(DeprecationWarning, match="use ToolContext.act_as"):
+                async with governed.inner_call("exec", wanted) as arguments:
+                    assert arguments == {"rewritten": True}
 
     asyncio.run(work())
-    assert decided == [("exec", {"command": "ls"})]
+    assert called == [("exec", {"command": "ls"}, False)] * 2
 
 
 def error_of(result):

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 
 
 MAX_WAITING_EVENTS = 1_000
+_ROOM = MAX_WAITING_EVENTS // 2
 
 _log = logging.getLogger("oneclaw.plugins")
 
@@ -56,6 +57,7 @@ class ObserverQueue:
         self._deliver = deliver
         self._waiting: deque[tuple[str, Mapping[str, Any]]] = deque()
         self._worker: asyncio.Task[None] | None = None
+        self._has_room = asyncio.Event()
         self._delivering = ""
         self._began = 0.0
         self.dropped = 0
@@ -69,6 +71,12 @@ class ObserverQueue:
         if self._worker is None or self._worker.done():
             # In a separate context: the variables of the turn that caused the event are not the plugin's.
             self._worker = asyncio.get_running_loop().create_task(self._work(), context=contextvars.Context())
+
+    async def has_room(self) -> None:
+        """Return when no more than half of the events that may wait do; a cancelled wait drops nothing."""
+        while len(self._waiting) > _ROOM:
+            self._has_room.clear()
+            await self._has_room.wait()
 
     async def drain(self, seconds: float) -> str:
         """Wait until all events are delivered; drop those that are not by then.
@@ -87,6 +95,7 @@ class ObserverQueue:
         # The event that is being delivered is lost too.
         self._drop(len(self._waiting) + 1)
         self._waiting.clear()
+        self._has_room.set()
         worker.cancel()
         await asyncio.wait({worker}, timeout=seconds)
         return stuck
@@ -104,6 +113,8 @@ class ObserverQueue:
     async def _work(self) -> None:
         while self._waiting:
             hook, arguments = self._waiting.popleft()
+            if len(self._waiting) <= _ROOM:
+                self._has_room.set()
             self._delivering, self._began = hook, asyncio.get_running_loop().time()
             try:
                 await self._deliver(hook, arguments)

@@ -430,6 +430,11 @@ class Plugins:
             if call is None or _is_about(step, call):
                 step.plugin.queue.put(hook, arguments)
 
+    async def observers_have_room(self) -> None:
+        """Return when no observer has many events to go through: a script makes calls faster than they may take."""
+        for plugin in self._running.values():
+            await plugin.queue.has_room()
+
     async def drain(self, seconds: float) -> None:
         """Wait until the observers have had all events; drop those that are left."""
         await asyncio.gather(*(each.drain(seconds) for each in self._running.values()))

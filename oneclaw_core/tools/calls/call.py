@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal, NewType
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, Literal, NewType, Protocol
 
 from oneclaw_core.types.provenance import Mark, Provenance
 from oneclaw_core.types.tools import ALL_TOOLS, ToolResult, ToolSelection
@@ -12,12 +12,58 @@ from oneclaw_core.types.tools import ALL_TOOLS, ToolResult, ToolSelection
 if TYPE_CHECKING:
     from collections.abc import Container, Mapping
 
+    from oneclaw_core.files.views import FileViews
     from oneclaw_core.plugins.running.tool_calls import HookedCall
     from oneclaw_core.provenance.marks import CallProvenance
-    from oneclaw_core.tools.context import TurnScope
+    from oneclaw_core.tools.calls.clock import CallClock
+    from oneclaw_core.tools.context import ToolContext, TurnScope
     from oneclaw_core.tools.registry import RegisteredTool
     from oneclaw_core.types.messages import ToolCall
     from oneclaw_core.types.tool_groups import ActiveTools
+
+
+class ScriptRules(Protocol):
+    """The rules for all calls of one tool together, see :class:`oneclaw_core.tools.calls.inner.InnerCalls`."""
+
+    def in_words(self, number: int) -> str:
+        """Say which call of which script this is, for a question."""
+        ...
+
+    def wants_question(self, permission: str) -> bool:
+        """Count a use of a permission; return True if grants are not enough for this one."""
+        ...
+
+    def note_refusal(self, permission: str) -> None:
+        """Count a refusal of the user; from now on, grants of the permission are not enough."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Within:
+    """The running call that makes a call.
+
+    Attributes:
+        call_id: of the running call.
+        clock: of the running call.
+        rules: for all that it calls.
+        number: which of its calls this is, from 1.
+        depth: how many tools are between this call and the one that the model or the user made, at least 1.
+        typed: a text of the user that the running call was made with; empty for a call of a model.
+        views: the files as the running call saw them.
+    """
+
+    call_id: str
+    clock: CallClock
+    rules: ScriptRules
+    number: int
+    depth: int
+    typed: str
+    views: FileViews
+
+    @property
+    def in_words(self) -> str:
+        """Which call of which script this is, for a question."""
+        return self.rules.in_words(self.number)
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +83,7 @@ class Caller:
         are_calls_text: True if the model wrote the calls as text.
         own_tools: the tools that are there for this turn alone, by their names.
         gone: names of tools that were called earlier in the conversation, and are there no more.
+        within: the running call that makes the calls, ``None`` for calls of a model or a user.
     """
 
     active: ActiveTools
@@ -44,13 +91,14 @@ class Caller:
     session_id: str | None = None
     selection: ToolSelection = ALL_TOOLS
     turn: TurnScope | None = None
-    kind: Literal["model", "command line", "program"] = "model"
+    kind: Literal["model", "command line", "program", "script"] = "model"
     conversation: Provenance = field(default_factory=Provenance)
     asked_in: str | None = None
     refused: set[str] = field(default_factory=set)
     are_calls_text: bool = False
     own_tools: Mapping[str, RegisteredTool] = field(default_factory=dict)
     gone: Container[str] = ()
+    within: Within | None = None
 
     @property
     def session_of_user(self) -> str | None:
@@ -88,6 +136,8 @@ class Call:
         loaded: the tool groups that the same answer of the model has loaded.
         hooks: of plugins on this call; ``None`` if none is about it.
         report: passes on how far the tool has come.
+        show: passes on the calls that the tool makes.
+        act: stands in for the tool, with its arguments and context; ``None`` to run the tool.
     """
 
     asked: ToolCall
@@ -98,12 +148,12 @@ class Call:
     loaded: Container[str | None] = ()
     hooks: HookedCall | None = None
     report: Callable[[str, float | None], None] = lambda message, fraction: None
+    show: Callable[[InnerCallBegun | InnerCallEnded], None] = lambda event: None
+    act: Act | None = None
 
     def with_arguments(self, arguments: dict[str, Any]) -> Call:
         """Return the same call with other arguments."""
-        return Call(
-            self.asked, self.caller, self.found, self.provenance, arguments, self.loaded, self.hooks, self.report
-        )
+        return replace(self, arguments=arguments)
 
     @property
     def tool(self) -> RegisteredTool:
@@ -140,8 +190,41 @@ class ToolProgress:
     fraction: float | None
 
 
+@dataclass(frozen=True, slots=True)
+class InnerCallBegun:
+    """A running tool calls another one.
+
+    Attributes:
+        call: the call.
+        parent_id: of the call of the running tool.
+    """
+
+    call: ToolCall
+    parent_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class InnerCallEnded:
+    """A call of a running tool has its result.
+
+    Attributes:
+        call: the call.
+        parent_id: of the call of the running tool.
+        result: shortened, and without its files.
+        duration_ms: how long it took, in milliseconds.
+    """
+
+    call: ToolCall
+    parent_id: str
+    result: ToolResult
+    duration_ms: float
+
+
 PermittedCall = NewType("PermittedCall", Call)
 """A call that has all permissions. Only :mod:`oneclaw_core.permissions.permitted` makes one; no other call runs."""
+
+Act = Callable[[dict[str, Any], "ToolContext"], Awaitable[ToolResult]]
+"""Does what a tool does, in another form, with the arguments of a call of that tool and the context of the call."""
 
 Handler = Callable[[Call], Awaitable[ToolResult]]
 Step = Callable[[Call, Handler], Awaitable[ToolResult]]

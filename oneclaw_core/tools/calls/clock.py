@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -16,13 +16,15 @@ class CallClock:
 
     Args:
         timeout_seconds: how long the tool may run.
+        outer: the clock of the call that the tool is run within, which stands still too; ``None`` for none.
 
     Attributes:
         changed: called when the clock is stopped or goes on.
     """
 
-    def __init__(self, timeout_seconds: float) -> None:
+    def __init__(self, timeout_seconds: float, outer: CallClock | None = None) -> None:
         self.timeout_seconds = timeout_seconds
+        self._outer = outer
         self.changed: Callable[[], None] = lambda: None
         self._deadline = time.monotonic() + timeout_seconds
         self._stopped_at = 0.0
@@ -51,7 +53,8 @@ class CallClock:
             self._questions += 1
         self.changed()
         try:
-            yield
+            with self._outer.paused() if self._outer is not None else nullcontext():
+                yield
         finally:
             with self._counting:
                 self._questions -= 1

@@ -3,37 +3,25 @@
 from __future__ import annotations
 
 import asyncio
-import json
-from contextlib import asynccontextmanager
 from functools import partial
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
-from oneclaw_core.errors import PermissionDeniedError, PluginError
+from oneclaw_core.errors import PluginError
 from oneclaw_core.json_schema.arguments import ArgumentsError, parse_arguments
-from oneclaw_core.tools.calls.answered import execution_error, presentable
-from oneclaw_core.tools.calls.call import Call
-from oneclaw_core.types.messages import ToolCall
+from oneclaw_core.tools.calls.answered import presentable
 from oneclaw_core.types.tools import ToolResult
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable
-
     from oneclaw_core.permissions.asking import Asking
     from oneclaw_core.plugins.running.runtime import Plugins
     from oneclaw_core.plugins.running.tool_calls import HookedCall
-    from oneclaw_core.tools.calls.call import Caller, Handler, PermittedCall, Run, Step
-    from oneclaw_core.tools.calls.services import InnerCall
+    from oneclaw_core.tools.calls.call import Call, Caller, Handler, PermittedCall, Run, Step
     from oneclaw_core.tools.calls.valid import Validators
-    from oneclaw_core.tools.registry import RegisteredTool, ToolRegistry
+    from oneclaw_core.tools.registry import RegisteredTool
+    from oneclaw_core.types.messages import ToolCall
 
 
-def hooks_on(
-    plugins: Plugins,
-    call: ToolCall,
-    caller: Caller,
-    found: RegisteredTool | None,
-    kind: Literal["javascript"] | None = None,
-) -> HookedCall | None:
+def hooks_on(plugins: Plugins, call: ToolCall, caller: Caller, found: RegisteredTool | None) -> HookedCall | None:
     """Return the hooks of plugins on a call; ``None`` if none is about it."""
     source = found.source if found is not None else None
     group = source.group_name if source is not None else None
@@ -49,7 +37,8 @@ def hooks_on(
         required_permissions=tuple(found.definition.required_permissions) if found is not None else (),
         agent=caller.agent,
         turn=caller.turn.info if caller.turn is not None else None,
-        caller=kind or caller.kind,
+        caller=caller.kind,
+        parent_call_id=caller.within.call_id if caller.within is not None else None,
         is_read_only=is_read_only,
     )
 
@@ -97,44 +86,6 @@ async def result_rewritten(call: PermittedCall, run: Run) -> ToolResult:
     """Have plugins rewrite the result of a tool that ran."""
     result = await run(call)
     return result if call.hooks is None else await call.hooks.rewrite_result(presentable(result))
-
-
-def inner_calls(
-    plugins: Plugins, registry: ToolRegistry, validators: Validators, asking: Asking
-) -> Callable[[Call], InnerCall]:
-    """Return a function that has plugins decide on what a program does that the tool of a call runs.
-
-    They decide as on a call of the tool of that kind, and may rewrite its arguments, which are yielded.
-    """
-
-    @asynccontextmanager
-    async def decide(outer: Call, name: str, arguments: dict[str, Any]) -> AsyncIterator[dict[str, Any]]:
-        written = ToolCall(outer.asked.id, name, json.dumps(arguments))
-        found = registry.find(name)
-        hooks = hooks_on(plugins, written, outer.caller, found, "javascript")
-        if hooks is None:
-            yield arguments
-            return
-        result = ToolResult.error("interrupted", "The call was interrupted.")
-        try:
-            arguments = await hooks.rewrite(arguments, lambda given: validators.faults(found, given) if found else [])
-            inner = Call(written, outer.caller, found, outer.provenance, arguments, hooks=hooks)
-            await hooks.check(asking.of(inner))
-            yield arguments
-            result = ToolResult.success()
-        except PermissionDeniedError as error:
-            result = ToolResult.error("permission_denied", str(error))
-            raise
-        except PluginError as error:
-            result = ToolResult.error("permission_denied", str(error))
-            raise PermissionDeniedError(str(error), name) from error
-        except Exception as error:
-            result = execution_error(error)
-            raise
-        finally:
-            hooks.finished(result)
-
-    return lambda call: partial(decide, call)
 
 
 def _object_in(arguments: str) -> dict[str, Any]:

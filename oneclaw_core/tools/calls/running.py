@@ -20,6 +20,7 @@ from oneclaw_core.tools.calls.services import RunningCall
 from oneclaw_core.tools.context import ToolContext
 from oneclaw_core.tools.invoke import invoke
 from oneclaw_core.types.provenance import CALL_MARKS
+from oneclaw_core.types.tool_definition import SelfRunningTool
 from oneclaw_core.types.tools import ToolResult
 
 if TYPE_CHECKING:
@@ -30,9 +31,9 @@ if TYPE_CHECKING:
     from oneclaw_core.permissions.asking import Asking
     from oneclaw_core.plugins.running.runtime import Plugins
     from oneclaw_core.plugins.running.tool_calls import Around
-    from oneclaw_core.tools.calls.call import Call, PermittedCall
-    from oneclaw_core.tools.calls.services import InnerCall
-    from oneclaw_core.types.tool_definition import Tool
+    from oneclaw_core.tools.calls.call import Act, Call, PermittedCall
+    from oneclaw_core.tools.calls.inner import InnerCalls
+    from oneclaw_core.types.tool_definition import Tool, ToolDefinition
     from oneclaw_core.worker_loop import WorkerLoop
 
 # How long a cancelled tool may take to clean up before it is left to itself.
@@ -46,7 +47,7 @@ class Running:
 
     Args:
         asking: asks for permissions.
-        inner_calls: returns what has plugins decide on what programs of a tool do; ``None`` if no plugin does.
+        inner_calls: makes what runs the calls that a tool makes.
         plugins: starts the plugin of a tool; ``None`` without any.
         home: the user's directory.
         services: of the open home, for tools; ``None`` without one.
@@ -56,7 +57,7 @@ class Running:
     def __init__(
         self,
         asking: Asking,
-        inner_calls: Callable[[Call], InnerCall] | None,
+        inner_calls: Callable[[Call, CallClock], InnerCalls],
         plugins: Plugins | None,
         home: Path,
         services: HomeServices | None,
@@ -81,7 +82,10 @@ class Running:
             plugin = await self._plugins.context_of_tool(source.plugin) if self._plugins is not None else None
         except PluginError as error:
             raise NotAvailableError(f"Tool '{call.asked.name}' is not available: {error}.") from error
-        running = self._running(call, definition.timeout_seconds)
+        within = call.caller.within
+        clock = CallClock(definition.timeout_seconds, within.clock if within is not None else None)
+        inner = self._inner_calls(call, clock)
+        running = self._running(call, clock, inner)
         worker = plugin.worker if plugin is not None and not source.is_bound_to_source else None
         timed = TimedRun(running, BlockMeter(self._blocks), worker, call.hooks.around() if call.hooks else None)
         caller, provenance = call.caller, call.provenance
@@ -104,18 +108,32 @@ class Running:
             deps=self._deps if caller.turn is None or caller.turn.deps is None else caller.turn.deps,
             selection=caller.selection,
             turn=caller.turn,
-            shown_characters=caller.turn.shown_characters if caller.turn is not None else None,
+            # A script gets all of it: it is not what a model is shown.
+            shown_characters=caller.turn.shown_characters if caller.turn is not None and within is None else None,
             run_async=timed.runner(call.asked.name),
             marks=provenance.marks,
             conversation=caller.conversation,
         )
-        return await timed.run(tool, call.arguments, context)
+        result = await timed.run(tool if call.act is None else _StandIn(call.act, definition), call.arguments, context)
+        return inner.with_files(result)
 
-    def _running(self, call: Call, timeout_seconds: float) -> RunningCall:
+    def _running(self, call: Call, clock: CallClock, inner: InnerCalls) -> RunningCall:
         asking, provenance = self._asking, call.provenance
         ask_user = partial(asking.ask_user, call)
-        questions = Questions(HomeLoop(), CallClock(timeout_seconds), asking.of(call), ask_user, provenance.marks)
-        return RunningCall(questions, call.report, provenance, self._inner_calls and self._inner_calls(call))
+        questions = Questions(HomeLoop(), clock, asking.of(call), ask_user, provenance.marks)
+        return RunningCall(questions, call.report, provenance, inner)
+
+
+class _StandIn(SelfRunningTool):
+    """Runs a function in place of a tool."""
+
+    def __init__(self, act: Act, definition: ToolDefinition) -> None:
+        self._act = act
+        self.definition = definition
+
+    async def execute(self, arguments: dict[str, Any], context: ToolContext) -> ToolResult:
+        """Run it."""
+        return await self._act(arguments, context)
 
 
 class TimedRun:

@@ -3,21 +3,34 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from oneclaw_core.types.text import clean_text
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from contextlib import AbstractAsyncContextManager
+    from collections.abc import Callable, Iterable, Mapping
 
     from oneclaw_core.permissions.call_network import CallNetwork, Sources
+    from oneclaw_core.tools.calls.call import Act
     from oneclaw_core.tools.calls.questions import Questions
-
-    InnerCall = Callable[[str, dict[str, Any]], AbstractAsyncContextManager[dict[str, Any]]]
+    from oneclaw_core.types.tools import ToolResult
 
 # Of each piece of news about a call: thousands of them may wait to be shown.
 MAX_PROGRESS_CHARACTERS = 1_000
+
+
+class ToolCalls(Protocol):
+    """Runs the calls that a running tool makes; see :class:`oneclaw_core.tools.calls.inner.InnerCalls`."""
+
+    async def call(
+        self, name: str, arguments: Mapping[str, Any], act: Act | None = None, *, is_repeatable: bool = False
+    ) -> ToolResult:
+        """Run one."""
+        ...
+
+    def problems(self, names: Iterable[str]) -> dict[str, str]:
+        """Return why tools cannot be called, by their names."""
+        ...
 
 
 class RunningCall:
@@ -27,7 +40,7 @@ class RunningCall:
         questions: to the user.
         report: passes on how far the tool has come.
         provenance: of its result; ``None`` where none is recorded.
-        inner_call: has plugins decide on what a program of the tool does; ``None`` if no plugin does.
+        inner: runs the calls that the tool makes; ``None`` if it can make none.
     """
 
     def __init__(
@@ -35,12 +48,12 @@ class RunningCall:
         questions: Questions,
         report: Callable[[str, float | None], None],
         provenance: Sources | None = None,
-        inner_call: InnerCall | None = None,
+        inner: ToolCalls | None = None,
     ) -> None:
         self.questions = questions
         self.clock = questions.clock
         self.provenance = provenance
-        self.inner_call = inner_call
+        self.inner = inner
         self._report = report
         self._network: CallNetwork | None = None
 

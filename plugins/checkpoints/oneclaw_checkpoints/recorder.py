@@ -59,6 +59,8 @@ class Recorder:
     _open: dict[tuple[str, str], _Open] = field(default_factory=dict)
     # By the session of a sub-agent, the session and the call that it works for.
     _parents: dict[str, tuple[str, str]] = field(default_factory=dict)
+    # By the key of a call that a running tool made, the key of the call that the model made.
+    _outer: dict[tuple[str, str], tuple[str, str]] = field(default_factory=dict)
     _using: threading.RLock = field(default_factory=threading.RLock)
     _finished: int = 0
     # By directory, the version of the database and what is known then.
@@ -119,7 +121,8 @@ class Recorder:
         """Store what a call has changed; done already, it does nothing."""
         try:
             with self._using:
-                opened = self._open.pop(_key(call), None) if call.caller != "javascript" else None
+                opened = self._open.pop(_key(call), None)
+                self._outer.pop(_key(call), None)
                 if opened is not None:
                     self._finish(opened)
         except Exception as error:  # noqa: BLE001  # the call has run
@@ -137,13 +140,14 @@ class Recorder:
         if turn.parent_call_id is not None and turn.session.parent_id is not None:
             self._parents[turn.session.id] = (turn.session.parent_id, turn.parent_call_id)
         names = named_paths(call)
-        if call.caller == "javascript":
-            outer = self._open.get(_key(call))
-            if outer is not None and names:
-                outer.named |= {
-                    path: state for path, state in self._named(names, {}).items() if path not in outer.named
-                }
-            return
+        call_id = call.id
+        if call.parent_call_id is not None:
+            key = self._outer.get((turn.session.id, call.parent_call_id), (turn.session.id, call.parent_call_id))
+            self._outer[_key(call)] = key
+            if (outer := self._open.get(key)) is not None:
+                self._add_named(outer, names or ())
+                return
+            call_id = key[1]  # what a call changes is undone with the one that the model made
         services = self.context.services
         if names is None and not may_change_files(call, services.registry):
             return
@@ -156,7 +160,7 @@ class Recorder:
             if root is not None:
                 found = self._scanned(root, {})
                 opened.files, opened.gap = found.files, found.gap
-            session, call_id = self._asked_in(turn.session.id, call.id)
+            session, call_id = self._asked_in(turn.session.id, call_id)
             opened.number = self.database.begin_call(
                 session=session,
                 call=call_id,
@@ -167,6 +171,12 @@ class Recorder:
                 before=opened.named,
             )
             self._open[_key(call)] = opened
+
+    def _add_named(self, opened: _Open, names: list[str] | tuple[str, ...]) -> None:
+        """Read what stands at the paths that a call names, for the checkpoint of the call that it is a part of."""
+        with self._using:
+            found = self._named(names, {})
+            opened.named |= {path: state for path, state in found.items() if path not in opened.named}
 
     def _asked_in(self, session_id: str, call_id: str) -> tuple[str, str]:
         """Return the session that the user talks in, and the call there that a call is a part of."""

@@ -31,7 +31,14 @@ class Program:
                 pass
             return "done"
 
+        @tool
+        async def write_all(paths: list[str], context: ToolContext) -> list:
+            """Write files by calls of the tool for that."""
+            results = [await context.call_tool("write_file", {"path": each, "content": "new"}) for each in paths]
+            return [each.error_type for each in results]
+
         register(run_program)
+        register(write_all)
         register(delegate)
 
 

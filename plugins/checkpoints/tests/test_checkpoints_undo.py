@@ -74,6 +74,22 @@ def test_a_written_file_goes_with_its_new_directories(home, project, undoing):
     assert tree(project) == {}
 
 
+def test_what_the_calls_of_a_tool_wrote_goes_with_the_call_of_the_model(home, project, undoing):
+    (project / "b.txt").write_text("old")
+    before = tree(project)
+    home.model.calls("write_all", paths=["a.txt", "b.txt"]).says("written")
+    assert home.send("write them").tool_calls[-1].result.result == [None, None]
+    changed = tree(project)
+
+    undoing.do()
+
+    assert tree(project) == before
+
+    undoing.do(redo=True)
+
+    assert tree(project) == changed
+
+
 def test_what_a_sub_agent_changed_goes_with_the_message_that_it_worked_for(home, project, undoing):
     home.model.calls("delegate").calls("delegate").calls("write_file", path="a.txt", content="new")
     home.model.says("written").says("delegated").says("done")

@@ -10,9 +10,9 @@ import os
 import re
 from contextlib import suppress
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from oneclaw_core import OneClawError, PermissionDeniedError, get_current_time
+from oneclaw_core import OneClawError, PermissionDeniedError, ToolResult, get_current_time
 from oneclaw_core.files import (
     NotReadableError,
     append_content,
@@ -34,13 +34,15 @@ from oneclaw_core.process import run_in_thread
 from oneclaw_javascript.bridges import BridgeError, JavaScriptBridges
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Awaitable, Callable
     from pathlib import Path
 
     import httpx
 
     from oneclaw_core import ToolContext
     from oneclaw_javascript.result import ConsoleLine
+
+_Value = TypeVar("_Value")
 
 MAX_FETCHED_BYTES = 1024 * 1024
 MAX_LIBRARY_BYTES = 1024 * 1024
@@ -92,42 +94,21 @@ class _Bridges:
             raise BridgeError(f"fetch: a {method} request has no body; leave it out, or use POST")
         headers = _by_name(_pairs(arguments, "headers"))
         wanted = {"url": url, "method": method, "headers": headers or None, "body": body}
-        async with self._context.inner_call("http_request", wanted) as given:
-            return await self._fetch(**given)
-
-    async def _fetch(
-        self, url: str, method: str = "GET", headers: dict[str, Any] | None = None, body: str | None = None
-    ) -> dict[str, Any]:
-        import httpx
-
-        try:
-            request = outgoing_request(method, url, (headers or {}).items(), body)
-        except InvalidRequestError as fault:
-            raise BridgeError(f"fetch: {fault}".removesuffix(".")) from None
-        try:
-            async with self._context.http.stream(
-                request.method, request.url, headers=request.headers, content=request.content
-            ) as response:
-                return await _described(response)
-        except (httpx.InvalidURL, UnicodeError):
-            raise BridgeError(f"fetch: {shown_url(url)} redirects to something that is not a URL") from None
-        except httpx.HTTPError as error:
-            raise BridgeError(f"fetch: {failure_text(error, url)}".removesuffix(".")) from None
+        is_repeatable = method in _METHODS_WITHOUT_BODY
+        found: dict[str, Any] = await self._as("http_request", wanted, _fetched, is_repeatable=is_repeatable)
+        return found
 
     async def read_file(self, arguments: dict[str, Any]) -> str:
         path, encoding = _text(arguments, "path"), _optional_text(arguments, "encoding") or "UTF-8"
         if not is_text_encoding(encoding):
             raise BridgeError(f"fs.readFile: {encoding[:50]!r} is no known text encoding; use one such as UTF-8")
-        async with self._context.inner_call("read_file", {"path": path, "encoding": encoding}) as given:
-            path, encoding = given["path"], given.get("encoding", "UTF-8")
-            await self._context.ask_permission("files.read", f"read {path[:200]!r}")
-            content: str = await self._on_file("fs.readFile", path, partial(self._read, path, encoding))
-            return content
 
-    def _read(self, path: str, encoding: str) -> str:
-        paths = self._context.paths
-        with open_for_reading(paths.readable(path), paths) as stream:
-            return read_all(stream, encoding)
+        async def read(given: dict[str, Any], context: ToolContext) -> str:
+            encoding = given.get("encoding", "UTF-8")
+            return await _on_file("fs.readFile", given["path"], partial(_read, context, given["path"], encoding))
+
+        content: str = await self._as("read_file", {"path": path, "encoding": encoding}, read)
+        return content
 
     async def write_file(self, arguments: dict[str, Any]) -> None:
         await self._write("fs.writeFile", arguments, "overwrite")
@@ -136,44 +117,58 @@ class _Bridges:
         await self._write("fs.appendFile", arguments, "append")
 
     async def _write(self, name: str, arguments: dict[str, Any], mode: str) -> None:
+        async def write(given: dict[str, Any], context: ToolContext) -> None:
+            path, content, paths = given["path"], given["content"].encode("utf-8", "replace"), context.paths
+            put = append_content if given.get("mode") == "append" else replace_content
+            await _on_file(name, path, lambda: put(paths.writable(path), content, paths))
+
         wanted = {"path": _text(arguments, "path"), "content": _text(arguments, "content"), "mode": mode}
-        async with self._context.inner_call("write_file", wanted) as given:
-            path, content = given["path"], given["content"].encode("utf-8", "replace")
-            write = append_content if given.get("mode") == "append" else replace_content
-            await self._context.ask_permission("files.write", f"write {path[:200]!r}")
-            paths = self._context.paths
-            await self._on_file(name, path, lambda: write(paths.writable(path), content, paths))
+        await self._as("write_file", wanted, write, is_repeatable=mode == "overwrite")
 
     async def exists(self, arguments: dict[str, Any]) -> bool:
-        async with self._context.inner_call("read_file", {"path": _text(arguments, "path")}) as given:
-            path = given["path"]
-            await self._context.ask_permission("files.read", f"look for {path[:200]!r}")
+        async def look(given: dict[str, Any], context: ToolContext) -> bool:
             try:
-                return await run_in_thread(lambda: self._context.paths.locate(path).exists())
+                return await run_in_thread(lambda: context.paths.locate(given["path"]).exists())
             except (PermissionDeniedError, OSError, ValueError):  # where tools may not read, nothing exists for them
                 return False
 
-    async def _on_file(self, name: str, path: str, act: Callable[[], Any]) -> Any:
-        shown = repr(path[:200])
-        try:
-            return await run_in_thread(act)
-        except FileNotFoundError:
-            raise BridgeError(f"{name}: there is no file {shown}") from None
-        except NotReadableError as error:
-            raise BridgeError(f"{name}: {shown} {error}") from None
-        except OSError as error:
-            raise BridgeError(f"{name}: {shown}: {error.strerror or type(error).__name__}") from None
-        except UnicodeError:
-            raise BridgeError(f"{name}: {shown} contains characters that no file name can have") from None
+        is_there: bool = await self._as("read_file", {"path": _text(arguments, "path")}, look)
+        return is_there
 
     async def time(self, arguments: dict[str, Any]) -> Any:
         zone, form = _optional_text(arguments, "timezone"), _optional_text(arguments, "format")
-        async with self._context.inner_call("get_current_time", {"timezone": zone, "format": form}) as given:
+
+        async def tell(given: dict[str, Any], context: ToolContext) -> Any:
             zone, form = given.get("timezone"), given.get("format", "iso8601")
-            result = await run_in_thread(partial(get_current_time, zone, form, context=self._context))
-        if not result.is_success:
-            raise BridgeError(f"_time: {result.error_message}".removesuffix("."))
-        return result.result
+            result = await run_in_thread(partial(get_current_time, zone, form, context=context))
+            if not result.is_success:
+                raise BridgeError(f"_time: {result.error_message}".removesuffix("."))
+            return result.result
+
+        return await self._as("get_current_time", {"timezone": zone, "format": form}, tell)
+
+    async def _as(
+        self,
+        tool: str,
+        arguments: dict[str, Any],
+        act: Callable[[dict[str, Any], ToolContext], Awaitable[Any]],
+        *,
+        is_repeatable: bool = False,
+    ) -> Any:
+        """Do what a tool does, checked as a call of that tool."""
+
+        async def result_of(given: dict[str, Any], context: ToolContext) -> ToolResult:
+            try:
+                return ToolResult.success(await act(given, context))
+            except BridgeError as error:
+                return ToolResult.error("execution_error", str(error))
+
+        result = await self._context.act_as(tool, arguments, result_of, is_repeatable=is_repeatable)
+        if result.is_success:
+            return result.result
+        if result.error_type == "permission_denied":
+            raise PermissionDeniedError(result.error_message or "", tool)
+        raise BridgeError((result.error_message or "").removesuffix("."))
 
     async def library(self, arguments: dict[str, Any]) -> str:
         name = _text(arguments, "name")
@@ -193,6 +188,45 @@ class _Bridges:
             self._lines_left -= 1
             with suppress(OneClawError):  # the tool was executed by hand, and no one looks
                 self._context.progress(line.text[:_SHOWN_LINE_CHARACTERS])
+
+
+async def _fetched(given: dict[str, Any], context: ToolContext) -> dict[str, Any]:
+    import httpx
+
+    url = given["url"]
+    try:
+        headers = (given.get("headers") or {}).items()
+        request = outgoing_request(given.get("method", "GET"), url, headers, given.get("body"))
+    except InvalidRequestError as fault:
+        raise BridgeError(f"fetch: {fault}".removesuffix(".")) from None
+    try:
+        async with context.http.stream(
+            request.method, request.url, headers=request.headers, content=request.content
+        ) as response:
+            return await _described(response)
+    except (httpx.InvalidURL, UnicodeError):
+        raise BridgeError(f"fetch: {shown_url(url)} redirects to something that is not a URL") from None
+    except httpx.HTTPError as error:
+        raise BridgeError(f"fetch: {failure_text(error, url)}".removesuffix(".")) from None
+
+
+def _read(context: ToolContext, path: str, encoding: str) -> str:
+    with open_for_reading(context.paths.readable(path), context.paths) as stream:
+        return read_all(stream, encoding)
+
+
+async def _on_file(name: str, path: str, act: Callable[[], _Value]) -> _Value:
+    shown = repr(path[:200])
+    try:
+        return await run_in_thread(act)
+    except FileNotFoundError:
+        raise BridgeError(f"{name}: there is no file {shown}") from None
+    except NotReadableError as error:
+        raise BridgeError(f"{name}: {shown} {error}") from None
+    except OSError as error:
+        raise BridgeError(f"{name}: {shown}: {error.strerror or type(error).__name__}") from None
+    except UnicodeError:
+        raise BridgeError(f"{name}: {shown} contains characters that no file name can have") from None
 
 
 async def _described(response: httpx.Response) -> dict[str, Any]:

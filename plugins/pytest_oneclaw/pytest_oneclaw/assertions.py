@@ -60,28 +60,35 @@ class TurnRecord:
     Attributes:
         text: the final answer.
         events: everything, as ``send_message`` yields it.
-        tool_calls: the calls with their results, in the order of the results.
+        tool_calls: the calls of the model with their results, in the order of the results.
         loaded_groups: the tool groups that were loaded in this turn.
+        inner_calls: the calls that running tools made, in the order of their results.
     """
 
     text: str
     events: tuple[TurnEvent, ...]
     tool_calls: tuple[CalledTool, ...]
     loaded_groups: tuple[str, ...]
+    inner_calls: tuple[CalledTool, ...] = ()
 
     @classmethod
     def of(cls, events: Iterable[TurnEvent]) -> TurnRecord:
         """Sort the events of one turn."""
         happened = tuple(events)
         arguments = {event.id: event.arguments for event in happened if isinstance(event, ToolCallEvent)}
+
+        def calls(*, are_inner: bool) -> tuple[CalledTool, ...]:
+            return tuple(
+                CalledTool(event.name, arguments.get(event.id), event.result)
+                for event in happened
+                if isinstance(event, ToolResultEvent) and (event.parent_id is not None) == are_inner
+            )
+
         return cls(
             text="".join(event.text for event in happened if isinstance(event, TurnFinishedEvent)),
             events=happened,
-            tool_calls=tuple(
-                CalledTool(event.name, arguments.get(event.id), event.result)
-                for event in happened
-                if isinstance(event, ToolResultEvent)
-            ),
+            tool_calls=calls(are_inner=False),
+            inner_calls=calls(are_inner=True),
             loaded_groups=tuple(event.group for event in happened if isinstance(event, GroupLoadedEvent)),
         )
 

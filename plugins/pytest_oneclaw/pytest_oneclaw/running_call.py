@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from oneclaw_core.permissions.requests import RequirePermission
     from oneclaw_core.tools.calls.questions import AskUser, TrustedDirectory
-    from oneclaw_core.tools.calls.services import InnerCall
+    from oneclaw_core.tools.calls.services import ToolCalls
 
 
 @asynccontextmanager
@@ -29,7 +29,7 @@ async def running_call(
     require: RequirePermission | None = None,
     ask_user: AskUser | None = None,
     project: TrustedDirectory | None = None,
-    inner_call: InnerCall | None = None,
+    inner: ToolCalls | None = None,
     report: Callable[[str, float | None], None] = lambda message, fraction: None,
     timeout_seconds: float = 30.0,
 ) -> AsyncIterator[ToolContext]:
@@ -40,14 +40,14 @@ async def running_call(
         require: called with each permission that is asked for; by default all are granted.
         ask_user: called with each question, and its time limit; ``None`` if no one can be asked.
         project: the start directory; ``None`` for one that is never trusted.
-        inner_call: has plugins decide on what a program of the tool does.
+        inner: runs the calls that the tool makes; by default it can make none.
         report: called with the progress of the tool.
         timeout_seconds: the time of the call.
     """
     context = ToolContext(home, "session", "test", "probe", "call_1", PathGuard(home, home))
     asked = Questions(HomeLoop(), CallClock(timeout_seconds), require or _granted, ask_user, context.marks)
     context.paths = replace(context.paths, questions=QuestionsOfPaths(asked, project, lambda: ask_user is not None))
-    running = context._call = RunningCall(asked, report, inner_call=inner_call)
+    running = context._call = RunningCall(asked, report, inner=inner)
     try:
         yield context
     finally:

@@ -1,0 +1,293 @@
+"""The calls that a running tool makes: each passes the same steps as a call of a model."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import time
+from dataclasses import replace
+from hashlib import blake2b
+from typing import TYPE_CHECKING, Any, Protocol
+
+from oneclaw_core.system.redaction import redact
+from oneclaw_core.tools.calls.available import unavailable_tool, unknown_tool
+from oneclaw_core.tools.calls.call import InnerCallBegun, InnerCallEnded, Within
+from oneclaw_core.types.budget import ScriptAllowance
+from oneclaw_core.types.messages import ToolCall
+from oneclaw_core.types.provenance import MarkKind
+from oneclaw_core.types.tool_groups import FIND_TOOL_GROUPS, LOAD_TOOL_GROUP
+from oneclaw_core.types.tools import ToolResult
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Container, Iterable, Mapping
+
+    from oneclaw_core.tools.calls.call import Act, Call, Caller, ToolOutcome
+    from oneclaw_core.tools.calls.clock import CallClock
+    from oneclaw_core.tools.registry import RegisteredTool, ToolRegistry
+    from oneclaw_core.types.messages import Attachment
+
+    class RunInner(Protocol):
+        """Passes a call through the steps, see :meth:`oneclaw_core.tools.executor.ToolExecutor.outcome`."""
+
+        async def __call__(
+            self,
+            asked: ToolCall,
+            caller: Caller,
+            *,
+            loaded: Container[str | None],
+            report: Callable[[str, float | None], None],
+            show: Callable[[InnerCallBegun | InnerCallEnded], None],
+            act: Act | None = None,
+        ) -> ToolOutcome:
+            """Pass it."""
+            ...
+
+
+MAX_CALLS = 500
+MAX_RESULT_BYTES = 4_000_000
+MAX_TOTAL_BYTES = 64_000_000
+MAX_DEPTH = 2
+MAX_REFUSALS = 3
+MAX_SAME_FAILURES = 10
+USES_BETWEEN_QUESTIONS = 10
+SHOWN_CHARACTERS = 2_000
+
+# Calls that change which tools a conversation has belong to the conversation.
+_OF_THE_CONVERSATION = frozenset({LOAD_TOOL_GROUP, FIND_TOOL_GROUPS})
+_RUNS_SCRIPTS = "js_eval"
+# What reaches other people, or cannot be taken back.
+_CAREFUL_PARTS = frozenset({"send", "share", "forward", "delete", "spend"})
+_KEY_BYTES = 9
+
+
+async def _no_wait() -> None:
+    """Wait for nothing: no plugin observes calls."""
+
+
+class InnerCalls:
+    """Runs the calls that the tool of one running call makes, and counts them.
+
+    Args:
+        outer: the running call.
+        clock: its time, which stands still while the user is asked.
+        run: passes a call through the steps.
+        registry: the tools there are.
+        wait_for_observers: returns when the observers of plugins keep up.
+
+    Attributes:
+        purpose: the purpose of the script that makes the calls, in the words of a model; ``""`` for none.
+        ended: why no more calls are made, ``None`` as long as they are.
+        files: files for the user that the calls had as results.
+    """
+
+    def __init__(
+        self,
+        outer: Call,
+        clock: CallClock,
+        run: RunInner,
+        registry: ToolRegistry,
+        wait_for_observers: Callable[[], Awaitable[None]] = _no_wait,
+    ) -> None:
+        self.purpose = ""
+        self.ended: ToolResult | None = None
+        self.files: list[Attachment] = []
+        self._outer = outer
+        self._clock = clock
+        self._run = run
+        self._registry = registry
+        self._wait_for_observers = wait_for_observers
+        self._number = 0
+        self._size_bytes = 0
+        self._refusals = 0
+        self._refused_permissions: set[str] = set()
+        self._uses: dict[str, int] = {}
+        self._occurrences: dict[str, int] = {}
+        self._failures: dict[str, int] = {}
+        within, turn = outer.caller.within, outer.caller.turn
+        self._depth = 1 if within is None else within.depth + 1
+        self._allowance = turn.scripts if turn is not None else ScriptAllowance()
+
+    # For the tool
+
+    async def call(
+        self, name: str, arguments: Mapping[str, Any], act: Act | None = None, *, is_repeatable: bool = False
+    ) -> ToolResult:
+        """Run one call, in a separate task.
+
+        Args:
+            name: of the tool.
+            arguments: JSON data.
+            act: stands in for the tool.
+            is_repeatable: True if this call can be repeated though the tool may change something.
+
+        Returns:
+            Its result, also of a call that failed.
+        """
+        try:
+            text = json.dumps(dict(arguments), sort_keys=True, ensure_ascii=False, allow_nan=False)
+        except (TypeError, ValueError, RecursionError) as error:
+            return ToolResult.error(
+                "validation_error", f"Tool '{name}' was called with arguments that are not JSON: {error}"
+            )
+        self._number += 1
+        key = blake2b(f"{name}\0{text}".encode("utf-8", "surrogatepass"), digest_size=_KEY_BYTES).hexdigest()
+        occurrence = self._occurrences[key] = self._occurrences.get(key, -1) + 1
+        # The same again when the tool runs again, so that a service can tell.
+        asked = ToolCall(f"{self._outer.asked.id}.{key}.{occurrence}", name, text)
+        refused = self._refused(name, act)
+        if refused is not None:
+            return refused
+        # In a task: what a call sets among the context variables is not the tool's.
+        return await asyncio.create_task(self._shown(asked, key, self._number, act))
+
+    def problems(self, names: Iterable[str]) -> dict[str, str]:
+        """Return why tools cannot be called, by their names; those that can are left out."""
+        found = {name: self._problem(name) for name in names}
+        return {name: problem for name, problem in found.items() if problem is not None}
+
+    def with_files(self, result: ToolResult) -> ToolResult:
+        """Return the result of the tool with the files for the user that its calls had."""
+        return replace(result, attachments=(*result.attachments, *self.files)) if self.files else result
+
+    # For questions: see ScriptRules
+
+    def in_words(self, number: int) -> str:
+        """Say which call of which script this is."""
+        what = f"the script: {self.purpose}" if self.purpose else f"the tool {self._outer.asked.name}"
+        return f"call {number} of {what}"
+
+    def wants_question(self, permission: str) -> bool:
+        """Count a use of a permission; return True if grants are not enough for this one."""
+        if permission in self._refused_permissions:
+            return True
+        if permission.rpartition(".")[2] not in _CAREFUL_PARTS:
+            return False
+        uses = self._uses[permission] = self._uses.get(permission, 0) + 1
+        return uses > 1 and uses % USES_BETWEEN_QUESTIONS == 1
+
+    def note_refusal(self, permission: str) -> None:
+        """Count a refusal of the user; the third one ends the calls."""
+        self._refused_permissions.add(permission)
+        self._refusals += 1
+        if self._refusals >= MAX_REFUSALS:
+            self._end("permission_denied", f"The user refused {self._refusals} calls, so the script was ended.")
+
+    def _end(self, error_type: str, message: str) -> None:
+        if self.ended is None:
+            self.ended = ToolResult.error(error_type, message)
+
+    def _tool(self, name: str) -> RegisteredTool | None:
+        return self._outer.caller.own_tools.get(name) or self._registry.find(name)
+
+    def _problem(self, name: str) -> str | None:
+        """Return why a tool cannot be called now, ``None`` if it can."""
+        caller, found = self._outer.caller, self._tool(name)
+        if found is None:
+            return unknown_tool(self._registry, name, caller)
+        return self._not_for_scripts(name) or unavailable_tool(
+            self._registry, name, found.source, caller, self._outer.loaded
+        )
+
+    def _not_for_scripts(self, name: str) -> str | None:
+        """Return why only a model may call a tool, ``None`` if others may too."""
+        if name in _OF_THE_CONVERSATION:
+            return f"Tool '{name}' cannot be called by a script: call it by itself, then run the script."
+        if name in (_RUNS_SCRIPTS, self._outer.asked.name):
+            return f"Tool '{name}' cannot be called by a script."
+        found = self._tool(name)
+        if found is not None and found.definition.behaviour.is_poll:
+            return f"Tool '{name}' waits for something, so a script cannot call it: call it by itself."
+        return None
+
+    def _refused(self, name: str, act: Act | None) -> ToolResult | None:
+        """Return the result of a call that is not run, ``None`` for one that is."""
+        if self.ended is None and self._number > MAX_CALLS:
+            self._end("limit_reached", f"At most {MAX_CALLS} calls can be made by one script.")
+        if self.ended is None and not self._allowance.take():
+            text = f"At most {ScriptAllowance.MAX_CALLS:,} calls can be made by the scripts of one turn."
+            self._end("limit_reached", text)
+        if self.ended is not None:
+            return self.ended
+        if self._depth > MAX_DEPTH:
+            return ToolResult.error("not_available", "Tools that are called by tools of a script can call no others.")
+        reason = self._not_for_scripts(name) if act is None else None
+        return None if reason is None else ToolResult.error("not_available", reason)
+
+    async def _shown(self, asked: ToolCall, key: str, number: int, act: Act | None) -> ToolResult:
+        """Run a call, and show that it begins and how it ends."""
+        outer = self._outer
+        shown = ToolCall(asked.id, asked.name, redact(asked.arguments[:SHOWN_CHARACTERS]))
+        outer.show(InnerCallBegun(shown, outer.asked.id))
+        outer.report(f"{number} {'call' if number == 1 else 'calls'}, {asked.name}", None)
+        started = time.perf_counter()
+        result = ToolResult.error("interrupted", "The call was interrupted.")
+        try:
+            result = self._kept(asked.name, await self._in_turn(asked, number, act))
+        finally:
+            duration_ms = (time.perf_counter() - started) * 1000
+            outer.show(InnerCallEnded(shown, outer.asked.id, short_result(result), duration_ms))
+        self._note(key, asked.name, result)
+        return result
+
+    async def _in_turn(self, asked: ToolCall, number: int, act: Act | None) -> ToolResult:
+        """Run a call when there is room for it."""
+        await self._wait_for_observers()
+        if self._depth > 1:  # the call around it has a place, and waits for this one
+            return await self._finished(asked, number, act)
+        async with self._allowance.slots:
+            # Calls that were made within the limits run, but none after the user has refused the third one.
+            if self.ended is not None and self._refusals >= MAX_REFUSALS:
+                return self.ended
+            return await self._finished(asked, number, act)
+
+    async def _finished(self, asked: ToolCall, number: int, act: Act | None) -> ToolResult:
+        """Run a call; what it has read is known to the running call before its result is."""
+        outer, caller = self._outer, self._outer.caller
+        provenance, name = outer.provenance, asked.name
+        views = provenance.paths.views
+        within = Within(outer.asked.id, self._clock, self, number, self._depth, provenance.typed, views)
+        outcome = await self._run(
+            asked,
+            replace(caller, kind="script", within=within),
+            loaded=outer.loaded,
+            report=lambda message, fraction: outer.report(f"{name}: {message}", None),
+            show=outer.show,
+            act=act,
+        )
+        views.add(outcome.views)
+        # Nothing that a script makes of a page is that page, nor the user's own words.
+        provenance.marks += [each.passed_on() for each in outcome.marks if each.kind is not MarkKind.USER]
+        self.files += [each for each in outcome.result.attachments if each.is_for_user]
+        return outcome.result
+
+    def _kept(self, name: str, result: ToolResult) -> ToolResult:
+        """Return a result for the script: all of it, or an error."""
+        size = len(result.text().encode("utf-8", "surrogatepass"))
+        self._size_bytes += size
+        if size > MAX_RESULT_BYTES:
+            text = f"Tool '{name}' ran, but its result of {size:,} bytes is more than the {MAX_RESULT_BYTES:,} that a "
+            return ToolResult.error("too_large", f"{text}script can take. Ask for a smaller part.")
+        if self._size_bytes > MAX_TOTAL_BYTES:
+            self._end("limit_reached", f"The results of one script can have {MAX_TOTAL_BYTES:,} bytes together.")
+        return result
+
+    def _note(self, key: str, name: str, result: ToolResult) -> None:
+        """Count calls that fail in the same way again and again."""
+        if result.is_success:
+            self._failures.pop(key, None)
+            return
+        failures = self._failures[key] = self._failures.get(key, 0) + 1
+        if failures >= MAX_SAME_FAILURES:
+            self._end(
+                "no_progress", f"The script made the same call of '{name}' {failures} times, and it failed each time."
+            )
+
+
+def short_result(result: ToolResult) -> ToolResult:
+    """Return a result for people: its beginning, without known keys and files."""
+    text = result.text()
+    if not result.is_success:
+        return ToolResult.error(result.error_type or "execution_error", redact(text[:SHOWN_CHARACTERS]))
+    if len(text) > SHOWN_CHARACTERS:
+        return ToolResult.success(redact(text[:SHOWN_CHARACTERS]) + f" … ({len(text):,} characters)")
+    return ToolResult.success(result.result if redact(text) == text else redact(text))
