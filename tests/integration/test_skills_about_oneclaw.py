@@ -135,6 +135,7 @@ def project(tmp_path, monkeypatch):
     importlib_metadata.MetadataPathFinder.invalidate_caches()
 
 
+@pytest.mark.long
 @pytest.mark.one_python
 def test_the_plugin_it_shows_works_and_so_do_its_tests(project, tmp_path):
     async def run():

@@ -5,7 +5,7 @@ import weakref
 from contextlib import contextmanager
 
 import pytest
-from counted_objects import assert_none_left, counted_objects
+from counted_objects import assert_none_left, counted_objects, freeze_objects
 from pydantic import BaseModel
 
 from oneclaw_core import (
@@ -474,6 +474,7 @@ async def repeated(work, claw, start, calls):
 def test_calls_into_a_plugin_leave_no_objects(oneclaw_factory, caplog, kind):
     caplog.set_level("CRITICAL")  # pytest keeps what is logged
     home = oneclaw_factory([Everything()], check_plugins=False)
+    freeze_objects()
 
     async def main():
         async with home.opened() as claw:
@@ -503,6 +504,7 @@ def test_plugins_that_are_registered_started_and_stopped_leave_no_objects(onecla
     caplog.set_level("CRITICAL")
     home = oneclaw_factory([Everything()], check_plugins=False)
     calls = 20
+    freeze_objects()
 
     async def open_and_close():
         async with home.opened() as claw:
@@ -520,6 +522,7 @@ def test_plugins_that_are_registered_started_and_stopped_leave_no_objects(onecla
 def test_calls_of_isolated_tools_leave_no_objects(oneclaw_factory, caplog):
     caplog.set_level("CRITICAL")
     calls = 60
+    freeze_objects()
 
     async def main():
         async with oneclaw_factory([]).opened() as claw:

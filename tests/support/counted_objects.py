@@ -7,6 +7,12 @@ import weakref
 from collections import Counter
 
 
+def freeze_objects():
+    """Leave out of the counts what is there now: in a process with many tests, looking at all of it takes long."""
+    gc.collect()
+    gc.freeze()
+
+
 def counted_objects():
     """Count what the garbage collector knows, by type, after it has collected all that it can.
 

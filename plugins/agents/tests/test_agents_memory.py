@@ -1,6 +1,6 @@
 """Sub-agents leave nothing in memory."""
 
-from counted_objects import assert_none_left, counted_objects
+from counted_objects import assert_none_left, counted_objects, freeze_objects
 
 from oneclaw_core import ToolCall
 from oneclaw_core.providers import ModelResponse
@@ -33,6 +33,7 @@ def test_agents_leave_no_objects(oneclaw_factory, monkeypatch, caplog):
         oneclaw.tool_calls.clear()
         oneclaw.loaded_groups.clear()
 
+    freeze_objects()
     take_turns(turns, 0)
     before = counted_objects()
     take_turns(turns, turns)

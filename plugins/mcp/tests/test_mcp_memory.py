@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
-from counted_objects import assert_none_left, counted_objects
+from counted_objects import assert_none_left, counted_objects, freeze_objects
 
 if TYPE_CHECKING:
     from mcp_homes import McpHome
@@ -28,6 +28,7 @@ def test_calls_leave_no_objects(
         mcp_home.oneclaw.tool_calls.clear()
         mcp_home.oneclaw.user.asked.clear()
 
+    freeze_objects()
     call(CALLS // 4)
     before = counted_objects()
     call(CALLS)
