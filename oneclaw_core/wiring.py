@@ -21,8 +21,9 @@ from oneclaw_core.permissions.people import People
 from oneclaw_core.permissions.permitted import denied, exposed, permitted, text_asked
 from oneclaw_core.permissions.policy import PermissionPolicy
 from oneclaw_core.permissions.task_permissions import TaskPermissions
-from oneclaw_core.plugins.loading.load_plugins import disabled_plugins, given_plugins, load_plugins
+from oneclaw_core.plugins.loading.load_plugins import disabled_plugins, given_plugins, load_plugins, review_required
 from oneclaw_core.plugins.loading.stores import home_with_backend
+from oneclaw_core.plugins.reviewing import Reviews
 from oneclaw_core.plugins.running.hook_settings import HookTimeouts, hook_timeouts, plugin_order
 from oneclaw_core.plugins.running.running_plugin import make_context
 from oneclaw_core.plugins.running.runtime import Plugins
@@ -122,7 +123,8 @@ async def open_home(
         stored = await store.settings()
         disabled = disabled_plugins(stored, environ)
         # In a thread: an installed plugin may have to be described by a process first.
-        catalog = await run_in_thread(partial(load_plugins, disabled, points, found.loading))
+        reviews = Reviews(is_required=review_required(stored, environ))
+        catalog = await run_in_thread(partial(load_plugins, disabled, points, found.loading, reviews))
         # A call must not fail because the database is away for a moment.
         decisions = Decisions(await store.grants(), allow)
         permissions = PermissionPolicy(_PatientDecisions(store), decisions, People(ask, ask_user))

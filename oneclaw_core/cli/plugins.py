@@ -10,10 +10,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from oneclaw_core.capabilities.capability import definition_tokens
 from oneclaw_core.cli.catalog import load_catalog
 from oneclaw_core.cli.command_group import CommandGroup
 from oneclaw_core.cli.confirming import confirm, yes_option
 from oneclaw_core.cli.output import json_option, print_listing, print_text, warn
+from oneclaw_core.cli.reviewing import review
 from oneclaw_core.cli.running import with_store
 from oneclaw_core.errors import NotFoundError, UsageError
 from oneclaw_core.plugins.catalogue.entries import InstalledCatalogue
@@ -22,11 +24,15 @@ from oneclaw_core.plugins.loading.crash_guard import forget_endings
 from oneclaw_core.plugins.loading.load_plugins import discover
 from oneclaw_core.plugins.loading.origins import PluginOrigins, normalised, package_of, report_origins
 from oneclaw_core.plugins.registration.record import BUILTIN_PLUGIN
+from oneclaw_core.plugins.reviewing import reviewed_plugins
 from oneclaw_core.plugins.running.hook_settings import HookTimeouts
 from oneclaw_core.system.distributions import similar_names
 from oneclaw_core.system.home import find_home
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from oneclaw_core.cli.catalog import HomeCatalog
     from oneclaw_core.plugins.registration.record import PluginRecord
 
 SETTING = "disabled_plugins"
@@ -47,13 +53,20 @@ def list_plugins(as_json: bool) -> None:
     records = catalog.plugins
     report_origins(catalog.home, records)
     _report_taken_chat_commands(records)
-    columns = ("name", "package", "version", "status", "tools", "groups", "import")
-    print_listing(as_json, map(_document, records), columns, map(_row, records))
+    reviewed = reviewed_plugins(records)
+    costs = {record.name: _cost(record, catalog) for record in records}
+    documents = ({**_document(each), **costs[each.name], "reviewed": reviewed.get(each.name)} for each in records)
+    columns = ("name", "package", "version", "status", "tools", "tokens", "groups", "import")
+    rows = (_row(each, costs[each.name]["tokens"], is_reviewed=reviewed.get(each.name)) for each in records)
+    print_listing(as_json, documents, columns, rows)
     for record in () if as_json else records:
         for problem in record.problems:
             kind = "problem" if problem.is_error else "note"
             print_text(f"\n{record.name}: {kind} in {problem.where}: {problem.cause}")
             print_text(f"  what to do: {problem.remedy}")
+
+
+plugins.add_command(review)
 
 
 @plugins.command("accept")
@@ -202,13 +215,27 @@ def _document(record: PluginRecord) -> dict[str, Any]:
     }
 
 
-def _row(record: PluginRecord) -> tuple[str, ...]:
+def _cost(record: PluginRecord, catalog: HomeCatalog) -> dict[str, Any]:
+    """Estimate the tokens of a plugin's tools: in every request, and once their groups are loaded."""
+    core = later = 0
+    for name in record.tools:
+        tool, source = catalog.registry.get_tool(name), catalog.registry.get_source_info(name)
+        if tool is None or source is None:
+            continue
+        tokens = definition_tokens(tool.definition.to_dict())
+        core, later = (core, later + tokens) if source.group_name else (core + tokens, later)
+    return {"tokens": {"core": core, "groups": later}}
+
+
+def _row(record: PluginRecord, tokens: Mapping[str, int], *, is_reviewed: bool | None) -> tuple[str, ...]:
+    status = f"{record.status}, not reviewed" if is_reviewed is False and record.status == "ok" else record.status
     return (
         record.name,
         record.distribution or "",
         record.version or "",
-        record.status,
+        status,
         str(len(record.tools)),
+        f"{tokens['core']:,} + {tokens['groups']:,}" if record.tools else "",
         ", ".join(record.groups),
         "" if record.import_ms is None else f"{record.import_ms:.1f} ms",
     )

@@ -20,6 +20,11 @@ class Settings(BaseModel):
 
     model: str | None = Field(None, description="the model for new sessions, as PROVIDER/MODEL")
     disabled_plugins: tuple[str, ...] = Field((), description="plugins that are not loaded")
+    reviewed_plugins_only: bool = Field(
+        False,
+        description="load no plugin of others whose capabilities were not reviewed",
+        json_schema_extra={"user_only": True},
+    )
     plugin_order: tuple[str, ...] = Field((), description="plugins whose hooks run before those of others")
     hook_timeouts: tuple[str, ...] = Field(
         (), description="how long the hooks of a plugin may take in seconds, as NAME=SECONDS"

@@ -22,6 +22,7 @@ CORE_DEFAULTS: Mapping[str, Any] = MappingProxyType(
     {
         "model": None,
         "disabled_plugins": (),
+        "reviewed_plugins_only": False,
         "plugin_order": (),
         "hook_timeouts": (),
         "provider_concurrency": {},

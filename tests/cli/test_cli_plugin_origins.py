@@ -56,7 +56,7 @@ def test_a_plugin_that_something_else_installed_is_listed_until_it_is_accepted(o
     text = "oneclaw-weather 1.2 is new and was not installed by OneClaw"
     assert oneclaw("call", "get_current_time").stderr == ""  # the user may have just installed it
     assert notes(ok) == [text]
-    assert "oneclaw plugins accept oneclaw-weather" in ok("plugins", "list")
+    assert "oneclaw plugins review oneclaw-weather" in ok("plugins", "list")
 
     assert ok("plugins", "accept", "weather") == "accepted as installed: oneclaw-weather\n"
     assert notes(ok) == []

@@ -182,6 +182,8 @@ def test_a_plugin_is_listed_with_what_it_brings(ok, good):
         "providers": [],
         "skills": [],
         "problems": [],
+        "tokens": {"core": 0, "groups": 24},
+        "reviewed": False,
     }
 
 
@@ -345,7 +347,7 @@ def test_some_names_cannot_be_disabled(oneclaw, name):
 def test_the_table_shows_how_long_each_import_took(ok, good):
     (line,) = [line for line in ok("plugins", "list").splitlines() if line.startswith("good")]
 
-    assert re.fullmatch(r"good +oneclaw-good +1\.2 +ok +1 +\d+\.\d ms", line)
+    assert re.fullmatch(r"good +oneclaw-good +1\.2 +ok, not reviewed +1 +0 \+ 24 +\d+\.\d ms", line)
 
 
 def test_what_a_plugin_has_stored_is_forgotten(ok, oneclaw):

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from oneclaw_core.plugins.loading.plugin_import import PluginImport
     from oneclaw_core.plugins.registration.entry import PluginEntry
     from oneclaw_core.plugins.registration.hook_marks import PluginContract
+    from oneclaw_core.plugins.reviewing import Reviews
 
 
 class EntryPoint(Protocol):
@@ -56,6 +57,7 @@ def load_plugins(
     disabled: Collection[str] = (),
     entry_points: Iterable[EntryPoint] | None = None,
     notes_directory: Path | None = None,
+    reviews: Reviews | None = None,
 ) -> Catalog:
     """Collect what every plugin brings that is not disabled, and what goes wrong.
 
@@ -65,8 +67,9 @@ def load_plugins(
             their first use, others now.
         notes_directory: where to note what is being imported, so that a plugin which ends the program is left alone by
             the next start; ``None`` for no notes.
+        reviews: what the user has reviewed of installed plugins; ``None`` to withhold nothing.
     """
-    loading = _Loading(disabled, notes_directory)
+    loading = _Loading(disabled, notes_directory, reviews)
     loading.load(entry_points)
     return loading.catalog
 
@@ -79,6 +82,12 @@ def disabled_plugins(stored: Mapping[str, Any], environ: Mapping[str, str]) -> f
     return frozenset(listed_setting(stored, environ, "disabled_plugins"))
 
 
+def review_required(stored: Mapping[str, Any], environ: Mapping[str, str]) -> bool:
+    """Read the setting ``reviewed_plugins_only`` before settings are validated; an invalid value counts as on."""
+    value = environ.get("ONECLAW_REVIEWED_PLUGINS_ONLY") or stored.get("reviewed_plugins_only", False)
+    return value is not False and str(value).strip().casefold() not in ("false", "no", "off", "0")
+
+
 def listed_setting(stored: Mapping[str, Any], environ: Mapping[str, str], key: str) -> list[str]:
     """Read a setting that is a list of texts, before settings are validated."""
     value = environ.get(f"ONECLAW_{key.upper()}") or stored.get(key, ())
@@ -89,8 +98,9 @@ def listed_setting(stored: Mapping[str, Any], environ: Mapping[str, str], key: s
 class _Loading:
     """One run of :func:`load_plugins`."""
 
-    def __init__(self, disabled: Collection[str], notes_directory: Path | None) -> None:
+    def __init__(self, disabled: Collection[str], notes_directory: Path | None, reviews: Reviews | None) -> None:
         self.catalog = Catalog()
+        self._reviews = reviews
         self._disabled = disabled
         self._notes_directory = notes_directory
         self._contract: PluginContract | None = None
@@ -120,6 +130,8 @@ class _Loading:
                 entries.append(known[point] if isinstance(point, InstalledPlugin) else self._describe(point, record))
         for entry, point, record in zip(naming.settle(entries, records, self.catalog), points, records, strict=True):
             if entry is not None:
+                if self._reviews is not None and _is_installed(point):
+                    entry = self._reviews.within(entry, point, record)
                 self.catalog.merge(entry, record)
                 self._prepare_import(point, record)
         self.catalog.complete()
@@ -161,6 +173,8 @@ class _Loading:
             return False
         if _is_builtin(point):
             return True
+        if self._reviews is not None and _is_installed(point) and self._reviews.blocks(point, record):
+            return False
         return _is_compatible(package_metadata(getattr(point, "dist", None)), record) and not notes.leaves_alone(record)
 
     def _prepare_import(self, point: EntryPoint, record: PluginRecord) -> None:

@@ -53,7 +53,8 @@ class OriginNews:
     @property
     def remedy(self) -> str:
         """The advice about the error."""
-        return f"if you expected that: oneclaw plugins accept {self.package}; else uninstall it"
+        verb = "review" if self.is_new else "accept"
+        return f"if you expected that: oneclaw plugins {verb} {self.package}; else uninstall it"
 
 
 class PluginOrigins:
@@ -79,7 +80,7 @@ class PluginOrigins:
             is_same = before is not None and [before["version"], before["stamp"]] == [version, stamp]
             if is_same and not is_thorough:
                 continue
-            content = _content(plugin)
+            content = content_of(plugin)
             if known is not None and before is None:
                 text = f"{package} {version or '?'} is new and was not installed by OneClaw"
                 news.append(OriginNews(package, text, is_new=True))
@@ -106,7 +107,7 @@ class PluginOrigins:
             if package in packages:
                 after[package] = {
                     "version": plugin.dist.version,
-                    "content": _content(plugin),
+                    "content": content_of(plugin),
                     "stamp": _stamp(plugin),
                 }
         self._write(document, after, is_required=True)
@@ -185,7 +186,8 @@ def _stamp(plugin: InstalledPlugin) -> list[Any]:
     return [state.st_mtime_ns, state.st_size] if state is not None else [plugin.tree]
 
 
-def _content(plugin: InstalledPlugin) -> str:
+def content_of(plugin: InstalledPlugin) -> str:
+    """Return a digest of a package's files, which stays the same in each environment."""
     path = _record_file(plugin)
     if path is None:
         return f"folder {plugin.tree}"

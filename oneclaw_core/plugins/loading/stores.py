@@ -7,7 +7,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from oneclaw_core.errors import PluginError, StoreError, describe_error
-from oneclaw_core.plugins.loading.load_plugins import disabled_plugins, load_plugins
+from oneclaw_core.plugins.loading.load_plugins import disabled_plugins, load_plugins, review_required
+from oneclaw_core.plugins.reviewing import Reviews
 from oneclaw_core.sessions.backend import Backend
 
 if TYPE_CHECKING:
@@ -75,7 +76,8 @@ def backend_of(
             return SqliteBackend(path_of(url))
         scheme = url.partition("://")[0].lower()
         for points in (None,) if given is None else (given, None):
-            found = _registered(scheme, load_plugins(disabled, points, notes_directory).plugins)
+            reviews = Reviews(is_required=review_required({}, environ))
+            found = _registered(scheme, load_plugins(disabled, points, notes_directory, reviews).plugins)
             if found is not None:
                 break
         else:

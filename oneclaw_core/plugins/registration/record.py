@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from importlib.resources.abc import Traversable
     from pathlib import Path
 
+    from oneclaw_core.capabilities.declaration import Declaration
     from oneclaw_core.plugins.catalogue.discovery import InstalledPlugin
     from oneclaw_core.plugins.registration.entry import HookOptions, PluginProblem, Registration
     from oneclaw_core.types.tool_definition import Tool
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 BUILTIN_PLUGIN = "builtin"
 PROGRAM_PLUGIN = "program"
 """The name under which tools of an embedding program are listed."""
+_NOT_REVIEWED = ("review.missing", "review.unreadable")
 
 _log = logging.getLogger("oneclaw.plugins")
 
@@ -95,6 +97,7 @@ class PluginRecord(ReportsProblems):
         has_own_loop: True if its async code runs on an event loop of its own; False for an object of the program.
         source: the tool source, as ``PLUGIN NAME``, that is listed like a plugin by this record; ``None`` for a plugin.
         installed: its entry point and files; ``None`` for a plugin that is not installed.
+        declaration: what it may do of what its ``capabilities.json`` names; ``None`` where nothing is held to that.
     """
 
     name: str
@@ -118,13 +121,16 @@ class PluginRecord(ReportsProblems):
     has_own_loop: bool = True
     source: str | None = None
     installed: InstalledPlugin | None = field(default=None, repr=False)
+    declaration: Declaration | None = field(default=None, repr=False)
     _imports: dict[str | None, RunningImport] = field(default_factory=dict, repr=False)
 
     @property
     def status(self) -> str:
-        """``disabled``, ``failed`` (nothing of it works), ``degraded`` (some does not) or ``ok``."""
+        """``disabled``, ``not reviewed``, ``failed`` (nothing of it works), ``degraded`` (some does not) or ``ok``."""
         if self.is_disabled:
             return "disabled"
+        if any(problem.check in _NOT_REVIEWED for problem in self.problems):
+            return "not reviewed"
         if not self.withheld and not any(problem.is_error for problem in self.problems):
             return "ok"
         registered = (

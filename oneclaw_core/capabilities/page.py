@@ -1,0 +1,128 @@
+"""The page that shows what a plugin may do, before it is installed and when it is reviewed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from oneclaw_core.capabilities.capability import Capability, TokenCost
+from oneclaw_core.capabilities.declaration import DECLARED_KINDS, UNDECLARED, Declaration
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+_ENFORCED = (
+    "Enforced by OneClaw: tools, permissions, hooks, services, pages, secrets, and the hosts and files that tools use "
+    "through their context."
+)
+_NOT_ENFORCED = (
+    "Not enforced: a plugin runs in OneClaw's process with your rights. Code that opens files, sockets or programs by "
+    "itself is held by no rule; only a box holds it: oneclaw plugins box {plugin}"
+)
+_NOT_LOOKED_AT = (
+    "not looked at: there is no sandbox here to look in ({reason}), so what it registers is not known before it is "
+    "installed"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class ReviewedPlugin:
+    """A plugin with its capabilities, for the page.
+
+    Attributes:
+        name: of the plugin.
+        package: the distribution with its version.
+        derived: what its registrations show; ``None`` if nothing has looked at it.
+        declared: what it declares.
+        cost: the tokens of its tools.
+        reviewed: what the user reviewed before; ``None`` for nothing.
+        tools: how many it registers.
+        unseen: why nothing has looked at it.
+        problems: what keeps it from working, as far as the look has shown.
+    """
+
+    name: str
+    package: str
+    derived: frozenset[Capability] | None
+    declared: Declaration
+    cost: TokenCost = field(default_factory=lambda: TokenCost(0, {}))
+    reviewed: frozenset[Capability] | None = None
+    tools: int = 0
+    unseen: str = ""
+    problems: tuple[str, ...] = ()
+
+    @property
+    def capabilities(self) -> frozenset[Capability]:
+        """All that is known of what it may do."""
+        return (self.derived or frozenset()) | self.declared.capabilities
+
+    @property
+    def new(self) -> frozenset[Capability]:
+        """What the user has not reviewed."""
+        return beyond(self.capabilities, self.reviewed or frozenset())
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as JSON data."""
+        reasons = self.declared.reasons or {}
+        return {
+            "plugin": self.name,
+            "package": self.package,
+            "is_looked_at": self.derived is not None,
+            "capabilities": [
+                {"kind": each.kind, "name": each.name, "is_new": each in self.new, "reason": reasons.get(each)}
+                for each in sorted(self.capabilities)
+            ],
+            "declares": self.declared.reasons is not None,
+            "tools": self.tools,
+            "tokens": {"core": self.cost.core, "groups": dict(self.cost.groups)},
+            "problems": list(self.problems),
+        }
+
+
+def beyond(capabilities: frozenset[Capability], reviewed: frozenset[Capability]) -> frozenset[Capability]:
+    """Return the capabilities that were not reviewed. Whoever reviewed "anything" has reviewed each part of it."""
+    new = capabilities - reviewed
+    if UNDECLARED in reviewed:
+        return frozenset(each for each in new if each.kind not in DECLARED_KINDS)
+    return new
+
+
+def page_lines(plugin: ReviewedPlugin) -> Iterator[str]:
+    """Yield the page of a plugin; of one that was reviewed before, only what is new.
+
+    Args:
+        plugin: the plugin.
+    """
+    yield f"plugin {plugin.name} ({plugin.package})"
+    if plugin.derived is None:
+        yield f"  {_NOT_LOOKED_AT.format(reason=plugin.unseen)}"
+    else:
+        yield f"  {_cost(plugin.tools, plugin.cost)}"
+    for problem in plugin.problems:
+        yield f"  does not work: {problem}"
+    shown = plugin.capabilities if plugin.reviewed is None else plugin.new
+    if plugin.reviewed is not None:
+        yield "  new since you reviewed it:" if shown else "  nothing new since you reviewed it"
+    reasons: Mapping[Capability, str] = plugin.declared.reasons or {}
+    for each in sorted(shown, key=_place):
+        reason = f" ({reasons[each]})" if reasons.get(each) else ""
+        yield f"  - {each}{reason}"
+    if not shown and plugin.reviewed is None:
+        yield "  - nothing beside its tools"
+    yield f"  {_ENFORCED}"
+    yield f"  {_NOT_ENFORCED.format(plugin=plugin.name)}"
+
+
+def _place(each: Capability) -> tuple[int, Capability]:
+    order = (*DECLARED_KINDS, UNDECLARED.kind)
+    return (order.index(each.kind) + 1 if each.kind in order else 0), each
+
+
+def _cost(tools: int, cost: TokenCost) -> str:
+    if not tools:
+        return "no tools"
+    loaded = sum(cost.groups.values())
+    groups = ", ".join(f"{name} {tokens:,}" for name, tokens in cost.groups.items())
+    counted = "1 tool" if tools == 1 else f"{tools} tools"
+    later = f"; {loaded:,} once its groups are loaded ({groups})" if groups else ""
+    return f"{counted}: about {cost.core:,} tokens in every request{later}"

@@ -1,0 +1,176 @@
+"""Look at plugins in a sandbox: what they register is known before anything of them runs with the user's rights."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any
+
+from oneclaw_core.capabilities.declaration import Declaration, DeclarationError, read_declaration
+from oneclaw_core.capabilities.page import ReviewedPlugin
+from oneclaw_core.errors import SandboxError
+from oneclaw_core.files.paths import PathGuard
+from oneclaw_core.plugins.registration.entry import PluginEntry
+from oneclaw_core.plugins.reviewing import describe_here, is_ours, package_of, seen_plugin
+from oneclaw_core.process.probe import Scratch
+from oneclaw_core.process.programs import run_program
+from oneclaw_core.process.sandbox.choice import choose_sandbox
+from oneclaw_core.process.sandbox.policy import Network, SandboxPolicy
+from oneclaw_core.process.sandbox_rules import SandboxScope, sandbox_policy
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from oneclaw_core.capabilities.record import ReviewedPackage
+    from oneclaw_core.plugins.catalogue.discovery import InstalledPlugin
+    from oneclaw_core.process.sandbox.backend import SandboxBackend
+
+_SECONDS = 60.0
+_CHILD = "from oneclaw_core.cli.plugin_look import look_in_child; look_in_child()"
+_MAX_BYTES = 16 * 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """What a look at plugins found.
+
+    Attributes:
+        entries: what each plugin registers, by its target; one that ended or disturbed the process is not among them.
+        unseen: why nothing was looked at; ``""`` if it was.
+    """
+
+    entries: Mapping[str, PluginEntry] = field(default_factory=dict)
+    unseen: str = ""
+
+
+def look_at(plugins: Sequence[InstalledPlugin], root: Path | None, sandbox: str, *, needs_sandbox: bool = True) -> Look:
+    """Import plugins in a process without network, secrets, the user's files and other programs.
+
+    Args:
+        plugins: what to look at.
+        root: the directory that they were unpacked to; ``None`` for installed plugins.
+        sandbox: the setting ``sandbox``.
+        needs_sandbox: False to look without a sandbox where there is none.
+    """
+    chosen = choose_sandbox(sandbox)
+    if chosen.backend is None and needs_sandbox:
+        return Look(unseen=chosen.strength.reason)
+    with TemporaryDirectory(prefix="oneclaw-look-") as directory:
+        scratch = Scratch(Path(directory).resolve())
+        scratch.make()
+        request = {"root": None if root is None else str(root), "plugins": [each.to_dict() for each in plugins]}
+        (scratch.work / "request.json").write_text(json.dumps(request), "utf-8")
+        try:
+            confined = None if chosen.backend is None else (chosen.backend, _policy(scratch, root))
+            asyncio.run(_run(scratch, confined))
+        except (SandboxError, OSError) as error:
+            return Look(unseen=str(error))
+        return Look(_read_entries(scratch.work / "entries.jsonl"))
+
+
+async def _run(scratch: Scratch, confined: tuple[SandboxBackend, SandboxPolicy] | None) -> None:
+    await run_program(
+        [sys.executable, "-P", "-c", _CHILD, str(scratch.work), *sys.path],
+        directory=scratch.work,
+        environ=scratch.environment(),
+        timeout_seconds=_SECONDS,
+        on_stdout=lambda _: None,
+        sandbox=confined,
+    )
+
+
+def _policy(scratch: Scratch, root: Path | None) -> SandboxPolicy:
+    places: list[str | Path] = [
+        sys.prefix,
+        sys.base_prefix,
+        *filter(None, sys.path),
+        *([root] if root is not None else []),
+    ]
+    readable = {Path(each).resolve() for each in places if Path(each).exists()}
+    policy = sandbox_policy(PathGuard(scratch.work, scratch.home), SandboxScope(readable=tuple(sorted(readable))))
+    return replace(
+        policy,
+        network=Network.NONE,
+        environment=tuple(scratch.environment().items()),
+        temporary=scratch.root / "tmp",
+    )
+
+
+def look_in_child() -> None:
+    """Describe plugins, a line each; this is the process of :func:`look_at`."""
+    from oneclaw_core.plugins.catalogue.discovery import InstalledPlugin
+
+    work, *paths = sys.argv[1:]
+    request = json.loads(Path(work, "request.json").read_text("utf-8"))
+    sys.path[:] = [*([request["root"]] if request["root"] else []), *paths]
+    with Path(work, "entries.jsonl").open("w", encoding="utf-8") as file:
+        for data in request["plugins"]:
+            plugin = InstalledPlugin.from_dict(data)
+            file.write(json.dumps({"target": plugin.value, "entry": describe_here(plugin).to_dict()}) + "\n")
+            file.flush()
+
+
+def _read_entries(path: Path) -> dict[str, PluginEntry]:
+    """Read what the process has written; a plugin may have written it itself."""
+    found: dict[str, PluginEntry] = {}
+    try:
+        with path.open("rb") as file:
+            lines = file.read(_MAX_BYTES).splitlines()
+        for line in lines:
+            document: Any = json.loads(line)
+            found[document["target"]] = PluginEntry.from_dict(document["entry"])
+    except Exception:  # noqa: BLE001  # it may be wrong in any way
+        return found
+    return found
+
+
+def seen_plugins(
+    plugins: Sequence[InstalledPlugin], root: Path | None, look: Look, known: Mapping[str, ReviewedPackage]
+) -> list[ReviewedPlugin]:
+    """Put together what the page shows of plugins; OneClaw's own are left out, as they need no review.
+
+    Args:
+        plugins: the plugins.
+        root: where they were unpacked to; ``None`` for installed plugins.
+        look: what was found.
+        known: what the user has reviewed, by package.
+    """
+    found: list[ReviewedPlugin] = []
+    for plugin in plugins:
+        if is_ours(plugin):
+            continue
+        problems: list[str] = []
+        try:
+            declared = declared_by(plugin, root)
+        except DeclarationError as error:
+            declared = Declaration(plugin.name, {})
+            problems.append(str(error))
+        package = f"{plugin.dist.name} {plugin.dist.version}"
+        entry = look.entries.get(plugin.value)
+        if entry is not None:
+            seen = seen_plugin(entry, package, declared)
+        else:
+            if not look.unseen:
+                problems.append("it ended the process that looked at it, or did not end in time")
+            unseen = look.unseen or "the look at it failed"
+            seen = ReviewedPlugin(plugin.name, package, None, declared, unseen=unseen)
+        reviewed = known[package_of(plugin)].plugins.get(plugin.name) if package_of(plugin) in known else None
+        found.append(replace(seen, name=plugin.name, reviewed=reviewed, problems=(*seen.problems, *problems)))
+    return found
+
+
+def declared_by(plugin: InstalledPlugin, root: Path | None) -> Declaration:
+    """Read what a plugin declares.
+
+    Raises:
+        DeclarationError: it is invalid.
+    """
+    if root is not None:
+        return read_declaration(plugin.name, plugin.value, root)
+    from oneclaw_core.plugins.reviewing import declaration_of
+
+    return declaration_of(plugin)

@@ -1,0 +1,119 @@
+"""`oneclaw plugins review`: show what a plugin may do beyond what was reviewed, and ask."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import TYPE_CHECKING
+
+import click
+
+from oneclaw_core.capabilities.page import page_lines
+from oneclaw_core.capabilities.record import user_reviews
+from oneclaw_core.cli.catalog import load_catalog
+from oneclaw_core.cli.output import is_terminal, json_option, print_json, print_text, printable
+from oneclaw_core.errors import NotFoundError, OneClawError, UsageError
+from oneclaw_core.plugins.catalogue.entries import InstalledCatalogue
+from oneclaw_core.plugins.loading.load_plugins import discover
+from oneclaw_core.plugins.loading.origins import PluginOrigins, normalised
+from oneclaw_core.plugins.reviewing import is_ours, package_of, reviewed_package
+from oneclaw_core.system.distributions import similar_names
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+    from typing import Any
+
+    from oneclaw_core.capabilities.page import ReviewedPlugin
+    from oneclaw_core.cli.catalog import HomeCatalog
+    from oneclaw_core.cli.plugin_look import Look
+    from oneclaw_core.plugins.catalogue.discovery import InstalledPlugin
+
+
+@click.command("review", short_help="Review what a plugin may do.")
+@click.argument("name")
+@click.option("--accept", "is_accepted", is_flag=True, help="Accept all of it without a question.")
+@click.option("--without-sandbox", is_flag=True, help="If there is no sandbox, import it without one.")
+@json_option
+def review(name: str, is_accepted: bool, without_sandbox: bool, as_json: bool) -> None:
+    """Review what a plugin may do, and accept it.
+
+    NAME is a plugin or its package. What you have accepted before is not shown again. What goes beyond it is withheld
+    until you accept it.
+    """
+    catalog = load_catalog(is_quiet=True)
+    plugins = _named(name)
+    seen = _seen(catalog, plugins, needs_sandbox=not without_sandbox)
+    if as_json:
+        print_json([each.to_dict() for each in seen])
+    else:
+        for each in seen:
+            print_text("\n".join(map(printable, page_lines(each))))
+    unseen = next((each.unseen for each in seen if each.unseen), "")
+    if unseen and not without_sandbox:
+        raise OneClawError(f"not looked at: {unseen}; to import it without a sandbox: add --without-sandbox")
+    is_new = any(each.new or each.reviewed is None for each in seen)
+    if as_json and not is_accepted:
+        return
+    if is_new and not is_accepted:
+        if not is_terminal(sys.stdin):
+            raise UsageError("no one can be asked here: to accept it, add --accept")
+        if not click.confirm("Accept this?", default=False, err=True):
+            raise OneClawError("nothing was accepted")
+    accept(catalog, plugins, seen)
+    if not as_json:
+        print_text(f"{package_of(plugins[0])} is reviewed" if is_new else "there is nothing to accept")
+
+
+def accept(catalog: HomeCatalog, plugins: Sequence[InstalledPlugin], seen: Iterable[ReviewedPlugin]) -> None:
+    """Note what the user has accepted of the plugins of a package.
+
+    Raises:
+        OneClawError: that cannot be written.
+    """
+    found = {each.name: each.capabilities for each in seen}
+    package = package_of(plugins[0])
+    user_reviews().note(package, reviewed_package(plugins[0], found))
+    if catalog.home.path.is_dir():
+        PluginOrigins(catalog.home).accept(plugins, {package})
+
+
+def _named(name: str) -> list[InstalledPlugin]:
+    installed = discover()
+    found = [each for each in installed if name == each.name or normalised(name) == package_of(each)]
+    if not found:
+        close = similar_names(name, [each.name for each in installed])
+        hint = f"did you mean {close}?" if close else "oneclaw plugins list shows all"
+        raise NotFoundError(f"no plugin {name!r} is installed; {hint}")
+    if is_ours(found[0]):
+        raise UsageError(f"{package_of(found[0])} is a distribution of OneClaw: it needs no review")
+    return [each for each in installed if package_of(each) == package_of(found[0])]
+
+
+def _seen(catalog: HomeCatalog, plugins: Sequence[InstalledPlugin], *, needs_sandbox: bool) -> list[ReviewedPlugin]:
+    from oneclaw_core.cli.plugin_look import Look, seen_plugins
+
+    blocked = {each.target for each in catalog.plugins if each.status == "not reviewed"}
+    known = InstalledCatalogue().entries(each for each in plugins if each.value not in blocked)
+    entries = {plugin.value: entry for plugin, entry in known.items()}
+    unseen = ""
+    if missing := [each for each in plugins if each.value not in entries]:
+        look = look_by_settings(catalog.states.settings, missing, needs_sandbox=needs_sandbox)
+        entries, unseen = {**entries, **look.entries}, look.unseen
+    return seen_plugins(plugins, None, Look(entries, unseen), user_reviews().read())
+
+
+def look_by_settings(
+    stored: Mapping[str, Any], plugins: Sequence[InstalledPlugin], *, needs_sandbox: bool = True
+) -> Look:
+    """Look at installed plugins in the sandbox of the setting ``sandbox``; see ``look_at``."""
+    from oneclaw_core.cli.plugin_look import look_at
+
+    return look_at(plugins, None, sandbox_setting(stored), needs_sandbox=needs_sandbox)
+
+
+def sandbox_setting(stored: Mapping[str, Any]) -> str:
+    """Read the setting ``sandbox`` without validating the others; an unknown value counts as ``auto``."""
+    from oneclaw_core.process.sandbox.choice import AUTO, SANDBOXES
+
+    value = os.environ.get("ONECLAW_SANDBOX") or stored.get("sandbox")
+    return value if value in SANDBOXES else AUTO

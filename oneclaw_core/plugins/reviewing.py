@@ -1,0 +1,242 @@
+"""Withhold what a plugin registers beyond the capabilities that the user has reviewed.
+
+OneClaw's own distributions need no review. A plugin that was never reviewed, such as one that pip installed, works
+unless the setting ``reviewed_plugins_only`` is on. If what was reviewed cannot be read, no plugin of others is loaded.
+"""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
+
+from oneclaw_core.capabilities.capability import (
+    HOOK,
+    SETTINGS_HOOK,
+    TOOL_HOOK,
+    Capability,
+    derived_capabilities,
+    token_cost,
+    withheld_rows,
+    without_secrets,
+)
+from oneclaw_core.capabilities.declaration import Declaration, DeclarationError, read_declaration
+from oneclaw_core.capabilities.page import ReviewedPlugin, beyond
+from oneclaw_core.capabilities.record import ReviewedPackage, ReviewRecord, user_reviews
+from oneclaw_core.errors import OneClawError
+from oneclaw_core.plugins.catalogue.ownership import OURS
+from oneclaw_core.system.distributions import normalised
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Mapping
+
+    from oneclaw_core.capabilities.capability import Row
+    from oneclaw_core.plugins.catalogue.discovery import InstalledPlugin
+    from oneclaw_core.plugins.registration.entry import PluginEntry
+    from oneclaw_core.plugins.registration.record import PluginRecord
+
+REVIEW = "review"
+"""Where problems of a review are."""
+
+_MOST_SHOWN = 5
+_log = logging.getLogger("oneclaw.plugins")
+
+
+@dataclass(frozen=True, slots=True)
+class RegisteredRow:
+    """One thing that a plugin registers, see :class:`oneclaw_core.capabilities.capability.Row`."""
+
+    hook: str
+    name: str
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+
+def rows_of(entry: PluginEntry) -> list[Row]:
+    """Return what a plugin registers as rows: the one place that knows how an entry holds it."""
+    rows: list[Row] = []
+    for tool in entry.tools:
+        given = tool.to_dict()
+        options = {"definition": given, "group": given["group"], "asks_itself": given["asks_itself"]}
+        rows.append(RegisteredRow(TOOL_HOOK, tool.definition.name, options))
+    rows += [RegisteredRow(each.hook, each.name, each.options) for each in entry.registrations]
+    return rows
+
+
+def _without(entry: PluginEntry, rows: Collection[Row], new: frozenset[Capability]) -> PluginEntry:
+    """Return an entry without some of its rows and hooks, and its settings without secrets that are new."""
+    withheld = {(row.hook, row.name) for row in rows}
+    hooks = {each.name for each in new if each.kind == HOOK}
+    return replace(
+        entry,
+        tools=[each for each in entry.tools if (TOOL_HOOK, each.definition.name) not in withheld],
+        registrations=[
+            replace(each, options=without_secrets(each.options, new)) if each.hook == SETTINGS_HOOK else each
+            for each in entry.registrations
+            if (each.hook, each.name) not in withheld
+        ],
+        hooks={name: options for name, options in entry.hooks.items() if name not in hooks},
+    )
+
+
+class Reviews:
+    """What the user has reviewed, applied while plugins are loaded.
+
+    Args:
+        is_required: True to load nothing that was not reviewed.
+        record: what was reviewed; by default by this user in this environment.
+    """
+
+    def __init__(self, *, is_required: bool = False, record: ReviewRecord | None = None) -> None:
+        self._is_required = is_required
+        self._record = record if record is not None else user_reviews()
+        self._error = ""
+        self._known: Mapping[str, ReviewedPackage] | None = None
+
+    def blocks(self, plugin: InstalledPlugin, record: PluginRecord) -> bool:
+        """Return True if a plugin is not to be loaded, and not even imported; it is reported then."""
+        if is_ours(plugin):
+            return False
+        known = self._read()
+        if known is None:
+            cause = f"what you have reviewed of plugins cannot be read, so it is not loaded: {self._error}"
+            record.report(REVIEW, cause, "repair that file", check="review.unreadable")
+            return True
+        if self._is_required and self._reviewed(plugin, record) is None:
+            cause = "it was not reviewed, so it is not loaded: the setting reviewed_plugins_only is on"
+            record.report(REVIEW, cause, review_command(record.name), check="review.missing")
+            return True
+        return False
+
+    def within(self, entry: PluginEntry, plugin: InstalledPlugin, record: PluginRecord) -> PluginEntry:
+        """Return an entry without what goes beyond what was reviewed, which is reported."""
+        if is_ours(plugin):
+            return entry
+        try:
+            declared = declaration_of(plugin)
+        except DeclarationError as error:
+            record.report(REVIEW, str(error), "ask its author to correct it", check="capabilities.invalid")
+            declared = Declaration(plugin.name, {})  # it may do none of it
+        reviewed = self._reviewed(plugin, record)
+        if reviewed is None:
+            record.declaration = declared
+            return entry
+        record.declaration = declared.within(reviewed)
+        rows = rows_of(entry)
+        new = beyond(derived_capabilities(rows, entry.hooks) | declared.capabilities, reviewed)
+        if not new:
+            self._note_same(plugin)
+            return entry
+        withheld = withheld_rows(rows, new)
+        record.report(REVIEW, _cause(new), review_command(record.name), check="review.wider")
+        record.withheld += [f"{row.hook.removeprefix('register_').rstrip('s')} {row.name}" for row in withheld]
+        return _without(entry, withheld, new)
+
+    def _read(self) -> Mapping[str, ReviewedPackage] | None:
+        if self._known is None and not self._error:
+            try:
+                self._known = self._record.read()
+            except OneClawError as error:
+                self._error = str(error)
+        return self._known
+
+    def _reviewed(self, plugin: InstalledPlugin, record: PluginRecord) -> frozenset[Capability] | None:
+        package = (self._read() or {}).get(package_of(plugin))
+        return None if package is None else package.plugins.get(record.name)
+
+    def _note_same(self, plugin: InstalledPlugin) -> None:
+        """Log a new version that does nothing more than what was reviewed, once."""
+        name, version = package_of(plugin), plugin.dist.version or "?"
+        before = (self._read() or {})[name]
+        if before.version == version:
+            return
+        _log.info("%s %s -> %s may do nothing more than what was reviewed", name, before.version, version)
+        try:
+            self._record.note(name, reviewed_package(plugin))
+        except OneClawError as error:
+            _log.info("that cannot be noted: %s", error)
+
+
+def reviewed_package(
+    plugin: InstalledPlugin, capabilities: Mapping[str, frozenset[Capability]] = MappingProxyType({})
+) -> ReviewedPackage:
+    """Return the entry of the record for an installed package.
+
+    Args:
+        plugin: one of its plugins.
+        capabilities: what was reviewed of its plugins, by name.
+    """
+    from oneclaw_core.plugins.loading.origins import content_of
+
+    return ReviewedPackage(plugin.dist.version or "?", content_of(plugin), dict(capabilities))
+
+
+def package_of(plugin: InstalledPlugin) -> str:
+    """Return the normalised name of a plugin's package."""
+    return normalised(plugin.dist.name or plugin.name)
+
+
+def is_ours(plugin: InstalledPlugin) -> bool:
+    """Return True for a plugin of one of OneClaw's own distributions."""
+    return plugin.is_builtin or package_of(plugin) in OURS
+
+
+def reviewed_plugins(records: Iterable[PluginRecord]) -> dict[str, bool]:
+    """Say of each plugin that needs a review, by name, whether the user has reviewed it."""
+    strangers = [each for each in records if each.installed is not None and not is_ours(each.installed)]
+    try:
+        known = user_reviews().read() if strangers else {}
+    except OneClawError:
+        known = {}
+    packages = {each.name: known.get(package_of(each.installed)) for each in strangers if each.installed is not None}
+    return {name: package is not None and name in package.plugins for name, package in packages.items()}
+
+
+def review_command(name: str) -> str:
+    """Return the command by which a user reviews a plugin."""
+    return f"oneclaw plugins review {name}"
+
+
+def declaration_of(plugin: InstalledPlugin) -> Declaration:
+    """Read what an installed plugin declares.
+
+    Raises:
+        DeclarationError: it is invalid.
+    """
+    module = plugin.value.partition(":")[0]
+    file = next((Path(each) for each in plugin.files if each.endswith(".py")), None)
+    if file is None:
+        return Declaration(plugin.name, None)
+    is_package = file.name == "__init__.py"
+    parents = len(module.split(".")) + (1 if is_package else 0)
+    return read_declaration(plugin.name, module, file.parents[parents - 1])
+
+
+def seen_plugin(entry: PluginEntry, package: str, declared: Declaration) -> ReviewedPlugin:
+    """Return what the page shows of a plugin, from what it registers."""
+    rows = rows_of(entry)
+    return ReviewedPlugin(
+        entry.name,
+        package,
+        derived_capabilities(rows, entry.hooks),
+        declared,
+        token_cost(rows),
+        tools=sum(row.hook == TOOL_HOOK for row in rows),
+        problems=tuple(each.cause for each in entry.problems if each.is_error),
+    )
+
+
+def _cause(new: Iterable[Capability]) -> str:
+    shown = sorted(new)
+    more = f" and {len(shown) - _MOST_SHOWN} more" if len(shown) > _MOST_SHOWN else ""
+    return f"it goes beyond what you reviewed, and this is withheld: {'; '.join(map(str, shown[:_MOST_SHOWN]))}{more}"
+
+
+def describe_here(plugin: InstalledPlugin) -> PluginEntry:
+    """Import a plugin in this process, and return what it registers; it may end or disturb the process."""
+    from oneclaw_core.plugins.catalogue.description import Description
+    from oneclaw_core.plugins.registration.hook_marks import PluginContract
+    from oneclaw_core.tools.registry import ToolRegistry
+
+    return Description(plugin.name, plugin.load, PluginContract(), ToolRegistry(), plugin.dist.name).make()
