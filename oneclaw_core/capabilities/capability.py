@@ -85,7 +85,7 @@ class Row(Protocol):
 
     @property
     def options(self) -> Mapping[str, Any]:
-        """What else was given, as JSON data; of a tool: ``definition``, ``group`` and ``asks_itself``."""
+        """Its other options as JSON data; of a tool: ``definition``, ``group`` and ``asks_itself``."""
         ...
 
 

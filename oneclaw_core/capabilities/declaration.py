@@ -1,4 +1,4 @@
-"""What only the author of a plugin knows: ``capabilities.json`` beside its entry module, read without running code."""
+"""Capabilities that only the author knows: ``capabilities.json`` beside the entry module, read without running code."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class Declaration:
 
     @property
     def capabilities(self) -> frozenset[Capability]:
-        """What it may do, to be compared with what was reviewed."""
+        """Its capabilities, to be compared with those that were reviewed."""
         return frozenset({UNDECLARED} if self.reasons is None else self.reasons)
 
     def allows_host(self, host: str) -> bool:

@@ -58,7 +58,7 @@ class ReviewedPlugin:
 
     @property
     def new(self) -> frozenset[Capability]:
-        """What the user has not reviewed."""
+        """The capabilities that the user has not reviewed."""
         return beyond(self.capabilities, self.reviewed or frozenset())
 
     def to_dict(self) -> dict[str, Any]:

@@ -27,7 +27,7 @@ Reviews = dict[str, "ReviewedPackage"]
 
 @dataclass(frozen=True, slots=True)
 class ReviewedPackage:
-    """What the user has reviewed of a package.
+    """The capabilities of a package that the user has reviewed.
 
     Attributes:
         version: of the package.

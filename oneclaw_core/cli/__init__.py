@@ -38,6 +38,8 @@ if TYPE_CHECKING:
     from oneclaw_core.cli.output import styled as styled
     from oneclaw_core.cli.output import table_text as table_text
     from oneclaw_core.cli.output import warn as warn
+    from oneclaw_core.cli.plugin_look import look_at_unpacked as look_at_unpacked
+    from oneclaw_core.cli.plugin_look import note_reviewed as note_reviewed
     from oneclaw_core.cli.prompt import request_document as request_document
     from oneclaw_core.cli.rendering import EventLines as EventLines
     from oneclaw_core.cli.rendering import TurnView as TurnView

@@ -12,18 +12,20 @@ from typing import TYPE_CHECKING, Any
 
 from oneclaw_core.capabilities.declaration import Declaration, DeclarationError, read_declaration
 from oneclaw_core.capabilities.page import ReviewedPlugin
+from oneclaw_core.capabilities.record import user_reviews
 from oneclaw_core.errors import SandboxError
 from oneclaw_core.files.paths import PathGuard
 from oneclaw_core.plugins.registration.entry import PluginEntry
-from oneclaw_core.plugins.reviewing import describe_here, is_ours, package_of, seen_plugin
+from oneclaw_core.plugins.reviewing import describe_here, is_ours, package_of, reviewed_package, seen_plugin
 from oneclaw_core.process.probe import Scratch
 from oneclaw_core.process.programs import run_program
 from oneclaw_core.process.sandbox.choice import choose_sandbox
 from oneclaw_core.process.sandbox.policy import Network, SandboxPolicy
 from oneclaw_core.process.sandbox_rules import SandboxScope, sandbox_policy
+from oneclaw_core.system.distributions import normalised
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from oneclaw_core.capabilities.record import ReviewedPackage
     from oneclaw_core.plugins.catalogue.discovery import InstalledPlugin
@@ -36,7 +38,7 @@ _MAX_BYTES = 16 * 1024 * 1024
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """What a look at plugins found.
+    """The findings of a look at plugins.
 
     Attributes:
         entries: what each plugin registers, by its target; one that ended or disturbed the process is not among them.
@@ -174,3 +176,49 @@ def declared_by(plugin: InstalledPlugin, root: Path | None) -> Declaration:
     from oneclaw_core.plugins.reviewing import declaration_of
 
     return declaration_of(plugin)
+
+
+def look_at_unpacked(folder: Path) -> list[ReviewedPlugin]:
+    """Look at plugins that are not installed, in the sandbox that the settings choose; OneClaw's own are left out.
+
+    Args:
+        folder: with the packages, as they would be in ``site-packages``.
+    """
+    from oneclaw_core.cli.catalog import load_catalog
+    from oneclaw_core.cli.reviewing import sandbox_setting
+    from oneclaw_core.plugins.loading.clashes import plugins_in
+
+    plugins = [each for each in plugins_in(folder) if not is_ours(each)]
+    if not plugins:
+        return []
+    setting = sandbox_setting(load_catalog(is_quiet=True).states.settings)
+    return seen_plugins(plugins, folder, look_at(plugins, folder, setting), user_reviews().read())
+
+
+def note_reviewed(seen: Iterable[ReviewedPlugin], removed: Iterable[str] = ()) -> list[str]:
+    """Note that the user has accepted what a page has shown of packages that are installed now.
+
+    Args:
+        seen: plugins that were shown; one that nothing has looked at stays without a review.
+        removed: packages that were uninstalled, whose reviews are forgotten.
+
+    Returns:
+        The names of plugins that still need a review.
+
+    Raises:
+        OneClawError: that cannot be written.
+    """
+    from oneclaw_core.plugins.catalogue.discovery import find_installed
+
+    record = user_reviews()
+    for name in removed:
+        record.forget(normalised(name))
+    shown = {(each.name, each.package): each for each in seen}
+    missing: list[str] = []
+    for plugin in find_installed() if shown else ():
+        each = shown.get((plugin.name, f"{plugin.dist.name} {plugin.dist.version}"))
+        if each is not None and each.derived is not None:
+            record.note(package_of(plugin), reviewed_package(plugin, {plugin.name: each.capabilities}))
+        elif each is not None:
+            missing.append(plugin.name)
+    return missing

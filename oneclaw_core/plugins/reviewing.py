@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from oneclaw_core.plugins.registration.record import PluginRecord
 
 REVIEW = "review"
-"""Where problems of a review are."""
+"""The step of a plugin that problems of a review name."""
 
 _MOST_SHOWN = 5
 _log = logging.getLogger("oneclaw.plugins")
@@ -81,7 +81,7 @@ def _without(entry: PluginEntry, rows: Collection[Row], new: frozenset[Capabilit
 
 
 class Reviews:
-    """What the user has reviewed, applied while plugins are loaded.
+    """The reviewed capabilities, applied while plugins are loaded.
 
     Args:
         is_required: True to load nothing that was not reviewed.

@@ -57,7 +57,7 @@ class NewPlugins:
 
     def __init__(self, folder: Path, installed: Iterable[PluginRecord], wanted: Collection[str]) -> None:
         self._record = user_record()
-        plugins = _plugins_in(folder)
+        plugins = plugins_in(folder)
         entries: list[PluginEntry] = []
         if plugins:
             from oneclaw_core.plugins.catalogue.child_description import describe_in_child
@@ -136,7 +136,8 @@ class NewPlugins:
                     yield NameClash(_package_of(plugin), claim.kind, claim.name, why, is_final=True)
 
 
-def _plugins_in(folder: Path) -> list[InstalledPlugin]:
+def plugins_in(folder: Path) -> list[InstalledPlugin]:
+    """Find the plugins of packages that are unpacked in a folder."""
     import importlib_metadata
 
     return [

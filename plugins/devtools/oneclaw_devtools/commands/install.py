@@ -13,12 +13,24 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import click
 
 from oneclaw_core import NotFoundError, OneClawError, ProtectedError, UsageError
-from oneclaw_core.cli import is_terminal, print_text, printable, printable_line, warn
+from oneclaw_core.capabilities import page_lines
+from oneclaw_core.cli import (
+    is_terminal,
+    json_option,
+    look_at_unpacked,
+    note_reviewed,
+    print_json,
+    print_text,
+    printable,
+    printable_line,
+    warn,
+)
 from oneclaw_devtools.fixed_names import CORE_DISTRIBUTION, ENTRY_POINT_GROUP
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+    from oneclaw_core.capabilities import ReviewedPlugin
     from oneclaw_core.plugins import NameClash
     from oneclaw_devtools.installing.package_manager import ResolvedPackage
     from oneclaw_devtools.installing.record import RecordedPlugin
@@ -56,16 +68,24 @@ _build_option = click.option(
 @_shadowing_option
 @_build_option
 @_yes_option
-def install(packages: tuple[str, ...], shadowing: tuple[str, ...], built: tuple[str, ...], is_confirmed: bool) -> None:
+@json_option
+def install(
+    packages: tuple[str, ...],
+    shadowing: tuple[str, ...],
+    built: tuple[str, ...],
+    is_confirmed: bool,
+    as_json: bool,
+) -> None:
     """Install plugins into the environment that OneClaw runs in.
 
     PACKAGE is a name, such as oneclaw-pdf or 'oneclaw-pdf>=0.1', the path of a wheel or project, or 'NAME @ URL'. The
     home records what is installed, so that 'oneclaw plugins sync' can restore it.
 
     Nothing is installed if a package registers a name, such as that of a tool, that belongs to another one. Before the
-    question, only wheels are read, which runs nothing of them. What has to be built from source is asked for before.
+    question, one page shows what each plugin may do: its wheel is read, and it is looked at in a sandbox. What has to
+    be built from source is asked for before.
     """
-    installer = _Installer(is_confirmed=is_confirmed, shadowing=shadowing, built=built)
+    installer = _Installer(is_confirmed=is_confirmed, shadowing=shadowing, built=built, as_json=as_json)
     wanted = _parse(packages)
     installer.install("Install", [(wanted, installer.resolve(wanted))])
 
@@ -76,13 +96,19 @@ def install(packages: tuple[str, ...], shadowing: tuple[str, ...], built: tuple[
 @_shadowing_option
 @_build_option
 @_yes_option
+@json_option
 def upgrade(
-    packages: tuple[str, ...], is_all: bool, shadowing: tuple[str, ...], built: tuple[str, ...], is_confirmed: bool
+    packages: tuple[str, ...],
+    is_all: bool,
+    shadowing: tuple[str, ...],
+    built: tuple[str, ...],
+    is_confirmed: bool,
+    as_json: bool,
 ) -> None:
     """Install the newest versions of plugins that are compatible with this OneClaw."""
     if is_all == bool(packages):
         raise UsageError("name the packages to upgrade, or give --all")
-    installer = _Installer(is_confirmed=is_confirmed, shadowing=shadowing, built=built)
+    installer = _Installer(is_confirmed=is_confirmed, shadowing=shadowing, built=built, as_json=as_json)
     recorded = installer.recorded
     texts = [each.requirement for each in recorded.values()]
     if packages:
@@ -146,15 +172,25 @@ class _Installer:
         is_confirmed: True to ask nothing.
         shadowing: Names to give to what is installed, though others have them.
         built: Names of packages that may be built from their source.
+        as_json: True to print the outcome as one JSON document.
     """
 
-    def __init__(self, *, is_confirmed: bool, shadowing: Sequence[str] = (), built: Sequence[str] = ()) -> None:
+    def __init__(
+        self,
+        *,
+        is_confirmed: bool,
+        shadowing: Sequence[str] = (),
+        built: Sequence[str] = (),
+        as_json: bool = False,
+    ) -> None:
         from oneclaw_core import find_home
         from oneclaw_devtools.installing.package_manager import PackageManager, find_environment
         from oneclaw_devtools.installing.record import InstallationRecord
         from oneclaw_devtools.installing.requirement import parse_name
 
         self._is_confirmed = is_confirmed
+        self._as_json = as_json
+        self._lines: list[str] = []
         self._built = set(map(parse_name, built))
         self._shadowing = shadowing
         self._environment = find_environment()
@@ -205,22 +241,33 @@ class _Installer:
         """
         failures = list(failures)
         packages = [package for _, resolved in plans for package in resolved]
+        seen: list[ReviewedPlugin] = []
         with TemporaryDirectory(prefix="oneclaw-") as directory:
             folder = Path(directory, "packages")
             if packages:
                 self.manager.unpack(packages, folder)
                 _show_packages(packages, self.recorded, folder)
+                seen = _show_capabilities(folder)
                 self._confirm(verb, [each.name for wanted, _ in plans for each in wanted], "in")
             if not plans:
                 _fail(failures)
-            self._carry_out(plans, folder, failures, is_checked=is_checked)
+            self._carry_out(plans, folder, seen, failures, is_checked=is_checked)
 
-    def _carry_out(self, plans: Sequence[Plan], folder: Path, failures: list[str], *, is_checked: bool) -> None:
+    def _carry_out(
+        self,
+        plans: Sequence[Plan],
+        folder: Path,
+        seen: Sequence[ReviewedPlugin],
+        failures: list[str],
+        *,
+        is_checked: bool,
+    ) -> None:
         """Install what was agreed to, and print the outcome.
 
         Args:
             plans: as for :meth:`install`.
             folder: where the packages were unpacked to.
+            seen: the plugins whose capabilities were shown.
             failures: as for :meth:`install`.
             is_checked: as for :meth:`install`.
         """
@@ -238,10 +285,17 @@ class _Installer:
                     accept_plugins(package.name for package in resolved)
                 except OneClawError as error:
                     failures.append(str(error))
+            try:
+                missing = note_reviewed(seen)
+            except OneClawError as error:
+                failures.append(str(error))
+                missing = []
             after = _load_plugins()
-        for line in _describe_changes(before, after):
-            print_text(line)
+        self._lines += _describe_changes(before, after)
+        self._print(packages, seen)
         failures += _find_problems(after, added)
+        for name in missing:
+            _show(f"plugin {name} was not looked at: see what it may do with: oneclaw plugins review {name}")
         if packages and self._environment.remover:
             _show(f"'{self._environment.remover}' will remove plugins; run 'oneclaw plugins sync' after it")
         _fail(failures)
@@ -279,6 +333,7 @@ class _Installer:
             left = [name for name in installed if _find_package(name)]
             gone = [name for name in names if name not in left]
             self._record.update(removed=gone)
+            note_reviewed((), gone)
             after = _load_plugins()
         for line in (*(f"{name} is uninstalled" for name in gone), *_describe_changes(before, after)):
             print_text(line)
@@ -302,7 +357,7 @@ class _Installer:
                 known = self.recorded[each.name].sha256 if each.name in self.recorded else ""
                 sha256 = hashes.get(each.name, known)
                 added.append(RecordedPlugin(each.name, each.text, package.version, sha256))
-                print_text(_describe(each, package.version, old.version if old else None))
+                self._lines.append(_describe(each, package.version, old.version if old else None))
             else:
                 what = f"{each.name} {package.version} is not a plugin (it has no entry point in the group 'oneclaw'): "
                 failures.append(what + ("it was there before, and stays" if old else "it was uninstalled again"))
@@ -311,6 +366,15 @@ class _Installer:
         if added:
             self._record.update(added)
         return [each.name for each in added]
+
+    def _print(self, packages: Sequence[ResolvedPackage], seen: Sequence[ReviewedPlugin]) -> None:
+        if self._as_json:
+            files = [{"name": each.name, "version": each.version, "sha256": each.sha256} for each in packages]
+            plugins = [each.to_dict() for each in seen]
+            print_json({"packages": files, "plugins": plugins, "changes": self._lines})
+            return
+        for line in self._lines:
+            print_text(line)
 
     def _confirm(self, verb: str, packages: Sequence[str], preposition: str) -> None:
         if not self._can_ask():
@@ -484,6 +548,15 @@ def _show_packages(packages: Iterable[ResolvedPackage], recorded: Mapping[str, R
             _show("    built from source, which runs its code")
         for line in contents[package.name].lines() if package.name in contents else ():
             _show(f"    {line}")
+
+
+def _show_capabilities(folder: Path) -> list[ReviewedPlugin]:
+    """Show what the plugins of unpacked packages may do; return them."""
+    seen = look_at_unpacked(folder)
+    for plugin in seen:
+        for line in page_lines(plugin):
+            _show(line)
+    return seen
 
 
 def _show(line: str) -> None:
