@@ -93,6 +93,7 @@ def _document(registry: ToolRegistry, name: str) -> dict[str, Any]:
         "timeout_seconds": definition.timeout_seconds,
         "read_only": definition.read_only,
         "idempotent": definition.idempotent,
+        "output_schema": definition.output_schema,
     }
 
 

@@ -141,7 +141,7 @@ def compile_schema(schema: Mapping[str, Any]) -> ArgumentsValidator:
     return ArgumentsValidator(schema)
 
 
-def argument_faults(validator: ArgumentsValidator, arguments: Mapping[str, Any]) -> list[str]:
+def argument_faults(validator: ArgumentsValidator, arguments: Any) -> list[str]:
     """Say everything that is wrong with the arguments, each fault with its JSON Pointer and what was expected.
 
     Of ``anyOf`` and ``oneOf``, what is wrong by the nearest alternative.

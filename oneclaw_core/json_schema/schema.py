@@ -46,6 +46,21 @@ def check_parameters_schema(tool_name: str, schema: object) -> None:
         ) from None
 
 
+def check_output_schema(tool_name: str, schema: object) -> None:
+    """Refuse a schema of results that is no JSON Schema.
+
+    Raises:
+        ToolDefinitionError: with the JSON Pointer of the fault.
+    """
+    if not isinstance(schema, dict):
+        raise ToolDefinitionError(f"tool {tool_name!r}: output_schema must be a JSON Schema object", "/output_schema")
+    try:
+        if not _is_plainly_valid(schema):
+            _check_in_full(tool_name, schema, "output_schema")
+    except RecursionError:
+        raise ToolDefinitionError(f"tool {tool_name!r}: output_schema is nested too deeply", "/output_schema") from None
+
+
 def _is_text(value: object) -> bool:
     return isinstance(value, str)
 
@@ -152,7 +167,10 @@ def _is_plainly_valid(schema: Mapping[str, Any], levels: int = _MOST_LEVELS) -> 
     return True
 
 
-def _check_in_full(tool_name: str, schema: dict[str, Any]) -> None:
+_NOUNS = {"parameters": "parameters are", "output_schema": "output_schema is"}
+
+
+def _check_in_full(tool_name: str, schema: dict[str, Any], where: str = "parameters") -> None:
     from jsonschema import Draft202012Validator, FormatChecker
 
     from oneclaw_core.json_schema.arguments import boundless_property_pattern, json_pointer, shortened
@@ -162,18 +180,18 @@ def _check_in_full(tool_name: str, schema: dict[str, Any]) -> None:
     try:
         fault = next(iter(validator.iter_errors(schema)), None)
     except OverflowError as error:
-        raise ToolDefinitionError(f"tool {tool_name!r}: a pattern cannot be compiled: {error}", "/parameters") from None
+        raise ToolDefinitionError(f"tool {tool_name!r}: a pattern cannot be compiled: {error}", f"/{where}") from None
     if fault is not None:
-        pointer = "/parameters" + json_pointer(fault.absolute_path)
+        pointer = f"/{where}" + json_pointer(fault.absolute_path)
         raise ToolDefinitionError(
-            f"tool {tool_name!r}: parameters are no valid JSON Schema: {shortened(fault.message)}", pointer
+            f"tool {tool_name!r}: {_NOUNS[where]} no valid JSON Schema: {shortened(fault.message)}", pointer
         )
     boundless = boundless_property_pattern(schema)
     if boundless is not None:
         raise ToolDefinitionError(
             f"tool {tool_name!r}: in patternProperties {shortened(boundless, 100)!r} can take forever to match: "
             "write it without repeated groups, and with few repetitions",
-            "/parameters",
+            f"/{where}",
         )
 
 

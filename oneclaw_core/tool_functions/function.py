@@ -122,6 +122,8 @@ class FunctionTool(SelfRunningTool, Generic[_P, _R]):
         return self._definition
 
     def _define(self) -> ToolDefinition:
+        from oneclaw_core.tool_functions.results import output_schema_of
+
         parameters = self._parameters.schema(self._docstring[1])
         description = self.description
         if not description:
@@ -140,6 +142,7 @@ class FunctionTool(SelfRunningTool, Generic[_P, _R]):
             idempotent=self._idempotent,
             reads=tuple(self._reads),
             behaviour=self._behaviour,
+            output_schema=output_schema_of(self.function, self.name, self._local_names),
         )
 
     async def execute(self, arguments: dict[str, Any], context: ToolContext | None = None) -> ToolResult:
@@ -247,8 +250,9 @@ def tool(
 ) -> Any:
     """Make a tool of a function: ``@tool``, or ``@tool(required_permissions=["files.write"])``.
 
-    The type hints become the JSON Schema of the parameters. The docstring (Google, NumPy or Sphinx style) gives the
-    descriptions; ``Annotated[..., Field(description=...)]`` goes before it. A parameter annotated ``ToolContext``
+    The type hints become the JSON Schema of the parameters, and a return type that is a ``TypedDict``, a dataclass, a
+    pydantic model or a list of those becomes the schema of results. The docstring (Google, NumPy or Sphinx style) gives
+    the descriptions; ``Annotated[..., Field(description=...)]`` goes before it. A parameter annotated ``ToolContext``
     gets the context of the call and is not shown to the model.
 
     Args:

@@ -11,10 +11,13 @@ if TYPE_CHECKING:
     from oneclaw_core.errors import ToolDefinitionError as ToolDefinitionError
     from oneclaw_core.json_schema.arguments import argument_faults as argument_faults
     from oneclaw_core.json_schema.arguments import compile_schema as compile_schema
+    from oneclaw_core.json_schema.short_types import plain_types as plain_types
+    from oneclaw_core.json_schema.short_types import short_type as short_type
     from oneclaw_core.system.private_files import make_private_directory as make_private_directory
     from oneclaw_core.system.private_files import read_private as read_private
     from oneclaw_core.system.private_files import write_private as write_private
     from oneclaw_core.system.redaction import SHORTEST_KEY_CHARACTERS as SHORTEST_KEY_CHARACTERS
+    from oneclaw_core.tools.calls.result_checks import result_faults as result_faults
     from oneclaw_core.tools.context import MAX_TURN_DEPTH as MAX_TURN_DEPTH
     from oneclaw_core.tools.context import depth_within as depth_within
     from oneclaw_core.tools.manifest import MAX_MANIFEST_BYTES as MAX_MANIFEST_BYTES

@@ -5,16 +5,34 @@ from __future__ import annotations
 from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
 
+from oneclaw_core.json_schema.short_types import MAX_TYPE_CHARACTERS, short_type
 from oneclaw_core.system.distributions import missing_part
 from oneclaw_core.types.tool_definition import SelfRunningTool, ToolBehaviour, ToolDefinition
-from oneclaw_core.types.tool_groups import FIND_TOOL_GROUPS, LOAD_TOOL_GROUP, one_line
+from oneclaw_core.types.tool_groups import FIND_TOOL_GROUPS, LOAD_TOOL_GROUP, SCRIPT_TOOL, one_line
 from oneclaw_core.types.tools import ALL_TOOLS, ToolResult
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from oneclaw_core.tools.context import ToolContext
     from oneclaw_core.tools.registry import ToolRegistry
     from oneclaw_core.tools.toolset import Toolset
     from oneclaw_core.types.tool_groups import ToolGroupDefinition
+
+_MAX_TYPES_CHARACTERS = 6_000  # of all the tools of a group
+
+
+def types_of_results(definitions: Sequence[ToolDefinition]) -> str:
+    """Write what tools give to scripts, as short types; empty if no tool says what it gives.
+
+    It stands in the result of loading a group, and so stays as it is in a conversation.
+    """
+    schemas = {each.name: each.output_schema for each in definitions if each.output_schema is not None}
+    if not schemas:
+        return ""
+    room = min(MAX_TYPE_CHARACTERS, _MAX_TYPES_CHARACTERS // len(schemas))
+    lines = (f"{name} -> {short_type(schema, room)}" for name, schema in schemas.items())
+    return "\n".join(["Results in scripts:", *lines])
 
 
 class LoadToolGroupTool(SelfRunningTool):
@@ -79,7 +97,10 @@ class LoadToolGroupTool(SelfRunningTool):
                     context.mark_outside(f"the descriptions of the tools in the group {name}")
                     break
         lines = "\n".join(f"- {each.name}: {one_line(each.description)}" for each in definitions)
-        return ToolResult.success(f"Loaded {len(definitions)} tools from group '{group.display_name}':\n{lines}")
+        loaded = f"Loaded {len(definitions)} tools from group '{group.display_name}':\n{lines}"
+        if not (self._registry.is_enabled(SCRIPT_TOOL) and tools.allows(SCRIPT_TOOL)):
+            return ToolResult.success(loaded)
+        return ToolResult.success("\n\n".join(filter(None, [loaded, types_of_results(definitions)])))
 
     def _known_groups(self, tools: Toolset) -> list[ToolGroupDefinition]:
         """Return the groups listed to an agent with all tools: empty ones too (RFC-040, step 3), disabled ones not."""

@@ -398,6 +398,7 @@ TOOL_KEYS = (
     "asks_itself",
     "is_poll",
     "reads",
+    "output_schema",
 )
 _BEHAVIOUR_KEYS = ("isolation", "asks_itself", "is_poll")
 SINGLE_FORM_FUNCTION = "execute"
@@ -525,6 +526,7 @@ def _check_function(value: object) -> str | None:
 # What ToolDefinition does not check itself, or takes in more forms than JSON has.
 _CHECKS: dict[str, Callable[[object], str | None]] = {
     "parameters": _check_parameters,
+    "output_schema": _check_parameters,
     "required_permissions": _check_permissions,
     "read_only": _check_boolean,
     "idempotent": _check_boolean,
@@ -566,6 +568,7 @@ def _define(values: Mapping[str, Any], report: Report) -> ToolDefinition | None:
             read_only=values.get("read_only", False),
             idempotent=values.get("idempotent", False),
             reads=tuple(values.get("reads", ())),
+            output_schema=values.get("output_schema"),
             behaviour=ToolBehaviour(**{name: values[name] for name in _BEHAVIOUR_KEYS if name in values}),
         )
     except ToolDefinitionError as error:

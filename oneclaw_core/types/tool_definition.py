@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, Protocol, Self, runtime_checkable
 
 from oneclaw_core.errors import ToolDefinitionError
-from oneclaw_core.json_schema.schema import check_parameters_schema
+from oneclaw_core.json_schema.schema import check_output_schema, check_parameters_schema
 from oneclaw_core.types.tools import NAME_PATTERN
 
 if TYPE_CHECKING:
@@ -69,6 +69,8 @@ class ToolDefinition(_StoredParameters):
         idempotent: True if running the same call again changes nothing more than running it once.
         reads: what its results hold: ``outside`` for texts that others wrote, ``private`` for data of the user.
         behaviour: how it departs from other tools; models are not sent it.
+        output_schema: JSON Schema of the value of a successful result, for scripts and for clients; ``None`` if it can
+            be anything.
 
     Raises:
         ToolDefinitionError: a value is not acceptable; the message says which and why.
@@ -83,6 +85,7 @@ class ToolDefinition(_StoredParameters):
     idempotent: bool = False
     reads: tuple[str, ...] = ()
     behaviour: ToolBehaviour = field(default=PLAIN_BEHAVIOUR, compare=False)
+    output_schema: Mapping[str, Any] | None = None
 
     def __post_init__(self) -> None:
         check_name(self.name, "tool")
@@ -110,6 +113,8 @@ class ToolDefinition(_StoredParameters):
                 )
         if self.reads != ():
             self._check_reads()
+        if self.output_schema is not None:
+            check_output_schema(self.name, self.output_schema)
 
     @property
     def is_repeatable(self) -> bool:
@@ -138,6 +143,7 @@ class ToolDefinition(_StoredParameters):
             ("idempotent", data.get("idempotent", False)),
             ("reads", tuple(data.get("reads", ()))),
             ("behaviour", behaviour),
+            ("output_schema", data.get("output_schema")),
         ):
             object.__setattr__(made, attribute, value)
         return made
@@ -157,6 +163,7 @@ class ToolDefinition(_StoredParameters):
             **({"read_only": True} if self.read_only else {}),
             **({"idempotent": True} if self.idempotent else {}),
             **({"reads": list(self.reads)} if self.reads else {}),
+            **({} if self.output_schema is None else {"output_schema": dict(self.output_schema)}),
         }
 
     def parameters_text(self) -> str:

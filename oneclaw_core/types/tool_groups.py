@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 LOAD_TOOL_GROUP = "load_tool_group"
 FIND_TOOL_GROUPS = "find_tool_groups"
+SCRIPT_TOOL = "js_eval"
 LISTED_DESCRIPTION_CHARACTERS = 240
 
 

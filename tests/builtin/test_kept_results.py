@@ -7,10 +7,10 @@ import json
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pytest_oneclaw import HomeUnderTest
 
 from oneclaw_core import ToolContext, ToolResult, ToolSelection, tool, untrusted
 from oneclaw_core.builtin.results import Wanted, read_result
-from oneclaw_core.testing import HomeUnderTest
 from oneclaw_core.testing.scripted import MODEL
 from oneclaw_core.types.kept_results import KeptResult, shown_of_result
 from oneclaw_core.types.previews import json_preview

@@ -88,7 +88,7 @@ class DirectTools:
         if answer.is_error:
             return answer
         known = self._of_server(definition)
-        schema = known.served_output_schema() if known is not None else None
+        schema = _output_schema(definition, known)
         if schema is None:
             return answer if isinstance(result.result, str) else replace(answer, structured=result.result)
         value = _structured(result.result)
@@ -128,12 +128,20 @@ def _described(name: str, definition: ToolDefinition, known: KnownTool | None) -
             "idempotentHint": definition.read_only or definition.idempotent,
         },
     }
-    output = known.served_output_schema() if known is not None else None
+    output = _output_schema(definition, known)
     return document if output is None else {**document, "outputSchema": output}
 
 
 def _input_schema(definition: ToolDefinition, known: KnownTool | None) -> dict[str, Any]:
     return known.input_schema() if known is not None else {"type": "object", **definition.parameters}
+
+
+def _output_schema(definition: ToolDefinition, known: KnownTool | None) -> dict[str, Any] | None:
+    """Return the schema of the results of a tool; ``None`` if there is none, or if its results are no objects."""
+    if known is not None:
+        return known.served_output_schema()
+    schema = definition.output_schema
+    return dict(schema) if schema is not None and schema.get("type") == "object" else None
 
 
 def _structured(value: Any) -> Any:

@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any, Self
 
 from oneclaw_core import OneClawError, ToolDefinition
-from oneclaw_core.tools import ToolBehaviour, ToolDefinitionError, read_private, write_private
+from oneclaw_core.tools import ToolBehaviour, ToolDefinitionError, plain_types, read_private, write_private
 from oneclaw_mcp.cleaning import cleaned, dialect_of, read_schema
 from oneclaw_mcp.naming import MANIFESTS_FOLDER, colliding, groups_of, permission_name, tool_name
 
@@ -101,6 +101,8 @@ class KnownTool:
                 "read_only": is_trusted_read,
                 "idempotent": server.trusts_annotations and self.is_idempotent,
                 "reads": ["outside"],
+                # Its texts are of the server, and stay out of what models are shown.
+                "output_schema": None if self.output_schema is None else plain_types(self.output_schema),
             },
             ToolBehaviour(checked_schema=_checked_schema),
         )

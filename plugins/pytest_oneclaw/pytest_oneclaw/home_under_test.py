@@ -16,6 +16,7 @@ from oneclaw_core.plugins.loading.load_plugins import GivenPlugin
 from oneclaw_core.system.home import find_home
 from oneclaw_core.testing.scripted import MODEL, PROVIDER, ScriptedModel, ScriptedModelPlugin, ScriptedUser
 from oneclaw_core.tool_functions.function import FunctionTool
+from oneclaw_core.tools.calls.result_checks import result_faults
 from oneclaw_core.tools.manifest_tool import ManifestTool
 from oneclaw_core.types.tool_definition import ToolDefinition
 from oneclaw_core.types.tools import ToolSourceInfo, ToolSourceType
@@ -210,6 +211,7 @@ class HomeUnderTest:
         outcome = self._run(app.call_tool(tool_name(tool, app.catalog.registry), text))
         self.tool_calls.append(CalledTool(outcome.call.name, _read(text), outcome.result))
         self._check_script()
+        self._check_results(self.tool_calls[-1:])
         return outcome.result
 
     def call_hook(self, hook: str, /, **arguments: Any) -> Any:
@@ -254,6 +256,7 @@ class HomeUnderTest:
             self._check_script()
             raise
         self._check_script()
+        self._check_results(record.tool_calls)
         self.tool_calls += record.tool_calls
         self.loaded_groups += record.loaded_groups
         return record
@@ -283,6 +286,16 @@ class HomeUnderTest:
         if unused:
             lines = "".join(f"\n  {answer}" for answer in unused)
             raise AssertionError(f"the scripted model was not asked for the last {len(unused)} of its answers:{lines}")
+
+    def _check_results(self, calls: Iterable[CalledTool]) -> None:
+        """Fail if a result does not fit the schema that its tool declares."""
+        __tracebackhide__ = True
+        for call in calls:
+            found = self.app.catalog.registry.find(call.name, reads=False)
+            if found is None or found.source.is_foreign:
+                continue
+            if faults := result_faults(found.definition, call.result):
+                raise AssertionError(f"the result of {call.name} does not fit its output_schema: {'; '.join(faults)}")
 
     def _check_script(self) -> None:
         __tracebackhide__ = True

@@ -120,6 +120,7 @@ def registered_by(catalog: Catalog, plugin: str) -> dict[str, Any]:
                     "timeout_seconds": definition.timeout_seconds,
                     **({"read_only": True} if definition.read_only else {}),
                     **({"idempotent": True} if definition.idempotent else {}),
+                    **({} if definition.output_schema is None else {"output_schema": definition.output_schema}),
                 }
             )
     return {

@@ -93,10 +93,16 @@ CHANGES = Check(
     "a call that changes what all tools share",
     "pass directories and settings to what needs them; other tools run at the same time",
 )
+RESULT_SCHEMA = Check(
+    "calls.result-schema",
+    _E,
+    "a result that does not fit the tool's `output_schema`",
+    "correct the schema, or what the tool returns",
+)
 LONG_RESULT = Check(
     "calls.long-result",
     _N,
-    f"a result of more than {SHOWN_RESULT_CHARACTERS:,} characters, of which a model is shown the beginning",
+    f"a result of more than {SHOWN_RESULT_CHARACTERS:,} characters, of which a model is shown a preview",
     "return a part, and a parameter to ask for more",
 )
 ECHOES = Check(
@@ -204,6 +210,8 @@ def _of_call(tool: ToolFacts, call: CallFacts) -> Iterator[tuple[Check, str]]:
         yield PRINTS, f"it printed {call.printed[:80]!r}"
     if call.changes:
         yield CHANGES, f"it changed {'; '.join(call.changes)}"
+    if call.misfits:
+        yield RESULT_SCHEMA, f"its result does not fit its output_schema: {'; '.join(call.misfits)}"
     if call.size_characters > SHOWN_RESULT_CHARACTERS and call.case != LONG_TEXT:
         yield LONG_RESULT, f"its result has {call.size_characters:,} characters"
     if call.status == "error":

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from oneclaw_core.permissions import Decision, Grant
 from oneclaw_core.process import ProcessState
+from oneclaw_core.tools import result_faults
 from oneclaw_devtools.conformance.arguments import Case, cases
 from oneclaw_devtools.conformance.guard import Guard
 from oneclaw_devtools.conformance.inspect import entry_points
@@ -20,7 +21,7 @@ from oneclaw_devtools.conformance.inspect import entry_points
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from oneclaw_core import OneClaw
+    from oneclaw_core import OneClaw, ToolResult
     from oneclaw_core.process import Channel
 
 SHOWN_CHARACTERS = 300
@@ -117,9 +118,15 @@ async def _call(
                 "guarded": guard.take(),
                 "leaks": _leaks(text, request),
                 "raised": failures.take(),
+                "misfits": _misfits(claw, name, result),
             }
         }
     )
+
+
+def _misfits(claw: OneClaw, name: str, result: ToolResult) -> list[str]:
+    definition = claw.services.registry.get_definition(name)
+    return result_faults(definition, result) if definition is not None else []
 
 
 def _leaks(text: str, request: Mapping[str, Any]) -> list[str]:

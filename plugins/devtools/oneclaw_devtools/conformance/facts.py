@@ -193,6 +193,7 @@ class CallFacts:
         guarded: what it was kept from, such as ``write: /etc/passwd``.
         leaks: what came out that must not: ``key``, ``file`` or ``traceback``.
         raised: the type of the exception that the tool raised, ``None`` if it raised none.
+        misfits: what of the result does not fit the schema that the tool declares.
     """
 
     tool: str
@@ -207,3 +208,4 @@ class CallFacts:
     guarded: tuple[str, ...] = ()
     leaks: tuple[str, ...] = ()
     raised: str | None = None
+    misfits: tuple[str, ...] = ()

@@ -103,6 +103,7 @@ _BY_KEY = {
     "asks_itself": ISOLATION,
     "is_poll": ISOLATION,
     "reads": ISOLATION,
+    "output_schema": SCHEMA,
     "_meta": META,
 }
 
