@@ -4,8 +4,8 @@ from functools import cache
 
 import measures
 
-CORE_LINES = 45_500
-SPINE_LINES = 10_700  # with what lies below `types`, without plugins
+CORE_LINES = 45_000
+SPINE_LINES = 11_200  # with what lies below `types`, without plugins
 CROSSINGS = 19
 ROOT_MODULES = 8
 

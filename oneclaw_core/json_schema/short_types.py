@@ -47,7 +47,7 @@ class _Plain:
         if isinstance(values, list) and 0 < len(values) <= _MOST_VALUES and all(map(_is_plain_value, values)):
             return {"enum": values}
         kind = schema.get("type")
-        if isinstance(kind, list):
+        if isinstance(kind, list) and kind:
             return {"anyOf": [self.of({**schema, "type": each}, levels, within) for each in kind[:_MOST_VALUES]]}
         if kind == "array":
             return {"type": "array", "items": self.of(schema.get("items"), levels - 1, within)}

@@ -24,7 +24,7 @@ def at(entry, pointer, message, *, is_error=True):
 
 KEYS = (
     "name, description, parameters, function, required_permissions, timeout_seconds, read_only, idempotent, isolation, "
-    "asks_itself, is_poll, reads"
+    "asks_itself, is_poll, reads, output_schema"
 )
 PERMISSIONS = 'must be a list of permission names, such as ["files.write"]'
 READS = 'must be a list of what its results hold: "outside", "private" or both'

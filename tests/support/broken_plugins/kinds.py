@@ -138,6 +138,7 @@ KINDS: dict[str, Kind] = {
     "raising_tool": _called("calls.raises"),
     "slip_in_tool": _called("calls.broken"),
     "unwritable_result": _called("calls.not-json"),
+    "misfit_result": _called("calls.result-schema"),
     "traceback_in_result": _called("calls.traceback"),
     "leaking_tool": _called("calls.leaks-key"),
     "reading_tool": _called("calls.reads-outside"),
