@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from oneclaw_core.permissions.requests import PermissionAnswer, PermissionRequest
     from oneclaw_core.plugins.catalogue.merging import Catalog
     from oneclaw_core.plugins.running.runtime import Plugins
-    from oneclaw_core.providers.model_object import ModelObject
+    from oneclaw_core.providers.model_object import ModelObject, ProviderModel
     from oneclaw_core.sessions.background import Background
     from oneclaw_core.sessions.sessions import Session
     from oneclaw_core.sessions.store import Store
@@ -114,6 +114,21 @@ class OneClaw:
             deps=deps,
         ) as opened:
             yield cls(opened)
+
+    @asynccontextmanager
+    async def configured_model(self, name: str) -> AsyncGenerator[ProviderModel, None]:
+        """Hold a configured model as an object, to ask it outside of any turn; its provider is closed with the home.
+
+        Args:
+            name: ``PROVIDER/MODEL``.
+
+        Raises:
+            NotFoundError: there is no such provider.
+            UsageError: other models stand behind it.
+        """
+        model = await self._parts.models.configured(name, await self.store.settings())
+        async with self._parts.providers.acquired(model.provider):
+            yield model
 
     async def begin_session(
         self, name: str | None = None, *, agent: str | None = None, model: str | None = None, title: str | None = None

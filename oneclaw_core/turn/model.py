@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 from oneclaw_core.config.models import ModelPrices, load_prices, model_facts, needs_prices, said_of
 from oneclaw_core.config.providers import LEARNED_SETTING, OFFLINE_MODEL, Providers, with_key
-from oneclaw_core.errors import NotFoundError, SettingsError
+from oneclaw_core.errors import NotFoundError, SettingsError, UsageError
 from oneclaw_core.providers.left_out import most_tools_in
-from oneclaw_core.providers.model_object import config_of, is_model_object, object_name
+from oneclaw_core.providers.model_object import ProviderModel, config_of, is_model_object, object_name
 from oneclaw_core.turn.attachments import accepted_media_types
 from oneclaw_core.turn.compaction import ContextLimits
 from oneclaw_core.types.agents import GENERAL_ASSISTANT, REASONING_LEVELS, Agent
@@ -233,6 +233,13 @@ class ModelChooser:
         session = setup.session
         _log.warning("there is no agent %r any more; %s goes on", session and session.agent, GENERAL_ASSISTANT.name)
         return GENERAL_ASSISTANT
+
+    async def configured(self, name: str, stored: Mapping[str, Any]) -> ProviderModel:
+        """Return a configured model as an object; see :meth:`oneclaw_core.OneClaw.configured_model`."""
+        chosen = await self._open(name, stored, None, None)
+        if hasattr(chosen.provider, "route"):
+            raise UsageError(f"{name} stands for other models: name one of them")
+        return ProviderModel(chosen.provider, chosen.info.name, chosen.info)
 
     async def _first_behind(self, asked: ChosenModel, stored: Mapping[str, Any], longest: int | None) -> ChosenModel:
         """Return the first of the models that stand behind another one."""

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Coroutine, Iterable, Mapping
     from pathlib import Path
 
+    from oneclaw_core.providers import ModelObject
     from oneclaw_core.tools.registry import ToolRegistry
     from oneclaw_core.types.tool_definition import Tool
     from oneclaw_core.types.tools import ToolResult
@@ -231,13 +232,16 @@ class HomeUnderTest:
         __tracebackhide__ = True
         return self._run(call_hook(self.app.plugins, hook, **arguments))
 
-    def send(self, text: str, *, session: str | None = SESSION, model: str | None = None, **options: Any) -> TurnRecord:
+    def send(
+        self, text: str, *, session: str | None = SESSION, model: str | ModelObject | None = None, **options: Any
+    ) -> TurnRecord:
         """Send a message and wait for the final answer.
 
         Args:
             text: the message.
             session: messages of one session are one conversation; ``None`` for a new one.
-            model: ``PROVIDER/MODEL``; by default the scripted model if it has a script, else ``offline/rules``.
+            model: ``PROVIDER/MODEL``, or a model object such as ``recorded_model``; by default the scripted model if it
+                has a script, else ``offline/rules``.
             options: as for ``OneClaw.send_message``.
 
         Returns:

@@ -6,6 +6,7 @@ is used. Fixtures:
 - ``oneclaw``: a throw-away home with the chosen plugins, in which tools are called and messages sent
 - ``call_tool``: runs a tool through the executor
 - ``model``: answers messages from a script
+- ``recorded_model``: answers messages as another model did when they were recorded
 - ``oneclaw_plugins``: the chosen plugins; override it, or set ``oneclaw_plugins`` in the configuration of pytest
 - ``oneclaw_home``, ``oneclaw_project``: the home, and the directory that OneClaw is started in
 - ``oneclaw_factory``: makes more homes, with other plugins
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Generator, Iterable, Iterator, Mapping
 
     from oneclaw_core.system.home import Home
-    from oneclaw_core.testing.scripted import ScriptedModel
+    from oneclaw_core.testing import Cassette, ScriptedModel
     from oneclaw_core.tools.context import ToolContext
     from pytest_oneclaw.home_under_test import CallTool, HomeFactory, HomeUnderTest
     from pytest_oneclaw.snapshot import DefinitionsSnapshot
@@ -33,16 +34,29 @@ if TYPE_CHECKING:
 
 _homes_key = pytest.StashKey[list["HomeUnderTest"]]()
 _written_key = pytest.StashKey[list[Path]]()
+_cassette_key = pytest.StashKey["Cassette"]()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Add the option and the setting."""
+    """Add the options and the settings."""
     group = parser.getgroup("oneclaw", "testing OneClaw plugins")
     group.addoption(
         "--oneclaw-update-snapshots",
         action="store_true",
         help="write the snapshots of definitions instead of comparing them",
     )
+    group.addoption(
+        "--oneclaw-record",
+        choices=["none", "new", "all"],
+        default="none",
+        help="what recorded_model may ask a model for: nothing, what its cassette has no answer to, or everything anew",
+    )
+    group.addoption(
+        "--oneclaw-record-model",
+        metavar="PROVIDER/MODEL",
+        help="the model that is recorded, by default that of the setting oneclaw_record_model",
+    )
+    parser.addini("oneclaw_record_model", "the model that recorded_model records, as PROVIDER/MODEL", default="")
     parser.addini(
         "oneclaw_plugins",
         "names of the plugins to load in tests beside the built-in tools; by default all that are installed",
@@ -51,10 +65,26 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )
 
 
+def pytest_configure(config: pytest.Config) -> None:
+    """Say what the marker is for."""
+    config.addinivalue_line(
+        "markers",
+        "oneclaw_cassette(key='conversation', normalise=()): how recorded_model finds an answer; see Cassette",
+    )
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_call(item: pytest.Item) -> Generator[None, Any, Any]:
-    """Fail a test that passed although the scripted model was not asked what the test says."""
+    """Fail a test that passed although its model was not asked what the test, or its cassette, says."""
     outcome = yield
+    cassette = item.stash.get(_cassette_key, None)
+    if cassette is not None and cassette.unused and item.config.getoption("--oneclaw-record") == "none":
+        unused = "".join(f"\n  {each.said}" for each in cassette.unused)
+        pytest.fail(
+            f"answers of {cassette.path} were not asked for; record it anew with --oneclaw-record=all. They follow on:"
+            f"{unused}",
+            pytrace=False,
+        )
     for home in item.stash.get(_homes_key, ()):
         home.check_model_is_done()
     return outcome
@@ -140,6 +170,30 @@ def call_tool(oneclaw: HomeUnderTest) -> CallTool:
 def model(oneclaw: HomeUnderTest) -> ScriptedModel:
     """The model of ``oneclaw``, which answers from a script."""
     return oneclaw.model
+
+
+@pytest.fixture
+def recorded_model(request: pytest.FixtureRequest) -> Cassette:
+    """A model that answers as another one did, from ``cassettes/NAME_OF_THE_TEST.json`` beside the test.
+
+    ``pytest --oneclaw-record=new --oneclaw-record-model=PROVIDER/MODEL`` records it, with a key of the environment.
+    """
+    import re
+
+    from oneclaw_core.testing import Cassette
+
+    record = request.config.getoption("--oneclaw-record")
+    model = request.config.getoption("--oneclaw-record-model") or request.config.getini("oneclaw_record_model")
+    if record != "none" and not model:
+        raise pytest.UsageError("name the model that is recorded: --oneclaw-record-model=PROVIDER/MODEL")
+    marker = request.node.get_closest_marker("oneclaw_cassette")
+    name = re.sub(r"[^\w.-]+", "-", request.node.name).strip("-")
+    path = request.path.parent / "cassettes" / f"{name}.json"
+    cassette = Cassette(path, record=record, model=model or None, **(marker.kwargs if marker else {}))
+    request.node.stash[_cassette_key] = cassette
+    if record != "none":
+        request.config.stash.setdefault(_written_key, []).append(path)
+    return cassette
 
 
 @pytest.fixture

@@ -32,6 +32,18 @@ def oneclaw_plugins():
 def test_definitions(definitions_snapshot):
     definitions_snapshot()
 """
+RECORDED_TEST = """
+import acme, pytest
+
+@pytest.fixture
+def oneclaw_plugins():
+    return [acme, "offline"]
+
+def test_greeting(oneclaw, recorded_model):
+    turn = oneclaw.send("Greet Ada by name", model=recorded_model)
+    assert [call.name for call in turn.tool_calls][-1] == "acme_greet"
+    assert "Ada" in turn.text
+"""
 
 
 @pytest.fixture
@@ -123,3 +135,38 @@ def test_a_snapshot_is_written_and_updated(run, pytester):
     path.write_text(written.replace("Greet somebody.", "Greet a person."))
     run(SNAPSHOT_TEST, "-p", "oneclaw", "--oneclaw-update-snapshots").assert_outcomes(passed=1)
     assert path.read_text() == written
+
+
+@pytest.mark.one_python
+def test_a_model_is_recorded_once_and_replayed_without_it(run, pytester):
+    cassette = pytester.path / "cassettes" / "test_greeting.json"
+    missing = run(RECORDED_TEST, "-p", "oneclaw")
+    missing.assert_outcomes(errors=1)
+    missing.stdout.fnmatch_lines(
+        ["*there is no cassette *test_greeting.json: record it with pytest --oneclaw-record=new*"]
+    )
+
+    options = ("-p", "oneclaw", "--oneclaw-record=new", "--oneclaw-record-model=offline/rules")
+    recorded = run(RECORDED_TEST, *options)
+    recorded.assert_outcomes(passed=1)
+    recorded.stdout.fnmatch_lines([f"oneclaw: wrote {cassette}*"])
+    assert "acme_greet" in cassette.read_text()
+
+    run(RECORDED_TEST.replace(', "offline"', ""), "-p", "oneclaw").assert_outcomes(passed=1)
+
+    other = run(RECORDED_TEST.replace("Greet Ada by name", "Wave to Ada"), "-p", "oneclaw")
+    other.assert_outcomes(failed=1)
+    other.stdout.fnmatch_lines(["*CassetteMissError*", "*user: Wave to Ada*", "*user: Greet Ada by name*"])
+
+
+@pytest.mark.one_python
+def test_answers_that_are_not_asked_for_fail_the_test(run, pytester):
+    (pytester.path / "cassettes").mkdir()
+    entry = '{"key": "0", "said": "user: Sing", "text": ["La."]}'
+    text = f'{{"format": 1, "key": "conversation", "entries": [{entry}]}}'
+    (pytester.path / "cassettes" / "test_nothing.json").write_text(text)
+
+    result = run("def test_nothing(recorded_model):\n    pass", "-p", "oneclaw")
+
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(["*were not asked for; record it anew*", "*user: Sing*"])
