@@ -5,6 +5,7 @@ Usage: ``uv run --group release python release/public_api.py > release/public-ap
 
 from __future__ import annotations
 
+import re
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -16,66 +17,89 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).parents[1]
 LISTING = ROOT / "release" / "public-api.txt"
-# What is public: the package's own names, its public packages and the hooks.
-MODULES = (
-    "oneclaw_core",
-    "oneclaw_core.cli",
-    "oneclaw_core.channels",
-    "oneclaw_core.files",
-    "oneclaw_core.config",
-    "oneclaw_core.http",
-    "oneclaw_core.http_providers",
-    "oneclaw_core.permissions",
-    "oneclaw_core.plugins",
-    "oneclaw_core.hookspecs",
-    "oneclaw_core.process",
-    "oneclaw_core.project",
-    "oneclaw_core.providers",
-    "oneclaw_core.search",
-    "oneclaw_core.sessions",
-    "oneclaw_core.testing",
-    "oneclaw_core.tool_functions",
-    "oneclaw_core.tools",
-)
+PAGE = ROOT / "docs" / "python-api.md"  # says whom each name is for
 FIXTURES = "pytest_oneclaw"  # of another distribution
+MAX_NAMES = 250
 _LONGEST_VALUE = 200
+_HEADING = re.compile(r"^## (For .*)$", re.MULTILINE)
+_BLOCK = re.compile(r"^```\{generated\} public_names ?(\S*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+
+
+def audiences() -> dict[str, list[tuple[str, str]]]:
+    """Return the public names by whom they are for, each as its package and its name."""
+    _, *parts = _HEADING.split(PAGE.read_text(encoding="utf-8"))
+    return {
+        audience: [
+            (package or "oneclaw_core", name)
+            for package, names in _BLOCK.findall(text)
+            if package != "hooks"
+            for name in names.split()
+        ]
+        for audience, text in zip(parts[::2], parts[1::2], strict=True)
+    }
 
 
 @cache
 def public_api() -> str:
-    """Write the listing: a line for each name, sorted within each module."""
+    """Write the listing: names with signatures for each audience, hooks, and names that are for our own plugins."""
+    packages = _packages()
+    lines: list[str] = []
+    for audience, names in audiences().items():
+        lines += ["", f"# {audience}"]
+        for package, name in sorted(names):
+            lines += _describe(f"{package}.{name}", _found(packages, package)[name])
+    lines += ["", "# Hooks"]
+    for name, member in sorted(_found(packages, "oneclaw_core.hookspecs").members.items()):
+        if not name.startswith("_") and not member.is_alias:
+            lines += _describe(f"oneclaw_core.hookspecs.{name}", member)
+    lines += ["", "# For OneClaw's own plugins: nothing is promised", *own_names()]
+    return "\n".join(lines).lstrip() + "\n"
+
+
+def own_names() -> list[str]:
+    """Return the names that packages export for OneClaw's own plugins alone."""
+    public = {f"{package}.{name}" for names in audiences().values() for package, name in names}
+    exported = {
+        f"{module.path}.{name}"
+        for package in _packages().values()
+        for module in (package, *(each for each in package.members.values() if not each.is_alias and each.is_module))
+        for name, member in module.members.items()
+        if not name.startswith("_") and _is_exported(member)
+    }
+    return sorted(exported - public)
+
+
+@cache
+def _packages() -> dict[str, griffe.Object | griffe.Alias]:
     loader = griffe.GriffeLoader(search_paths=[ROOT, ROOT / "plugins" / FIXTURES])
     packages = {name: loader.load(name) for name in ("oneclaw_core", FIXTURES)}
     loader.resolve_aliases(implicit=True)
-    lines: list[str] = []
-    for module in (*MODULES, FIXTURES):
-        package, _, rest = module.partition(".")
-        found = packages[package][rest] if rest else packages[package]
-        for name, member in sorted(found.members.items()):
-            if not name.startswith("_") and _is_public(member):
-                lines += _describe(f"{module}.{name}", member.final_target if member.is_alias else member)
-    return "\n".join(lines) + "\n"
+    return packages
 
 
-def _is_public(member: griffe.Object | griffe.Alias) -> bool:
-    """Tell what a module defines or, if it is a package, exports from what it has imported for itself."""
-    if not member.is_alias:
-        return not member.is_module
-    is_package = member.parent is not None and member.parent.is_init_module
+def _found(packages: dict[str, griffe.Object | griffe.Alias], module: str) -> griffe.Object | griffe.Alias:
+    package, _, rest = module.partition(".")
+    return packages[package][rest] if rest else packages[package]
+
+
+def _is_exported(member: griffe.Object | griffe.Alias) -> bool:
+    """Return True if a package exports what it has imported by its list of lazy names."""
+    if not member.is_alias or member.parent is None or not member.parent.is_init_module:
+        return False
     is_ours = member.target_path.partition(".")[0] in ("oneclaw_core", FIXTURES)
-    return is_package and is_ours and "._lazy." not in member.target_path
+    return is_ours and "._lazy" not in member.target_path and "lazy_names" in member.parent.members
 
 
-def _describe(path: str, found: griffe.Object) -> Iterator[str]:
+def _describe(path: str, member: griffe.Object | griffe.Alias) -> Iterator[str]:
+    found = member.final_target if member.is_alias else member
     if isinstance(found, griffe.Function):
         yield f"{_kinds(found)}{path}{_signature(found)}"
     elif isinstance(found, griffe.Class):
         bases = f" < {', '.join(map(str, found.bases))}" if found.bases else ""
         yield f"class {path}{bases}"
-        for name, member in sorted(found.all_members.items()):
-            own = member.final_target if member.is_alias else member
+        for name, inner in sorted(found.all_members.items()):
             if name == "__init__" or not name.startswith("_"):
-                yield from _describe(f"{path}.{name}", own)
+                yield from _describe(f"{path}.{name}", inner)
     else:
         annotation = f": {found.annotation}" if getattr(found, "annotation", None) is not None else ""
         value = getattr(found, "value", None) if not annotation else None

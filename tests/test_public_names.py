@@ -10,6 +10,7 @@ import pytest
 from public_packages import PUBLIC_PACKAGES
 
 import oneclaw_core
+from oneclaw_core._lazy import OWN_NAMES
 
 # Fixed by the design: acceptance tests and plugins rely on them.
 FIXED = [
@@ -53,7 +54,8 @@ def test_the_root_has_only_what_most_plugins_and_programs_need():
 @pytest.mark.parametrize("package", PUBLIC_PACKAGES)
 def test_type_checkers_see_the_same_names(package):
     module = import_module(package)
-    tree = ast.parse(Path(module.__file__).read_text())
+    text, _, own = Path(module.__file__).read_text().partition(OWN_NAMES)
+    tree = ast.parse(text)
     seen = {
         alias.name
         for node in ast.walk(tree)
@@ -63,6 +65,16 @@ def test_type_checkers_see_the_same_names(package):
     }
 
     assert seen == {*module.__all__} - {"__version__"}
+    mine = [line.split()[-1] for line in own.splitlines() if line.startswith("    from ")]
+    assert [name for name in mine if getattr(module, name) is None] == []
+    assert seen.isdisjoint(mine)
+
+
+def test_names_for_our_own_plugins_can_be_imported_and_are_in_no_list():
+    from oneclaw_core import cli
+
+    assert callable(cli.print_wrapped)
+    assert "print_wrapped" not in {*dir(cli), *cli.__all__}
 
 
 def test_an_unknown_name_is_an_attribute_error():

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from oneclaw_core._lazy import lazy_names
 
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # for OneClaw's own plugins: nothing is promised
     from oneclaw_core.capabilities.capability import Capability as Capability
     from oneclaw_core.capabilities.declaration import Declaration as Declaration
     from oneclaw_core.capabilities.declaration import DeclarationError as DeclarationError

@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from oneclaw_core.channels.chat_channel import InboundFile as InboundFile
     from oneclaw_core.channels.chat_channel import RetryLaterError as RetryLaterError
     from oneclaw_core.channels.chat_channel import UndeliverableError as UndeliverableError
+    from oneclaw_core.channels.router import ChatRouter as ChatRouter
+
+if TYPE_CHECKING:  # for OneClaw's own plugins: nothing is promised
     from oneclaw_core.channels.conversation import Conversation as Conversation
     from oneclaw_core.channels.conversation import TurnListener as TurnListener
     from oneclaw_core.channels.inbound_files import message_with_files as message_with_files
@@ -26,7 +29,6 @@ if TYPE_CHECKING:
     from oneclaw_core.channels.message_view import split_text as split_text
     from oneclaw_core.channels.pairing import Pairing as Pairing
     from oneclaw_core.channels.pairing import Person as Person
-    from oneclaw_core.channels.router import ChatRouter as ChatRouter
     from oneclaw_core.channels.shared_commands import SlashCommand as SlashCommand
     from oneclaw_core.channels.shared_commands import SlashCommands as SlashCommands
     from oneclaw_core.channels.shared_commands import expandable_command as expandable_command

@@ -7,6 +7,15 @@ from typing import TYPE_CHECKING
 from oneclaw_core._lazy import lazy_names
 
 if TYPE_CHECKING:
+    from oneclaw_core.cli.input_lines import read_input_line as read_input_line
+    from oneclaw_core.cli.output import json_option as json_option
+    from oneclaw_core.cli.output import print_json as print_json
+    from oneclaw_core.cli.output import print_table as print_table
+    from oneclaw_core.cli.output import print_text as print_text
+    from oneclaw_core.cli.output import warn as warn
+    from oneclaw_core.cli.running import run_async as run_async
+
+if TYPE_CHECKING:  # for OneClaw's own plugins: nothing is promised
     from oneclaw_core.channels.shared_commands import chat_command_names as chat_command_names
     from oneclaw_core.cli.asking import terminal_confirmer as terminal_confirmer
     from oneclaw_core.cli.catalog import HomeCatalog as HomeCatalog
@@ -14,7 +23,6 @@ if TYPE_CHECKING:
     from oneclaw_core.cli.catalog import not_found as not_found
     from oneclaw_core.cli.db import database_backend as database_backend
     from oneclaw_core.cli.input_lines import LineReader as LineReader
-    from oneclaw_core.cli.input_lines import read_input_line as read_input_line
     from oneclaw_core.cli.main import check_commands as check_commands
     from oneclaw_core.cli.options import ConversationChoice as ConversationChoice
     from oneclaw_core.cli.options import conversation_options as conversation_options
@@ -24,12 +32,8 @@ if TYPE_CHECKING:
     from oneclaw_core.cli.output import fitting_widths as fitting_widths
     from oneclaw_core.cli.output import has_no_room as has_no_room
     from oneclaw_core.cli.output import is_terminal as is_terminal
-    from oneclaw_core.cli.output import json_option as json_option
     from oneclaw_core.cli.output import longest_words as longest_words
     from oneclaw_core.cli.output import print_error as print_error
-    from oneclaw_core.cli.output import print_json as print_json
-    from oneclaw_core.cli.output import print_table as print_table
-    from oneclaw_core.cli.output import print_text as print_text
     from oneclaw_core.cli.output import print_wrapped as print_wrapped
     from oneclaw_core.cli.output import printable as printable
     from oneclaw_core.cli.output import printable_line as printable_line
@@ -37,7 +41,6 @@ if TYPE_CHECKING:
     from oneclaw_core.cli.output import reserved_stdout as reserved_stdout
     from oneclaw_core.cli.output import styled as styled
     from oneclaw_core.cli.output import table_text as table_text
-    from oneclaw_core.cli.output import warn as warn
     from oneclaw_core.cli.plugin_look import look_at_unpacked as look_at_unpacked
     from oneclaw_core.cli.plugin_look import note_reviewed as note_reviewed
     from oneclaw_core.cli.prompt import request_document as request_document
@@ -46,7 +49,6 @@ if TYPE_CHECKING:
     from oneclaw_core.cli.rendering import cut_to_width as cut_to_width
     from oneclaw_core.cli.rendering import failures_as_events as failures_as_events
     from oneclaw_core.cli.run import read_stdin as read_stdin
-    from oneclaw_core.cli.running import run_async as run_async
     from oneclaw_core.cli.trust import forget_trust as forget_trust
     from oneclaw_core.cli.trust import trust_directory as trust_directory
     from oneclaw_core.config.environment_variables import EnvironmentVariables as EnvironmentVariables

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from oneclaw_core._lazy import lazy_names
 
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # for OneClaw's own plugins: nothing is promised
     from oneclaw_core.config.keys import known_secret_check as known_secret_check
 
 __getattr__, __dir__, __all__ = lazy_names(__name__)

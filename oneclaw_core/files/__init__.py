@@ -7,18 +7,20 @@ from typing import TYPE_CHECKING
 from oneclaw_core._lazy import lazy_names
 
 if TYPE_CHECKING:
-    from oneclaw_core.files.access import append_content as append_content
-    from oneclaw_core.files.access import list_directory as list_directory
     from oneclaw_core.files.access import new_file as new_file
     from oneclaw_core.files.access import open_for_reading as open_for_reading
     from oneclaw_core.files.access import remove_file as remove_file
     from oneclaw_core.files.access import replace_content as replace_content
     from oneclaw_core.files.paths import PathGuard as PathGuard
-    from oneclaw_core.files.text_content import FileStamp as FileStamp
     from oneclaw_core.files.text_content import NotReadableError as NotReadableError
+    from oneclaw_core.files.text_content import read_all as read_all
+
+if TYPE_CHECKING:  # for OneClaw's own plugins: nothing is promised
+    from oneclaw_core.files.access import append_content as append_content
+    from oneclaw_core.files.access import list_directory as list_directory
+    from oneclaw_core.files.text_content import FileStamp as FileStamp
     from oneclaw_core.files.text_content import is_text_encoding as is_text_encoding
     from oneclaw_core.files.text_content import line_ending as line_ending
-    from oneclaw_core.files.text_content import read_all as read_all
     from oneclaw_core.files.text_content import split_lines as split_lines
 
 __getattr__, __dir__, __all__ = lazy_names(__name__)

@@ -8,9 +8,17 @@ from oneclaw_core._lazy import lazy_names
 
 if TYPE_CHECKING:
     from oneclaw_core.errors import OAuthError as OAuthError
+    from oneclaw_core.errors import SignInNeededError as SignInNeededError
+    from oneclaw_core.http.oauth.accounts import OAuthAccount as OAuthAccount
+    from oneclaw_core.http.oauth.accounts import OAuthAccounts as OAuthAccounts
+    from oneclaw_core.http.oauth.client import OAuthClient as OAuthClient
+    from oneclaw_core.http.oauth.consent import OAuthConsent as OAuthConsent
+    from oneclaw_core.http.oauth.consent import RedirectListener as RedirectListener
+    from oneclaw_core.http.oauth.service import OAuthService as OAuthService
+
+if TYPE_CHECKING:  # for OneClaw's own plugins: nothing is promised
     from oneclaw_core.errors import OAuthUnavailableError as OAuthUnavailableError
     from oneclaw_core.errors import PortError as PortError
-    from oneclaw_core.errors import SignInNeededError as SignInNeededError
     from oneclaw_core.http.addresses import checked_addresses as checked_addresses
     from oneclaw_core.http.clients import create_client as create_client
     from oneclaw_core.http.clients import create_guarded_client as create_guarded_client
@@ -26,14 +34,8 @@ if TYPE_CHECKING:
     from oneclaw_core.http.messages import outgoing_request as outgoing_request
     from oneclaw_core.http.messages import shown_url as shown_url
     from oneclaw_core.http.messages import status_text as status_text
-    from oneclaw_core.http.oauth.accounts import OAuthAccount as OAuthAccount
-    from oneclaw_core.http.oauth.accounts import OAuthAccounts as OAuthAccounts
-    from oneclaw_core.http.oauth.client import OAuthClient as OAuthClient
-    from oneclaw_core.http.oauth.consent import OAuthConsent as OAuthConsent
-    from oneclaw_core.http.oauth.consent import RedirectListener as RedirectListener
     from oneclaw_core.http.oauth.service import AccessToken as AccessToken
     from oneclaw_core.http.oauth.service import OAuthGrant as OAuthGrant
-    from oneclaw_core.http.oauth.service import OAuthService as OAuthService
     from oneclaw_core.http.proxy import GuardedProxy as GuardedProxy
     from oneclaw_core.http.proxy import command_proxy as command_proxy
     from oneclaw_core.http.proxy import guarded_proxy as guarded_proxy

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from oneclaw_core._lazy import lazy_names
 
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # for OneClaw's own plugins: nothing is promised
     from oneclaw_core.http_providers.answer import END_OF_STREAM as END_OF_STREAM
     from oneclaw_core.http_providers.answer import AnswerCutError as AnswerCutError
     from oneclaw_core.http_providers.answer import AnswerFailedError as AnswerFailedError

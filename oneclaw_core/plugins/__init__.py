@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from oneclaw_core.contract.contact_points import WebResponse as WebResponse
     from oneclaw_core.contract.home_services import HomeServices as HomeServices
     from oneclaw_core.contract.tool_source import GroupTools as GroupTools
-    from oneclaw_core.contract.tool_source import KnownTool as KnownTool
     from oneclaw_core.contract.tool_source import ListingContext as ListingContext
     from oneclaw_core.contract.tool_source import SourceGroup as SourceGroup
     from oneclaw_core.contract.web_pages import WebForm as WebForm
@@ -28,6 +27,13 @@ if TYPE_CHECKING:
     from oneclaw_core.contract.web_pages import WebTable as WebTable
     from oneclaw_core.contract.web_pages import WebText as WebText
     from oneclaw_core.hookspecs import CONTRACT_VERSION as CONTRACT_VERSION
+    from oneclaw_core.plugins.registration.entry import PluginProblem as PluginProblem
+    from oneclaw_core.plugins.registration.named_registrars import ChannelRegistrar as ChannelRegistrar
+    from oneclaw_core.plugins.registration.named_registrars import RouteRegistrar as RouteRegistrar
+    from oneclaw_core.plugins.registration.named_registrars import TriggerRegistrar as TriggerRegistrar
+
+if TYPE_CHECKING:  # for OneClaw's own plugins: nothing is promised
+    from oneclaw_core.contract.tool_source import KnownTool as KnownTool
     from oneclaw_core.hookspecs import HOOK_KINDS as HOOK_KINDS
     from oneclaw_core.hookspecs import HookKind as HookKind
     from oneclaw_core.plugins.catalogue.compatibility import core_requirements as core_requirements
@@ -40,11 +46,7 @@ if TYPE_CHECKING:
     from oneclaw_core.plugins.loading.load_plugins import discover as discover
     from oneclaw_core.plugins.loading.load_plugins import load_plugins as load_plugins
     from oneclaw_core.plugins.loading.origins import accept_plugins as accept_plugins
-    from oneclaw_core.plugins.registration.entry import PluginProblem as PluginProblem
-    from oneclaw_core.plugins.registration.named_registrars import ChannelRegistrar as ChannelRegistrar
-    from oneclaw_core.plugins.registration.named_registrars import RouteRegistrar as RouteRegistrar
     from oneclaw_core.plugins.registration.named_registrars import StoreRegistrar as StoreRegistrar
-    from oneclaw_core.plugins.registration.named_registrars import TriggerRegistrar as TriggerRegistrar
     from oneclaw_core.plugins.registration.record import PluginRecord as PluginRecord
     from oneclaw_core.plugins.registration.record import PluginSkill as PluginSkill
 

@@ -19,17 +19,20 @@ from __future__ import annotations
 from oneclaw_core._lazy import TYPE_CHECKING, lazy_names
 
 if TYPE_CHECKING:
-    from oneclaw_core.errors import SandboxError as SandboxError
     from oneclaw_core.process.isolation import WorkerError as WorkerError
     from oneclaw_core.process.isolation import call_in_process as call_in_process
+    from oneclaw_core.process.programs import ProgramEnd as ProgramEnd
+    from oneclaw_core.process.programs import run_program as run_program
+    from oneclaw_core.system.threads import run_in_thread as run_in_thread
+
+if TYPE_CHECKING:  # for OneClaw's own plugins: nothing is promised
+    from oneclaw_core.errors import SandboxError as SandboxError
     from oneclaw_core.process.probe import ProbeEnd as ProbeEnd
     from oneclaw_core.process.probe import ProbeOutcome as ProbeOutcome
     from oneclaw_core.process.probe import Scratch as Scratch
     from oneclaw_core.process.probe import run_probe as run_probe
     from oneclaw_core.process.probe_child import Channel as Channel
     from oneclaw_core.process.probe_child import ProcessState as ProcessState
-    from oneclaw_core.process.programs import ProgramEnd as ProgramEnd
-    from oneclaw_core.process.programs import run_program as run_program
     from oneclaw_core.process.python_runner import PythonProcess as PythonProcess
     from oneclaw_core.process.python_runner import describe_end as describe_end
     from oneclaw_core.process.python_runner import python_process as python_process
@@ -51,6 +54,5 @@ if TYPE_CHECKING:
     from oneclaw_core.process.sandbox_rules import made_protected_places as made_protected_places
     from oneclaw_core.process.sandbox_rules import sandbox_policy as sandbox_policy
     from oneclaw_core.system.redaction import without_secrets as without_secrets
-    from oneclaw_core.system.threads import run_in_thread as run_in_thread
 
 __getattr__, __dir__, __all__ = lazy_names(__name__)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from oneclaw_core._lazy import lazy_names
 
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # for OneClaw's own plugins: nothing is promised
     from oneclaw_core.search.names import NameIndex as NameIndex
     from oneclaw_core.search.ranking import Findings as Findings
     from oneclaw_core.search.ranking import Hit as Hit

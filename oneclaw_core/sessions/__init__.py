@@ -7,10 +7,15 @@ from typing import TYPE_CHECKING
 from oneclaw_core._lazy import lazy_names
 
 if TYPE_CHECKING:
-    from oneclaw_core.errors import ConstraintError as ConstraintError
     from oneclaw_core.errors import StoreDamagedError as StoreDamagedError
     from oneclaw_core.errors import StoreUnavailableError as StoreUnavailableError
     from oneclaw_core.errors import StoreVersionError as StoreVersionError
+    from oneclaw_core.sessions.plugin_storage import PluginStorage as PluginStorage
+    from oneclaw_core.sessions.plugin_tables import PluginTables as PluginTables
+    from oneclaw_core.sessions.plugin_tables import StorageConnection as StorageConnection
+
+if TYPE_CHECKING:  # for OneClaw's own plugins: nothing is promised
+    from oneclaw_core.errors import ConstraintError as ConstraintError
     from oneclaw_core.sessions.backend import NO_SNAPSHOT as NO_SNAPSHOT
     from oneclaw_core.sessions.backend import SCHEMA_VERSION as SCHEMA_VERSION
     from oneclaw_core.sessions.backend import Backend as Backend
@@ -30,9 +35,6 @@ if TYPE_CHECKING:
     from oneclaw_core.sessions.database_status import prepared as prepared
     from oneclaw_core.sessions.locks import HeldSession as HeldSession
     from oneclaw_core.sessions.locks import SessionLocks as SessionLocks
-    from oneclaw_core.sessions.plugin_storage import PluginStorage as PluginStorage
-    from oneclaw_core.sessions.plugin_tables import PluginTables as PluginTables
-    from oneclaw_core.sessions.plugin_tables import StorageConnection as StorageConnection
     from oneclaw_core.sessions.schema import Column as Column
     from oneclaw_core.sessions.schema import Table as Table
     from oneclaw_core.sessions.search import SearchIndex as SearchIndex

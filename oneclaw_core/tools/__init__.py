@@ -9,6 +9,12 @@ from oneclaw_core._lazy import lazy_names
 if TYPE_CHECKING:
     from oneclaw_core.errors import DuplicateToolError as DuplicateToolError
     from oneclaw_core.errors import ToolDefinitionError as ToolDefinitionError
+    from oneclaw_core.tools.manifest import ManifestProblem as ManifestProblem
+    from oneclaw_core.types.kept_results import KeptResult as KeptResult
+    from oneclaw_core.types.tool_definition import ToolBehaviour as ToolBehaviour
+    from oneclaw_core.types.tools import FileChange as FileChange
+
+if TYPE_CHECKING:  # for OneClaw's own plugins: nothing is promised
     from oneclaw_core.json_schema.arguments import argument_faults as argument_faults
     from oneclaw_core.json_schema.arguments import compile_schema as compile_schema
     from oneclaw_core.json_schema.short_types import plain_types as plain_types
@@ -22,24 +28,20 @@ if TYPE_CHECKING:
     from oneclaw_core.tools.context import depth_within as depth_within
     from oneclaw_core.tools.manifest import MAX_MANIFEST_BYTES as MAX_MANIFEST_BYTES
     from oneclaw_core.tools.manifest import Manifest as Manifest
-    from oneclaw_core.tools.manifest import ManifestProblem as ManifestProblem
     from oneclaw_core.tools.manifest import parse_json as parse_json
     from oneclaw_core.tools.manifest import parse_manifest as parse_manifest
     from oneclaw_core.tools.manifest_tool import FunctionTarget as FunctionTarget
     from oneclaw_core.tools.manifest_tool import ManifestTool as ManifestTool
-    from oneclaw_core.types.kept_results import KeptResult as KeptResult
     from oneclaw_core.types.text import INVISIBLE_CHARACTERS as INVISIBLE_CHARACTERS
     from oneclaw_core.types.text import clean_text as clean_text
     from oneclaw_core.types.text import printable as printable
     from oneclaw_core.types.text import printable_document as printable_document
-    from oneclaw_core.types.tool_definition import ToolBehaviour as ToolBehaviour
     from oneclaw_core.types.tool_groups import LISTED_DESCRIPTION_CHARACTERS as LISTED_DESCRIPTION_CHARACTERS
     from oneclaw_core.types.tool_groups import LOAD_TOOL_GROUP as LOAD_TOOL_GROUP
     from oneclaw_core.types.tool_groups import ActiveTools as ActiveTools
     from oneclaw_core.types.tool_groups import LoadedGroup as LoadedGroup
     from oneclaw_core.types.tool_groups import generated_group_definition as generated_group_definition
     from oneclaw_core.types.tool_groups import one_line as one_line
-    from oneclaw_core.types.tools import FileChange as FileChange
 
 __getattr__, __dir__, __all__ = lazy_names(
     __name__, "oneclaw_core.files", "oneclaw_core.permissions", "oneclaw_core.process", "oneclaw_core.tool_functions"

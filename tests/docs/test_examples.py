@@ -2,12 +2,14 @@
 
 import ast
 import tomllib
+from importlib import import_module
 
 import pytest
-from documentation_pages import EXAMPLE_PAGES
+from documentation_pages import EXAMPLE_PAGES, PAGES, PLUGIN_PAGES, blocks_of
 from public_packages import PUBLIC_PACKAGES
 
 MAX_LINES = 79
+OURS = ("oneclaw_core", "pytest_oneclaw")
 
 
 @pytest.fixture(params=[page.parent for page in EXAMPLE_PAGES], ids=lambda folder: folder.name)
@@ -32,7 +34,20 @@ def test_an_example_is_a_plugin_of_its_name(example, module):
     assert project["entry-points"]["oneclaw"] == {example.name: module.stem}
 
 
+def names_that_are_not_public(code):
+    """Name what some code imports from the core, and is not promised to anybody."""
+    for node in ast.walk(ast.parse(code)):
+        if isinstance(node, ast.ImportFrom) and (node.module or "").partition(".")[0] in OURS:
+            public = import_module(node.module).__all__ if node.module in PUBLIC_PACKAGES else ()
+            packages = {each.removeprefix(f"{node.module}.") for each in PUBLIC_PACKAGES}
+            yield from (f"{node.module}.{each.name}" for each in node.names if each.name not in {*public, *packages})
+
+
 def test_an_example_imports_public_names_alone(module):
-    nodes = ast.walk(ast.parse(module.read_text(encoding="utf-8")))
-    imported = {node.module for node in nodes if isinstance(node, ast.ImportFrom)}
-    assert {name for name in imported if name.startswith("oneclaw")} <= set(PUBLIC_PACKAGES)
+    assert list(names_that_are_not_public(module.read_text(encoding="utf-8"))) == []
+
+
+@pytest.mark.parametrize("page", [*PAGES, *PLUGIN_PAGES], ids=lambda page: page.stem)
+def test_pages_show_public_names_alone(page):
+    shown = [each for each in blocks_of(page) if each.language == "python"]
+    assert [name for each in shown for name in names_that_are_not_public(each.text)] == []

@@ -74,7 +74,7 @@ def test_the_options_of_event_hooks_are_read():
 
 
 NAMED_LIKE = "the function register_groups is named like a hook, and is not marked as one: it is not called"
-UNKNOWN = "this OneClaw has no such hook (plugin contract 1): correct its name, or upgrade oneclaw-core"
+UNKNOWN = "this OneClaw has no such hook (plugin contract 0.3): correct its name, or upgrade oneclaw-core"
 LIMIT = "use a number above 0, at most 600"
 
 

@@ -92,6 +92,11 @@ def test_what_other_formats_say_is_what_the_library_reads(tmp_path):
         ('oneclaw-core>=9; python_version >= "3"', "0.1.0", False),
         ("oneclaw-core>=0.2,<0.3", "0.2.0.dev1", True),  # leads to 0.2.0
         ("oneclaw-core>=0.2,<0.3", "0.2.0rc1+local", True),
+        ("oneclaw-core>=0.1,<0.2", "0.2.0", False),
+        ("oneclaw-core>=0.2,<0.3", "0.3.0", True),  # which keeps the contract of 0.2
+        ("oneclaw-core>=0.2.1,<0.3", "0.3.0.dev1", True),
+        ("oneclaw-core>=0.2,<0.3", "0.4.0", False),
+        ("oneclaw-core>=0.4,<0.5", "0.3.0", False),
         ("oneclaw-core>=0.2.0rc2", "0.2.0rc1", True),
         ("oneclaw-core>=0.1,<0.2", "0.2.0.dev1", False),
         ("oneclaw-core>=0.1,<0.2", "0.1.0+g1234", True),

@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 
 CORE_VERSION = __version__
 
+_FIRST_TO_KEEP_A_CONTRACT = (0, 3)
+_LAST_PATCH = 9999  # newer than all of a minor version
+
 _CORE = re.compile(r"oneclaw[-_.]+core(?![\w.-])", re.IGNORECASE)
 
 
@@ -92,7 +95,8 @@ def find_incompatibility(requirements: list[str], version: str = CORE_VERSION) -
     """Compare what a plugin requires of the core with the core that runs.
 
     A pre-release of the core counts as the release that it leads to as well: a checkout with the version
-    ``0.2.0.dev1`` has to run plugins that are made for 0.2.
+    ``0.2.0.dev1`` has to run plugins that are made for 0.2. From 0.3 on, a release counts as one of the minor version
+    before it as well: the plugin contract promises that.
 
     Args:
         requirements: on ``oneclaw-core``, as :func:`core_requirements` finds them.
@@ -137,6 +141,8 @@ def _is_met(requirement: str, version: str) -> bool:
         return True
     own = Version(version)
     counts_as = {own, Version(own.base_version)} if own.is_prerelease else {own}
+    if own.release >= _FIRST_TO_KEEP_A_CONTRACT and own.major == 0:
+        counts_as.add(Version(f"0.{own.minor - 1}.{_LAST_PATCH}"))
     return any(parsed.specifier.contains(each, prereleases=True) for each in counts_as)
 
 

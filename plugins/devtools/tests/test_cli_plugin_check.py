@@ -8,6 +8,8 @@ from oneclaw_devtools.conformance import imports
 from oneclaw_devtools.conformance.finding import Severity
 from oneclaw_devtools.conformance.package import CORE
 
+from oneclaw_core.plugins import CONTRACT_VERSION
+
 GOOD = '''
 from oneclaw_core import ToolGroupDefinition, hookimpl, tool
 
@@ -65,6 +67,7 @@ def test_a_good_project_passes(ok, project, monkeypatch):
     text = ok("plugins", "check", "--strict")
 
     assert "shelf: acme-shelf 0.3.0 (acme_shelf), loaded in" in text
+    assert f"plugin contract {CONTRACT_VERSION}\n" in text
     assert "shelf_find  shelf" in text
     assert text.endswith("acme-shelf 0.3.0: 0 errors, 0 warnings, 0 notes\n")
     assert not list(project.rglob("__pycache__"))
@@ -77,6 +80,7 @@ def test_the_report_is_one_document(ok, project):
     assert report["passed"] is True
     assert report["subject"] == "acme-shelf 0.3.0"
     assert report["counts"] == {"error": 0, "warning": 0, "note": 0}
+    assert report["contract"] == CONTRACT_VERSION
     (plugin,) = report["plugins"]
     (tool,) = plugin["tools"]
     assert (tool["name"], tool["group"]) == ("shelf_find", "shelf")

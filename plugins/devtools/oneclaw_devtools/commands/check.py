@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from oneclaw_core.cli import json_option, print_json, print_table, print_text, printable_line, styled
+from oneclaw_core.plugins import CONTRACT_VERSION
 from oneclaw_devtools.conformance.finding import Severity
 
 if TYPE_CHECKING:
@@ -66,6 +67,7 @@ def _print_plugin(report: Report, plugin: CheckedPlugin) -> None:
         about.append(f"loaded in {plugin.import_ms:.0f} ms")
     if plugin.calls:
         about.append(_counted(plugin.calls, "call"))
+    about.append(f"plugin contract {CONTRACT_VERSION}")
     click.echo(printable_line(", ".join(about)))
     if not plugin.tools:
         return

@@ -6,6 +6,7 @@ from dataclasses import asdict, dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
+from oneclaw_core.plugins import CONTRACT_VERSION
 from oneclaw_core.tools import one_line
 
 if TYPE_CHECKING:
@@ -132,6 +133,7 @@ class Report:
         """The report as JSON data."""
         return {
             "subject": self.subject,
+            "contract": CONTRACT_VERSION,
             "plugins": [
                 {**asdict(each), "tools": [asdict(tool) for tool in each.tools], "groups": _group_tokens(each.tools)}
                 for each in self.plugins
