@@ -5,14 +5,13 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Protocol
 
 from oneclaw_core.capabilities.capability import Capability
-from oneclaw_core.errors import OneClawError
+from oneclaw_core.errors import OneClawError, PermissionDeniedError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 FILE_NAME = "capabilities.json"
 UNDECLARED = Capability("undeclared", "hosts, files, programs and services of your home: it may use any")
@@ -49,7 +48,7 @@ class Declaration:
     """
 
     plugin: str = ""
-    reasons: Mapping[Capability, str] | None = field(default_factory=lambda: MappingProxyType({}))
+    reasons: Mapping[Capability, str] | None = field(default_factory=dict)  # it is sent to worker processes
 
     @property
     def capabilities(self) -> frozenset[Capability]:
@@ -72,6 +71,33 @@ class Declaration:
     def allows(self, kind: str, name: str) -> bool:
         """Return True if the plugin may use a service of the home, or a stored secret."""
         return self._allows(kind, name)
+
+    def require_host(self, host: str) -> None:
+        """Go on only if the plugin may connect to a host.
+
+        Raises:
+            PermissionDeniedError: it may not; the message names the plugin.
+        """
+        if not self.allows_host(host):
+            raise self._denied(HOST, host)
+
+    def require_file(self, access: str, names: Sequence[str]) -> None:
+        """Do the same for a file; see :meth:`allows_file`, which takes the same arguments."""
+        if not self.allows_file(access, names):
+            raise self._denied(access, names[0])
+
+    def require(self, kind: str, name: str) -> None:
+        """Do the same for a service of the home, or a stored secret."""
+        if not self.allows(kind, name):
+            raise self._denied(kind, name)
+
+    def _denied(self, kind: str, name: str) -> PermissionDeniedError:
+        what = {READ: "reading", WRITE: "writing"}.get(kind, f"the {kind}")
+        return PermissionDeniedError(
+            f"plugin {self.plugin}: its {FILE_NAME}, as far as it was reviewed, does not name {what} {name!r}. Its "
+            f"author can add that, and the user review it with: oneclaw plugins review {self.plugin}",
+            f"plugin.{kind.replace(' ', '_')}",
+        )
 
     def within(self, reviewed: frozenset[Capability]) -> Declaration:
         """Return the part that the user has reviewed."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from oneclaw_core.capabilities.declaration import STORED_SECRET
 from oneclaw_core.config.setting_fields import secret_key, variable_of
 from oneclaw_core.errors import UsageError
 from oneclaw_core.secrets.store import SecretPlace
@@ -13,8 +14,9 @@ from oneclaw_core.system.redaction import remember_secret
 from oneclaw_core.system.threads import run_in_thread
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Collection, Mapping
 
+    from oneclaw_core.capabilities.declaration import Declaration
     from oneclaw_core.secrets.store import SecretStore
 
 MAX_SECRET_CHARACTERS = 8_192
@@ -28,9 +30,20 @@ class PluginSecrets:
         plugin: its name.
         store: the user's secrets.
         environ: the environment; ``ONECLAW_PLUGIN_NAME`` goes before what is stored.
+        declaration: the secrets that it may have beside ``fields``; ``None`` if nothing holds it.
+        fields: the secret fields of its settings.
     """
 
-    def __init__(self, plugin: str, store: SecretStore, environ: Mapping[str, str]) -> None:
+    def __init__(
+        self,
+        plugin: str,
+        store: SecretStore,
+        environ: Mapping[str, str],
+        declaration: Declaration | None = None,
+        fields: Collection[str] = (),
+    ) -> None:
+        self._declaration = declaration
+        self._fields = fields
         self._plugin = plugin
         self._store = store
         self._environ = environ
@@ -85,4 +98,6 @@ class PluginSecrets:
     def _key(self, name: str) -> str:
         if not isinstance(name, str) or not _NAME.fullmatch(name):
             raise UsageError(f"the name of a secret is made of letters, digits and _ . @ + -, not {name!r}")
+        if self._declaration is not None and name not in self._fields:
+            self._declaration.require(STORED_SECRET, name)
         return secret_key(self._plugin, name)

@@ -8,6 +8,8 @@ import logging
 import threading
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar
 
+from oneclaw_core.capabilities.declaration import HOME_SERVICE
+from oneclaw_core.contract.home_services import declared_services
 from oneclaw_core.errors import PluginError, describe_error
 from oneclaw_core.http.clients import GuardedClients
 from oneclaw_core.system.private_files import make_private_directory
@@ -19,6 +21,7 @@ if TYPE_CHECKING:
 
     import httpx
 
+    from oneclaw_core.capabilities.declaration import Declaration
     from oneclaw_core.config.plugin_secrets import PluginSecrets
     from oneclaw_core.config.settings import CurrentSettings
     from oneclaw_core.contract.home_services import HomeServices
@@ -51,6 +54,7 @@ class PluginContext:
         name: of the plugin.
         secrets: of the plugin, in the user's secret store.
         logger: writes to the log in the home, under the plugin's name.
+        declaration: what the plugin may do of what its ``capabilities.json`` names; ``None`` where nothing holds it.
         worker: the event loop of the plugin's async tools and hooks; ``None`` if they run on that of the program.
     """
 
@@ -66,8 +70,10 @@ class PluginContext:
         locks: Path | None = None,
         ask_model: Callable[[str, Mapping[str, Any] | None], Awaitable[Any]] | None = None,
         services: HomeServices | None = None,
+        declaration: Declaration | None = None,
     ) -> None:
         self.name = name
+        self.declaration = declaration
         self._locks = locks
         self._ask_model = ask_model
         self._services = services
@@ -81,7 +87,8 @@ class PluginContext:
         self._allow_address = allow_address
         self._tasks: set[asyncio.Task[Any]] = set()
         self._loop = asyncio.get_running_loop()
-        self._clients = GuardedClients(self._loop, self._wait_for, self._ask_for)
+        held = () if declaration is None else (_anywhere, self._allow_request)
+        self._clients = GuardedClients(self._loop, self._wait_for, self._ask_for, *held)
         self.worker: WorkerLoop | None = None
 
     @property
@@ -120,7 +127,8 @@ class PluginContext:
         """
         if self._services is None:
             raise PluginError(NO_HOME)
-        return self._services.for_other_loop() if is_worker_thread() else self._services
+        services = self._services.for_other_loop() if is_worker_thread() else self._services
+        return declared_services(services, self.declaration)
 
     def once(self, make: Callable[[PluginContext], _Made]) -> _Made:
         """Return what ``make(context)`` returned at its first use; for objects to keep as long as the home is open.
@@ -210,6 +218,10 @@ class PluginContext:
     async def _ask_for(self, host: str, address: str, port: int) -> None:
         await run_on(self._loop, _awaited(self._allow_address(host, address, port)))
 
+    async def _allow_request(self, request: httpx.Request) -> None:
+        if self.declaration is not None:
+            self.declaration.require_host(request.url.host)
+
     def _wait_for(self, work: Coroutine[Any, Any, None]) -> None:
         asyncio.run_coroutine_threadsafe(work, self._loop).result()
 
@@ -228,6 +240,10 @@ class PluginContext:
 
 async def _awaited(work: Awaitable[_Made]) -> _Made:
     return await work
+
+
+async def _anywhere(host: str, address: str, port: int) -> None:
+    """Allow every public address; hosts are held by requests."""
 
 
 class ServiceHost(Protocol):
@@ -257,11 +273,10 @@ class ServiceContext(PluginContext):
             such as ``telegram_port`` for ``--telegram-port``; empty in a chat.
         stopping: set when the service is about to be stopped. Right after that the service is cancelled, or later if
             it was registered with ``grace_seconds``.
-        sessions: the conversations of the home.
     """
 
     # Its own attributes lie here. All others are shared with the context that the plugin's hooks get.
-    __slots__ = ("_ask", "_ask_user", "_host", "options", "runs_in", "service", "sessions", "stopping")
+    __slots__ = ("_ask", "_ask_user", "_host", "options", "runs_in", "service", "stopping")
 
     def __init__(
         self,
@@ -277,7 +292,6 @@ class ServiceContext(PluginContext):
         self.runs_in = runs_in
         self.options = options
         self.stopping = stopping
-        self.sessions: Sessions = host.app.services.sessions
         self._host = host
         self._ask: Asker | None = None
         self._ask_user: UserAsker | None = None
@@ -285,7 +299,19 @@ class ServiceContext(PluginContext):
     @property
     def app(self) -> Any:
         """The open home, a :class:`oneclaw_core.OneClaw`, such as for ``ChatRouter.open``."""
+        self._require("app")
         return self._host.app
+
+    @property
+    def sessions(self) -> Sessions:
+        """The conversations of the home."""
+        self._require("sessions")
+        sessions: Sessions = self._host.app.services.sessions
+        return sessions
+
+    def _require(self, service: str) -> None:
+        if self.declaration is not None:
+            self.declaration.require(HOME_SERVICE, service)
 
     def show(self, text: str) -> None:
         """Show a text to the user as soon as that disturbs nothing: in the chat, or on the terminal of ``serve``."""
@@ -337,6 +363,7 @@ class ServiceContext(PluginContext):
         Raises:
             OneClawError: as for ``OneClaw.send_message``.
         """
+        self._require("send_message")
         events: AsyncGenerator[Any, None] = self._host.app.send_message(
             text, session=session, agent=agent, attachments=attachments, ask=self._ask, ask_user=self._ask_user
         )

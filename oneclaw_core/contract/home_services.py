@@ -8,6 +8,7 @@ from dataclasses import dataclass, fields, replace
 from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from oneclaw_core.capabilities.declaration import HOME_SERVICE
 from oneclaw_core.worker_loop import run_on
 
 if TYPE_CHECKING:
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Sequence
 
     from oneclaw_core.agents.service import AgentService
+    from oneclaw_core.capabilities.declaration import Declaration
     from oneclaw_core.config.configuration import Configuration
     from oneclaw_core.contract import contact_points
     from oneclaw_core.contract.tool_source import ToolSource
@@ -30,6 +32,8 @@ if TYPE_CHECKING:
 
 
 _Value = TypeVar("_Value")
+# They give nothing of the home.
+_FOR_ALL = frozenset({"loop", "on_program_loop", "for_other_loop"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -114,6 +118,32 @@ class HomeServices:
             sandbox=across(self.sandbox),
             send_message=partial(_events_across, self.loop, self.send_message),
         )
+
+
+def declared_services(services: HomeServices, declaration: Declaration | None) -> HomeServices:
+    """Return the services that a plugin may use; the others raise ``PermissionDeniedError``.
+
+    Args:
+        services: of the open home.
+        declaration: of the plugin; ``None`` if nothing holds it.
+    """
+    if declaration is None or declaration.reasons is None:
+        return services
+    held: Any = _DeclaredServices(services, declaration)
+    return held  # type: ignore[no-any-return]
+
+
+class _DeclaredServices:
+    """The services that a plugin has declared."""
+
+    def __init__(self, services: HomeServices, declaration: Declaration) -> None:
+        self._services = services
+        self._declaration = declaration
+
+    def __getattr__(self, name: str) -> Any:
+        if name not in _FOR_ALL:
+            self._declaration.require(HOME_SERVICE, name)
+        return getattr(self._services, name)
 
 
 class _Across:

@@ -20,6 +20,8 @@ from oneclaw_core.types.provenance import FileState, UsedFile
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from oneclaw_core.capabilities.declaration import Declaration
+
 
 # What lies there is no file: processes with their environments, and devices.
 _KERNEL_DIRECTORIES = (Path("/proc"), Path("/sys"), Path("/dev"))
@@ -93,6 +95,7 @@ class PathGuard:
         questions: asks the user; ``None`` where that is not possible, such as in a worker process.
         used: the paths that a call has asked for, see :mod:`oneclaw_core.provenance.marks`.
         views: what the session has seen of files.
+        declaration: the files that the plugin of the tool may use; ``None`` if nothing holds it.
     """
 
     workspace: Path
@@ -104,6 +107,7 @@ class PathGuard:
     questions: PathQuestions | None = field(default=None, repr=False, compare=False)
     used: list[UsedFile] = field(default_factory=list, compare=False, repr=False)
     views: FileViews = field(default_factory=FileViews, compare=False, repr=False)
+    declaration: Declaration | None = None
 
     def for_call(
         self,
@@ -111,6 +115,7 @@ class PathGuard:
         views: FileViews,
         denied: frozenset[str] = frozenset(),
         questions: PathQuestions | None = None,
+        declaration: Declaration | None = None,
     ) -> PathGuard:
         """Return the guard of one call."""
         return PathGuard(
@@ -123,6 +128,7 @@ class PathGuard:
             questions,
             used,
             views,
+            declaration,
         )
 
     @property
@@ -433,6 +439,10 @@ class PathGuard:
             denied = next((name for each in parts if (name := f"{permission}:{each}") in self.denied), denied)
         if denied is not None:
             raise denied_for_good(denied)
+        if path is not None and self.declaration is not None:
+            bases = [_resolve(each) for each in (self.workspace, self.start_directory)]
+            seen_from = [str(path.relative_to(each)) for each in bases if path.is_relative_to(each)]
+            self.declaration.require_file(permission.partition(".")[2], (str(path), *seen_from))
 
     def _is_readable(self, path: Path) -> bool:
         if _is_inside(path, self.workspace):

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     import httpx
 
+    from oneclaw_core.capabilities.declaration import Declaration
     from oneclaw_core.tools.calls.questions import Questions
     from oneclaw_core.worker_loop import WorkerLoop
 
@@ -45,9 +46,13 @@ class CallNetwork:
     Args:
         questions: of the call.
         provenance: knows which requests the user has to agree with; ``None`` where none is recorded.
+        declaration: the hosts that the plugin of the tool may connect to; ``None`` if nothing holds it.
     """
 
-    def __init__(self, questions: Questions, provenance: Sources | None) -> None:
+    def __init__(
+        self, questions: Questions, provenance: Sources | None, declaration: Declaration | None = None
+    ) -> None:
+        self._declaration = declaration
         self._questions = questions
         self._provenance = provenance
         # A host with two addresses is no reason to ask twice.
@@ -59,7 +64,8 @@ class CallNetwork:
         """Return the guarded clients of this call, or those for the plugin's own service."""
         self._questions.check_open()
         if is_service not in self._clients:
-            gates = (self._allow_private, self._allow_public, *(() if is_service else (self._allow_request,)))
+            allow_request = self._allow_declared if is_service else self._allow_request
+            gates = (self._allow_private, self._allow_public, allow_request)
             self._clients[is_service] = GuardedClients(self._questions.loop.loop, self._questions.wait_for, *gates)
         return self._clients[is_service]
 
@@ -69,6 +75,7 @@ class CallNetwork:
         Raises:
             PermissionDeniedError: it may not.
         """
+        self._require(host)
         await (self._allow_public if is_public_address(address) else self._allow_private)(host, address, port)
 
     async def allow_url(self, url: str, sends: str) -> None:
@@ -79,6 +86,7 @@ class CallNetwork:
         """
         import httpx
 
+        self._require(httpx.URL(url).host)
         await self._allow_sending(httpx.Request("GET", url), url, sends.encode("utf-8", "replace"))
 
     async def aclose(self, worker: WorkerLoop | None) -> None:
@@ -86,8 +94,16 @@ class CallNetwork:
         for clients in self._clients.values():
             await clients.aclose(worker)
 
+    def _require(self, host: str) -> None:
+        if self._declaration is not None:
+            self._declaration.require_host(host)
+
+    async def _allow_declared(self, request: httpx.Request) -> None:
+        self._require(request.url.host)
+
     async def _allow_request(self, request: httpx.Request) -> None:
         """Ask before a request that the model may have composed is sent, and mark what comes back."""
+        self._require(request.url.host)
         url = str(request.url).partition("#")[0]
         await self._allow_sending(request, url, getattr(request, "_content", b""))
         if self._provenance is not None:

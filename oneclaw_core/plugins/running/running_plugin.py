@@ -360,8 +360,11 @@ def make_context(
         services: of the open home.
     """
     environ = _with_earlier_variables(environ)
-    secrets = PluginSecrets(name, secret_store(home), environ)
-    registered = next(iter(registered_settings(each for each in plugins if each.name == name)), None)
+    own = [each for each in plugins if each.name == name]
+    registered = next(iter(registered_settings(own)), None)
+    declaration = own[0].declaration if own else None
+    fields = [] if registered is None else [each.name for each in registered.fields]
+    secrets = PluginSecrets(name, secret_store(home), environ, declaration, fields)
     settings = None if registered is None else CurrentSettings(registered, environ, secrets.get, read_settings)
 
     async def allow_address(host: str, address: str, port: int) -> None:
@@ -379,6 +382,7 @@ def make_context(
         locks=home.locks,
         ask_model=partial(ask_model, name),
         services=services,
+        declaration=declaration,
     )
 
 

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Coroutine
     from pathlib import Path
 
+    from oneclaw_core.capabilities.declaration import Declaration
     from oneclaw_core.contract.home_services import HomeServices
     from oneclaw_core.permissions.asking import Asking
     from oneclaw_core.plugins.running.runtime import Plugins
@@ -87,7 +88,8 @@ class Running:
         within = call.caller.within
         clock = CallClock(definition.timeout_seconds, within.clock if within is not None else None)
         inner = self._inner_calls(call, clock)
-        running = self._running(call, clock, inner)
+        declaration = plugin.declaration if plugin is not None else None
+        running = self._running(call, clock, inner, declaration)
         worker = plugin.worker if plugin is not None and not source.is_bound_to_source else None
         timed = TimedRun(running, BlockMeter(self._blocks), worker, call.hooks.around() if call.hooks else None)
         caller, provenance = call.caller, call.provenance
@@ -103,7 +105,7 @@ class Running:
             agent_name=caller.agent,
             tool_name=call.asked.name,
             call_id=call.asked.id,
-            paths=provenance.paths.for_call(provenance.paths.used, provenance.paths.views, denied, paths),
+            paths=provenance.paths.for_call(provenance.paths.used, provenance.paths.views, denied, paths, declaration),
             _call=running,
             _services=self._services,
             _plugin=plugin,
@@ -121,11 +123,11 @@ class Running:
             self._checks.look(definition, result)
         return inner.with_files(result)
 
-    def _running(self, call: Call, clock: CallClock, inner: InnerCalls) -> RunningCall:
+    def _running(self, call: Call, clock: CallClock, inner: InnerCalls, declaration: Declaration | None) -> RunningCall:
         asking, provenance = self._asking, call.provenance
         ask_user = partial(asking.ask_user, call)
         questions = Questions(HomeLoop(), clock, asking.of(call), ask_user, provenance.marks)
-        return RunningCall(questions, call.report, provenance, inner)
+        return RunningCall(questions, call.report, provenance, inner, declaration)
 
 
 class _StandIn(SelfRunningTool):

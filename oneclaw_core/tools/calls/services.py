@@ -10,6 +10,7 @@ from oneclaw_core.types.text import clean_text
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
+    from oneclaw_core.capabilities.declaration import Declaration
     from oneclaw_core.permissions.call_network import CallNetwork, Sources
     from oneclaw_core.tools.calls.call import Act
     from oneclaw_core.tools.calls.questions import Questions
@@ -41,6 +42,7 @@ class RunningCall:
         report: passes on how far the tool has come.
         provenance: of its result; ``None`` where none is recorded.
         inner: runs the calls that the tool makes; ``None`` if it can make none.
+        declaration: what the plugin of the tool may do; ``None`` if nothing holds it.
     """
 
     def __init__(
@@ -49,11 +51,13 @@ class RunningCall:
         report: Callable[[str, float | None], None],
         provenance: Sources | None = None,
         inner: ToolCalls | None = None,
+        declaration: Declaration | None = None,
     ) -> None:
         self.questions = questions
         self.clock = questions.clock
         self.provenance = provenance
         self.inner = inner
+        self._declaration = declaration
         self._report = report
         self._network: CallNetwork | None = None
 
@@ -63,7 +67,7 @@ class RunningCall:
         from oneclaw_core.permissions.call_network import CallNetwork
 
         if self._network is None:
-            self._network = CallNetwork(self.questions, self.provenance)
+            self._network = CallNetwork(self.questions, self.provenance, self._declaration)
         return self._network
 
     def progress(self, message: str, fraction: float | None) -> None:
