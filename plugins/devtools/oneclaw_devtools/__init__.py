@@ -16,6 +16,8 @@ _COMMANDS = {
     "upgrade": ("install:upgrade", "Install newer versions of plugins."),
     "uninstall": ("install:uninstall", "Uninstall plugins, by the names of their packages."),
     "sync": ("install:sync", "Reinstall the plugins that an upgrade of OneClaw removed."),
+    "box": ("box:box", "Run a plugin's tools in a sandbox."),
+    "unbox": ("box:unbox", "Take a plugin out of its box."),
 }
 
 

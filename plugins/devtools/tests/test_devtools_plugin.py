@@ -2,7 +2,7 @@
 
 import pytest
 
-COMMANDS = ("check", "install", "new", "sync", "uninstall", "upgrade")
+COMMANDS = ("box", "check", "install", "new", "search", "sync", "unbox", "uninstall", "upgrade")
 
 
 def test_its_commands_are_those_of_oneclaw_plugins(ok):

@@ -28,12 +28,14 @@ class Offer:
         is_read_only: True to leave out each tool that may change something.
         agent: whose tools they are; ``None`` for all tools.
         token: the token of the client over HTTP; ``None`` for the user's own client.
+        single_tools: single tools beside these groups.
     """
 
     groups: frozenset[str] = field(default_factory=frozenset)
     is_read_only: bool = False
     agent: Agent | None = None
     token: ServerToken | None = None
+    single_tools: frozenset[str] = field(default_factory=frozenset)
 
     @property
     def can_approve(self) -> bool:
@@ -50,7 +52,7 @@ class Offer:
     @property
     def selection(self) -> ToolSelection:
         """The tools of it, whether they change something or not."""
-        chosen = _selection(self.groups)
+        chosen = _selection(self.groups, self.single_tools)
         if self.token is not None:
             scopes = [each.partition(":") for each in self.token.scopes if each.partition(":")[0] in (READ, CALL)]
             if all(of for _, _, of in scopes):
@@ -118,7 +120,7 @@ def group_of(registry: ToolRegistry, name: str) -> str:
     return (source.group_name if source is not None else None) or CORE_GROUP
 
 
-def _selection(groups: frozenset[str], *, is_open: bool = True) -> ToolSelection:
-    if not groups and is_open:
+def _selection(groups: frozenset[str], tools: frozenset[str] = frozenset(), *, is_open: bool = True) -> ToolSelection:
+    if not groups and not tools and is_open:
         return ToolSelection()
-    return ToolSelection(None if CORE_GROUP in groups else frozenset(), groups - {CORE_GROUP})
+    return ToolSelection(None if CORE_GROUP in groups else tools, groups - {CORE_GROUP})

@@ -33,7 +33,7 @@ GATEWAY, DIRECT = "gateway", "direct"
     "groups",
     multiple=True,
     metavar="GROUP",
-    help="Show only these groups; core means the tools in no group.",
+    help="Show only these groups; core means the tools in no group, plugin:NAME those of a plugin.",
 )
 @click.option("--agent", metavar="NAME", help="Show only the tools of this agent.")
 @click.option("--allow", multiple=True, metavar="PERMISSION", help="Grant a permission while this runs.")

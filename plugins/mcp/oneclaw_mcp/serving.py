@@ -132,15 +132,32 @@ async def open_journal(storage: PluginStorage) -> CallJournal:
     return CallJournal(await storage.tables(STEPS))
 
 
+_PLUGIN = "plugin:"
+
+
 async def make_offer(claw: OneClaw, groups: Iterable[str], *, agent: str | None, is_read_only: bool) -> Offer:
     """Check the options of the command.
+
+    Args:
+        claw: the open home.
+        groups: names of tool groups, or ``plugin:NAME`` for all tools of a plugin.
+        agent: whose tools they are; ``None`` for all.
+        is_read_only: True to leave out each tool that may change something.
 
     Raises:
         NotFoundError: there is no such agent or group.
     """
     found = await claw.agents.get(agent) if agent is not None else None
-    chosen = frozenset(groups)
-    known = {each.name for each in claw.services.registry.get_all_group_definitions()} | {CORE_GROUP}
-    for name in sorted(chosen - known):
-        raise NotFoundError(f"there is no tool group {name!r}; see: oneclaw groups list")
-    return Offer(chosen, is_read_only, found)
+    registry = claw.services.registry
+    known = {each.name for each in registry.get_all_group_definitions()} | {CORE_GROUP}
+    plugins = {each.name: each.tools for each in claw.catalog.plugins}
+    chosen: set[str] = set()
+    tools: set[str] = set()
+    for name in groups:
+        if name.removeprefix(_PLUGIN) in plugins and name.startswith(_PLUGIN):
+            tools.update(plugins[name.removeprefix(_PLUGIN)])
+        elif name in known:
+            chosen.add(name)
+        else:
+            raise NotFoundError(f"there is no tool group {name!r}; see: oneclaw groups list")
+    return Offer(frozenset(chosen), is_read_only, found, single_tools=frozenset(tools))
