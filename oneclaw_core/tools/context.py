@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from oneclaw_core.contract.home_services import HomeServices
     from oneclaw_core.files.paths import PathGuard
     from oneclaw_core.tools.calls.call import Act
+    from oneclaw_core.tools.calls.script import Script
     from oneclaw_core.tools.calls.services import RunningCall, ToolCalls
     from oneclaw_core.types.agents import ReasoningLevel
     from oneclaw_core.types.budget import TurnBudget
@@ -445,6 +446,26 @@ class ToolContext:
         if self._call is None or self._call.inner is None:  # executed by hand, where nothing is asked
             return await act(given, self)
         return await self._call_inner(name, given, self._on_own_loop(act), is_repeatable=is_repeatable)
+
+    async def begin_script(
+        self, code: str, purpose: str = "", *, engine: str = "", continues: str | None = None
+    ) -> Script:
+        """Begin a script: a program that calls tools by :meth:`call_tool`, the same way whenever it is run.
+
+        Args:
+            code: the program.
+            purpose: what it is for, in a few words, which people are shown.
+            engine: what else its outcome depends on, such as the version of what runs it.
+            continues: the id of the call that began a script earlier in the session, whose code is run again; ``code``
+                is not used then.
+
+        Raises:
+            UsageError: there is no such script, or it cannot be continued.
+            OneClawError: as for :meth:`call_tool`.
+        """
+        questions = self._running.questions
+        questions.check_open()
+        return await questions.loop.run(self._inner.begin(code, purpose, engine, continues))
 
     def tool_problems(self, names: Iterable[str]) -> dict[str, str]:
         """Return why :meth:`call_tool` cannot call tools, by their names; tools that it can call are left out.

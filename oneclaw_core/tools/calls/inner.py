@@ -5,13 +5,16 @@ from __future__ import annotations
 import asyncio
 import json
 import time
+from collections import Counter
 from dataclasses import replace
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, Protocol
 
+from oneclaw_core.errors import UsageError
 from oneclaw_core.system.redaction import redact
 from oneclaw_core.tools.calls.available import unavailable_tool, unknown_tool
 from oneclaw_core.tools.calls.call import InnerCallBegun, InnerCallEnded, Within
+from oneclaw_core.tools.calls.script import Script
 from oneclaw_core.types.budget import ScriptAllowance
 from oneclaw_core.types.messages import ToolCall
 from oneclaw_core.types.provenance import MarkKind
@@ -51,6 +54,7 @@ MAX_REFUSALS = 3
 MAX_SAME_FAILURES = 10
 USES_BETWEEN_QUESTIONS = 10
 SHOWN_CHARACTERS = 2_000
+MAX_PURPOSE_CHARACTERS = 200
 
 # Calls that change which tools a conversation has belong to the conversation.
 _OF_THE_CONVERSATION = frozenset({LOAD_TOOL_GROUP, FIND_TOOL_GROUPS})
@@ -58,6 +62,7 @@ _RUNS_SCRIPTS = "js_eval"
 # What reaches other people, or cannot be taken back.
 _CAREFUL_PARTS = frozenset({"send", "share", "forward", "delete", "spend"})
 _KEY_BYTES = 9
+_RUNNING, _DONE = "running", "done"
 
 
 async def _no_wait() -> None:
@@ -97,6 +102,7 @@ class InnerCalls:
         self._registry = registry
         self._wait_for_observers = wait_for_observers
         self._number = 0
+        self._log: list[tuple[str, str]] = []
         self._size_bytes = 0
         self._refusals = 0
         self._refused_permissions: set[str] = set()
@@ -139,6 +145,33 @@ class InnerCalls:
             return refused
         # In a task: what a call sets among the context variables is not the tool's.
         return await asyncio.create_task(self._shown(asked, key, self._number, act))
+
+    async def begin(self, code: str, purpose: str, engine: str, continues: str | None) -> Script:
+        """Begin a script, see :meth:`oneclaw_core.tools.context.ToolContext.begin_script`."""
+        if continues is not None:
+            raise UsageError("there is no session here, so no earlier script to continue")
+        self.purpose = " ".join(purpose.split())[:MAX_PURPOSE_CHARACTERS]
+        digest = blake2b(self._outer.asked.id.encode("utf-8", "surrogatepass"), digest_size=16).digest()
+        seed = tuple(int.from_bytes(digest[place : place + 4], "big") for place in range(0, 16, 4))
+        return Script(code, self.purpose, time.time_ns() // 1_000_000, seed, self._callable_names(), self)
+
+    def _callable_names(self) -> tuple[str, ...]:
+        names = (*self._outer.caller.active.names, *self._outer.caller.own_tools)
+        return tuple(each for each in dict.fromkeys(names) if self._problem(each) is None)
+
+    def summary(self) -> str:
+        """Say which calls were made and how they ended, in the order of their beginnings."""
+        parts = []
+        for state, words in ((_DONE, "finished"), (_RUNNING, "may or may not have had their effect")):
+            counts = Counter(name for name, ended in self._log if ended == state)
+            if counts:
+                listed = ", ".join(name if count == 1 else f"{name} ({count})" for name, count in counts.items())
+                parts.append(f"Calls that {words}: {listed}.")
+        failed = Counter(f"{name} ({ended})" for name, ended in self._log if ended not in (_DONE, _RUNNING))
+        if failed:
+            listed = ", ".join(each if count == 1 else f"{each} {count} times" for each, count in failed.items())
+            parts.append(f"Calls that failed: {listed}.")
+        return "\n".join(parts)
 
     def problems(self, names: Iterable[str]) -> dict[str, str]:
         """Return why tools cannot be called, by their names; those that can are left out."""
@@ -219,10 +252,13 @@ class InnerCalls:
         shown = ToolCall(asked.id, asked.name, redact(asked.arguments[:SHOWN_CHARACTERS]))
         outer.show(InnerCallBegun(shown, outer.asked.id))
         outer.report(f"{number} {'call' if number == 1 else 'calls'}, {asked.name}", None)
+        self._log.append((asked.name, _RUNNING))
+        place = len(self._log) - 1
         started = time.perf_counter()
         result = ToolResult.error("interrupted", "The call was interrupted.")
         try:
             result = self._kept(asked.name, await self._in_turn(asked, number, act))
+            self._log[place] = asked.name, _DONE if result.is_success else result.error_type or "execution_error"
         finally:
             duration_ms = (time.perf_counter() - started) * 1000
             outer.show(InnerCallEnded(shown, outer.asked.id, short_result(result), duration_ms))

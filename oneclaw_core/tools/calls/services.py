@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from oneclaw_core.permissions.call_network import CallNetwork, Sources
     from oneclaw_core.tools.calls.call import Act
     from oneclaw_core.tools.calls.questions import Questions
+    from oneclaw_core.tools.calls.script import Script
     from oneclaw_core.types.tools import ToolResult
 
 # Of each piece of news about a call: thousands of them may wait to be shown.
@@ -27,6 +28,10 @@ class ToolCalls(Protocol):
         self, name: str, arguments: Mapping[str, Any], act: Act | None = None, *, is_repeatable: bool = False
     ) -> ToolResult:
         """Run one."""
+        ...
+
+    async def begin(self, code: str, purpose: str, engine: str, continues: str | None) -> Script:
+        """Begin a script."""
         ...
 
     def problems(self, names: Iterable[str]) -> dict[str, str]:

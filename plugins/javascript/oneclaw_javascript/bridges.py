@@ -12,11 +12,39 @@ if TYPE_CHECKING:
 BridgeHandler = Callable[[dict[str, Any]], Awaitable[Any]]
 
 # By the names that the engine's side knows; what each is asked with is in engine/2_bridges.js.
-BRIDGE_NAMES = frozenset({"fetch", "fs.readFile", "fs.writeFile", "fs.appendFile", "fs.exists", "_time", "lib"})
+BRIDGE_NAMES = frozenset(
+    {"fetch", "fs.readFile", "fs.writeFile", "fs.appendFile", "fs.exists", "_time", "lib", "tool", "_sleep"}
+)
 
 
 class BridgeError(Exception):
     """A bridge cannot do what it was asked; the program gets an ``Error`` with this message."""
+
+
+class ToolFailureError(BridgeError):
+    """A tool failed; the program gets a ``ToolError``.
+
+    Attributes:
+        tool: its name.
+        error_type: such as ``not_found``.
+    """
+
+    def __init__(self, tool: str, error_type: str, message: str) -> None:
+        super().__init__(message)
+        self.tool = tool
+        self.error_type = error_type
+
+
+class ScriptEndedError(Exception):
+    """The script may not go on.
+
+    Attributes:
+        error_type: why, such as ``limit_reached``.
+    """
+
+    def __init__(self, error_type: str, message: str) -> None:
+        super().__init__(message)
+        self.error_type = error_type
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,18 +7,19 @@ import logging
 from typing import TYPE_CHECKING, Any
 
 from oneclaw_core import OneClawError, PermissionDeniedError
-from oneclaw_javascript.bridges import BridgeError
+from oneclaw_javascript.bridges import BridgeError, ScriptEndedError, ToolFailureError
 from oneclaw_javascript.protocol import ProtocolError, Ready, Request, read_message, written, written_json
 from oneclaw_javascript.result import ConsoleLine
 
 if TYPE_CHECKING:
     from oneclaw_core.process import PythonProcess
     from oneclaw_javascript.bridges import JavaScriptBridges
-    from oneclaw_javascript.protocol import Ending
+    from oneclaw_javascript.protocol import Ending, WorkerMessage
 
 MAX_CONSOLE_CHARACTERS = 20_000
 # The engine's side keeps to 32 requests of 8 million characters in all, and one that it waits for.
 _MAX_OPEN_REQUESTS = 33
+_MAX_OPEN_SLEEPS = 1_000
 _MAX_OPEN_BYTES = 32 * 1024 * 1024
 
 _log = logging.getLogger("oneclaw.javascript")
@@ -33,6 +34,7 @@ class Conversation:
 
     Attributes:
         denials: the permissions that the program was denied, by what it was told.
+        failures: of tools, by what the program was told.
     """
 
     def __init__(self, process: PythonProcess, bridges: JavaScriptBridges) -> None:
@@ -41,9 +43,12 @@ class Conversation:
         self._console: list[ConsoleLine] = []
         self._console_characters_left = MAX_CONSOLE_CHARACTERS
         self._open: dict[int, int] = {}
+        self._sleeps = 0
         self._last_request_id = 0
         self._answering: set[asyncio.Task[None]] = set()
         self.denials: dict[str, PermissionDeniedError] = {}
+        self.failures: dict[str, ToolFailureError] = {}
+        self._ended: asyncio.Future[None] = asyncio.get_running_loop().create_future()
 
     @property
     def console(self) -> tuple[ConsoleLine, ...]:
@@ -79,11 +84,12 @@ class Conversation:
         Raises:
             asyncio.IncompleteReadError: the worker has ended.
             ProtocolError: it talks nonsense.
+            ScriptEndedError: a bridge ended the program.
         """
         await self._process.send(written_json(0, job))
         try:
             while True:
-                message = await read_message(self._process.stdout)
+                message = await self._next_message()
                 if isinstance(message, ConsoleLine):
                     self._keep(message)
                 elif isinstance(message, Request):
@@ -97,6 +103,16 @@ class Conversation:
                 task.cancel()
             await asyncio.gather(*self._answering, return_exceptions=True)
 
+    async def _next_message(self) -> WorkerMessage:
+        reading = asyncio.ensure_future(read_message(self._process.stdout))
+        try:
+            await asyncio.wait((reading, self._ended), return_when=asyncio.FIRST_COMPLETED)
+            if self._ended.done():
+                self._ended.result()
+            return await reading
+        finally:
+            reading.cancel()
+
     def _keep(self, line: ConsoleLine) -> None:
         if self._console_characters_left <= 0:
             raise ProtocolError("more on the console than was allowed")
@@ -109,7 +125,12 @@ class Conversation:
         if request.id <= self._last_request_id:
             raise ProtocolError("the same request twice")
         self._last_request_id = request.id
-        self._open[request.id] = request.size_bytes
+        if request.name == "_sleep":
+            self._sleeps += 1
+            if self._sleeps > _MAX_OPEN_SLEEPS:
+                raise ProtocolError("more timers at once than are allowed")
+        else:
+            self._open[request.id] = request.size_bytes
         if len(self._open) > _MAX_OPEN_REQUESTS or sum(self._open.values()) > _MAX_OPEN_BYTES:
             raise ProtocolError("more requests at once than are allowed")
         task = asyncio.create_task(self._answer(request))
@@ -119,6 +140,14 @@ class Conversation:
     async def _answer(self, request: Request) -> None:
         try:
             reply = written_json(request.id, {"value": await self._ask(request)})
+        except ScriptEndedError as error:
+            if not self._ended.done():
+                self._ended.set_exception(error)
+            return
+        except ToolFailureError as error:
+            self.failures[str(error)] = error
+            told = {"message": str(error), "errorType": error.error_type, "tool": error.tool}
+            reply = written_json(request.id, {"error": told})
         except PermissionDeniedError as error:
             self.denials[str(error)] = error
             reply = _refusal(request, str(error), "PermissionDeniedError")
@@ -129,6 +158,7 @@ class Conversation:
             reply = _refusal(request, f"{request.name} failed; the reason stands in OneClaw's log")
         await self._process.send(reply)
         self._open.pop(request.id, None)
+        self._sleeps -= request.name == "_sleep"
 
     async def _ask(self, request: Request) -> Any:
         handler = self._bridges.handlers.get(request.name)

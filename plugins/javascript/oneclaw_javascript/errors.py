@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from oneclaw_core import OneClawError
+
+if TYPE_CHECKING:
+    from oneclaw_javascript.bridges import ToolFailureError
 
 
 class JavaScriptError(OneClawError):
@@ -10,9 +15,11 @@ class JavaScriptError(OneClawError):
 
     Attributes:
         console: what it had written to the console, as text.
+        failure: of a tool, if the code did not catch it; ``None`` for any other error.
     """
 
     console = ""
+    failure: ToolFailureError | None = None
 
 
 class JavaScriptSyntaxError(JavaScriptError):

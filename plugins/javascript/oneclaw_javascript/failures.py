@@ -23,12 +23,8 @@ _FRAMES_READ = 200
 _UNDEFINED = re.compile(r"(\w{1,50}) is not defined|'(\w{1,50})' is not defined")
 _AT_THE_END = re.compile(r": ''$")
 _MODULE_STATEMENT = re.compile(r"^\s*(import|export)\b", re.MULTILINE)
-_NO_TIMERS = "there are no timers; await what you wait for"
 _NO_MODULES = "there are no modules; write what you need in the code"
 _MISSING = {
-    "setTimeout": _NO_TIMERS,
-    "setInterval": _NO_TIMERS,
-    "setImmediate": _NO_TIMERS,
     "require": _NO_MODULES,
     "module": _NO_MODULES,
     "exports": _NO_MODULES,
@@ -39,8 +35,8 @@ _MISSING = {
     "localStorage": "this is no browser; nothing is kept between calls",
     "XMLHttpRequest": "this is no browser; use fetch",
     "Intl": "the engine has no Intl; format numbers and dates by hand",
-    "URL": "the engine has no URL; take the text apart",
-    "TextEncoder": "the engine has no TextEncoder; use strings",
+    "codemode": "call tools as tools.NAME({...})",
+    "tools": "this code can call no tools",
 }
 
 

@@ -1,58 +1,126 @@
-"""The core tool ``js_eval``: JavaScript."""
+"""The core tool ``js_eval``: scripts in JavaScript that call tools."""
 
 from __future__ import annotations
 
+import time
 from typing import TYPE_CHECKING
 
-from oneclaw_core import ToolResult, UsageError, redact
+from oneclaw_core import OneClawError, PermissionDeniedError, ToolResult, UsageError, redact
 from oneclaw_core.tools import SHORTEST_KEY_CHARACTERS
+from oneclaw_javascript.bridges import ScriptEndedError
 from oneclaw_javascript.errors import JavaScriptError, JavaScriptTimeoutError
 
 if TYPE_CHECKING:
     from oneclaw_core import ToolContext
+    from oneclaw_core.tools import Script
+    from oneclaw_javascript.result import JavaScriptResult
 
 DEFAULT_TIMEOUT_SECONDS = 30
-MAX_TIMEOUT_SECONDS = 120
+MAX_TIMEOUT_SECONDS = 600
 _MAX_CONSOLE_CHARACTERS_OF_FAILURE = 2000
 _CONSOLE_HEADING = "[console]"
+_NOTHING = "The script returned nothing; use return."
+# How a call failed says more than that the script did.
+_TOLD_TYPES = frozenset({"permission_denied", "interrupted"})
 
 
-async def js_eval(code: str, timeout_seconds: int = DEFAULT_TIMEOUT_SECONDS, *, context: ToolContext) -> ToolResult:
-    """Run JavaScript code.
+async def js_eval(
+    code: str = "",
+    purpose: str = "",
+    timeout_seconds: int = DEFAULT_TIMEOUT_SECONDS,
+    continues: str | None = None,
+    *,
+    context: ToolContext,
+) -> ToolResult:
+    """Run a script.
 
     Args:
-        code: a program; it can use ``fetch``, ``fs``, ``console``, ``_time`` and ``lib``.
-        timeout_seconds: how long it may run, within 1 to 120.
+        code: the script; it can use ``tools``, ``fetch``, ``fs``, ``console``, ``_time`` and ``lib``.
+        purpose: what it is for, shown to people.
+        timeout_seconds: how long it may run, within 1 to 600.
+        continues: the id of the call of an earlier script to go on with, in place of ``code``.
         context: of the call.
 
     Returns:
-        A string as it is, nothing for ``undefined`` and ``null``, anything else as JSON; then what it wrote to the
-        console; without known keys, as ``read_file`` gives what the code may have read.
-
-    Raises:
-        PermissionDeniedError: the code needs something that the user does not grant.
+        A string as it is, anything else as JSON; then what it wrote to the console; without known keys, as
+        ``read_file`` gives what the code may have read. Of a script that failed, the calls that it made.
     """
-    from oneclaw_javascript.result import console_text
-    from oneclaw_javascript.running import run_javascript
-    from oneclaw_javascript.tool_bridges import javascript_bridges
-
-    if not code.strip():
+    if not code.strip() and continues is None:
         return ToolResult.error("validation_error", "code must not be blank.")
     try:
-        result = await run_javascript(
-            code,
-            params={"_env": {}},
-            bridges=javascript_bridges(context),
-            timeout_seconds=min(max(timeout_seconds, 1), MAX_TIMEOUT_SECONDS),
-        )
+        script = await _begun(code, purpose, continues, context)
     except UsageError as error:
         return ToolResult.error("validation_error", _sentence(error))
+    unknown = _tool_problems(script, context)
+    if unknown:
+        return ToolResult.error("not_available", f"The script was not run:\n{unknown}")
+    try:
+        result = await _run(script, timeout_seconds, context)
+    except UsageError as error:
+        return ToolResult.error("validation_error", _sentence(error))
+    except ScriptEndedError as ended:
+        return _failed(script, ended.error_type, str(ended))
+    except PermissionDeniedError as error:
+        return _failed(script, "permission_denied", str(error))
     except JavaScriptError as error:
-        kind = "timeout" if isinstance(error, JavaScriptTimeoutError) else "execution_error"
-        console = error.console[-_MAX_CONSOLE_CHARACTERS_OF_FAILURE:]
-        return ToolResult.error(kind, _with_console(_sentence(error), console))
-    text = _with_console(result.text, console_text(result.console))
-    return ToolResult.success(redact(text, shortest=SHORTEST_KEY_CHARACTERS))
+        return _failed_by(error, script)
+    return ToolResult.success(redact(_shown(result), shortest=SHORTEST_KEY_CHARACTERS))
+
+
+async def _begun(code: str, purpose: str, continues: str | None, context: ToolContext) -> Script:
+    from oneclaw_core.tools import Script
+    from oneclaw_javascript.running import ENGINE_VERSION, engine_name
+
+    try:
+        return await context.begin_script(code, purpose, engine=engine_name(ENGINE_VERSION), continues=continues)
+    except UsageError:
+        raise
+    except OneClawError:  # executed by hand, where there are no tools
+        return Script(code, purpose, time.time_ns() // 1_000_000, (1, 2, 3, 4), ())
+
+
+def _tool_problems(script: Script, context: ToolContext) -> str:
+    """Find the tools that the script names and cannot call, before it has had any effect."""
+    from oneclaw_javascript.tool_names import named_tools
+
+    names = [each for each in named_tools(script.code) if each not in script.tool_names]
+    return "\n".join(dict.fromkeys(context.tool_problems(names).values())) if names else ""
+
+
+async def _run(script: Script, timeout_seconds: int, context: ToolContext) -> JavaScriptResult:
+    from oneclaw_javascript.running import ScriptOptions, run_javascript
+    from oneclaw_javascript.tool_bridges import javascript_bridges
+
+    options = ScriptOptions(now_ms=script.started_ms, seed=script.seed, tool_names=script.tool_names)
+    return await run_javascript(
+        script.code,
+        params={"_env": {}},
+        bridges=javascript_bridges(context, script),
+        timeout_seconds=min(max(timeout_seconds, 1), MAX_TIMEOUT_SECONDS),
+        script=options,
+    )
+
+
+def _shown(result: JavaScriptResult) -> str:
+    from oneclaw_javascript.result import console_text
+
+    console = console_text(result.console)
+    if result.is_undefined and not console:
+        return _NOTHING
+    return _with_console(result.text, console)
+
+
+def _failed_by(error: JavaScriptError, script: Script) -> ToolResult:
+    kind, message = "timeout" if isinstance(error, JavaScriptTimeoutError) else "execution_error", _sentence(error)
+    if (failure := error.failure) is not None:
+        kind = failure.error_type if failure.error_type in _TOLD_TYPES else kind
+        message = f"tools.{failure.tool} failed, and the script did not catch it: {failure.error_type}: {failure}"
+    return _failed(script, kind, message, error.console[-_MAX_CONSOLE_CHARACTERS_OF_FAILURE:])
+
+
+def _failed(script: Script, error_type: str, message: str, console: str = "") -> ToolResult:
+    parts = (_with_console(message, console), script.summary())
+    return ToolResult.error(error_type, "\n\n".join(part for part in parts if part))
 
 
 def _with_console(text: str, console: str) -> str:

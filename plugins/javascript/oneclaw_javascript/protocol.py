@@ -47,6 +47,7 @@ class Returned:
 
     value: Any
     json: str
+    is_undefined: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +119,7 @@ def parse_message(data: bytes) -> WorkerMessage:
         ):
             return Request(number, name, arguments, len(data))
         case {"type": "result", "json": str(text)}:
-            return Returned(_parse(text), text)
+            return Returned(_parse(text), text, fields.get("is_undefined") is True)
         case {"type": "checked", "is_defined": bool(is_defined)}:
             return Checked(is_defined)
         case {"type": "stalled"}:

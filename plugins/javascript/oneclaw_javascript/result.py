@@ -28,11 +28,13 @@ class JavaScriptResult:
         text: a string as it is, nothing for ``undefined`` and ``null``, anything else as the JSON that JavaScript
             wrote.
         console: what it wrote, up to ``MAX_CONSOLE_CHARACTERS``.
+        is_undefined: True if the value is ``undefined``.
     """
 
     value: Any
     text: str
     console: tuple[ConsoleLine, ...] = ()
+    is_undefined: bool = False
 
 
 def console_text(lines: tuple[ConsoleLine, ...]) -> str:

@@ -12,6 +12,7 @@ import math
 import os
 import re
 import time
+from dataclasses import dataclass
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
@@ -33,6 +34,32 @@ if TYPE_CHECKING:
     from oneclaw_core.process import PythonProcess
     from oneclaw_javascript.protocol import Ending
 
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScriptOptions:
+    """Options of a script, which can be run again with the same outcome.
+
+    Attributes:
+        now_ms: the time that it sees, in milliseconds since 1970.
+        seed: of its random numbers, four numbers of 32 bits.
+        tool_names: the tools that it may call; ``None`` for no ``tools`` at all.
+        can_evaluate: True if it may make code of texts.
+    """
+
+    now_ms: int
+    seed: tuple[int, ...]
+    tool_names: tuple[str, ...] | None = None
+    can_evaluate: bool = False
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what the engine's side reads."""
+        names = {} if self.tool_names is None else {"tool_names": list(self.tool_names)}
+        seed = [each - 2**32 if each >= 2**31 else each for each in self.seed]
+        return {"now_ms": self.now_ms, "seed": seed, "is_evaluation_allowed": self.can_evaluate, **names}
+
+
+# Changed with what the same code comes to; then no earlier script is continued.
+ENGINE_VERSION = 1
 DEFAULT_MEMORY_BYTES = 64 * 1024 * 1024
 MIN_MEMORY_BYTES = 4 * 1024 * 1024
 MAX_CODE_CHARACTERS = 1_000_000
@@ -62,6 +89,7 @@ async def run_javascript(
     bridges: JavaScriptBridges | None = None,
     timeout_seconds: float = 30.0,
     memory_bytes: int = DEFAULT_MEMORY_BYTES,
+    script: ScriptOptions | None = None,
 ) -> JavaScriptResult:
     """Run JavaScript code, or a function that it defines.
 
@@ -76,6 +104,7 @@ async def run_javascript(
         bridges: what the code can reach; ``None`` for nothing but its console.
         timeout_seconds: how long it may run, questions to the user not counted.
         memory_bytes: what it may allocate.
+        script: for a script of a model; ``None`` for any other program.
 
     Returns:
         Its value.
@@ -85,18 +114,23 @@ async def run_javascript(
         JavaScriptTimeoutError: it was stopped after its time.
         JavaScriptError: it threw something, or its value is none that JSON can hold, or its process died.
         PermissionDeniedError: a bridge was denied a permission, and the code did not catch that.
+        ScriptEndedError: a bridge ended the script.
         UsageError: an argument is not acceptable.
     """
     job = _job(code, "main" if function_name is None else function_name, params or {}, bridges)
     job["is_required"] = function_name is not None
+    if script is not None:
+        job["script"] = script.to_dict()
     ending, conversation = await _converse(job, bridges or JavaScriptBridges(), timeout_seconds, memory_bytes)
     if isinstance(ending, Returned):
         value = ending.value
         text = value if isinstance(value, str) else "" if value is None else ending.json
-        return JavaScriptResult(value, text, conversation.console)
+        return JavaScriptResult(value, text, conversation.console, ending.is_undefined)
     if isinstance(ending, Failed):
         denial = conversation.denials.get(ending.message) if ending.name == "PermissionDeniedError" else None
-        raise denial or _with_console(error_of(ending, code), conversation)
+        error = _with_console(error_of(ending, code), conversation)
+        error.failure = conversation.failures.get(ending.message) if ending.name == "ToolError" else None
+        raise denial or error
     raise _with_console(
         JavaScriptError("the code waits for a promise that nothing will ever settle; resolve it, or do not await it"),
         conversation,
@@ -207,6 +241,18 @@ def _worker(timeout_seconds: float, memory_bytes: int) -> AbstractAsyncContextMa
         preload=("worker", "_quickjs"),
         policy=_NOTHING,
     )
+
+
+@cache
+def engine_name(version: int) -> str:
+    """Return what the outcome of a script depends on: the engine's version and that of what stands around it.
+
+    Args:
+        version: of what stands around it.
+    """
+    from importlib.metadata import version as version_of
+
+    return f"quickjs-ng {version_of('quickjs-ng')}, {version}"
 
 
 @cache

@@ -6,6 +6,7 @@ come from a foreign program, so their types are checked here.
 
 from __future__ import annotations
 
+import asyncio
 import os
 import re
 from contextlib import suppress
@@ -31,28 +32,32 @@ from oneclaw_core.http import (
     shown_url,
 )
 from oneclaw_core.process import run_in_thread
-from oneclaw_javascript.bridges import BridgeError, JavaScriptBridges
+from oneclaw_javascript.bridges import BridgeError, JavaScriptBridges, ScriptEndedError, ToolFailureError
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
+    from collections.abc import Awaitable, Callable, Container
     from pathlib import Path
 
     import httpx
 
     from oneclaw_core import ToolContext
+    from oneclaw_core.tools import Script
     from oneclaw_javascript.result import ConsoleLine
 
 _Value = TypeVar("_Value")
 
 MAX_FETCHED_BYTES = 1024 * 1024
 MAX_LIBRARY_BYTES = 1024 * 1024
+_MAX_SLEEP_SECONDS = 600.0
 _SHOWN_LINES = 50
 _SHOWN_LINE_CHARACTERS = 200
 _LIBRARY_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,63}")
 _METHODS_WITHOUT_BODY = ("GET", "HEAD")
 
 
-def javascript_bridges(context: ToolContext) -> JavaScriptBridges:
+def javascript_bridges(
+    context: ToolContext, script: Script | None = None, allowed: Container[str] | None = None
+) -> JavaScriptBridges:
     """Connect JavaScript programs with the context of the tool that runs them.
 
     ``fetch`` reaches what ``http_request`` does, ``fs`` what ``read_file`` and ``write_file`` do; ``lib(name)`` loads
@@ -61,8 +66,11 @@ def javascript_bridges(context: ToolContext) -> JavaScriptBridges:
 
     Args:
         context: of the call.
+        script: what calls tools; ``None`` for a program that can call none.
+        allowed: the tools that it may call; ``None`` for all.
     """
-    bridges = _Bridges(context)
+    calls_tools = script is not None
+    bridges = _Bridges(context, script, allowed)
     return JavaScriptBridges(
         handlers={
             "fetch": bridges.fetch,
@@ -72,6 +80,8 @@ def javascript_bridges(context: ToolContext) -> JavaScriptBridges:
             "fs.exists": bridges.exists,
             "_time": bridges.time,
             "lib": bridges.library,
+            "_sleep": bridges.sleep,
+            **({"tool": bridges.tool} if calls_tools else {}),
         },
         on_console=bridges.show,
         asked_seconds=bridges.asked_seconds,
@@ -79,9 +89,34 @@ def javascript_bridges(context: ToolContext) -> JavaScriptBridges:
 
 
 class _Bridges:
-    def __init__(self, context: ToolContext) -> None:
+    def __init__(self, context: ToolContext, script: Script | None, allowed: Container[str] | None) -> None:
         self._context = context
+        self._script = script
+        self._allowed = allowed
         self._lines_left = _SHOWN_LINES
+
+    async def tool(self, arguments: dict[str, Any]) -> Any:
+        """Call a tool; of what has files, the program gets the names of those that models can look at."""
+        name, given = _text(arguments, "name"), arguments.get("arguments")
+        if not isinstance(given, dict):
+            raise BridgeError("arguments must be an object")
+        if self._allowed is not None and name not in self._allowed:
+            raise ToolFailureError(name, "not_available", f"Tool '{name}' is not among those that this tool declares.")
+        result = await self._context.call_tool(name, given)
+        self._check_ended()
+        if not result.is_success:
+            raise ToolFailureError(name, result.error_type or "execution_error", result.error_message or "")
+        return result.result
+
+    def _check_ended(self) -> None:
+        if self._script is not None and (ended := self._script.ended) is not None:
+            raise ScriptEndedError(ended.error_type or "execution_error", ended.text())
+
+    async def sleep(self, arguments: dict[str, Any]) -> None:
+        milliseconds = arguments.get("milliseconds")
+        if not isinstance(milliseconds, int | float) or not milliseconds >= 0:
+            raise BridgeError("milliseconds must be a number")
+        await asyncio.sleep(min(milliseconds / 1000, _MAX_SLEEP_SECONDS))
 
     async def fetch(self, arguments: dict[str, Any]) -> dict[str, Any]:
         url, method, body = (
@@ -164,6 +199,7 @@ class _Bridges:
                 return ToolResult.error("execution_error", str(error))
 
         result = await self._context.act_as(tool, arguments, result_of, is_repeatable=is_repeatable)
+        self._check_ended()
         if result.is_success:
             return result.result
         if result.error_type == "permission_denied":

@@ -36,6 +36,8 @@ class OwnTools:
         (self.folder / f"{file}.json").write_text(json.dumps(entries))
         (self.folder / f"{file}.js").write_text(code)
 
+    plugins = ("javascript",)
+
     def opened(self):
         """Open the home."""
 
@@ -43,7 +45,7 @@ class OwnTools:
             self.asked.append(request.permission)
             return self.answer
 
-        return OneClaw.open(self.home, environ=self.environ, plugins=["javascript"], ask=ask)
+        return OneClaw.open(self.home, environ=self.environ, plugins=self.plugins, ask=ask)
 
     def run(self, work):
         """Do something with the open home."""

@@ -80,7 +80,7 @@ def test_known_keys_in_files_are_not_given_to_the_model(value, home, monkeypatch
 def test_the_value_is_the_result(value):
     assert value("6*7") == "42"
     assert value("({a: 'ü'})") == '{"a":"ü"}'
-    assert value("undefined") == ""
+    assert value("undefined") == "The script returned nothing; use return."
     assert value("async function main() { return 'done' }") == "done"
 
 

@@ -168,6 +168,7 @@ def test_a_library_of_the_user_is_shared(own):
 
 
 def test_files_are_those_of_the_workspace_under_the_permissions(own):
+    own.plugins = ("builtin", "javascript")
     own.write(
         "note", "async function execute() { await fs.writeFile('a.txt', 'x'); return await fs.readFile('a.txt') }"
     )
@@ -192,6 +193,7 @@ def test_what_it_declares_is_granted_before_it_runs(own):
 
 
 def test_a_loopback_address_is_asked_for(own):
+    own.plugins = ("builtin", "javascript")
     own.write("get", "async function execute({ url }) { return (await fetch(url)).status }", parameters={})
     with ModelServer([status(200)]) as server:
         (denied,) = own.call(("get", {"url": f"{server.url}/x"}))
@@ -228,6 +230,7 @@ HOSTILE = {
     [pytest.param(name, marks=() if name == "a_gigabyte" else pytest.mark.one_python) for name in HOSTILE],
 )
 def test_hostile_code_is_contained_and_later_calls_work(own, name):
+    own.plugins = ("builtin", "javascript")
     code, expected = HOSTILE[name]
     own.write("hostile", f"async function execute() {{ {code} }}", timeout_seconds=1.5)
     own.write("kind", "function execute() { return [1].map((n) => n + 1) }")

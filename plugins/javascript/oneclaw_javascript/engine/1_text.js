@@ -56,6 +56,7 @@ function showOrThrow(value) {
   if (typeof value === "string") return value;
   if (typeof value === "function") return value.name ? `[Function ${toText(value.name)}]` : "[Function]";
   if (typeof value !== "object" || value === null) return toText(value);
+  if (isAwaitable(value)) return "[a call that was not awaited]";
   if (isError(value)) return errorText(value);
   if (value instanceof RegExp) return toText(value);
   return stringify(value, asData) ?? toText(value);

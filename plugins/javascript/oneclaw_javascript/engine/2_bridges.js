@@ -26,7 +26,9 @@ function frameOf(name, argumentsText) {
   return frame;
 }
 
-function replyError({ name, message }) {
+function replyError(fault) {
+  if (fault.errorType !== undefined) return new ToolError(fault);
+  const { name, message } = fault;
   const error = new Error(message);
   define(error, "name", { value: name, configurable: true, writable: true });
   return error;
@@ -45,7 +47,7 @@ function request(name, argumentsText) {
 }
 
 function sendWaiting() {
-  while (firstWaiting < lastWaiting && openRequests < MAX_OPEN_REQUESTS) {
+  while (firstWaiting < lastWaiting && openRequests - openSleeps < MAX_OPEN_REQUESTS) {
     const { id, frame } = waiting[firstWaiting];
     if (openRequests > 0 && openCharacters + frame.length > MAX_OPEN_CHARACTERS) return;
     delete waiting[firstWaiting];
@@ -201,10 +203,10 @@ function makeConsole() {
 }
 
 /** Give the program what it is called with, and the functions that the caller answers. */
-function install({ params, bridges, console_characters: consoleCharacters }) {
+function install({ params, bridges, console_characters: consoleCharacters, script }) {
   consoleCharactersLeft = consoleCharacters;
-  const globals = { params, console: makeConsole() };
-  const offered = { fetch, _time: time, lib };
+  const globals = { params, console: makeConsole(), ...webGlobals, ...installScript(script ?? {}) };
+  const offered = { fetch: script ? (...args) => awaitable("fetch(...)", fetch(...args)) : fetch, _time: time, lib };
   for (const name of bridges) {
     if (name in offered) globals[name] = offered[name];
     else if (name.startsWith("fs.")) (globals.fs ??= {})[name.slice(3)] = fs[name.slice(3)];

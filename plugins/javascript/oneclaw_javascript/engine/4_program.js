@@ -30,8 +30,33 @@ function reached(fault, prefix) {
   return line * 1e7 + (line === "1" ? column - prefix : Number(column));
 }
 
+/** Choose the text to evaluate for a job. Throws the SyntaxError of code that is no program. */
+function prepare({ code, function_name: name, script }) {
+  return script ? prepareLeniently(code, name) : prepareStrictly(code, name);
+}
+
+/** The same for code of a model, which may stand in a fence, be TypeScript, or export and import. */
+function prepareLeniently(code, name) {
+  const plain = withoutFence(code);
+  let fault;
+  try {
+    return prepareStrictly(plain, name);
+  } catch (error) {
+    fault = error;
+  }
+  const local = withoutModules(plain);
+  for (const each of [local, withoutTypes(local)]) {
+    try {
+      if (each !== plain) return prepareStrictly(each, name);
+    } catch {
+      continue; // the fault of the code as it was written says more
+    }
+  }
+  throw fault;
+}
+
 /** Choose the text to evaluate. Throws the SyntaxError of code that is no program. */
-function prepare({ code, function_name: name }) {
+function prepareStrictly(code, name) {
   if (/^\s*\{[^]*\}\s*$/.test(code) && compileFault(`(${code}\n)`) === null) return `(${code}\n)`;
   const scriptFault = compileFault(asScript(code, name));
   if (scriptFault === null) return asScript(code, name);
@@ -82,6 +107,9 @@ async function run() {
     } else {
       held = await entry(params);
     }
+    if (toolFunctions.has(held)) throw new TypeError("a tool was not called: write await tools.NAME({...})");
+    // Many write a script as one function, and leave it to others to call it.
+    if (job.script && typeof held === "function") held = await held(params);
   } catch (error) {
     isFailed = true;
     held = error;
@@ -127,6 +155,9 @@ function outcome(isMemoryFull) {
   if (!isSettled) return '{"type":"stalled"}';
   if (job.is_check && typeof held === "function") return `{"type":"checked","is_defined":${held()}}`;
   if (isFailed) return failure(failureFields(held));
+  const missed = unobservedFailure();
+  if (missed !== null) return failure(["ToolError", missed, ""]);
+  if (timerFailures.length > 0) return failure(failureFields(timerFailures[0]));
   let text;
   try {
     text = resultText(held);
@@ -137,7 +168,7 @@ function outcome(isMemoryFull) {
   if (text.length > job.result_characters) {
     return failure(["RangeError", `the value has ${text.length} characters as JSON, more than ${job.result_characters}`, ""]);
   }
-  return `{"type":"result","json":${quote(text)}}`;
+  return `{"type":"result","json":${quote(text)},"is_undefined":${held === undefined}}`;
 }
 
 /** What the worker calls: returns 1 while the program waits for a reply, 0 when nothing more will happen. */
@@ -153,5 +184,6 @@ return (command, id, text) => {
   } else if (command === "finish") {
     send(outcome(id === 1));
   }
-  return openRequests > 0 ? 1 : 0;
+  // Timers that are still open at the end of the program concern nothing any more.
+  return openRequests > (isSettled ? openSleeps : 0) ? 1 : 0;
 };

@@ -66,21 +66,23 @@ async def create_js_tool(
     js_code: str,
     required_permissions: str = "",
     timeout_seconds: float = 30,
+    tools: str = "",
     *,
     context: ToolContext,
 ) -> str:
     """Create a tool, once all of it is checked and the user agrees."""
-    tools = await RegisteredTools.of(context.services)
-    change = await tools.changes.creation(
+    own = await RegisteredTools.of(context.services)
+    change = await own.changes.creation(
         name.strip(),
         description,
         parameters_schema,
         js_code,
         required_permissions=required_permissions,
         timeout_seconds=timeout_seconds,
+        tools=tools,
     )
     await context.ask_permission(_WRITE_PERMISSION, _shown(change), f"new tool {name.strip()}")
-    await tools.make(change)
+    await own.make(change)
     if not context.selection.allows(change.name, None):
         return f"Tool '{change.name}' is created. It is not among this agent's tools; others can call it at once."
     return f"Tool '{change.name}' is created. You can call it from your next answer on."
@@ -109,23 +111,25 @@ async def update_js_tool(
     js_code: str | None = None,
     required_permissions: str | None = None,
     timeout_seconds: float | None = None,
+    tools: str | None = None,
     *,
     context: ToolContext,
 ) -> str:
     """Change what is given of a tool, once all of it is checked and the user agrees."""
-    tools = await RegisteredTools.of(context.services)
-    change = await tools.changes.update(
+    own = await RegisteredTools.of(context.services)
+    change = await own.changes.update(
         name.strip(),
         description=description,
         parameters=parameters_schema,
         code=js_code,
         required_permissions=required_permissions,
         timeout_seconds=timeout_seconds,
+        tools=tools,
     )
     if change is None:
         return f"Nothing to change: tool '{name.strip()}' is as it was."
     await context.ask_permission(_WRITE_PERMISSION, _shown(change), f"tool {name.strip()}")
-    await tools.make(change)
+    await own.make(change)
     return f"Tool '{change.name}' is changed. The change counts from your next answer on."
 
 

@@ -20,7 +20,7 @@ from oneclaw_javascript.user_tools.checking import (
     written_manifest,
 )
 from oneclaw_javascript.user_tools.javascript import ENTRY_FUNCTION
-from oneclaw_javascript.user_tools.manifest import with_current_keys
+from oneclaw_javascript.user_tools.manifest import TOOLS_KEY, with_current_keys
 from oneclaw_javascript.user_tools.user_tool import Language
 
 if TYPE_CHECKING:
@@ -75,6 +75,7 @@ class ToolChanges:
         *,
         required_permissions: str = "",
         timeout_seconds: float = DEFAULT_TIMEOUT_SECONDS,
+        tools: str = "",
     ) -> ToolChange:
         """Check a new tool.
 
@@ -85,6 +86,7 @@ class ToolChanges:
             code: JavaScript that defines ``execute``.
             required_permissions: names, with commas between them.
             timeout_seconds: how long a call may take, from 1 to 600.
+            tools: names of the tools that the code calls, with commas between them.
 
         Raises:
             UsageError: something does not fit; the message says what.
@@ -113,12 +115,13 @@ class ToolChanges:
             "parameters": checked_parameters(parameters),
             "required_permissions": checked_permissions(required_permissions),
             "timeout_seconds": checked_timeout(timeout_seconds),
+            **({TOOLS_KEY: named} if (named := _listed(tools)) else {}),
         }
         manifest, definition = written_manifest(document)
         written = await checked_code(code, ENTRY_FUNCTION)
         summary = (
             f"create the JavaScript tool '{name}': {size_text(code)} of code, {permissions_text(definition)}, "
-            f"{definition.timeout_seconds:g} s; it can read the variables of: oneclaw env list"
+            f"{definition.timeout_seconds:g} s{_calls_text(named)}; it can read the variables of: oneclaw env list"
         )
         return ToolChange(name, summary, manifest, written, before)
 
@@ -131,6 +134,7 @@ class ToolChanges:
         code: str | None = None,
         required_permissions: str | None = None,
         timeout_seconds: float | None = None,
+        tools: str | None = None,
     ) -> ToolChange | None:
         """Check a change of a tool; what is ``None`` stays, and so does what else stands in the manifest.
 
@@ -141,6 +145,7 @@ class ToolChanges:
             code: as for :func:`creation`.
             required_permissions: as for :func:`creation`; empty for none.
             timeout_seconds: as for :func:`creation`.
+            tools: as for :func:`creation`; empty for none.
 
         Returns:
             The change; ``None`` if the tool is like that already.
@@ -169,9 +174,13 @@ class ToolChanges:
             changed["required_permissions"] = checked_permissions(required_permissions)
         if timeout_seconds is not None:
             changed["timeout_seconds"] = checked_timeout(timeout_seconds)
+        if tools is not None:
+            changed[TOOLS_KEY] = _listed(tools)
         manifest, new = written_manifest(changed)
         written = old_code if code is None else await checked_code(code, str(document.get("function", ENTRY_FUNCTION)))
         differences = [*_differences(old, new)]
+        if changed.get(TOOLS_KEY, []) != document.get(TOOLS_KEY, []):
+            differences.append(f"calls the tools {', '.join(changed[TOOLS_KEY]) or 'none'}")
         if written != old_code:
             differences.append(
                 f"code: {size_text(old_code.decode('utf-8', 'replace'))} -> {size_text(written.decode())}"
@@ -209,6 +218,14 @@ class ToolChanges:
         await self._tools.refresh()
         if self._tools.is_disabled:
             raise UsageError("the user's own tools are disabled; the user can enable them: oneclaw plugins enable user")
+
+
+def _listed(tools: str) -> list[str]:
+    return list(dict.fromkeys(each.strip() for each in tools.split(",") if each.strip()))
+
+
+def _calls_text(tools: list[str]) -> str:
+    return f", calls the tools {', '.join(tools)}" if tools else ""
 
 
 def _check_changeable(tools: RegisteredTools, name: str) -> None:

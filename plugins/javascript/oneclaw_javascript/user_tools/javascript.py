@@ -9,13 +9,16 @@ from typing import TYPE_CHECKING, Any
 from oneclaw_core import ToolResult, UsageError, redact
 from oneclaw_core.plugins import PluginProblem
 from oneclaw_core.process import run_in_thread
+from oneclaw_javascript.bridges import ScriptEndedError
 from oneclaw_javascript.errors import JavaScriptError, JavaScriptTimeoutError
-from oneclaw_javascript.user_tools.manifest import parse_user_manifest
+from oneclaw_javascript.user_tools.manifest import declared_tools, parse_user_manifest
 from oneclaw_javascript.user_tools.user_tool import FileTools, Language, UserTool
 
 if TYPE_CHECKING:
     from oneclaw_core import ToolContext, ToolDefinition
+    from oneclaw_core.tools import Script
     from oneclaw_javascript.bridges import JavaScriptBridges
+    from oneclaw_javascript.running import ScriptOptions
 
 MAX_GROUP_TOOLS = 50
 ENTRY_FUNCTION = "execute"
@@ -38,12 +41,14 @@ class JavaScriptTool:
         definition: what a model is told about it.
         function_name: what is called.
         code: the whole file.
+        tools: the names of the tools that the code may call.
     """
 
-    def __init__(self, definition: ToolDefinition, function_name: str, code: str) -> None:
+    def __init__(self, definition: ToolDefinition, function_name: str, code: str, tools: tuple[str, ...] = ()) -> None:
         self.definition = definition
         self.function_name = function_name
         self.code = code
+        self.tools = tools
 
     def __repr__(self) -> str:
         return f"<JavaScript tool {self.definition.name}>"
@@ -67,6 +72,7 @@ class JavaScriptTool:
         from oneclaw_javascript.tool_bridges import javascript_bridges
 
         variables = await run_in_thread(context.services.configuration.environment.values)
+        script = await self._script(context)
         seconds = self.definition.timeout_seconds
         left = seconds - (time.monotonic() - started)
         try:
@@ -74,17 +80,36 @@ class JavaScriptTool:
                 self.code,
                 function_name=self.function_name,
                 params={**arguments, VARIABLES_PARAMETER: variables},
-                bridges=_without_secrets(javascript_bridges(context)),
-                timeout_seconds=max(left - min(_SPARE_SECONDS, seconds * _SPARE_PART), _LEAST_SECONDS),
+                bridges=_without_secrets(javascript_bridges(context, script, self.tools)),
+                script=self._options(script),
             )
         except JavaScriptTimeoutError as error:
             text = f"Tool '{self.definition.name}' was stopped after its timeout of {seconds:g} s."
             return ToolResult.error("timeout", _with_console(text, error))
         except JavaScriptError as error:
             return ToolResult.error("execution_error", _with_console(f"{error}.", error))
+        except ScriptEndedError as ended:
+            return ToolResult.error(ended.error_type, str(ended))
         except UsageError as error:
             return ToolResult.error("execution_error", f"Tool '{self.definition.name}' cannot be run: {error}.")
         return ToolResult.success("" if result.value is None else result.value)
+
+    async def _script(self, context: ToolContext) -> Script | None:
+        """Begin a script, if the code may call tools."""
+        if not self.tools:
+            return None
+        from oneclaw_javascript.running import ENGINE_VERSION, engine_name
+
+        purpose = f"the tool {self.definition.name}"
+        return await context.begin_script(self.code, purpose, engine=engine_name(ENGINE_VERSION))
+
+    def _options(self, script: Script | None) -> ScriptOptions | None:
+        from oneclaw_javascript.running import ScriptOptions
+
+        if script is None:
+            return None
+        names = tuple(each for each in script.tool_names if each in self.tools)
+        return ScriptOptions(now_ms=script.started_ms, seed=script.seed, tool_names=names, can_evaluate=True)
 
 
 def read_javascript(name: str, manifest: bytes, code: bytes) -> FileTools:
@@ -106,6 +131,7 @@ def read_javascript(name: str, manifest: bytes, code: bytes) -> FileTools:
         problems.append(_problem(f"{file}: {len(parsed.tools)} tools are too many for one group: {MAX_GROUP_TOOLS}"))
         return FileTools(problems=tuple(problems))
     tools = []
+    calls = declared_tools(manifest) if parsed.tools else {}
     for each in parsed.tools:
         fault = definition_fault(each.definition)
         if each.target.module != _CODE_MODULE:
@@ -117,7 +143,7 @@ def read_javascript(name: str, manifest: bytes, code: bytes) -> FileTools:
             text_of_note = f"{file}: tool {each.name!r}: 'isolation' is ignored: JavaScript has a separate process"
             problems.append(_problem(text_of_note, is_error=False))
         group = parsed.group.name if parsed.group is not None else None
-        tool = JavaScriptTool(each.definition, each.target.attribute, text)
+        tool = JavaScriptTool(each.definition, each.target.attribute, text, calls.get(each.name, ()))
         tools.append(UserTool(tool, each.definition, Language.JAVASCRIPT, file, group))
     return FileTools(tuple(tools), parsed.group, tuple(problems))
 

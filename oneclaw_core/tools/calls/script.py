@@ -1,0 +1,39 @@
+"""A script: a program of a model that makes calls, and can be run again with the same outcome."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from oneclaw_core.tools.calls.inner import InnerCalls
+    from oneclaw_core.types.tools import ToolResult
+
+
+@dataclass(frozen=True, slots=True)
+class Script:
+    """A script that a running tool has begun; its calls are those of ``ToolContext.call_tool``.
+
+    Attributes:
+        code: the code to run: that of an earlier script, if this one continues it.
+        purpose: what it is for, in the words of a model; ``""`` for nothing said.
+        started_ms: the time that the script sees, in milliseconds since 1970: when it was first begun.
+        seed: of its random numbers, four numbers of 32 bits.
+        tool_names: the tools that it can call now.
+    """
+
+    code: str
+    purpose: str
+    started_ms: int
+    seed: tuple[int, ...]
+    tool_names: tuple[str, ...]
+    _calls: InnerCalls | None = None
+
+    @property
+    def ended(self) -> ToolResult | None:
+        """The reason why the script must end at once, ``None`` as long as it may go on."""
+        return self._calls.ended if self._calls is not None else None
+
+    def summary(self) -> str:
+        """Say which calls were made and how they ended, for a script that did not come to its end."""
+        return self._calls.summary() if self._calls is not None else ""
