@@ -113,7 +113,7 @@ function withoutTypes(source) {
     const end = endOfType(mask, found.index + found[0].length);
     if (end > 0) remove(found.index, end);
   });
-  each(/(?<=[\w$)\]])!(?=[.[;,)\]}\n])/g, (found) => remove(found.index, found.index + 1));
+  each(/(?<=[\w$)\]])!(?=\s*(?:[.[;,)\]}\n]|$))/g, (found) => remove(found.index, found.index + 1));
   // f<T>(...), new Map<K, V>(), function f<T>(
   each(/(?<=[\w$])<(?=[A-Za-z_$[{"'\s])/g, (found) => {
     const end = closing(mask, found.index);

@@ -81,6 +81,7 @@ class JavaScriptTool:
                 function_name=self.function_name,
                 params={**arguments, VARIABLES_PARAMETER: variables},
                 bridges=_without_secrets(javascript_bridges(context, script, self.tools)),
+                timeout_seconds=max(left - min(_SPARE_SECONDS, seconds * _SPARE_PART), _LEAST_SECONDS),
                 script=self._options(script),
             )
         except JavaScriptTimeoutError as error:
