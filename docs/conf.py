@@ -34,7 +34,7 @@ extensions = [
     "generated_parts",
     "quick_references",
 ]
-exclude_patterns = ["_*"]
+exclude_patterns = ["_*", "api"]  # the reference of the site has the same
 source_suffix = {".md": "markdown"}
 smartquotes_action = "D"  # dashes between what parameters are called and what they are
 

@@ -56,6 +56,21 @@ def public_api() -> str:
     return "\n".join(lines).lstrip() + "\n"
 
 
+def public_members() -> dict[str, dict[str, griffe.Object]]:
+    """Find what the public names of each package stand for, sorted, and the hooks."""
+    packages = _packages()
+    names = sorted({each for listed in audiences().values() for each in listed})
+    found: dict[str, dict[str, griffe.Object]] = {}
+    for package, name in names:
+        member = _found(packages, package)[name]
+        found.setdefault(package, {})[name] = member.final_target if member.is_alias else member
+    hooks = sorted(_found(packages, "oneclaw_core.hookspecs").members.items())
+    found["oneclaw_core.hookspecs"] = {
+        name: each for name, each in hooks if not name.startswith("_") and not each.is_alias
+    }
+    return found
+
+
 def own_names() -> list[str]:
     """Return the names that packages export for OneClaw's own plugins alone."""
     public = {f"{package}.{name}" for names in audiences().values() for package, name in names}

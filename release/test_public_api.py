@@ -1,9 +1,14 @@
 """Check that public names change only on purpose, and that there are not too many of them."""
 
 import difflib
+import sys
 from collections import Counter
 
-from public_api import LISTING, MAX_NAMES, audiences, own_names, public_api
+from public_api import LISTING, MAX_NAMES, ROOT, audiences, own_names, public_api
+
+sys.path.insert(0, str(ROOT / "docs"))
+
+from api_pages import FOLDER, api_pages
 
 REMEDY = (
     "If that is meant, say so in CHANGELOG.md (what is removed was deprecated for a minor version before), and write "
@@ -46,3 +51,22 @@ def test_names_for_our_own_plugins_are_listed_apart():
     names = own_names()
     assert "oneclaw_core.cli.print_wrapped" in names
     assert not [each for each in names if each.startswith(("oneclaw_core.testing.", "pytest_oneclaw."))]
+
+
+def test_the_pages_of_the_api_are_those_of_the_source():
+    written = {path.name: path.read_text(encoding="utf-8") for path in FOLDER.glob("*.md")}
+    pages = api_pages()
+    assert written.keys() == pages.keys()
+    stale = [name for name, text in pages.items() if written[name] != text]
+    assert stale == [], "write them anew: uv run --group release python docs/api_pages.py"
+
+
+def test_the_pages_have_signatures_and_what_docstrings_say():
+    page = api_pages()["oneclaw_core.md"]
+    assert "## OneClaw" in page
+    assert "async def call_tool(" in page
+    assert "- `attachments`: files for the model to look at." in page
+    assert "## Message" in page
+    assert "- `sequence: int | None`: the place in the history; `None` until stored." in page
+    assert ":class:" not in page
+    assert page.count("```") % 2 == 0
