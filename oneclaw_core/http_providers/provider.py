@@ -102,7 +102,7 @@ class HttpProvider(ABC):
 
     @property
     def config(self) -> ProviderConfig:
-        """Where it is, and the key."""
+        """The configuration that it was made from."""
         return self._config
 
     @property

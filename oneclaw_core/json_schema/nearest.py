@@ -23,7 +23,7 @@ _MOST_VALUES = 20
 
 
 class FaultKind(IntEnum):
-    """How far a fault makes an alternative unlikely to be the one that was meant."""
+    """The degree to which a fault rules an alternative out."""
 
     DETAIL = 0
     VALUE = 1
