@@ -54,6 +54,7 @@ if TYPE_CHECKING:
     from oneclaw_core.errors import NotFoundError as NotFoundError
     from oneclaw_core.errors import NotReadyError as NotReadyError
     from oneclaw_core.errors import OneClawError as OneClawError
+    from oneclaw_core.errors import OutputError as OutputError
     from oneclaw_core.errors import PermissionDeniedError as PermissionDeniedError
     from oneclaw_core.errors import PluginError as PluginError
     from oneclaw_core.errors import ProtectedError as ProtectedError
@@ -98,6 +99,7 @@ if TYPE_CHECKING:
     from oneclaw_core.types.events import GroupLoadedEvent as GroupLoadedEvent
     from oneclaw_core.types.events import ModelSwitchedEvent as ModelSwitchedEvent
     from oneclaw_core.types.events import NoticeEvent as NoticeEvent
+    from oneclaw_core.types.events import OutputEvent as OutputEvent
     from oneclaw_core.types.events import ReasoningEvent as ReasoningEvent
     from oneclaw_core.types.events import RetryEvent as RetryEvent
     from oneclaw_core.types.events import SteeredEvent as SteeredEvent
@@ -115,6 +117,7 @@ if TYPE_CHECKING:
     from oneclaw_core.types.messages import TokenUsage as TokenUsage
     from oneclaw_core.types.messages import ToolCall as ToolCall
     from oneclaw_core.types.messages import ToolCallStatus as ToolCallStatus
+    from oneclaw_core.types.output import Output as Output
     from oneclaw_core.types.tool_definition import Tool as Tool
     from oneclaw_core.types.tool_definition import ToolDefinition as ToolDefinition
     from oneclaw_core.types.tool_groups import ToolGroupDefinition as ToolGroupDefinition

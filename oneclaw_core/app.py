@@ -199,6 +199,8 @@ class OneClaw:
         task: str | None = None,
         steering: list[str] | None = None,
         tools: Iterable[Tool] = (),
+        output: Any = None,
+        output_retries: int = 2,
     ) -> AsyncGenerator[TurnEvent, None]:
         """Send a message and yield what happens until the model's final answer.
 
@@ -236,16 +238,21 @@ class OneClaw:
             tools: tools for this turn alone, beside the agent's, such as what the client of a program can do. They run
                 on the event loop of the program, stand behind all other tools, and are in no list. A turn that is
                 resumed does not have them.
+            output: what the answer is to be, in place of a text: a type that pydantic can validate, such as a model or
+                ``Report | Refusal``, a JSON Schema as a dictionary, or an ``Output``. ``TurnFinishedEvent.output`` is
+                the value; while the model writes, an ``OutputEvent`` has what has come of it, where that is known.
+            output_retries: how often the model is told what is wrong with its output, from 0 to 20.
 
         Yields:
             ``TurnFinishedEvent`` last.
 
         Raises:
             UsageError: there is no such agent, provider, model or command, the message is empty, an argument is of
-                another type, the model cannot look at an attachment, or a tool of the turn has a name that is taken.
+                another type, the model cannot look at an attachment, a tool of the turn has a name that is taken, or
+                the output cannot be described by JSON Schema.
             SessionBusyError: another turn of the session did not end in time.
             ProviderError: the model could not be asked; the session is intact.
-            TurnError: the turn reached a limit.
+            TurnError: the turn reached a limit; ``OutputError`` if the model gives no valid output.
         """
         return self._turns.send(
             TurnRequest(
@@ -269,6 +276,8 @@ class OneClaw:
                 task=task,
                 steering=steering,
                 tools=tools,
+                output=output,
+                output_retries=output_retries,
             )
         )
 

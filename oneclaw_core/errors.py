@@ -40,7 +40,8 @@
     │       ├── UnknownModelError           the service has no model of that name
     │       └── ContextTooLongError         the conversation does not fit the model
     └── TurnError                   the turn stopped before the model's final answer
-        ├── TurnLimitError          too many rounds of tool calls, or no progress
+        ├── OutputError             the model gave no output of the form that was asked for
+    ├── TurnLimitError          too many rounds of tool calls, or no progress
         ├── TurnDeadlineError       it took too long as a whole
         ├── TurnStoppedError        the user stopped it with `oneclaw sessions stop`
         ├── TurnRefusedError        a plugin refused it before the model was asked
@@ -301,6 +302,18 @@ class ContextTooLongError(ProviderRequestError):
 
 class TurnError(OneClawError):
     """The turn stopped before the model's final answer; the session is intact."""
+
+
+class OutputError(TurnError):
+    """The model gave no output of the form that was asked for, however often it was told what is wrong.
+
+    Attributes:
+        text: what it gave last.
+        faults: what is wrong with it, each with its JSON Pointer.
+    """
+
+    text: str = ""
+    faults: tuple[str, ...] = ()
 
 
 class TurnLimitError(TurnError):

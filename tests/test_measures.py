@@ -4,8 +4,8 @@ from functools import cache
 
 import measures
 
-CORE_LINES = 45_000
-SPINE_LINES = 11_200  # with what lies below `types`, without plugins
+CORE_LINES = 46_500
+SPINE_LINES = 11_900  # with what lies below `types`, without plugins
 CROSSINGS = 19
 ROOT_MODULES = 8
 
@@ -32,6 +32,7 @@ LARGE_CLASSES = {
     "TurnState": "all that one turn works with, while it runs",
     "TurnParts": "becomes Home",
     "TurnScope": "a running turn as its calls see it",
+    "TurnOutput": "what a program wants of a turn, and how far its model has come",
     "TurnRequest": "the arguments of send_message",
     "_Job": "a call on the event loop of a plugin, with what two threads agree on",
     "_Source": "the state of one tool source",

@@ -32,7 +32,7 @@ FIXED = [
     "ask",
 ]
 
-MAX_ROOT_NAMES = 114
+MAX_ROOT_NAMES = 118
 
 
 @pytest.mark.parametrize("package", PUBLIC_PACKAGES)

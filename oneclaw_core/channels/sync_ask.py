@@ -3,40 +3,51 @@
 from __future__ import annotations
 
 import asyncio
-from contextlib import aclosing
-from typing import Any
+from typing import Any, TypeVar, overload
 
 from oneclaw_core.app import OneClaw
 from oneclaw_core.errors import UsageError
 from oneclaw_core.types.events import TurnFinishedEvent
 
+_Value = TypeVar("_Value")
+_OF_MESSAGE = ("session", "agent", "model", "system_prompt", "attachments", "output_retries")
 
-def ask(text: str, **options: Any) -> str:
+
+@overload
+def ask(text: str, *, output: type[_Value], **options: Any) -> _Value: ...
+@overload
+def ask(text: str, *, output: None = None, **options: Any) -> str: ...
+@overload
+def ask(text: str, *, output: object, **options: Any) -> Any: ...
+
+
+def ask(text: str, *, output: Any = None, **options: Any) -> Any:
     """Send one message and return the final answer: the synchronous one-liner.
 
     Args:
         text: the message.
-        options: ``session``, ``agent``, ``model``, ``system_prompt`` and ``attachments`` as for
+        output: what the answer is to be, in place of a text, as for :meth:`OneClaw.send_message`.
+        options: ``session``, ``agent``, ``model``, ``system_prompt``, ``attachments`` and ``output_retries`` as for
             :meth:`OneClaw.send_message`, everything else as for :meth:`OneClaw.open`.
+
+    Returns:
+        The text; with ``output``, the value.
 
     Raises:
         OneClawError: as for those two; ``UsageError`` inside a running event loop.
+        OutputError: the model gives no valid output, or declines to.
     """
-    message_options = {
-        name: options.pop(name)
-        for name in ("session", "agent", "model", "system_prompt", "attachments")
-        if name in options
-    }
+    of_message = {name: options.pop(name) for name in _OF_MESSAGE if name in options}
 
-    async def answer() -> str:
-        async with (
-            OneClaw.open(**options) as claw,
-            aclosing(claw.send_message(text, **message_options)) as events,
-        ):
-            async for event in events:
+    async def answer() -> Any:
+        finished: TurnFinishedEvent | None = None
+        async with OneClaw.open(**options) as claw:
+            # To its end, so that the turn is not left in the middle for those who watch it.
+            async for event in claw.send_message(text, output=output, **of_message):
                 if isinstance(event, TurnFinishedEvent):
-                    return event.text
-        return ""
+                    finished = event
+        assert finished is not None
+        return finished.text if output is None else finished.valid_output()
 
     try:
         asyncio.get_running_loop()

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from contextlib import aclosing
+from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
 import click
@@ -19,6 +22,7 @@ from oneclaw_core.cli.options import (
 from oneclaw_core.cli.output import is_terminal, print_json, printable_name, reserved_stdout, styled, warn
 from oneclaw_core.cli.running import run_async
 from oneclaw_core.errors import UsageError
+from oneclaw_core.types.messages import StopReason
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Awaitable, Callable
@@ -40,6 +44,12 @@ DRAIN_SECONDS = 2.0
 @click.option(
     "--resume", "resumes", is_flag=True, help="Finish the last turn of the session, which was killed or failed."
 )
+@click.option(
+    "--output-schema",
+    "schema_file",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="Print the answer as JSON that the JSON Schema in this file describes.",
+)
 @click.argument("words", nargs=-1, metavar="[MESSAGE]")
 @click.pass_context
 def run(
@@ -48,6 +58,7 @@ def run(
     choice: ConversationChoice,
     as_json: bool,
     resumes: bool,
+    schema_file: Path | None,
 ) -> None:
     """Send one message and print the answer as it arrives.
 
@@ -58,6 +69,9 @@ def run(
     are read-only or idempotent run again, other calls are answered as interrupted. A turn that already has its answer
     is not run again; the answer is printed, and the exit status is 0.
 
+    With --output-schema, standard output is the JSON of the answer alone. It is checked; the model is told what is
+    wrong, and answers again, twice at most.
+
     The exit status is 1 if there is no answer, or if it is cut off.
     """
     if len(words) > 1:
@@ -65,13 +79,14 @@ def run(
     message = words[0] if words else None
     if message is None and not resumes:
         raise click.MissingParameter(ctx=context, param_hint="'MESSAGE'", param_type="argument")
-    if resumes and (message is not None or choice.attach):
-        raise click.UsageError("--resume takes neither a message nor --attach")
+    if resumes and (message is not None or choice.attach or schema_file is not None):
+        raise click.UsageError("--resume takes neither a message nor --attach nor --output-schema")
     from oneclaw_core.channels.shared_commands import expandable_command
     from oneclaw_core.cli.rendering import failures_as_events
 
     with reserved_stdout() as stdout, failures_as_events(stdout if as_json else None):
         attachments = choice.attachments()
+        schema = read_schema(schema_file) if schema_file is not None else None
         text = read_stdin() if message == "-" else message or ""
 
         async def send(claw: OneClaw) -> AsyncGenerator[TurnEvent, None]:
@@ -94,10 +109,15 @@ def run(
             else:
                 attached, files = attachments, ()
             return claw.send_message(
-                rest, session=session, attachments=attached, files=files, command=command, **chosen
+                rest, session=session, attachments=attached, files=files, command=command, output=schema, **chosen
             )
 
-        is_whole = run_async(_print_events(send, choice, stdout) if as_json else _show_turn(send, choice, stdout))
+        is_json_alone = schema is not None
+        is_whole = run_async(
+            _print_events(send, choice, stdout)
+            if as_json
+            else _show_turn(send, choice, stdout, is_json_alone=is_json_alone)
+        )
     if not is_whole:
         context.exit(1)
 
@@ -114,6 +134,22 @@ async def _resumed(events: AsyncGenerator[TurnEvent, None]) -> AsyncGenerator[Tu
                 click.echo(f"nothing to resume: the last turn of session {name} has its answer", err=True)
             is_first = False
             yield event
+
+
+def read_schema(path: Path) -> dict[str, Any]:
+    """Read a JSON Schema.
+
+    Raises:
+        UsageError: the file cannot be read, or holds no JSON object.
+    """
+    try:
+        schema = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError) as error:
+        reason = error.strerror if isinstance(error, OSError) else error
+        raise UsageError(f"the JSON Schema in {path} cannot be read: {reason}") from None
+    if not isinstance(schema, dict):
+        raise UsageError(f"{path} holds no JSON Schema: it must be a JSON object")
+    return schema
 
 
 def read_stdin() -> str:
@@ -148,11 +184,18 @@ async def _print_events(send: Sender, choice: ConversationChoice, stdout: TextIO
     return is_whole
 
 
-async def _show_turn(send: Sender, choice: ConversationChoice, stdout: TextIO) -> bool:
-    """Show a turn to people; return True if its answer is whole."""
+async def _show_turn(send: Sender, choice: ConversationChoice, stdout: TextIO, *, is_json_alone: bool = False) -> bool:
+    """Show a turn to people; return True if its answer is whole.
+
+    Args:
+        send: sends the message.
+        choice: of the user.
+        stdout: for the answer.
+        is_json_alone: True to print the output alone, when it is checked.
+    """
     from oneclaw_core.cli.rendering import TurnView
     from oneclaw_core.config.providers import OFFLINE_MODEL
-    from oneclaw_core.types.events import TurnFinishedEvent, UsageEvent
+    from oneclaw_core.types.events import TextEvent, TextWithdrawnEvent, TurnFinishedEvent, UsageEvent
 
     view = TurnView(stdout)
     used_model: str | None = None
@@ -160,11 +203,19 @@ async def _show_turn(send: Sender, choice: ConversationChoice, stdout: TextIO) -
     try:
         async with choice.open(view) as claw, aclosing(await send(claw)) as events:
             async for event in events:
-                view.show(event)
+                if not is_json_alone:
+                    view.show(event)
+                elif isinstance(event, TurnFinishedEvent):
+                    view.show(replace(event, text=""))
+                elif not isinstance(event, TextEvent | TextWithdrawnEvent):
+                    view.show(event)
                 if isinstance(event, UsageEvent):
                     used_model = event.model
                 elif isinstance(event, TurnFinishedEvent):
                     session, is_whole = event.session, event.is_whole
+                    if is_json_alone:
+                        print_json(event.to_dict().get("output"), indent=2, stream=stdout)
+                        is_whole = is_whole and event.stop_reason is StopReason.COMPLETE
             await claw.plugins.drain(DRAIN_SECONDS)
             note_cut_off(claw, "; in oneclaw chat it would go on")
             was_chosen = choice.model is not None or (await claw.settings()).model is not None

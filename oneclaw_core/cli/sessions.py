@@ -317,6 +317,7 @@ def message_document(message: Message) -> dict[str, Any]:
         "model": message.model,
         "is_incomplete": True if message.is_incomplete else None,
         "not_sent": message.not_sent,
+        "is_of_output": True if message.is_of_output else None,
         "tool_call_id": message.tool_call_id,
         "tool_name": message.tool_name,
         "tool_input": message.tool_input,
@@ -349,7 +350,12 @@ def compact_text(message: Message, model: str | None = None) -> str:
     Args:
         message: the entry.
         model: the model of the answer before; another one is named.
+
+    Returns:
+        The text; empty for what is not shown.
     """
+    if message.is_of_output:
+        return ""
     match message.type:
         case MessageType.USER:
             return f"{_speaker('You', message, None)}: {message.content}\n"
@@ -377,7 +383,9 @@ def markdown_head(session: Session) -> str:
 
 
 def markdown_entry(message: Message) -> str:
-    """Format an entry as Markdown, with results whole."""
+    """Format an entry as Markdown, with results whole; empty for what is not shown."""
+    if message.is_of_output:
+        return ""
     match message.type:
         case MessageType.USER:
             return f"\n## {_speaker('User', message, None)}\n\n{message.content}\n"

@@ -56,6 +56,9 @@ class ModelOverrides(BaseModel):
     reasoning: ReasoningLevel | None = Field(
         default=None, description="how much the model thinks: off, low, medium or high"
     )
+    structured_output: bool | None = Field(
+        default=None, description="whether the service keeps an answer to a JSON Schema: true or false"
+    )
 
     @field_validator("input_media_types", mode="before")
     @classmethod
@@ -94,7 +97,10 @@ class ModelOverrides(BaseModel):
     def applied_to(self, info: ModelInfo) -> ModelInfo:
         """Put what the user says in the place of what the service says."""
         fields = ("display_name", "context_window", "max_output_tokens", "input_media_types")
-        said = {name: getattr(self, name) for name in fields}
+        said: dict[str, Any] = {name: getattr(self, name) for name in fields}
+        if self.structured_output is not None:
+            others = (info.output_modes or frozenset()) - {"native"}
+            said["output_modes"] = others | {"native"} if self.structured_output else others
         return replace(info, **{name: value for name, value in said.items() if value is not None})
 
     def document(self) -> dict[str, Any]:

@@ -17,6 +17,7 @@ from oneclaw_core.providers.left_out import (
     MOST_OUTPUT,
     MOST_TOOLS,
     NEIGHBOURS,
+    OUTPUT,
     PARAMETER,
     REASONING,
     STREAM_OPTIONS,
@@ -41,6 +42,13 @@ _EFFORT_REFUSED = re.compile(
     r"|\bthinking\b\W.*\b(not supported|unsupported|not permitted|unknown|unrecognized|unexpected|extra)"
     r"|(unsupported|unexpected|unknown|unrecognized|extra)\b.*\b(thinking|reasoning)\b(?!_)"
     r"|\breasoning\b(?!_).*(unsupported|not supported|not permitted|not allowed|unexpected|unknown|unrecognized)",
+    re.IGNORECASE,
+)
+# Of the four wire formats, and of servers that imitate them.
+_OUTPUT_REFUSED = re.compile(
+    r"response[_ ]?format|text\.format|output_config\.format|output_format|json[_ ]?schema|structured[_ ]?outputs?"
+    r"|response[_ ]?(json[_ ]?schema|mime[_ ]?type)|(invalid|unsupported) schema|schema .*(not supported|invalid)"
+    r"|too many states|grammar",
     re.IGNORECASE,
 )
 _NO_TOOLS = re.compile(
@@ -104,6 +112,8 @@ def refused_parts(refusal: str, request: ModelRequest) -> tuple[str, ...]:
         return () if NEIGHBOURS in request.left_out else (NEIGHBOURS,)
     if (part := _refused_limit(refusal, request) or _refused_parameter(refusal, request)) is not None:
         return (part,)
+    if request.output is not None and _OUTPUT_REFUSED.search(refusal):
+        return (OUTPUT,)
     if _STREAM_OPTIONS_REFUSED.search(refusal):
         return () if STREAM_OPTIONS in request.left_out else (STREAM_OPTIONS,)
     count = len(request.tools.names)

@@ -176,7 +176,8 @@ class TextCallAnswer:
 
 def reads_text_calls(request: ModelRequest) -> bool:
     """Return True if the answer to a request may be calls as text: it has tools and asks for no JSON."""
-    return bool(request.tools.names) and not any(request.parameters.get(name) for name in _JSON_PARAMETERS)
+    asks_for_json = request.output is not None or any(request.parameters.get(name) for name in _JSON_PARAMETERS)
+    return bool(request.tools.names) and not asks_for_json
 
 
 def _has_native_calls(request: ModelRequest, provider: str) -> bool:

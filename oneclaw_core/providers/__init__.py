@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from oneclaw_core.types.model_requests import ModelInfo as ModelInfo
     from oneclaw_core.types.model_requests import ModelRequest as ModelRequest
     from oneclaw_core.types.model_requests import ModelResponse as ModelResponse
+    from oneclaw_core.types.model_requests import OutputSchema as OutputSchema
     from oneclaw_core.types.model_requests import ReasoningDelta as ReasoningDelta
     from oneclaw_core.types.model_requests import TextDelta as TextDelta
 

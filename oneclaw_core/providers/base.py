@@ -95,6 +95,11 @@ class Provider(Protocol):
     the summary of a conversation, by default so. And it may find out how much its server really reads with a model, by
     a method ``async find_context_window(model) -> int | None``, which is asked before each turn.
 
+    One whose wire format has a field for the form of an answer may have a method ``takes_output(request, is_said) ->
+    bool``: True if the service keeps the text of the answer to ``request.output`` with this model and these tools.
+    ``is_said`` is True or False if the user or the service says so of the model, else ``None``. Without the method,
+    ``request.output`` is never set, and the model is asked in another way.
+
     A provider whose models stand for models of other providers has a method ``route(model) -> Route``. The turn then
     asks those, with their own limits and prices, and :meth:`stream` is not called.
     """

@@ -6,7 +6,7 @@ A part is named by a text, so that it can be stored with what else was learned a
 - ``reasoning``: the reasoning that is echoed, and that a wire format asks to get; ``reasoning:SESSION:SEQUENCE``:
   that of a session up to a message
 - ``effort:LEVEL``: the level of reasoning that is asked for
-- ``stream_options``, ``tools``: the part of that name
+- ``stream_options``, ``tools``, ``output``: the part of that name
 - ``most_tools:NUMBER``: the tools beyond a number
 - ``parameter:NAME``: a parameter of the agent, such as ``temperature``
 - ``most_output:NUMBER``: the longer answer that is asked for
@@ -21,6 +21,7 @@ from hashlib import blake2b
 from typing import TYPE_CHECKING
 
 from oneclaw_core.types.messages import Message, MessageType
+from oneclaw_core.types.text import compact_json
 from oneclaw_core.types.tool_groups import ActiveTools
 
 if TYPE_CHECKING:
@@ -40,6 +41,7 @@ MOST_TOOLS = "most_tools:"
 REASONING = "reasoning"
 STREAM_OPTIONS = "stream_options"
 TOOLS = "tools"
+OUTPUT = "output"
 LIMIT_NAMES = (MAX_TOKENS, MAX_COMPLETION_TOKENS)
 _DIGEST_BYTES = 12
 
@@ -69,6 +71,10 @@ def without_refused(request: ModelRequest) -> ModelRequest:
     reasoning = None if f"{EFFORT}{request.reasoning}" in left_out else request.reasoning
     request = replace(request, messages=tuple(messages), reasoning=reasoning)
     request = _without_parameters(request, left_out)
+    if OUTPUT in left_out and request.output is not None:
+        told = f"Answer with JSON alone, which this JSON Schema describes:\n{compact_json(request.output.schema)}"
+        prompt = "\n\n".join(filter(None, [request.system_prompt, told]))
+        request = replace(request, output=None, system_prompt=prompt)
     if TOOLS in left_out and request.tools.names:
         told = "No tool can be called: the model service takes none with this model. Answer without tools."
         prompt = "\n\n".join(filter(None, [request.system_prompt, told]))
@@ -103,6 +109,8 @@ def _shown(part: str) -> str:
         return "the parting of messages of one role"
     if part.startswith(EFFORT):
         return f"reasoning {part.removeprefix(EFFORT)}"
+    if part == OUTPUT:
+        return "the schema of the answer"
     return "earlier reasoning" if part.startswith(REASONING) else part
 
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from contextlib import nullcontext
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from oneclaw_core.errors import ProviderError, UnfinishedAnswerError
-from oneclaw_core.json_schema.arguments import argument_faults, compile_schema
 from oneclaw_core.sessions.for_plugins import session_info
+from oneclaw_core.turn.output import output_mode, with_instruction
+from oneclaw_core.turn.output_form import OutputFaults, OutputForm
 from oneclaw_core.turn.spending import record_unstored
 from oneclaw_core.turn.state import Ask, SessionState, TurnState, show_nothing
 from oneclaw_core.turn.stream import Deadline
@@ -17,6 +18,7 @@ from oneclaw_core.types.agents import GENERAL_ASSISTANT
 from oneclaw_core.types.budget import SpendingLimits, TurnBudget
 from oneclaw_core.types.messages import Message, MessageType
 from oneclaw_core.types.model_requests import ModelRequest
+from oneclaw_core.types.output import Output
 from oneclaw_core.types.tool_groups import ActiveTools
 
 if TYPE_CHECKING:
@@ -48,8 +50,6 @@ async def answer_plugin(parts: TurnParts, plugin: str, prompt: str, schema: Mapp
         budget=TurnBudget((spending,), 1),
         deadline=Deadline(settings.turn_deadline_seconds),
     )
-    if schema is not None:
-        prompt += "\n\nAnswer with JSON alone, which this JSON Schema describes:\n" + json.dumps(schema)
     question = ModelRequest(
         model=turn.model.info.name,
         system_prompt="",
@@ -57,29 +57,41 @@ async def answer_plugin(parts: TurnParts, plugin: str, prompt: str, schema: Mapp
         tools=ActiveTools(()),
         session_id=session.id,
     )
+    form = None if schema is None else OutputForm.of(Output(schema, name="answer"))
     fault = "it gave no answer"
     async with parts.providers.acquired(turn.model.provider), turn.model.fallback or nullcontext():
         for _ in range(_ATTEMPTS):
+            asked = question if form is None else _asked(question, form, turn)
             try:
-                answer = await parts.ask(Ask(turn, question, show_nothing, "question"))
+                answer = await parts.ask(Ask(turn, asked, show_nothing, "question"))
             except UnfinishedAnswerError:
                 continue
             await record_unstored(turn, answer)
             text = answer.response.text
             if not text.strip():
                 continue
-            if schema is None:
+            if form is None:
                 return text
-            value, fault = _json_in(text, schema)
-            if not fault:
-                return value
+            try:
+                return form.read(text)
+            except OutputFaults as error:
+                fault = " ".join(error.faults)
+                question = _told(question, text, error)
     raise ProviderError(f"the model did not answer as it was asked: {fault}")
 
 
-def _json_in(text: str, schema: Mapping[str, Any]) -> tuple[Any, str]:
-    text = text.strip().removeprefix("```json").removeprefix("```").removesuffix("```")
-    try:
-        value = json.loads(text)
-    except (ValueError, RecursionError) as error:
-        return None, f"its answer is not JSON: {error}"
-    return value, " ".join(argument_faults(compile_schema(dict(schema)), value))
+def _asked(question: ModelRequest, form: OutputForm, turn: TurnState) -> ModelRequest:
+    """Ask for the form natively where the model can, else by the prompt: it has no tools here."""
+    native = replace(question, output=form.told)
+    if output_mode(form, native, turn.model) == "native":
+        return native
+    first, *others = question.messages
+    asked = with_instruction(replace(question, messages=(first,)), form)
+    return replace(asked, messages=(*asked.messages, *others))
+
+
+def _told(question: ModelRequest, text: str, error: OutputFaults) -> ModelRequest:
+    """Tell the model what is wrong with its answer."""
+    wrong = "\n".join(["Your answer is not what was asked for:", *(f"- {each}" for each in error.faults)])
+    written = Message(type=MessageType.ASSISTANT, content=text)
+    return replace(question, messages=(*question.messages, written, Message(type=MessageType.USER, content=wrong)))

@@ -164,7 +164,7 @@ class FunctionParameters:
             # As JSON, because types mean something else there: a date is text, a tuple is a list.
             converted: dict[str, Any] = self._adapter.validate_json(json.dumps(arguments))
         except ValidationError as error:
-            from oneclaw_core.tool_functions.faults import argument_faults_of
+            from oneclaw_core.json_schema.pydantic_faults import argument_faults_of
 
             faults = argument_faults_of(error, arguments, self._tags_of)
             text = "\n".join([f"Tool '{self._tool_name}' was called with wrong arguments:", *fault_texts(faults)])

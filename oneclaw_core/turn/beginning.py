@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from oneclaw_core.contract.arguments import CommandUse, SessionInfo, TurnInfo
-from oneclaw_core.errors import NotFoundError
+from oneclaw_core.errors import NotFoundError, UsageError
 from oneclaw_core.sessions.background import BACKGROUND_SETTING
 from oneclaw_core.sessions.for_plugins import session_info
 from oneclaw_core.sessions.sessions import new_id
@@ -14,6 +14,8 @@ from oneclaw_core.system.distributions import why_missing
 from oneclaw_core.turn.attachments import check_attachments, checked_attachments
 from oneclaw_core.turn.call_records import INTERRUPTED
 from oneclaw_core.turn.conversations import shortened
+from oneclaw_core.turn.output import TurnOutput, checked_retries
+from oneclaw_core.turn.output_form import OutputForm
 from oneclaw_core.turn.own_tools import tools_of_turn
 from oneclaw_core.turn.state import SessionState, TurnState
 from oneclaw_core.turn.stream import Deadline
@@ -89,7 +91,22 @@ async def resolve(parts: TurnParts, request: TurnRequest) -> tuple[TurnState, Tu
         message=message,
         own_tools=tools_of_turn(request.tools, parts.registry) if request.tools != () else {},
     )
+    if request.output is not None:
+        turn.output = _wanted_output(turn)
     return turn, setup
+
+
+def _wanted_output(turn: TurnState) -> TurnOutput:
+    """Return the output that the program wants.
+
+    Raises:
+        UsageError: it cannot be described, or has the name of a tool.
+    """
+    request = turn.request
+    output = TurnOutput(OutputForm.of(request.output), checked_retries(request.output_retries))
+    if output.name in turn.own_tools or turn.parts.registry.find(output.name, reads=False) is not None:
+        raise UsageError(f"the output cannot be called {output.name!r}, as a tool is: use Output(..., name=...)")
+    return output
 
 
 async def _expanded(parts: TurnParts, command: str, message: Message, agent: Agent) -> tuple[Message, tuple[str, ...]]:
@@ -229,6 +246,8 @@ async def begin(turn: TurnState, setup: TurnSetup, conversations: Conversations)
         )
     if told:
         await turn.parts.background.told(told)
+    if turn.output is not None:
+        turn.output.begin = start.history[-1].sequence
     use(turn, start)
 
 

@@ -57,10 +57,15 @@ class CallRecords:
         self._waiting: list[Message] = []  # outcomes that are still to be stored
         self._states: tuple[UserStates | None, float] = None, 0.0
 
-    async def store_answer(self, answer: Answer) -> list[ToolCall]:
-        """Store an answer and the calls in it, before any of them runs, and return the calls."""
+    async def store_answer(self, answer: Answer, *, is_retried: bool = False) -> list[ToolCall]:
+        """Store an answer and the calls in it, before any of them runs, and return the calls.
+
+        Args:
+            answer: of the model.
+            is_retried: True if its text is not the output that was asked for, and the model is told so.
+        """
         turn, history = self._turn, self._turn.session.history
-        messages = _entries(answer, turn.model.full_name)
+        messages = self._of_output(_entries(answer, turn.model.full_name), is_whole=is_retried)
         try:
             stored, states = await turn.store.store_answer(turn.session_id, messages, answer.usage)
         except StoreUnavailableError as error:
@@ -94,7 +99,8 @@ class CallRecords:
         """Store an outcome, together with those that arrive while others are being stored."""
         turn = self._turn
         number = self._numbers.get(outcome.call.id) if self._can_read_results else None
-        self._waiting.append(_result_message(outcome, turn.settings.tool_result_max_characters, number))
+        result = _result_message(outcome, turn.settings.tool_result_max_characters, number)
+        self._waiting += self._of_output([result])
         async with self._storing:
             waiting = list(self._waiting)
             if not waiting:
@@ -116,6 +122,15 @@ class CallRecords:
         """True if the agent has the tool that reads results."""
         registry, agent = self._turn.parts.registry, self._turn.session.agent
         return registry.is_enabled(READ_FILE) and registry.toolset(agent.selection).allows(READ_FILE)
+
+    def _of_output(self, entries: list[Message], *, is_whole: bool = False) -> list[Message]:
+        """Mark the entries that belong to the way to an output: calls of its tool, their results, or all."""
+        output = self._turn.output
+        if output is None:
+            return entries
+        names = {each.tool_name for each in entries if each.type is MessageType.TOOL_CALL}
+        is_whole = is_whole or (names == {output.name} and not entries[0].content)
+        return [each.of_output() if is_whole or each.tool_name == output.name else each for each in entries]
 
     async def interrupt(self) -> None:
         """Answer the calls that are still open as interrupted.

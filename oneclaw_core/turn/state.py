@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from oneclaw_core.turn.compaction import ContextLimits
     from oneclaw_core.turn.estimate import ToolSizes
     from oneclaw_core.turn.model import ChosenModel
+    from oneclaw_core.turn.output import TurnOutput
     from oneclaw_core.turn.parts import TurnParts
     from oneclaw_core.turn.prompt import TurnPrompt
     from oneclaw_core.turn.stream import Deadline, Emit
@@ -73,7 +74,7 @@ class SessionState:
 
     def load(self, start: TurnStart, tool_sizes: ToolSizes) -> None:
         """Take over what is stored of the session."""
-        self.history = shown_history(start.history)
+        self.history = shown_history(each for each in start.history if not each.is_of_output)
         self.groups = restore_loaded_groups(start.group_loads)
         self.summary, self.summary_until = start.summary, start.summary_until or 0
         self.provenance.add(start.marks)
@@ -114,6 +115,7 @@ class TurnState:
         hooks: of plugins on the turn; ``None`` for none.
         message: the user's, as it is stored.
         own_tools: the tools that are there for this turn alone, by their names.
+        output: that the program wants of it; ``None`` for a text.
     """
 
     parts: TurnParts
@@ -127,6 +129,7 @@ class TurnState:
     hooks: TurnHooks | None = None
     message: Message = field(default_factory=lambda: Message(type=MessageType.USER))
     own_tools: Mapping[str, RegisteredTool] = field(default_factory=dict)
+    output: TurnOutput | None = None
 
     @property
     def store(self) -> Store:
@@ -149,10 +152,14 @@ class TurnState:
         kept = ("", None) if session.prompt is None else (session.prompt.sections, session.prompt.shown)
         name, messages = self.model.info.name, session.messages()
         request = model_request(session.agent, registry, name, session.info.id, messages, session.groups, *kept)
-        if not self.own_tools:
-            return request
-        of_turn = tuple(each.definition for each in self.own_tools.values())
-        return replace(request, tools=replace(request.tools, of_turn=of_turn))
+        if self.own_tools:
+            of_turn = tuple(each.definition for each in self.own_tools.values())
+            request = replace(request, tools=replace(request.tools, of_turn=of_turn))
+        return request if self.output is None else self.output.asked(request, self.model)
+
+    def callable_tools(self) -> Mapping[str, RegisteredTool]:
+        """Return the tools that are there for this turn alone, with the one that takes its output."""
+        return self.own_tools if self.output is None else {**self.own_tools, self.output.name: self.output.tool}
 
 
 @dataclass(frozen=True, slots=True)

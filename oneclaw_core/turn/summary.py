@@ -83,7 +83,7 @@ def continued_summary_request(
         quoted = compact_json(_shorten(kept.content, _QUOTED_CHARACTERS))
         question += f"\n\nLeave out what begins with this message of the user, which stays in view: {quoted}"
     messages.append(Message(type=MessageType.USER, content=question))
-    return replace(request, messages=tuple(messages), max_output_tokens=max_output_tokens)
+    return replace(request, messages=tuple(messages), max_output_tokens=max_output_tokens, output=None)
 
 
 def summary_request(

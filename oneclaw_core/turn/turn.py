@@ -18,6 +18,8 @@ from oneclaw_core.tools.calls.call import Caller, InnerCallBegun, InnerCallEnded
 from oneclaw_core.tools.context import TurnScope
 from oneclaw_core.turn.call_records import INTERRUPTED, CallRecords
 from oneclaw_core.turn.meanwhile import take_news, take_steering
+from oneclaw_core.turn.output import retry_message
+from oneclaw_core.turn.output_form import NOT_YET
 from oneclaw_core.turn.progress import CUT_OFF, ProgressGuard
 from oneclaw_core.turn.spending import record_unstored, usage_event
 from oneclaw_core.turn.state import Answer, Ask
@@ -26,6 +28,7 @@ from oneclaw_core.turn.summary import explanation_request
 from oneclaw_core.types.events import (
     GroupLoadedEvent,
     NoticeEvent,
+    OutputEvent,
     ReasoningEvent,
     RetryEvent,
     TextEvent,
@@ -50,6 +53,7 @@ from oneclaw_core.types.tools import ToolResult
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Iterable, Sequence
 
+    from oneclaw_core.turn.output import TurnOutput
     from oneclaw_core.turn.state import TurnState
     from oneclaw_core.types.events import TurnEvent
     from oneclaw_core.types.messages import Message
@@ -104,13 +108,51 @@ class Turn:
             if pending:
                 groups = (*groups, *await self._finish_calls(pending))
             answer = await self._answer_or_load(groups)
-            while calls := await self._store(answer):
-                needed = await self._run_calls(answer, calls)
+            while (needed := await self._work_on(answer)) is not None:
                 await self._take_what_came_meanwhile()
                 answer = await (self._explanation() if self._progress.is_stuck else self._answer_or_load(needed))
             await self._finish(answer)
         finally:
             await self._records.interrupt()
+
+    async def _work_on(self, answer: Answer) -> list[str] | None:
+        """Store an answer, and run the calls in it.
+
+        Returns:
+            The tool groups that the calls need; ``None`` if it is the final answer.
+
+        Raises:
+            OutputError: the model was told often enough that its output is not valid.
+        """
+        output, response = self._state.output, answer.response
+        if output is None:
+            calls = await self._store(answer)
+            return await self._run_calls(answer, calls) if calls else None
+        has_calls = bool(response.tool_calls or response.cut_calls)
+        faults = () if has_calls else output.fault_of(response)
+        is_retried = bool(faults) and output.has_retries and not self._progress.is_stuck
+        calls = await self._store(answer, is_retried=is_retried)
+        if faults and not is_retried:
+            raise output.error(response.text, faults)
+        if faults:
+            await self._tell(output.retried(response.text, faults))
+            return []
+        if not calls:
+            return None
+        needed = await self._run_calls(answer, calls)
+        if output.is_given:
+            # So that the conversation holds it in later turns, which do not have the call.
+            await self._store(Answer(ModelResponse(text=output.text)))
+            return None
+        given = [each for each in map(self._records.results.get, (call.id for call in calls)) if each is not None]
+        if refused := [each.content for each in given if each.tool_name == output.name]:
+            output.count_refused(refused)
+        return needed
+
+    async def _tell(self, text: str) -> None:
+        """Tell the model what is wrong with its output; no user has said it."""
+        state = self._state
+        state.session.history += await state.store.append(state.session_id, [retry_message(text)])
 
     # Asking the model
 
@@ -127,6 +169,8 @@ class Turn:
             return Answer(ModelResponse(tool_calls=tuple(wanted)))
         if not budget.take_round():
             raise TurnLimitError(budget.rounds_message(session.agent))
+        if self._state.output is not None:
+            self._state.output.begin_answer()
         return await self._state.parts.ask(Ask(self._state, _UNBUILT, self._show))
 
     async def _explanation(self) -> Answer:
@@ -150,28 +194,40 @@ class Turn:
         )
 
     def _show(self, event: ModelEvent) -> Awaitable[None] | None:
-        emit = self._state.emit
+        emit, output = self._state.emit, self._state.output
         match event:
             case TextDelta():
-                return emit(TextEvent(event.text, event.may_be_withdrawn))
+                shown = TextEvent(event.text, event.may_be_withdrawn)
+                return emit(shown) if output is None else self._show_output(shown, output)
             case ReasoningDelta():
                 return emit(ReasoningEvent(event.text))
             case TextWithdrawn():
+                if output is not None:
+                    output.begin_answer()
                 return emit(TextWithdrawnEvent(event.text))
             case RetryNotice():
                 return emit(RetryEvent(event.reason, event.delay_seconds))
         return None
 
+    async def _show_output(self, event: TextEvent, output: TurnOutput) -> None:
+        await self._state.emit(event)
+        if (value := output.add(event.text)) is not NOT_YET:
+            await self._state.emit(OutputEvent(value))
+
     async def _finish(self, answer: Answer) -> None:
         info, model, response = self._state.session.info, self._state.model, answer.response
+        session, output = info.name or info.id, self._state.output
         name = None if model.fallback is None else model.full_name
-        await self._state.emit(TurnFinishedEvent(info.name or info.id, response.text, response.stop_reason, name))
+        finished = TurnFinishedEvent(session, response.text, response.stop_reason, name)
+        if output is not None and output.is_given:
+            finished = TurnFinishedEvent(session, output.text, model=name, output=output.value)
+        await self._state.emit(finished)
 
     # Running calls
 
-    async def _store(self, answer: Answer) -> list[ToolCall]:
+    async def _store(self, answer: Answer, *, is_retried: bool = False) -> list[ToolCall]:
         """Store an answer and the calls in it, before any of them runs, and return the calls."""
-        calls = await self._records.store_answer(answer)
+        calls = await self._records.store_answer(answer, is_retried=is_retried)
         if answer.usage is not None:
             await self._state.emit(usage_event(answer.usage))
         return calls
@@ -194,9 +250,30 @@ class Turn:
         await records.use_states()
         self._progress.begin()
         results: dict[str, ToolResult] = {}
-        outcomes = state.parts.executor.execute_as_completed(
-            tuple(records.open.values()), self._caller(answer), records.keep
-        )
+        caller = self._caller(answer)
+        for part in self._parts_of(tuple(records.open.values())):
+            results |= await self._results_of(part, caller)
+        state.session.take_results(calls, records.results)
+        if answer.request is not None:
+            names = {call.name for call in calls}
+            found = [state.callable_tools().get(name) or state.parts.registry.find(name) for name in names]
+            polls = {each.definition.name for each in found if each is not None and each.definition.behaviour.is_poll}
+            self._progress.note(calls, records.results, polls)
+        await self._note_groups([call for call in calls if call.id in results and results[call.id].is_success])
+        return [group for call in calls if call.id in results for group in results[call.id].loads_groups]
+
+    def _parts_of(self, calls: tuple[ToolCall, ...]) -> Iterable[tuple[ToolCall, ...]]:
+        """Return calls that run at once; that which gives the output, and ends the turn, runs behind the others."""
+        output = self._state.output
+        if output is None:
+            return [calls]
+        last = tuple(call for call in calls if call.name == output.name)
+        return filter(None, [tuple(call for call in calls if call.name != output.name), last])
+
+    async def _results_of(self, calls: tuple[ToolCall, ...], caller: Caller) -> dict[str, ToolResult]:
+        state, records, emit = self._state, self._records, self._state.emit
+        results: dict[str, ToolResult] = {}
+        outcomes = state.parts.executor.execute_as_completed(calls, caller, records.keep)
         async with state.deadline.limit(), closing(outcomes):
             async for item in outcomes:
                 if not isinstance(item, ToolOutcome):
@@ -206,14 +283,7 @@ class Turn:
                 place = stored.sequence if stored is not None else None
                 await emit(ToolResultEvent(item.call.id, item.call.name, item.result, item.duration_ms, place))
                 results[item.call.id] = item.result
-        state.session.take_results(calls, records.results)
-        if answer.request is not None:
-            names = {call.name for call in calls}
-            found = [state.own_tools.get(name) or state.parts.registry.find(name) for name in names]
-            polls = {each.definition.name for each in found if each is not None and each.definition.behaviour.is_poll}
-            self._progress.note(calls, records.results, polls)
-        await self._note_groups([call for call in calls if call.id in results and results[call.id].is_success])
-        return [group for call in calls if call.id in results for group in results[call.id].loads_groups]
+        return results
 
     def _caller(self, answer: Answer) -> Caller:
         state, session = self._state, self._state.session
@@ -226,14 +296,16 @@ class Turn:
             conversation=session.provenance,
             are_calls_text=answer.response.are_calls_text,
             refused=self._refused,
-            own_tools=state.own_tools,
+            own_tools=state.callable_tools(),
             gone=self._gone(call.name for call in answer.response.tool_calls),
         )
 
     def _gone(self, names: Iterable[str]) -> frozenset[str]:
         """Return those of some tools that are there no more, and were called before."""
         state = self._state
-        unknown = {name for name in names if name not in state.own_tools and state.parts.registry.find(name) is None}
+        unknown = {
+            name for name in names if name not in state.callable_tools() and state.parts.registry.find(name) is None
+        }
         if not unknown:
             return frozenset()
         results = (each for each in state.session.history if each.type is MessageType.TOOL_RESULT)

@@ -47,6 +47,8 @@ class TurnRequest:
     task: str | None = None
     steering: list[str] | None = None
     tools: Iterable[Tool] = ()
+    output: Any = None
+    output_retries: int = 2
 
     def check(self) -> None:
         """Refuse what no turn can answer; a text is wanted only of a message.

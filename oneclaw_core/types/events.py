@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from oneclaw_core.errors import OutputError
 from oneclaw_core.types.messages import StopReason
 
 if TYPE_CHECKING:
@@ -27,6 +28,22 @@ class TextEvent:
     def to_dict(self) -> dict[str, Any]:
         """The event as JSON."""
         return {"event": "text", "text": self.text}
+
+
+@dataclass(frozen=True, slots=True)
+class OutputEvent:
+    """What has come of the output that a program asked for, while the model still writes.
+
+    Attributes:
+        value: plain JSON, the last text in it maybe incomplete. It is not checked; what counts is the ``output`` of
+            :class:`TurnFinishedEvent`.
+    """
+
+    value: Any
+
+    def to_dict(self) -> dict[str, Any]:
+        """The event as JSON."""
+        return {"event": "output", "value": self.value}
 
 
 @dataclass(frozen=True, slots=True)
@@ -281,12 +298,27 @@ class TurnFinishedEvent:
         stop_reason: why it ends there; all but ``COMPLETE`` mean that something may be missing. JSON has it only then.
         model: the model that gave it, if it stands behind the one that was asked for, as in a chain; else ``None``.
             JSON has it only then.
+        output: what the program asked for with ``output``, checked; ``None`` without, or if the model declines. JSON
+            has it only if there is one.
     """
 
     session: str
     text: str
     stop_reason: StopReason = StopReason.COMPLETE
     model: str | None = None
+    output: Any = None
+
+    def valid_output(self) -> Any:
+        """Return the output.
+
+        Raises:
+            OutputError: there is none, because the model declines.
+        """
+        if self.output is None and self.stop_reason is StopReason.REFUSAL:
+            error = OutputError(f"the model declined to answer: {self.text[:_MOST_SHOWN]}")
+            error.text = self.text
+            raise error
+        return self.output
 
     @property
     def is_whole(self) -> bool:
@@ -303,9 +335,16 @@ class TurnFinishedEvent:
         document = {"event": "turn_finished", "session": self.session, "text": self.text}
         if self.stop_reason is not StopReason.COMPLETE:
             document["stop_reason"] = str(self.stop_reason)
-        return document if self.model is None else document | {"model": self.model}
+        if self.model is not None:
+            document["model"] = self.model
+        if self.output is not None:
+            from pydantic_core import to_jsonable_python
+
+            document["output"] = to_jsonable_python(self.output, bytes_mode="base64", inf_nan_mode="strings")
+        return document
 
 
+_MOST_SHOWN = 500
 _NOTICES: dict[str, str] = {
     StopReason.LENGTH_LIMIT: "the answer is cut off: it has the greatest length allowed; ask for the rest, or allow "
     "more with: oneclaw models set PROVIDER/MODEL max_output_tokens NUMBER",
@@ -318,6 +357,7 @@ _NOTICES: dict[str, str] = {
 
 TurnEvent = (
     TextEvent
+    | OutputEvent
     | TextWithdrawnEvent
     | NoticeEvent
     | ReasoningEvent

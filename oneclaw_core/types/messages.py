@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
@@ -141,6 +141,22 @@ class Message:
         """The reason of a service for which the entry goes to no model any more; ``None`` for one that does."""
         reason = self._own_data("not_sent")
         return reason if isinstance(reason, str) else None
+
+    @property
+    def is_of_output(self) -> bool:
+        """True if the entry belongs to the way to an output that a program asked for.
+
+        Such as a call of the tool that takes it, or an answer that was not of the form, and what the model was told
+        then. Listings hide it, and later turns do not have it.
+        """
+        return self._own_data("is_of_output") is True
+
+    def of_output(self) -> Message:
+        """Return the same entry as one that belongs to the way to an output."""
+        data = dict(self.provider_data or {})
+        own = data.get(OWN_DATA)
+        data[OWN_DATA] = {**(own if isinstance(own, dict) else {}), "is_of_output": True}
+        return replace(self, provider_data=data)
 
     @property
     def file_views(self) -> Mapping[str, str]:

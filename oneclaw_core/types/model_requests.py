@@ -53,6 +53,21 @@ class ToolLoading(StrEnum):
 _BY_DEMAND = (ToolLoading.APPEND, ToolLoading.NATIVE, ToolLoading.INLINE)
 
 
+@dataclass(frozen=True, slots=True)
+class OutputSchema:
+    """The form that an answer is to have.
+
+    Attributes:
+        name: of the form, such as ``final_result``.
+        description: what the answer is, may be empty.
+        schema: JSON Schema of an object, draft 2020-12.
+    """
+
+    name: str
+    description: str
+    schema: Mapping[str, Any]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelRequest:
     """Everything a model is sent.
@@ -72,6 +87,8 @@ class ModelRequest:
             with the reason that it gave.
         first_byte_seconds: how long the service may take until it sends the first byte of its answer, ``None`` for the
             provider's own limit.
+        output: the form that the service is to keep the text of the answer to; ``None`` for any text. It is set only
+            for a provider that says that it can: see :class:`oneclaw_core.providers.base.Provider`.
     """
 
     model: str
@@ -85,6 +102,7 @@ class ModelRequest:
     reasoning: ReasoningLevel | None = None
     left_out: Mapping[str, str] = field(default_factory=dict)
     first_byte_seconds: float | None = None
+    output: OutputSchema | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -223,6 +241,8 @@ class ModelInfo:
         input_media_types: prefixes of the media types of attachments that it takes, such as ``image/``; ``None``
             where the service does not say.
         models: the models that stand behind it, each as ``PROVIDER/MODEL``; nearly always none.
+        output_modes: the ways in which it gives data of a form that a program wants: ``native`` if the service keeps
+            its text to a JSON Schema; ``None`` where the service does not say.
     """
 
     name: str
@@ -231,3 +251,4 @@ class ModelInfo:
     max_output_tokens: int | None = None
     input_media_types: tuple[str, ...] | None = None
     models: tuple[str, ...] = ()
+    output_modes: frozenset[str] | None = None

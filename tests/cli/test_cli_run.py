@@ -284,3 +284,35 @@ def test_a_signal_ends_the_turn_and_keeps_the_session(home, serve, oneclaw, numb
     assert oneclaw("run", *MODEL, "--session", "work", "again").stdout == "Here I am.\n"
     sent = [(message["role"], message["content"]) for message in server.bodies[1]["messages"][1:]]
     assert sent == [("user", "slow"), ("assistant", "Slowly"), ("user", "again")]
+
+
+SCHEMA = '{"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]}'
+
+
+def test_output_by_a_schema_is_json_alone(oneclaw, serve, tmp_path):
+    (tmp_path / "n.json").write_text(SCHEMA)
+    server = serve(calls(("final_result", {"n": "one"})), calls(("final_result", {"n": 1})))
+    outcome = oneclaw("run", *MODEL, "--session", "s", "--output-schema", str(tmp_path / "n.json"), "Count.")
+    assert (outcome.status, json.loads(outcome.stdout)) == (0, {"n": 1})
+    assert "/n: 'one' is not of type 'integer'" in json.dumps(server.bodies[-1], ensure_ascii=False)
+    serve(calls(("final_result", {"n": 2})))
+    last = events_of(oneclaw("run", *MODEL, "--json", "--output-schema", str(tmp_path / "n.json"), "Count."))[-1]
+    assert (last["event"], last["output"]) == ("turn_finished", {"n": 2})
+    shown = oneclaw("sessions", "show", "s").stdout
+    assert "final_result" not in shown
+    assert '{"n":1}' in shown
+
+
+def test_without_a_valid_output_there_is_an_error_and_nothing_on_stdout(oneclaw, serve, tmp_path):
+    (tmp_path / "n.json").write_text(SCHEMA)
+    serve(*[calls(("final_result", {}))] * 3)
+    outcome = oneclaw("run", *MODEL, "--output-schema", str(tmp_path / "n.json"), "Count.")
+    assert (outcome.status, outcome.stdout) == (1, "")
+    assert "gave no valid output: /: 'n' is a required property" in outcome.stderr
+
+
+@pytest.mark.parametrize("content", ["", "[1]", '{"type": "object", "properties": 1}'])
+def test_a_file_that_is_no_schema(oneclaw, tmp_path, content):
+    (tmp_path / "n.json").write_text(content)
+    outcome = oneclaw("run", "--output-schema", str(tmp_path / "n.json"), "Count.")
+    assert (outcome.status, outcome.stdout) == (2, "")

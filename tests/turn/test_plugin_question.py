@@ -92,8 +92,9 @@ def test_json_is_read_in_whatever_form_it_is_written(tmp_path, form):
     assert home.ask("A colour.", schema=SCHEMA) == [{"hex": "ff0000"}]
     (request,) = home.model.requests
     assert request.messages[0].content == (
-        "A colour.\n\nAnswer with JSON alone, which this JSON Schema describes:\n"
-        '{"type": "object", "properties": {"hex": {"type": "string"}}, "required": ["hex"]}'
+        'A colour.\n\n<context plugin="oneclaw">\n'
+        "Answer with JSON alone, without any other text. This JSON Schema describes it:\n"
+        '{"type":"object","properties":{"hex":{"type":"string"}},"required":["hex"]}\n</context>'
     )
 
 
@@ -102,6 +103,26 @@ def test_an_answer_that_is_of_no_use_is_asked_for_once_more(tmp_path, useless):
     home = Home(tmp_path, useless, says('{"hex": "0"}'))
     assert home.ask("A colour.", schema=SCHEMA) == [{"hex": "0"}]
     assert home.used.requests == 2
+
+
+def test_the_model_is_told_what_is_wrong_with_its_answer(tmp_path):
+    home = Home(tmp_path, says("{}"), says('{"hex": "0"}'))
+    assert home.ask("A colour.", schema=SCHEMA) == [{"hex": "0"}]
+    first, second = home.model.requests
+    assert second.messages[0] == first.messages[0]
+    assert [each.content for each in second.messages[1:]] == [
+        "{}",
+        "Your answer is not what was asked for:\n- /: 'hex' is a required property",
+    ]
+
+
+def test_a_model_that_can_be_kept_to_a_schema_is(tmp_path):
+    home = Home(tmp_path, says('{"result": [1]}'))
+    home.model.takes_output = lambda request, is_said: True
+    assert home.ask("Numbers.", schema={"type": "array", "items": {"type": "integer"}}) == [[1]]
+    (request,) = home.model.requests
+    assert request.output.schema["properties"]["result"]["type"] == "array"
+    assert request.messages[0].content == "Numbers."
 
 
 async def ends_without_an_answer():
@@ -114,8 +135,8 @@ async def ends_without_an_answer():
     [
         ((says(" "), says("")), None, "it gave no answer"),
         ((ends_without_an_answer, ends_without_an_answer), None, "it gave no answer"),
-        ((says("{}"), says("red")), SCHEMA, "its answer is not JSON: Expecting value: line 1 column 1 (char 0)"),
-        ((says("red"), says("[" * 100_000)), SCHEMA, "its answer is not JSON: "),
+        ((says("{}"), says("red")), SCHEMA, "it is not JSON alone: Expecting value: line 1 column 1 (char 0)"),
+        ((says("red"), says("[" * 100_000)), SCHEMA, "it is not JSON alone: "),
         ((says("red"), says("{}")), SCHEMA, "/: 'hex' is a required property"),
     ],
 )

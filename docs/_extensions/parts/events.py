@@ -10,6 +10,7 @@ from oneclaw_core import (
     GroupLoadedEvent,
     ModelSwitchedEvent,
     NoticeEvent,
+    OutputEvent,
     ReasoningEvent,
     RetryEvent,
     SteeredEvent,
@@ -29,6 +30,7 @@ from parts._markdown import code, docstring
 
 _SAMPLES: dict[type, list[Any]] = {
     TextEvent: [TextEvent("It has 6")],
+    OutputEvent: [OutputEvent({"name": "Lagos", "population": 15})],
     TextWithdrawnEvent: [TextWithdrawnEvent("The user wants to know how many pages")],
     NoticeEvent: [NoticeEvent("lab sends tool calls as text: what it wrote was run")],
     ReasoningEvent: [ReasoningEvent("The file is a PDF, so")],
@@ -55,6 +57,7 @@ _SAMPLES: dict[type, list[Any]] = {
         TurnFinishedEvent("report", "It has 6 pages."),
         TurnFinishedEvent("report", "It has", StopReason.LENGTH_LIMIT),
         TurnFinishedEvent("report", "It has 6 pages.", model="openai/gpt-6"),
+        TurnFinishedEvent("report", '{"pages": 6}', output={"pages": 6}),
     ],
 }
 _ERROR = {"event": "error", "error_type": "ProviderUnavailableError", "message": "anthropic cannot be reached: ..."}

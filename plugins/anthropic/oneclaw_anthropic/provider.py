@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, urlsplit
 
 from oneclaw_anthropic.answer import MessagesAnswer
+from oneclaw_anthropic.output_schema import output_schema
+from oneclaw_anthropic.thinking import keeps_to_schemas
 from oneclaw_anthropic.tools import tells_inline
 from oneclaw_anthropic.wire import (
     IMAGE_MEDIA_TYPES,
@@ -70,6 +72,12 @@ class AnthropicProvider(HttpProvider):
     def image_limits(self) -> ImageLimits:
         """Return the limits of the service for images."""
         return IMAGE_LIMITS
+
+    def takes_output(self, request: ModelRequest, is_said: bool | None) -> bool:
+        """Return True if the model can be kept to a schema; see :class:`oneclaw_core.providers.base.Provider`."""
+        if is_said is None:
+            is_said = self._url.origin == self.default_base_url and keeps_to_schemas(request.model)
+        return is_said and request.output is not None and output_schema(request.output.schema) is not None
 
     async def list_models(self) -> list[ModelInfo]:
         """Ask the service which models it offers; see :class:`oneclaw_core.providers.base.Provider`."""
@@ -157,7 +165,13 @@ def _model_info(entry: Mapping[str, Any]) -> ModelInfo:
         context_window=count_member(entry, "max_input_tokens") or None,
         max_output_tokens=count_member(entry, "max_tokens") or None,
         input_media_types=_input_media_types(entry.get("capabilities")),
+        output_modes=_output_modes(entry.get("capabilities")),
     )
+
+
+def _output_modes(capabilities: object) -> frozenset[str] | None:
+    is_supported = member(member(capabilities, "structured_outputs"), "supported")
+    return None if not isinstance(is_supported, bool) else frozenset({"native"} if is_supported else ())
 
 
 def _input_media_types(capabilities: object) -> tuple[str, ...] | None:

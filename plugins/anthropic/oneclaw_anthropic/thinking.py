@@ -16,6 +16,7 @@ _BUDGETS = {"low": 2_048, "medium": 8_192, "high": 16_384}
 _LEAST_BUDGET = 1_024
 _VERSION = re.compile(r"claude-(?:[a-z]+-)?v?(\d{1,2})(?:[-.](\d{1,2}))?(?!\d)")
 _FIRST_WITH_EFFORT = (4, 6)
+_FIRST_WITH_OUTPUT = (4, 5)
 # These always think, and refuse a request that says whether to.
 _ALWAYS_THINKS = re.compile(r"claude-(fable|mythos)")
 
@@ -45,6 +46,12 @@ def takes_effort(model: str) -> bool:
     if version is None:
         return "claude" in model
     return (int(version[1]), int(version[2] or 0)) >= _FIRST_WITH_EFFORT
+
+
+def keeps_to_schemas(model: str) -> bool:
+    """Return True if a model can be kept to a JSON Schema, also beside tools."""
+    version = _VERSION.search(model)
+    return version is not None and (int(version[1]), int(version[2] or 0)) >= _FIRST_WITH_OUTPUT
 
 
 def within_answer(thinking: Mapping[str, Any], max_tokens: int) -> dict[str, Any] | None:

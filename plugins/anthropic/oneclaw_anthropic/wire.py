@@ -17,6 +17,7 @@ import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeGuard
 
+from oneclaw_anthropic.output_schema import output_schema
 from oneclaw_anthropic.thinking import thinking_parameters, within_answer
 from oneclaw_anthropic.tools import declare_tools, write_tool
 from oneclaw_core import Message, MessageType
@@ -93,6 +94,10 @@ class RequestEncoder:
             given |= thinking_parameters(request.model, request.reasoning, given)
         if not concessions.may_think:
             given.pop("thinking", None)
+        if request.output is not None and (schema := output_schema(request.output.schema)) is not None:
+            config = given.get("output_config")  # with the effort
+            wanted = {"type": "json_schema", "schema": schema}
+            given["output_config"] = {**(config if isinstance(config, dict) else {}), "format": wanted}
         parts = [compact_json(_parameters(request, given, concessions.max_tokens))[:-1]]
         if tools.eager:
             parts.append(f'"tools":{tools.text(mark)}')

@@ -9,13 +9,14 @@ from urllib.parse import quote, urlsplit
 from oneclaw_core.http_providers import HttpProvider, ImageLimits, count_member, text_member
 from oneclaw_core.providers import ModelInfo
 from oneclaw_gemini.answer import GeminiAnswer
-from oneclaw_gemini.contents import CARRIED_MEDIA_TYPES
+from oneclaw_gemini.contents import CARRIED_MEDIA_TYPES, is_before_gemini_3
 from oneclaw_gemini.errors import GeminiErrors
 from oneclaw_gemini.wire import MAX_DECLARATIONS, GeminiEncoder
 
 if TYPE_CHECKING:
     from oneclaw_core.providers import ModelRequest, ProviderConfig
 
+_VENDOR = ".googleapis.com"
 _VERSION = "v1beta"
 _ENDS_IN_VERSION = re.compile(r"/v\d+[a-z0-9]*/*$")
 # https://ai.google.dev/gemini-api/docs/image-understanding: 3,600 images, 20 MB for all of a request. A file that goes
@@ -49,6 +50,15 @@ class GeminiProvider(HttpProvider):
     def image_limits(self) -> ImageLimits:
         """Return the limits of the service for images."""
         return IMAGE_LIMITS
+
+    def takes_output(self, request: ModelRequest, is_said: bool | None) -> bool:
+        """Return True if the model can be kept to a schema; see :class:`oneclaw_core.providers.base.Provider`.
+
+        Models before Gemini 3 cannot beside tools.
+        """
+        if is_said is None and (urlsplit(self._url.origin).hostname or "").endswith(_VENDOR):
+            return not (request.tools.names and is_before_gemini_3(request.model))
+        return is_said is True
 
     @property
     def most_tools(self) -> int:

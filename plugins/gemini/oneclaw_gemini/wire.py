@@ -95,6 +95,9 @@ def _tail(request: ModelRequest, *, has_tools: bool, server: str) -> dict[str, A
         (tail if name in _OUTSIDE_GENERATION else generation)[name] = value
     if request.reasoning is not None:
         generation["thinkingConfig"] = _thinking(request.model, request.reasoning, generation.get("thinkingConfig"))
+    if request.output is not None:
+        schema = gemini_schema(request.output.schema) or {"type": "object"}
+        generation |= {"responseMimeType": "application/json", "responseJsonSchema": schema}
     if request.max_output_tokens is not None:
         generation["maxOutputTokens"] = request.max_output_tokens
     if generation:

@@ -58,6 +58,10 @@ class OpenAIChatProvider(HttpProvider):
         """The number of tools that the server takes in a request; ``None`` if it is not known."""
         return dialect_of(self._url.origin).most_tools
 
+    def takes_output(self, request: ModelRequest, is_said: bool | None) -> bool:
+        """Return True if the server keeps an answer to a schema; see :class:`oneclaw_core.providers.base.Provider`."""
+        return is_said is True or (is_said is None and self._is_vendor)
+
     async def list_models(self) -> list[ModelInfo]:
         """Ask the service which models it offers; see :class:`oneclaw_core.providers.base.Provider`."""
         body = await self._get_json("models")

@@ -12,6 +12,7 @@ from oneclaw_core import Message
 from oneclaw_core.http_providers import ToolLists, exchanges
 from oneclaw_core.providers import compact_json
 from oneclaw_openai.chat_dialect import IMAGE_MEDIA_TYPES, ChatDialect, dialect_of
+from oneclaw_openai.output_schema import output_format
 from oneclaw_openai.wire_text import EFFORTS
 
 if TYPE_CHECKING:
@@ -88,6 +89,8 @@ def _body_without_tools(request: ModelRequest, server: str) -> dict[str, Any]:
         ours |= _LIMIT_PARAMETERS  # both at once are refused
     if request.reasoning is not None:
         body["reasoning_effort"] = EFFORTS[request.reasoning]
+    if request.output is not None:
+        body["response_format"] = {"type": "json_schema", "json_schema": output_format(request.output)}
     for name, value in request.parameters.items():
         if value is not None and name not in ours:
             body.setdefault(name, value)

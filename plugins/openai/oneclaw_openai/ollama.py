@@ -62,6 +62,10 @@ class OllamaProvider(OpenAIChatProvider):
         self._bytes_per_token: dict[str, float] = {}  # by model
         self._absent_until = 0.0  # the native API, on the monotonic clock
 
+    def takes_output(self, request: ModelRequest, is_said: bool | None) -> bool:
+        """Return True if the server keeps an answer to a schema: with it, it takes no tools."""
+        return is_said is True and not request.tools.names
+
     async def list_models(self) -> list[ModelInfo]:
         """Ask the server for its models, and for the contexts of those that are loaded."""
         models = await super().list_models()

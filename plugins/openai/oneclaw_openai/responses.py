@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from oneclaw_core.http_providers import HttpProvider
 from oneclaw_core.providers import ToolLoading
-from oneclaw_openai.chat_dialect import IMAGE_LIMITS
+from oneclaw_openai.chat_dialect import IMAGE_LIMITS, dialect_of
 from oneclaw_openai.model_list import offered_models
 from oneclaw_openai.responses_answer import ResponsesAnswer
 from oneclaw_openai.responses_wire import IMAGE_MEDIA_TYPES, PDF_MEDIA_TYPE, ResponsesEncoder
@@ -44,6 +44,10 @@ class OpenAIResponsesProvider(HttpProvider):
     def image_limits(self) -> ImageLimits:
         """Return the limits of the service for images."""
         return IMAGE_LIMITS
+
+    def takes_output(self, request: ModelRequest, is_said: bool | None) -> bool:
+        """Return True if the service keeps an answer to a schema; see :class:`oneclaw_core.providers.base.Provider`."""
+        return is_said is True or (is_said is None and dialect_of(self._url.origin).is_vendor)
 
     async def list_models(self) -> list[ModelInfo]:
         """Ask the service which models it offers; see :class:`oneclaw_core.providers.base.Provider`."""

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from oneclaw_core import Message, MessageType
 from oneclaw_core.http_providers import ToolLists, exchanges, without_listed_tools
 from oneclaw_core.providers import compact_json, loading_calls
+from oneclaw_openai.output_schema import output_format
 from oneclaw_openai.wire_text import EFFORTS, valid_id
 
 if TYPE_CHECKING:
@@ -111,6 +112,10 @@ def _fields(request: ModelRequest, *, with_echo: bool) -> dict[str, Any]:
     if request.reasoning is not None:
         given = request.parameters.get("reasoning")  # such as {"summary": "auto"}
         fields["reasoning"] = {**(given if isinstance(given, dict) else {}), "effort": EFFORTS[request.reasoning]}
+    if request.output is not None:
+        given = request.parameters.get("text")  # such as {"verbosity": "low"}
+        wanted = {"type": "json_schema", **output_format(request.output)}
+        fields["text"] = {**(given if isinstance(given, dict) else {}), "format": wanted}
     for name, value in request.parameters.items():
         if value is not None and name not in _OWN_FIELDS:
             fields.setdefault("max_output_tokens" if name in _LIMIT_PARAMETERS else name, value)

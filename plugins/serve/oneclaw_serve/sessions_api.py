@@ -136,7 +136,7 @@ async def _messages(site: Site, caller: Caller, request: Request, body: None) ->
     with_html = request.query_params.get("html") == "1"
     return JSONResponse(
         {
-            "messages": [_message(each, with_html=with_html) for each in shown[-limit:]],
+            "messages": [_message(each, with_html=with_html) for each in shown[-limit:] if not each.is_of_output],
             "has_earlier": len(shown) > limit,
             "cursor": str(cursor),
             "is_running": running is not None,
