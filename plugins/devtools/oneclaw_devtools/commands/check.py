@@ -59,6 +59,11 @@ def _print_report(report: Report) -> None:
                 _print_finding(finding)
     counts = ", ".join(_counted(report.count(severity), severity) for severity in Severity)
     print_text(f"\n{report.subject}: {counts}")
+    grade = report.grade
+    if grade is not None:
+        print_text(f"grade: {grade.name or 'none'}" + (f"; for {grade.next}:" if grade.next else ""))
+        for missing in grade.missing:
+            print_text(f"  {missing}")
 
 
 def _print_plugin(report: Report, plugin: CheckedPlugin) -> None:

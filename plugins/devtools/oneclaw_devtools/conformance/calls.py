@@ -93,6 +93,7 @@ async def _call(
     about = {"tool": name, "case": case.name, "arguments": arguments[:SHOWN_CHARACTERS]}
     channel.printed()
     guard.take()
+    guard.take_observed()
     failures.take()
     before = ProcessState.now()
     # A call that does not end is told from one that lets nothing else run.
@@ -116,6 +117,7 @@ async def _call(
                 "printed": channel.printed(),
                 "changes": [each for each in before.changes() if not each.startswith("threads")],
                 "guarded": guard.take(),
+                "observed": guard.take_observed(),
                 "leaks": _leaks(text, request),
                 "raised": failures.take(),
                 "misfits": _misfits(claw, name, result),

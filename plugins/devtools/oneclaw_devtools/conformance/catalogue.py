@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from oneclaw_devtools.conformance import (
     behaviour,
+    declared,
     descriptions,
     imports,
     limits,
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from oneclaw_devtools.conformance.facts import ProblemFacts
     from oneclaw_devtools.conformance.finding import Finding
 
-_FAMILIES = (package, loading, imports, names, manifests, schemas, descriptions, limits, behaviour)
+_FAMILIES = (package, loading, imports, names, manifests, schemas, descriptions, limits, behaviour, declared)
 
 CHECKS: dict[str, Check] = {
     each.name: each for family in _FAMILIES for each in vars(family).values() if isinstance(each, Check)

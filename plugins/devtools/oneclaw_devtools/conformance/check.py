@@ -16,6 +16,7 @@ from oneclaw_core.plugins import discover, load_plugins
 from oneclaw_core.process import Scratch, run_probe
 from oneclaw_devtools.conformance import (
     behaviour,
+    declared,
     descriptions,
     imports,
     limits,
@@ -27,6 +28,7 @@ from oneclaw_devtools.conformance import (
 from oneclaw_devtools.conformance.catalogue import problem_findings
 from oneclaw_devtools.conformance.facts import NeighbourFacts
 from oneclaw_devtools.conformance.finding import CheckedPlugin, Report, ordered
+from oneclaw_devtools.conformance.grades import grade_of
 from oneclaw_devtools.conformance.package import package_findings, wheel_findings
 from oneclaw_devtools.conformance.target import PluginPoint, Subject, find_subject
 from oneclaw_devtools.conformance.transcript import called_from, facts_of, open_step, steps_of
@@ -103,7 +105,11 @@ def check_plugin(target: str | None, options: Options | None = None) -> Report:
             for check in checks:
                 if check.facts is not None:
                     findings += names.collision_findings(check.facts, neighbours)
-    return Report(subject.title, tuple(plugins), ordered(findings))
+        for check in checks:
+            findings += declared.declaration_findings(check.point, subject.import_paths, check.called)
+    found = ordered(findings)
+    grade = grade_of(found, plugins, subject.project, are_tools_called=options.are_tools_called)
+    return Report(subject.title, tuple(plugins), found, grade)
 
 
 def look_at_neighbours(subject: Subject) -> tuple[list[NeighbourFacts], list[Finding]]:
@@ -148,11 +154,12 @@ class _PluginCheck:
 
     def __init__(self, subject: Subject, point: PluginPoint, scratch: Scratch, options: Options) -> None:
         self._subject = subject
-        self._point = point
+        self._point = self.point = point
         self._scratch = scratch
         self._options = options
         self.facts: PluginFacts | None = None
         self._calls = 0
+        self.called: list[CallFacts] = []
 
     def run(self, findings: list[Finding]) -> CheckedPlugin:
         """Look at it, and add what is found."""
@@ -231,10 +238,11 @@ class _PluginCheck:
                 break
             remaining = remaining[remaining.index(calling[-1]["tool"]) + 1 :]
         self._calls = len(called)
+        self.called = called
         yield from behaviour.call_findings(called, facts.tools, self._options.allow)
 
     def _try(self, tools: Iterable[ToolFacts], remaining: list[str]) -> ProbeOutcome:
-        declared = {permission for tool in tools for permission in tool.required_permissions}
+        wanted = {permission for tool in tools for permission in tool.required_permissions}
         secret = f"file-check-{secrets.token_hex(16)}"
         request = {
             **self._request("oneclaw_devtools.conformance.calls:make_calls"),
@@ -243,7 +251,7 @@ class _PluginCheck:
             "secret_file": str(self._scratch.secret_file),
             "secret": secret,
             "key": f"sk-check-{secrets.token_hex(16)}",
-            "permissions": sorted(declared.union(KNOWN_PERMISSIONS)),
+            "permissions": sorted(wanted.union(KNOWN_PERMISSIONS)),
             "allow": list(self._options.allow),
             "tools": remaining,
             "call_seconds": self._options.patience.call_seconds,

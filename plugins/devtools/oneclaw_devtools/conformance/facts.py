@@ -191,6 +191,7 @@ class CallFacts:
         printed: the beginning of what the call printed on standard output.
         changes: what it changed of the process.
         guarded: what it was kept from, such as ``write: /etc/passwd``.
+        observed: hosts and programs that it used or asked for, such as ``host: a.example``.
         leaks: what came out that must not: ``key``, ``file`` or ``traceback``.
         raised: the type of the exception that the tool raised, ``None`` if it raised none.
         misfits: what of the result does not fit the schema that the tool declares.
@@ -206,6 +207,7 @@ class CallFacts:
     printed: str = ""
     changes: tuple[str, ...] = ()
     guarded: tuple[str, ...] = ()
+    observed: tuple[str, ...] = ()
     leaks: tuple[str, ...] = ()
     raised: str | None = None
     misfits: tuple[str, ...] = ()

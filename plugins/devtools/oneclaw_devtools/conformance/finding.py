@@ -12,6 +12,8 @@ from oneclaw_core.tools import one_line
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Sequence
 
+    from oneclaw_devtools.conformance.grades import Grade
+
 MAX_CAUSE_CHARACTERS = 600
 _MOST_NAMES = 12
 
@@ -115,11 +117,13 @@ class Report:
         subject: what was checked, such as ``oneclaw-pdf 0.1.0``.
         plugins: the plugins of the package.
         findings: the worst first.
+        grade: of the package; ``None`` if it was not graded.
     """
 
     subject: str
     plugins: tuple[CheckedPlugin, ...]
     findings: tuple[Finding, ...]
+    grade: Grade | None = None
 
     def count(self, severity: Severity) -> int:
         """Count the findings of one severity."""
@@ -139,6 +143,7 @@ class Report:
                 for each in self.plugins
             ],
             "counts": {str(severity): self.count(severity) for severity in Severity},
+            "grade": asdict(self.grade) if self.grade is not None else None,
             "findings": [asdict(each) for each in self.findings],
         }
 

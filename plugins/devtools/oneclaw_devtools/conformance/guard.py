@@ -56,6 +56,7 @@ class Guard:
         self._are_programs_allowed = "shell" in parts
         self._are_connections_allowed = "network" in parts
         self._tried: list[str] = []
+        self._observed: list[str] = []
 
     def install(self) -> None:
         """Begin; there is no end but that of the process."""
@@ -66,7 +67,19 @@ class Guard:
         tried, self._tried = list(dict.fromkeys(self._tried)), []
         return tried
 
+    def take_observed(self) -> list[str]:
+        """Tell which hosts and programs were used or asked for since the last time, such as ``host: a.example``."""
+        observed, self._observed = list(dict.fromkeys(self._observed)), []
+        return observed
+
+    def _observe(self, event: str, arguments: tuple[Any, ...]) -> None:
+        if event in ("socket.getaddrinfo", "socket.gethostbyname") and isinstance(arguments[0], str):
+            self._observed.append(f"host: {arguments[0]}")
+        elif event in ("subprocess.Popen", "os.exec", "os.posix_spawn") and _OWN_WORKERS not in str(arguments[1]):
+            self._observed.append(f"program: {arguments[0]!s:.200}")
+
     def _look(self, event: str, arguments: tuple[Any, ...]) -> None:
+        self._observe(event, arguments)
         if event == "open":
             path, mode, flags = arguments
             is_writing = any(each in mode for each in "wax+") if isinstance(mode, str) else flags & _WRITING_FLAGS
