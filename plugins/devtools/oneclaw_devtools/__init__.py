@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from oneclaw_core import hookimpl
 
 if TYPE_CHECKING:
-    from oneclaw_core import CommandRegistrar
+    from oneclaw_core import CommandRegistrar, SettingsRegistrar
 
 _COMMANDS = {
     "new": ("new:new", "Make the package of a new plugin."),
@@ -16,9 +16,16 @@ _COMMANDS = {
     "upgrade": ("install:upgrade", "Install newer versions of plugins."),
     "uninstall": ("install:uninstall", "Uninstall plugins, by the names of their packages."),
     "sync": ("install:sync", "Reinstall the plugins that an upgrade of OneClaw removed."),
+    "search": ("search:search", "Find plugins in the index."),
     "box": ("box:box", "Run a plugin's tools in a sandbox."),
     "unbox": ("box:unbox", "Take a plugin out of its box."),
 }
+
+
+@hookimpl
+def register_settings(register: SettingsRegistrar) -> None:
+    """Add the settings for finding and upgrading plugins."""
+    register("oneclaw_devtools.settings:DevtoolsSettings")
 
 
 @hookimpl

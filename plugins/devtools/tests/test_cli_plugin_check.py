@@ -69,7 +69,7 @@ def test_a_good_project_passes(ok, project, monkeypatch):
     assert "shelf: acme-shelf 0.3.0 (acme_shelf), loaded in" in text
     assert f"plugin contract {CONTRACT_VERSION}\n" in text
     assert "shelf_find  shelf" in text
-    assert text.endswith("acme-shelf 0.3.0: 0 errors, 0 warnings, 0 notes\n")
+    assert "acme-shelf 0.3.0: 0 errors, 0 warnings, 0 notes\ngrade: silver; for gold:\n" in text
     assert not list(project.rglob("__pycache__"))
 
 

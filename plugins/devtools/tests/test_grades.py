@@ -76,7 +76,7 @@ def test_gold_needs_capabilities_groups_and_tests(project):
 
     assert (grade.name, grade.next) == ("silver", "gold")
     assert [each.partition(":")[0] for each in grade.missing] == [
-        "capabilities.json says what it uses (capabilities.none)",
+        "capabilities.json says what it uses",
         "each tool is in a group, not in every request",
         "a test calls each tool",
     ]

@@ -246,12 +246,30 @@ class _Installer:
             folder = Path(directory, "packages")
             if packages:
                 self.manager.unpack(packages, folder)
-                _show_packages(packages, self.recorded, folder)
+                _show_packages(packages, self.recorded, folder, self._warnings(packages))
                 seen = _show_capabilities(folder)
                 self._confirm(verb, [each.name for wanted, _ in plans for each in wanted], "in")
             if not plans:
                 _fail(failures)
             self._carry_out(plans, folder, seen, failures, is_checked=is_checked)
+
+    def _warnings(self, packages: Sequence[ResolvedPackage]) -> dict[str, list[str]]:
+        """Return what a user should know of releases before installing them, by package.
+
+        Raises:
+            OneClawError: the index blocks one, or cannot be read.
+        """
+        from oneclaw_core.cli import load_catalog
+        from oneclaw_devtools.installing.plugin_index import read_index, warnings_of
+        from oneclaw_devtools.settings import index_path, read_settings
+
+        settings = read_settings(load_catalog(is_quiet=True).states.settings)
+        index = read_index(index_path(settings))
+        entries = {each.name: index.find(each) if index is not None else None for each in packages}
+        for name, entry in entries.items():
+            if entry is not None and entry.blocked:
+                raise OneClawError(f"{name} {entry.version} is blocked by the index: {entry.blocked}")
+        return {each.name: list(warnings_of(each, entries[each.name], settings.young_days)) for each in packages}
 
     def _carry_out(
         self,
@@ -272,6 +290,7 @@ class _Installer:
             is_checked: as for :meth:`install`.
         """
         from oneclaw_core.plugins import accept_plugins
+        from oneclaw_devtools.installing.backup import PackageBackup
 
         packages = [package for _, resolved in plans for package in resolved]
         with self._record.locked():
@@ -279,6 +298,8 @@ class _Installer:
             if is_checked and (packages or self._shadowing):
                 self._settle_names([each for wanted, _ in plans for each in wanted], folder)
             added: list[str] = []
+            backup = PackageBackup(folder.with_name("backup"))
+            backup.take(each.name for each in packages)
             for wanted, resolved in plans:
                 try:
                     added += self._install_plan(wanted, resolved, failures)
@@ -291,6 +312,11 @@ class _Installer:
                 failures.append(str(error))
                 missing = []
             after = _load_plugins()
+            if broken := _broken(before, after, backup.versions):
+                backup.restore(self.manager)
+                self._record.update([self.recorded[name] for name in backup.versions if name in self.recorded])
+                failures += [f"{each}; nothing was upgraded" for each in broken]
+                self._lines, added, after = [], [], _load_plugins()
         self._lines += _describe_changes(before, after)
         self._print(packages, seen)
         failures += _find_problems(after, added)
@@ -533,7 +559,35 @@ def _find_problems(plugins: Plugins, packages: Iterable[str]) -> Iterator[str]:
                     yield f"plugin {name} does not work: {each['cause']}; what to do: {each['remedy']}"
 
 
-def _show_packages(packages: Iterable[ResolvedPackage], recorded: Mapping[str, RecordedPlugin], folder: Path) -> None:
+def _broken(before: Plugins, after: Plugins, versions: Mapping[str, str]) -> list[str]:
+    """Find the plugins of replaced packages that worked before and do not any more.
+
+    Args:
+        before: the plugins before.
+        after: the plugins now; ``None`` if they cannot be loaded at all.
+        versions: of the packages that were replaced, before, by name.
+    """
+    from packaging.utils import canonicalize_name
+
+    found: list[str] = []
+    for name, old in (before or {}).items():
+        package = canonicalize_name(old["package"] or "")
+        if package not in versions or old["status"] == "failed":
+            continue
+        new = (after or {}).get(name)
+        if after is None or (new is not None and new["status"] == "failed"):
+            cause = next((each["cause"] for each in new["problems"] if each["is_error"]), "") if new else ""
+            version = new["version"] if new else "the new version"
+            found.append(f"plugin {name}: {package} {version} does not work ({cause or 'no plugin can be loaded'})")
+    return found
+
+
+def _show_packages(
+    packages: Iterable[ResolvedPackage],
+    recorded: Mapping[str, RecordedPlugin],
+    folder: Path,
+    warnings: Mapping[str, Sequence[str]],
+) -> None:
     from oneclaw_devtools.installing.wheel_contents import read_contents
 
     contents = read_contents(folder)
@@ -541,6 +595,8 @@ def _show_packages(packages: Iterable[ResolvedPackage], recorded: Mapping[str, R
     for package in packages:
         _show(f"  {package.name} {package.version} from {package.url}")
         _show(f"    sha256 {package.sha256}" if package.sha256 else "    without a hash: a folder or a repository")
+        for line in warnings.get(package.name, ()):
+            _show(f"    {line}")
         known = recorded.get(package.name)
         if known and known.version == package.version and known.sha256 not in ("", package.sha256):
             _show(f"    this is another file than the one installed before, sha256 {known.sha256}")

@@ -182,7 +182,8 @@ class _PluginCheck:
         import_ms = self._import_costs(outcome, steps, findings)
         if self._options.are_tools_called and facts.tools:
             findings += self._call(facts)
-        return CheckedPlugin(self._point.name, self._point.value, import_ms, costs, self._calls)
+        declares = declared.has_declaration(self._point, self._subject.import_paths)
+        return CheckedPlugin(self._point.name, self._point.value, import_ms, costs, self._calls, declares)
 
     def _look(self) -> ProbeOutcome:
         return run_probe(

@@ -19,12 +19,6 @@ if TYPE_CHECKING:
 INVALID = Check(
     "capabilities.invalid", Severity.ERROR, "a `capabilities.json` with a fault", "correct it; see its JSON Schema"
 )
-NONE = Check(
-    "capabilities.none",
-    Severity.NOTE,
-    "no `capabilities.json`: users are told that the plugin may use any host, file, program and service",
-    "declare what it uses beside the entry module, each with a reason",
-)
 UNDECLARED = Check(
     "capabilities.undeclared",
     Severity.WARNING,
@@ -50,10 +44,18 @@ def find_declaration(point: PluginPoint, import_paths: Sequence[str]) -> Declara
     return Declaration(point.name, None)
 
 
+def has_declaration(point: PluginPoint, import_paths: Sequence[str]) -> bool:
+    """Return True if a plugin declares its capabilities; see :func:`find_declaration`."""
+    try:
+        return find_declaration(point, import_paths).reasons is not None
+    except DeclarationError:
+        return True
+
+
 def declaration_findings(
     point: PluginPoint, import_paths: Sequence[str], calls: Iterable[CallFacts]
 ) -> Iterator[Finding]:
-    """Judge what a plugin declares.
+    """Compare what a plugin declares with what was observed.
 
     Args:
         point: the plugin.
@@ -66,7 +68,6 @@ def declaration_findings(
         yield INVALID.found(f"plugin {point.name}", str(error))
         return
     if declared.reasons is None:
-        yield NONE.found(f"plugin {point.name}", "it declares no hosts, files, programs and services")
         declared = Declaration(point.name)
     for call in calls:
         for observed in call.observed:

@@ -100,6 +100,7 @@ class CheckedPlugin:
         import_ms: how long importing it and calling its hooks took, in milliseconds; ``None`` if it came to no end.
         tools: what it registered, with what each costs.
         calls: how many calls of its tools were tried.
+        declares: True if it has a ``capabilities.json``.
     """
 
     name: str
@@ -107,6 +108,7 @@ class CheckedPlugin:
     import_ms: float | None = None
     tools: tuple[ToolCost, ...] = ()
     calls: int = 0
+    declares: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from oneclaw_devtools.conformance import declared, descriptions
+from oneclaw_devtools.conformance import descriptions
 from oneclaw_devtools.conformance.finding import Severity, shortened
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ def grade_of(
     for grade, missing in (
         (BRONZE, list(_for_bronze(findings))),
         (SILVER, list(_for_silver(findings, are_tools_called=are_tools_called))),
-        (GOLD, list(_for_gold(findings, plugins, project))),
+        (GOLD, list(_for_gold(plugins, project))),
     ):
         if missing:
             return Grade(name, grade, tuple(missing))
@@ -68,9 +68,9 @@ def _for_silver(findings: Sequence[Finding], *, are_tools_called: bool) -> Itera
         yield "the tools are tried: check it without --no-calls"
 
 
-def _for_gold(findings: Sequence[Finding], plugins: Sequence[CheckedPlugin], project: Path | None) -> Iterator[str]:
-    if any(each.check == declared.NONE.name for each in findings):
-        yield f"capabilities.json says what it uses ({declared.NONE.name})"
+def _for_gold(plugins: Sequence[CheckedPlugin], project: Path | None) -> Iterator[str]:
+    if undeclared := [each.name for each in plugins if not each.declares]:
+        yield f"capabilities.json says what it uses: {shortened(undeclared)}"
     core = [tool.name for plugin in plugins for tool in plugin.tools if tool.group is None]
     if core:
         yield f"each tool is in a group, not in every request: {shortened(core)}"

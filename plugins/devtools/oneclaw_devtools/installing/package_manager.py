@@ -96,6 +96,7 @@ class ResolvedPackage:
         url: Origin of its file.
         sha256: Hash of its file; empty for a folder or a repository.
         pin: Requirement for exactly this version or place.
+        is_yanked: True if its author has withdrawn it, as far as pip says.
     """
 
     name: str
@@ -103,6 +104,7 @@ class ResolvedPackage:
     url: str
     sha256: str
     pin: str
+    is_yanked: bool = False
 
     @property
     def is_source(self) -> bool:
@@ -383,7 +385,8 @@ def read_report_entry(item: Mapping[str, Any], wanted: Sequence[PluginRequiremen
         url += f"#subdirectory={origin['subdirectory']}"
     sha256 = archive.get("hashes", {}).get("sha256") or archive.get("hash", "").removeprefix("sha256=")
     pin = _pin(name, url, wanted) if item["is_direct"] else f"{name}=={version}"
-    return ResolvedPackage(canonicalize_name(name), version, without_credentials(url), sha256, pin)
+    is_yanked = item.get("is_yanked") is True
+    return ResolvedPackage(canonicalize_name(name), version, without_credentials(url), sha256, pin, is_yanked)
 
 
 def read_lock_entry(package: Mapping[str, Any], pin: str, url: str | None) -> ResolvedPackage:
