@@ -147,14 +147,22 @@ def uninstall(packages: tuple[str, ...], is_confirmed: bool) -> None:
 
 
 @click.command("sync", short_help="Reinstall the plugins that an upgrade of OneClaw removed.")
+@click.argument("file", required=False, type=click.Path(path_type=Path, dir_okay=False))
 @click.option("--dry-run", "is_dry", is_flag=True, help="Only show what would be installed.")
 @_yes_option
-def sync(is_dry: bool, is_confirmed: bool) -> None:
-    """Install again what was installed before OneClaw itself was upgraded or reinstalled."""
+def sync(file: Path | None, is_dry: bool, is_confirmed: bool) -> None:
+    """Install again what was installed before OneClaw itself was upgraded or reinstalled.
+
+    With FILE, the plugins.json of another home, install the same versions of the same plugins here.
+    """
+    from oneclaw_devtools.installing.record import read_recorded
     from oneclaw_devtools.installing.requirement import without_credentials
 
     installer = _Installer(is_confirmed=is_confirmed)
-    missing = {each: reason for each in installer.recorded.values() if (reason := _why_missing(each.name))}
+    wanted = installer.recorded
+    if file is not None:
+        wanted = installer.expected = {name: _pinned(each) for name, each in read_recorded(file).items()}
+    missing = {each: reason for each in wanted.values() if (reason := _why_missing(each.name, each, file))}
     if not missing:
         print_text("nothing is missing")
     elif is_dry:
@@ -197,6 +205,7 @@ class _Installer:
         self._record = InstallationRecord(find_home())
         self.manager = PackageManager(self._environment, _show)
         self.recorded: Mapping[str, RecordedPlugin] = self._record.read()
+        self.expected: Mapping[str, RecordedPlugin] = {}
 
     def resolve(self, wanted: Sequence[PluginRequirement], *, upgrade: bool = False) -> list[ResolvedPackage]:
         """Find out what would be installed; ask for each package that has to be built from its source.
@@ -246,7 +255,7 @@ class _Installer:
             folder = Path(directory, "packages")
             if packages:
                 self.manager.unpack(packages, folder)
-                _show_packages(packages, self.recorded, folder, self._warnings(packages))
+                _show_packages(packages, {**self.recorded, **self.expected}, folder, self._warnings(packages))
                 seen = _show_capabilities(folder)
                 self._confirm(verb, [each.name for wanted, _ in plans for each in wanted], "in")
             if not plans:
@@ -489,11 +498,27 @@ def _require_plugin(name: str) -> None:
         raise UsageError(f"{name} is installed, but is not a plugin: leave it to what installed it")
 
 
-def _why_missing(name: str) -> str | None:
-    """Say why a recorded package has to be installed again."""
+def _pinned(recorded: RecordedPlugin) -> RecordedPlugin:
+    """Return a record that asks for exactly the recorded version, unless it names a place."""
+    from dataclasses import replace
+
+    is_place = "@" in recorded.requirement or "/" in recorded.requirement
+    return recorded if is_place else replace(recorded, requirement=f"{recorded.name}=={recorded.version}")
+
+
+def _why_missing(name: str, recorded: RecordedPlugin, file: Path | None) -> str | None:
+    """Say why a recorded package has to be installed again.
+
+    Args:
+        name: of the package.
+        recorded: what is wanted.
+        file: the record of another home, whose versions are wanted; ``None`` for this home's own.
+    """
     package = _find_package(name)
     if package is None:
         return "it is not installed"
+    if file is not None and package.version != recorded.version:
+        return f"version {package.version} is installed"
     return None if package.is_for_this_core else f"version {package.version} was made for another oneclaw-core"
 
 

@@ -12,6 +12,7 @@ from oneclaw_core.tools import read_private, write_private
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
+    from pathlib import Path
 
     from oneclaw_core import Home
 
@@ -69,21 +70,7 @@ class InstallationRecord:
         content = read_private(self._path, _LONGEST_BYTES)
         if content is None:
             return {}
-        try:
-            document = json.loads(content)
-            if document["format"] != _FORMAT:
-                raise OneClawError(f"{self._path} was written by a newer OneClaw: upgrade oneclaw-core")
-            recorded = [
-                RecordedPlugin(
-                    each["name"] + "", each["requirement"] + "", each["version"] + "", each.get("sha256", "")
-                )
-                for each in document["plugins"]
-            ]
-        except (ValueError, KeyError, TypeError, AttributeError):
-            raise OneClawError(
-                f"{self._path} is damaged: repair it, or remove it and install the plugins again"
-            ) from None
-        return {each.name: each for each in recorded}
+        return _parse(self._path, content)
 
     def update(self, added: Iterable[RecordedPlugin] = (), removed: Iterable[str] = ()) -> None:
         """Add packages, and remove others by name.
@@ -99,3 +86,30 @@ class InstallationRecord:
             write_private(self._path, (json.dumps(document, ensure_ascii=False, indent=2) + "\n").encode())
         except OSError as error:
             raise OneClawError(f"{self._path} cannot be written: {error.strerror or error}") from None
+
+
+def read_recorded(path: Path) -> dict[str, RecordedPlugin]:
+    """Read the record of another home, by name.
+
+    Raises:
+        OneClawError: the file cannot be read or is damaged.
+    """
+    try:
+        with path.open("rb") as file:
+            return _parse(path, file.read(_LONGEST_BYTES))
+    except OSError as error:
+        raise OneClawError(f"{path} cannot be read: {error.strerror or error}") from None
+
+
+def _parse(path: Path, content: bytes) -> dict[str, RecordedPlugin]:
+    try:
+        document = json.loads(content)
+        if document["format"] != _FORMAT:
+            raise OneClawError(f"{path} was written by a newer OneClaw: upgrade oneclaw-core")
+        recorded = [
+            RecordedPlugin(each["name"] + "", each["requirement"] + "", each["version"] + "", each.get("sha256", ""))
+            for each in document["plugins"]
+        ]
+    except (ValueError, KeyError, TypeError, AttributeError):
+        raise OneClawError(f"{path} is damaged: repair it, or remove it and install the plugins again") from None
+    return {each.name: each for each in recorded}
