@@ -84,7 +84,7 @@ SETTING = Check(
 EVENT = Check(
     "hooks.event",
     _E,
-    "a hook that cannot be called: a generator, a wrapper, or one with invalid options",
+    "a hook that cannot be called: a generator, a wrapper of a hook that takes none, or one with invalid options",
     "write it as a plain or an async function",
 )
 OPTIONS = Check("hooks.options", _E, "an argument of `register` with an invalid value", "correct it")
