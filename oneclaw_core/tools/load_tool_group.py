@@ -31,7 +31,12 @@ def types_of_results(definitions: Sequence[ToolDefinition]) -> str:
     if not schemas:
         return ""
     room = min(MAX_TYPE_CHARACTERS, _MAX_TYPES_CHARACTERS // len(schemas))
-    lines = (f"{name} -> {short_type(schema, room)}" for name, schema in schemas.items())
+    by_type: dict[str, list[str]] = {}
+    for name, schema in schemas.items():
+        by_type.setdefault(short_type(schema, room), []).append(name)
+    if len(by_type) == 1 and len(schemas) == len(definitions) > 1:
+        return f"Results in scripts: {next(iter(by_type))}"
+    lines = (f"{', '.join(names)} -> {written}" for written, names in by_type.items())
     return "\n".join(["Results in scripts:", *lines])
 
 

@@ -16,6 +16,7 @@ from pytest_oneclaw import HomeUnderTest
 from oneclaw_core import ToolDefinition, ToolGroupDefinition, ToolResult, hookimpl, parse_group_manifest, tool
 from oneclaw_core.errors import ToolDefinitionError
 from oneclaw_core.tools import plain_types, short_type
+from oneclaw_core.tools.load_tool_group import types_of_results
 
 
 class Mail(typing_extensions.TypedDict):
@@ -156,6 +157,17 @@ def test_loading_a_group_shows_what_its_tools_give_to_scripts(tmp_path):
         "mail_list -> {messages: {id: string; labels: string[]; snippet?: string}[]; next?: string | null}\n"
         "mail_folders -> {name: string; inner: unknown[]}"
     )
+
+
+def test_tools_of_one_type_share_a_line():
+    definitions = [
+        ToolDefinition(name, "Writes.", output_schema={"type": kind})
+        for name, kind in (("a", "string"), ("b", "number"), ("c", "string"))
+    ]
+
+    assert types_of_results(definitions) == "Results in scripts:\na, c -> string\nb -> number"
+    assert types_of_results([definitions[0], definitions[2]]) == "Results in scripts: string"
+    assert types_of_results([ToolDefinition("d", "Writes.")]) == ""
 
 
 def test_without_scripts_loading_a_group_stays_as_it_was(tmp_path):

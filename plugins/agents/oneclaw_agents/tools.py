@@ -104,8 +104,9 @@ async def wait_for_agents(
     for document in ended.values():
         _take_marks(document, context)
     await runs.note_told(context.session_id, ended)
-    room = (context.shown_characters or 30_000) // len(ids) - _FRAME_CHARACTERS
-    return ToolResult.success("\n\n".join(_described(each, found[each], max(room, 500)) for each in ids))
+    shown = context.shown_characters  # None for a script, which gets all of it
+    room = None if shown is None else max(shown // len(ids) - _FRAME_CHARACTERS, 500)
+    return ToolResult.success("\n\n".join(_described(each, found[each], room) for each in ids))
 
 
 async def stop_agent(agent: str, *, context: ToolContext) -> ToolResult:
@@ -187,7 +188,7 @@ def _state(document: dict[str, Any]) -> str:
     return f"{document['state']} ({used})"
 
 
-def _described(run_id: str, document: dict[str, Any], room: int) -> str:
+def _described(run_id: str, document: dict[str, Any], room: int | None) -> str:
     if document["state"] == "running":
         return f"{run_id}: still works"
     lines = [f"{run_id}: {_state(document)}"]
@@ -195,6 +196,6 @@ def _described(run_id: str, document: dict[str, Any], room: int) -> str:
         lines.append(f"Without an answer: {document['error']}. What it did stands in session {run_id}.")
     answer = document["answer"]
     if answer:
-        more = len(answer) - room
+        more = 0 if room is None else len(answer) - room
         lines += [answer[:room], f"[{more:,} more characters: wait for {run_id} alone]"] if more > 0 else [answer]
     return "\n".join(lines)

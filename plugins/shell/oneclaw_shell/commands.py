@@ -153,8 +153,8 @@ async def _output(
     """Return what a command has written, and note that it is known."""
     start = 0 if is_all else document["read"]
     content, gone, end = read_output(commands.path(command_id), document["dropped"], start)
-    room = (context.shown_characters or 30_000) - _FRAME_CHARACTERS
-    shown = TruncatedOutput(max(room, 1_000))
+    room = context.shown_characters  # None for a script, which gets all of it
+    shown = TruncatedOutput(len(content) if room is None else max(room - _FRAME_CHARACTERS, 1_000))
     shown.feed(content)
     shown.finish()
     text = redact(shown.text())

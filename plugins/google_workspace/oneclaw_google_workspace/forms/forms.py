@@ -433,7 +433,9 @@ def fitting(rows: Sequence[dict[str, Any]], shown_characters: int | None) -> int
         rows: of an answer.
         shown_characters: how much of the answer a model is shown, ``None`` for all of it.
     """
-    most = SHOWN_CHARACTERS if shown_characters is None else min(SHOWN_CHARACTERS, shown_characters * 4 // 5)
+    if shown_characters is None:
+        return len(rows)
+    most = min(SHOWN_CHARACTERS, shown_characters * 4 // 5)
     total = 0
     for number, row in enumerate(rows):
         total += len(json.dumps(row, ensure_ascii=False))
