@@ -329,9 +329,7 @@ def main() -> None:
         print(json.dumps({"rows": figures, "inner_call_ms": plain, "with_checkpoints_ms": checked}))
         return
     print(table(rows))
-    print(
-        f"\nA call in a script takes {plain:.2f} ms above the tool, with its journal; with checkpoints too {checked:.2f} ms"
-    )
+    print(f"\nA call in a script takes {plain:.2f} ms above the tool, {checked:.2f} ms with checkpoints")
 
 
 if __name__ == "__main__":

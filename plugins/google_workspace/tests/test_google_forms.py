@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from oneclaw_google_workspace.forms.forms import (
     Question,
     check_questions,
+    fitting,
     item_of,
     item_row,
     questions_of,
@@ -497,11 +498,16 @@ def test_many_answers_have_pages(forms, survey, desk):
     assert "next_page_token" not in second
 
 
-def test_a_page_that_is_too_long_is_cut_and_the_model_told_how_to_get_the_rest(forms, survey, desk):
+def test_a_page_that_is_too_long_is_cut_and_the_model_told_how_to_get_the_rest(forms, survey, desk, monkeypatch):
     for number in range(40):
         forms.answer(survey, f"2026-03-31T00:00:{number:02}Z", Name="x" * 1000)
     alone = forms.answer(survey, "2026-03-31T00:01:00Z", Name="y" * 5000)
 
+    whole = desk("forms_get_responses", form_id=survey, max_results=40)
+    assert len(whole["responses"]) == 40  # as a script gets it, outside a conversation too
+
+    as_shown = fitting
+    monkeypatch.setattr("oneclaw_google_workspace.forms.forms.fitting", lambda rows, shown: as_shown(rows, 30_000))
     answer = desk("forms_get_responses", form_id=survey, max_results=40)
     again = desk("forms_get_responses", form_id=survey, max_results=len(answer["responses"]))
 
