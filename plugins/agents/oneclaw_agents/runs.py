@@ -43,6 +43,7 @@ class Task:
         groups: tool groups that are loaded at once, ``None`` for none.
         limits: of its turn.
         max_seconds: how long it may take.
+        output_schema: JSON Schema of its answer, ``None`` for a text.
     """
 
     text: str
@@ -52,6 +53,7 @@ class Task:
     groups: tuple[str, ...] | None
     limits: AgentLimits
     max_seconds: int
+    output_schema: dict[str, Any] | None = None
 
 
 @dataclass(slots=True)
@@ -205,6 +207,7 @@ class Runs:
                     tool_groups=task.groups,
                     within=within,
                     limits=task.limits,
+                    output=task.output_schema,
                 )
                 async with aclosing(events):
                     async for event in events:

@@ -27,6 +27,7 @@ async def spawn_agent(
     agent: str | None = None,
     tools: Sequence[str] | None = None,
     groups: Sequence[str] | None = None,
+    output_schema: dict[str, Any] | None = None,
     max_requests: int = DEFAULT_REQUESTS,
     max_tokens: int | None = None,
     max_seconds: int = DEFAULT_SECONDS,
@@ -41,6 +42,7 @@ async def spawn_agent(
         agent: the name of an agent, ``None`` for the agent of the conversation.
         tools: the only core tools, ``None`` for all of the conversation's.
         groups: the only tool groups, loaded at once; ``None`` for all of the conversation's.
+        output_schema: JSON Schema of its answer; ``None`` for a text.
         max_requests: how often it may ask the model.
         max_tokens: how many tokens it may use.
         max_seconds: how long it may take.
@@ -65,6 +67,7 @@ async def spawn_agent(
             groups=None if groups is None else tuple(groups),
             limits=AgentLimits(max_tool_rounds=max_requests, turn_max_tokens=max_tokens),
             max_seconds=max_seconds,
+            output_schema=output_schema,
         )
         run_id = await context.plugin.once(Runs).start(wanted, context, context.session_id)
     except UsageError as error:

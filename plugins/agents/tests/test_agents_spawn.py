@@ -78,6 +78,26 @@ def background(oneclaw):
     return oneclaw.run(oneclaw.app.background.all_work())
 
 
+def test_a_sub_agent_gives_data_by_a_schema(oneclaw, script):
+    schema = {"type": "object", "properties": {"pages": {"type": "integer"}}, "required": ["pages"]}
+    script.of_task = {
+        "count": [calls(("final_result", {"pages": "six"})), calls(("final_result", {"pages": 6}))],
+        "weigh": [says("heavy")] * 3,
+    }
+    script.main = [
+        LOAD,
+        calls(spawn("count", output_schema=schema), spawn("weigh", output_schema=schema)),
+        WAIT,
+        says("Done."),
+    ]
+
+    record = oneclaw.send("Look at it.", model=MODEL)
+
+    (found,) = results(record, "wait_for_agents")
+    assert '{"pages":6}' in found.result
+    assert re.search(r"weigh-[0-9a-f]{8}: failed .*\nWithout an answer: .* no valid output", found.result)
+
+
 def test_sub_agents_work_side_by_side_and_their_answers_come_back(oneclaw, script):
     script.of_task = {"count": [says("There are 3.")], "weigh": [says("It is heavy.")]}
     script.main = [LOAD, calls(spawn("count"), spawn("weigh")), WAIT, WAIT, says("Done.")]
