@@ -1,6 +1,7 @@
-"""Drop each step of a tool call in turn, and count the tests that fail: `python release/dropped_steps.py [STEP]...`.
+"""Drop each step of a tool call or a model request, and count the tests that fail.
 
-It ends with exit status 1 if fewer than three tests fail without a step. It takes some minutes.
+Usage: `python release/dropped_steps.py [STEP]...`. It ends with exit status 1 if fewer than three tests fail without a
+step. It takes some minutes.
 """
 
 from __future__ import annotations
@@ -14,22 +15,43 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 LEAST_FAILURES = 3
 VARIABLE = "ONECLAW_TESTS_DROPPED_STEP"
-TESTS = ("tests/tools/test_executor.py", "tests/plugins/test_call_hooks.py")
-ORDER = re.compile(r"^(observed > .*) > permitted \| (.*) > Running$", re.MULTILINE)
+TESTS_OF_CALLS = ("tests/tools/test_executor.py", "tests/plugins/test_call_hooks.py")
+TESTS_OF_REQUESTS = (
+    "tests/turn/test_model_steps.py",
+    "tests/turn/test_fallback.py",
+    "tests/turn/test_turn_refusals.py",
+    "tests/turn/test_turn_hooks_observe.py",
+    "tests/turn/test_turn_compaction.py",
+    "tests/plugins/test_turn_hooks.py",
+    "tests/plugins/test_nothing_stays.py",
+    "tests/turn/test_turn.py",
+    "tests/turn/test_resume.py",
+    "tests/turn/test_compactor.py",
+    "tests/integration/test_odd_answers.py",
+    "tests/integration/test_refused_parts.py",
+    "tests/integration/test_usage_of_attempts.py",
+)
+ORDER_OF_CALLS = re.compile(r"^(observed > .*) > permitted \| (.*) > Running$", re.MULTILINE)
+STEP_OF_REQUESTS = re.compile(r"^\d\. `(\w+)` \(`turn\.\w+`\) ", re.MULTILINE)
 
 
-def documented_steps() -> list[str]:
-    """Return the steps of a call that can be dropped, as docs/architecture.md lists them."""
-    found = ORDER.search((ROOT / "docs" / "architecture.md").read_text(encoding="utf-8"))
-    assert found is not None
-    return " > ".join(found.groups()).split(" > ")
+def documented_steps() -> dict[str, tuple[str, ...]]:
+    """Return the steps that can be dropped, as docs/architecture.md lists them, each with the tests to run."""
+    text = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+    of_calls, of_requests = ORDER_OF_CALLS.search(text), STEP_OF_REQUESTS.findall(text)
+    assert of_calls is not None
+    of_requests.remove("streamed")  # the end
+    calls = dict.fromkeys(" > ".join(of_calls.groups()).split(" > "), TESTS_OF_CALLS)
+    return calls | dict.fromkeys(of_requests, TESTS_OF_REQUESTS)
 
 
-def failures_without(step: str) -> int:
-    """Run the tests of calls without a step; return how many fail, at most one more than are wanted."""
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "dropped_steps", f"--maxfail={LEAST_FAILURES + 1}", *TESTS]
+def failures_without(step: str, tests: tuple[str, ...]) -> int:
+    """Run the tests of a chain without a step; return how many fail, at most one more than are wanted."""
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "dropped_steps", f"--maxfail={LEAST_FAILURES + 1}", *tests]
     environ = os.environ | {VARIABLE: step, "PYTHONPATH": str(ROOT / "release")}
     done = subprocess.run(command, cwd=ROOT, env=environ, capture_output=True, text=True, check=False)
+    if done.returncode not in (0, 1):
+        sys.exit(done.stdout + done.stderr)
     counted = re.search(r"(\d+) failed", done.stdout)
     return int(counted[1]) if counted is not None else 0
 
@@ -48,9 +70,9 @@ def pytest_configure() -> None:
 
 def main() -> None:
     """Print the failures without each step."""
-    few = []
-    for step in sys.argv[1:] or documented_steps():
-        count = failures_without(step)
+    few, known = [], documented_steps()
+    for step in sys.argv[1:] or known:
+        count = failures_without(step, known[step])
         print(f"{step}: {count} tests fail", flush=True)
         few += [step] if count < LEAST_FAILURES else []
     if few:
