@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 PERMISSION, CORE_TOOL, RUNTIME_TOOLS, HOOK, SECRET_FIELD = (
     *("permission", "core tool", "tools at run time", "hook", "secret"),
 )
-ASKED_AT_RUN_TIME = "any, asked for at run time"
-"""Name of the permission of tools that ask by themselves."""
+ASKING = "tools that ask"
+"""Kind of the capability of tools that ask for permissions by themselves."""
 
 TOOL_HOOK, SETTINGS_HOOK = "register_tools", "register_settings"
 _BYTES_PER_TOKEN = 4
@@ -154,7 +154,7 @@ def _of_row(row: Row) -> Iterator[Capability]:
         if not options.get("group"):
             yield Capability(CORE_TOOL, row.name)
         if options.get("asks_itself"):
-            yield Capability(PERMISSION, ASKED_AT_RUN_TIME)
+            yield Capability(ASKING, "for more permissions while they run")
     elif row.hook == "register_routes":
         yield Capability("public address" if options.get("is_public") else "page", row.name or "/")
     elif row.hook == SETTINGS_HOOK:

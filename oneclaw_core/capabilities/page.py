@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
-from oneclaw_core.capabilities.capability import Capability, TokenCost
+from oneclaw_core.capabilities.capability import HOOK, Capability, TokenCost
 from oneclaw_core.capabilities.declaration import DECLARED_KINDS, UNDECLARED, Declaration
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
 _ENFORCED = (
     "Enforced by OneClaw: tools, permissions, hooks, services, pages, secrets, and the hosts and files that tools use "
@@ -17,12 +18,9 @@ _ENFORCED = (
 )
 _NOT_ENFORCED = (
     "Not enforced: a plugin runs in OneClaw's process with your rights. Code that opens files, sockets or programs by "
-    "itself is held by no rule; only a box holds it: oneclaw plugins box {plugin}"
+    "itself is held by no rule; only a box holds it: oneclaw plugins box NAME"
 )
-_NOT_LOOKED_AT = (
-    "not looked at: there is no sandbox here to look in ({reason}), so what it registers is not known before it is "
-    "installed"
-)
+_NOT_LOOKED_AT = "not looked at ({reason}): what it registers is not known before it is installed"
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,12 +85,20 @@ def beyond(capabilities: frozenset[Capability], reviewed: frozenset[Capability])
     return new
 
 
-def page_lines(plugin: ReviewedPlugin) -> Iterator[str]:
-    """Yield the page of a plugin; of one that was reviewed before, only what is new.
+def page_lines(plugins: Sequence[ReviewedPlugin]) -> Iterator[str]:
+    """Yield the page of plugins; of one that was reviewed before, only what is new.
 
     Args:
-        plugin: the plugin.
+        plugins: the plugins.
     """
+    for plugin in plugins:
+        yield from _lines_of(plugin)
+    if plugins:
+        yield _ENFORCED
+        yield _NOT_ENFORCED
+
+
+def _lines_of(plugin: ReviewedPlugin) -> Iterator[str]:
     yield f"plugin {plugin.name} ({plugin.package})"
     if plugin.derived is None:
         yield f"  {_NOT_LOOKED_AT.format(reason=plugin.unseen)}"
@@ -104,18 +110,19 @@ def page_lines(plugin: ReviewedPlugin) -> Iterator[str]:
     if plugin.reviewed is not None:
         yield "  new since you reviewed it:" if shown else "  nothing new since you reviewed it"
     reasons: Mapping[Capability, str] = plugin.declared.reasons or {}
-    for each in sorted(shown, key=_place):
+    declared = [each for each in sorted(shown) if each.kind in (*DECLARED_KINDS, UNDECLARED.kind)]
+    derived = [each for each in sorted(shown) if each not in declared]
+    for kind, group in groupby(derived, lambda each: each.kind):
+        same = list(group)
+        if kind == HOOK:
+            yield from (f"  - {each}" for each in same)
+        else:  # many have dozens of permissions
+            yield f"  - {same[0]}{''.join(f', {each.name}' for each in same[1:])}"
+    for each in declared:
         reason = f" ({reasons[each]})" if reasons.get(each) else ""
         yield f"  - {each}{reason}"
     if not shown and plugin.reviewed is None:
         yield "  - nothing beside its tools"
-    yield f"  {_ENFORCED}"
-    yield f"  {_NOT_ENFORCED.format(plugin=plugin.name)}"
-
-
-def _place(each: Capability) -> tuple[int, Capability]:
-    order = (*DECLARED_KINDS, UNDECLARED.kind)
-    return (order.index(each.kind) + 1 if each.kind in order else 0), each
 
 
 def _cost(tools: int, cost: TokenCost) -> str:

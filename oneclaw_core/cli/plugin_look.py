@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 
 _SECONDS = 60.0
 _CHILD = "from oneclaw_core.cli.plugin_look import look_in_child; look_in_child()"
+_LOOK_FAILED = "it ended the process that looked at it, or did not end in time"
 _MAX_BYTES = 16 * 1024 * 1024
 
 
@@ -60,7 +61,7 @@ def look_at(plugins: Sequence[InstalledPlugin], root: Path | None, sandbox: str,
     """
     chosen = choose_sandbox(sandbox)
     if chosen.backend is None and needs_sandbox:
-        return Look(unseen=chosen.strength.reason)
+        return Look(unseen=f"there is no sandbox here: {chosen.strength.reason}")
     with TemporaryDirectory(prefix="oneclaw-look-") as directory:
         scratch = Scratch(Path(directory).resolve())
         scratch.make()
@@ -96,10 +97,21 @@ def _policy(scratch: Scratch, root: Path | None) -> SandboxPolicy:
     policy = sandbox_policy(PathGuard(scratch.work, scratch.home), SandboxScope(readable=tuple(sorted(readable))))
     return replace(
         policy,
+        read_roots=_without_inner(policy.read_roots, policy.hidden_folders),
         network=Network.NONE,
         environment=tuple(scratch.environment().items()),
         temporary=scratch.root / "tmp",
     )
+
+
+def _without_inner(roots: Sequence[Path], hidden: Sequence[Path]) -> tuple[Path, ...]:
+    """Leave out what lies in another directory; Landlock lets none be listed that has a rule for a part of it."""
+
+    def is_inner(path: Path) -> bool:
+        outer = next((each for each in path.parents if each in roots or each in hidden), None)
+        return outer in roots
+
+    return tuple(each for each in roots if not is_inner(each))
 
 
 def look_in_child() -> None:
@@ -157,8 +169,8 @@ def seen_plugins(
             seen = seen_plugin(entry, package, declared)
         else:
             if not look.unseen:
-                problems.append("it ended the process that looked at it, or did not end in time")
-            unseen = look.unseen or "the look at it failed"
+                problems.append(_LOOK_FAILED)
+            unseen = look.unseen or _LOOK_FAILED
             seen = ReviewedPlugin(plugin.name, package, None, declared, unseen=unseen)
         reviewed = known[package_of(plugin)].plugins.get(plugin.name) if package_of(plugin) in known else None
         found.append(replace(seen, name=plugin.name, reviewed=reviewed, problems=(*seen.problems, *problems)))

@@ -46,8 +46,7 @@ def review(name: str, is_accepted: bool, without_sandbox: bool, as_json: bool) -
     if as_json:
         print_json([each.to_dict() for each in seen])
     else:
-        for each in seen:
-            print_text("\n".join(map(printable, page_lines(each))))
+        print_text("\n".join(map(printable, page_lines(seen))))
     unseen = next((each.unseen for each in seen if each.unseen), "")
     if unseen and not without_sandbox:
         raise OneClawError(f"not looked at: {unseen}; to import it without a sandbox: add --without-sandbox")

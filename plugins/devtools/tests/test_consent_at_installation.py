@@ -105,7 +105,10 @@ def test_without_a_sandbox_the_page_says_that_nothing_looked(with_uv, wheels):
     done = with_uv.oneclaw("plugins", "install", "--yes", "acme-parcels", ONECLAW_SANDBOX="off")
 
     assert done.returncode == 0, done.stderr
-    assert "not looked at: there is no sandbox here to look in (the setting sandbox is off)" in done.stderr
+    assert (
+        "not looked at (there is no sandbox here: the setting sandbox is off): what it registers is not known"
+        in done.stderr
+    )
     assert "- host api.example.com (looks up parcels)" in done.stderr
     assert "see what it may do with: oneclaw plugins review acme_parcels" in done.stderr
     assert listed(with_uv)["reviewed"] is False

@@ -634,9 +634,8 @@ def _show_packages(
 def _show_capabilities(folder: Path) -> list[ReviewedPlugin]:
     """Show what the plugins of unpacked packages may do; return them."""
     seen = look_at_unpacked(folder)
-    for plugin in seen:
-        for line in page_lines(plugin):
-            _show(line)
+    for line in page_lines(seen):
+        _show(line)
     return seen
 
 
