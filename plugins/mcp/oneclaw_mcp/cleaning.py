@@ -27,6 +27,11 @@ def cleaned(text: object, limit: int = MAX_DESCRIPTION_CHARACTERS) -> str:
     return found if len(found) <= limit else found[: limit - 1].rstrip() + "…"
 
 
+def cleaned_line(text: object, limit: int = MAX_DESCRIPTION_CHARACTERS) -> str:
+    """Return a text as :func:`cleaned` does, on one line."""
+    return " ".join(cleaned(text, limit).split())
+
+
 def cleaned_schema(schema: object) -> dict[str, Any]:
     """Return a schema of arguments that can be shown to models, its texts cleaned.
 

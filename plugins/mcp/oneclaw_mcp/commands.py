@@ -267,7 +267,9 @@ def secret(name: str) -> None:
     "--client-id", help="A client that is already registered at the service, or the https address of its document."
 )
 @click.option("--machine", is_flag=True, help="Sign in as a program, without a user; needs --client-id and --issuer.")
-@click.option("--issuer", metavar="URL", help="With --machine: the authorization server that knows the client.")
+@click.option(
+    "--issuer", metavar="URL", help="The authorization server that knows the client, and alone gets its secret."
+)
 @click.option(
     "--key",
     type=click.File(),
@@ -294,7 +296,7 @@ def login(
 ) -> None:
     """Sign in to an HTTP server, in your browser."""
     server = _book()[0].get(name)
-    if machine != (issuer is not None) or (not machine and (key or id_token)) or (machine and not client_id):
+    if (machine and issuer is None) or (not machine and (key or id_token)) or ((machine or issuer) and not client_id):
         raise UsageError("--machine goes with --client-id and --issuer, and --key and --id-token with these")
     if len({each is None for each in (id_token, provider, provider_client_id)}) > 1 or (key and id_token):
         raise UsageError("--id-token goes with --provider and --provider-client-id, and not with --key")
@@ -329,6 +331,7 @@ def login(
             show=lambda line: click.echo(line, err=True),
             client_id=client_id,
             client_secret=client_secret,
+            issuer=issuer,
         )
 
     run_async(_with_source(sign_in))

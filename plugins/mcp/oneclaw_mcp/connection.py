@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 from oneclaw_core import OneClawError
 from oneclaw_core.process import run_in_thread
-from oneclaw_mcp.cleaning import cleaned
+from oneclaw_mcp.cleaning import cleaned, cleaned_line
 from oneclaw_mcp.listing import Listed, listed
 from oneclaw_mcp.manifest import MAX_PROMPTS, MAX_TOOLS, Manifest, known_prompts, known_tools
 
@@ -452,7 +452,7 @@ class Connection:
         except MCPError as error:
             if not is_declared:
                 return Listed()
-            raise ServerError(f"it does not list its tools: {cleaned(str(error), 500)}") from None
+            raise ServerError(f"it does not list its tools: {cleaned_line(str(error), 500)}") from None
         if found.problem and not found.items:
             raise ServerError(found.problem)
         return found
@@ -582,8 +582,8 @@ def describe(error: BaseException) -> str:
     if kind == "ValidationError":  # of pydantic
         first = found.errors()[0]  # type: ignore[attr-defined]  # imported by the SDK alone
         place = "/".join(map(str, first["loc"]))
-        return cleaned(f"it sent what the protocol does not allow, at {place}: {first['msg']}", 500)
-    text = _USERINFO.sub("://", cleaned(str(found), 500))
+        return cleaned_line(f"it sent what the protocol does not allow, at {place}: {first['msg']}", 500)
+    text = _USERINFO.sub("://", cleaned_line(str(found), 500))
     if isinstance(found, FileNotFoundError) or not text:
         return text or kind
     return text if kind == "MCPError" else f"{kind}: {text}"

@@ -51,12 +51,14 @@ class GuardedTransport(httpx2.AsyncBaseTransport):
     Args:
         allow_private: as for :class:`GuardedBackend`.
         state: gets what the answers say of the server.
-        own_userinfo: user name and password in the server's address; an address that a server gives has none.
+        own_url: the server's address, as the user gave it. An address that a server gives has no user name or password
+            but those of this one, and is ``https`` unless it is the same place or this machine.
     """
 
-    def __init__(self, allow_private: AddressGate, state: HttpState, own_userinfo: bytes = b"") -> None:
+    def __init__(self, allow_private: AddressGate, state: HttpState, own_url: str) -> None:
         self._state = state
-        self._own_userinfo = own_userinfo
+        self._own_url = own_url
+        self._own_userinfo = httpx2.URL(own_url).userinfo
         self._pool = httpcore2.AsyncConnectionPool(
             _ssl_context(),
             max_connections=None,
@@ -70,6 +72,12 @@ class GuardedTransport(httpx2.AsyncBaseTransport):
         if url.userinfo not in (b"", self._own_userinfo):
             raise PermissionDeniedError(
                 f"the MCP server leads to {shown_url(str(url))} with a user name or password that is not yours",
+                "network.public",
+            )
+        if url.scheme != "https" and not is_protected_place(self._own_url, str(url)):
+            raise PermissionDeniedError(
+                f"the MCP server leads to {shown_url(str(url))}, which is neither https nor the place that you have "
+                "named",
                 "network.public",
             )
         try:
@@ -97,10 +105,8 @@ class GuardedTransport(httpx2.AsyncBaseTransport):
         # The requests of a sign-in do not accept events; their answers are no messages.
         is_of_messages = EVENTS in request.headers.get("accept", "")
         content_type = headers.get("content-type", "")
-        body = _Body(answer, request, has_messages=is_of_messages)
-        if not is_of_messages:
-            if content_type.lower().startswith(EVENTS):
-                return httpx2.Response(answer.status, headers=headers, stream=body)
+        body = _Body(answer, request)
+        if not is_of_messages:  # read as a whole, and so with a limit, whatever its type
             return await _whole(answer, headers, body)
         is_labelled = content_type.lower().startswith(EVENTS)
         if answer.status < _FIRST_ERROR and (is_labelled or await body.looks_like_events()):
@@ -134,19 +140,14 @@ class _Body(httpx2.AsyncByteStream):
     Args:
         answer: whose body it is.
         request: for errors.
-        has_messages: True if its events are messages.
     """
 
-    def __init__(self, answer: httpcore2.Response, request: httpx2.Request, *, has_messages: bool) -> None:
-        self._answer, self._request, self._has_messages = answer, request, has_messages
+    def __init__(self, answer: httpcore2.Response, request: httpx2.Request) -> None:
+        self._answer, self._request = answer, request
         self._pieces = self._received()
         self._beginning = b""
 
     async def __aiter__(self) -> AsyncGenerator[bytes, None]:
-        if not self._has_messages:
-            async for piece in self._pieces:
-                yield piece
-            return
         try:
             async for event in readable_events(self._with_beginning()):
                 yield event
@@ -228,6 +229,19 @@ def is_named_place(url: str, host: str, port: int) -> bool:
     return is_here or port == (parts.port or (443 if parts.scheme == "https" else 80))
 
 
+def is_protected_place(own_url: str, url: str) -> bool:
+    """Return True if requests to an address are protected by TLS, or go where the user has said that they need not.
+
+    Args:
+        own_url: of the server, as the user gave it.
+        url: where the server leads to.
+    """
+    parts = urlsplit(url)
+    return parts.scheme == "https" or (
+        parts.scheme == "http" and is_named_place(own_url, parts.hostname or "", parts.port or 80)
+    )
+
+
 @asynccontextmanager
 async def http_streams(
     server: Server, url: str, headers: Mapping[str, str], auth: httpx2.Auth | None, state: HttpState
@@ -258,7 +272,7 @@ async def http_streams(
     ) -> httpx2.AsyncClient:
         return _Client(
             url,
-            transport=GuardedTransport(allow_private, state, httpx2.URL(url).userinfo),
+            transport=GuardedTransport(allow_private, state, url),
             headers={"User-Agent": f"oneclaw/{__version__}", **(headers or {}), "Accept-Encoding": "identity"},
             timeout=httpx2.Timeout(_CONNECT_SECONDS, read=_READ_SECONDS),
             trust_env=False,

@@ -10,7 +10,6 @@ import json
 import time
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal
-from urllib.parse import urlsplit
 
 from mcp.client.auth import OAuthClientProvider
 from mcp.client.auth.utils import is_valid_client_metadata_url, union_scopes
@@ -26,9 +25,11 @@ from pydantic import AnyUrl
 
 from oneclaw_core import UsageError, remember_secret
 from oneclaw_core.cli import read_input_line
-from oneclaw_core.http import OAuthConsent, RedirectListener, shown_url
+from oneclaw_core.http import OAuthConsent, RedirectListener
+from oneclaw_mcp.cleaning import cleaned_line
 from oneclaw_mcp.connection import ServerError
 from oneclaw_mcp.servers import STDIO
+from oneclaw_mcp.sign_in_checks import answer_path, check_sign_in
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
     from oneclaw_mcp.source import ServerSource
 
 _SIGN_IN_SECONDS = 900.0
+_REASON_CHARACTERS = 200
 _BASIC: Literal["client_secret_basic"] = "client_secret_basic"
 _POST: Literal["client_secret_post"] = "client_secret_post"
 
@@ -99,9 +101,14 @@ class SignIn:
         await self.change(**found)
 
     async def get_client_info(self) -> OAuthClientInformationFull | None:
-        """Return the client that OneClaw is registered as."""
-        client = (await self.read()).get("client")
-        return OAuthClientInformationFull.model_validate(client) if client else None
+        """Return the client that OneClaw is registered as, bound to the service that took it at the last sign-in."""
+        stored = await self.read()
+        if not stored.get("client"):
+            return None
+        client = OAuthClientInformationFull.model_validate(stored["client"])
+        if client.issuer is None and stored.get("metadata"):
+            client.issuer = stored["metadata"]["issuer"]
+        return client
 
     async def set_client_info(self, client_info: OAuthClientInformationFull) -> None:
         """Store that client."""
@@ -151,39 +158,6 @@ def token_auth_method(metadata: OAuthMetadata | None) -> Literal["client_secret_
     return _POST if is_posted else _BASIC
 
 
-def check_sign_in(
-    server: Server, metadata: OAuthMetadata | None, resource: ProtectedResourceMetadata | None, url: str
-) -> None:
-    """Refuse to send the user to a service that cannot keep others from using the code that it gives.
-
-    Args:
-        server: that the user signs in to.
-        metadata: of the authorization server, ``None`` if it gives none.
-        resource: metadata of the server, ``None`` if it gives none.
-        url: that the user is about to see.
-
-    Raises:
-        ServerError: the service does not say that it supports PKCE with S256, as MCP requires, or an address holds a
-            user name or password, which a person would take for the host.
-    """
-    places = [url, str(resource.resource) if resource is not None else ""]
-    if metadata is not None:
-        found = (metadata.issuer, metadata.token_endpoint, metadata.registration_endpoint, metadata.revocation_endpoint)
-        places += [str(each) for each in found if each is not None]
-    for place in places:
-        if "@" in urlsplit(place).netloc:
-            raise ServerError(
-                f"The sign-in to the MCP server {server.name} is refused: the address {shown_url(place)} came with a "
-                "user name or password before the host"
-            )
-    if metadata is None or "S256" not in (metadata.code_challenge_methods_supported or ()):
-        issuer = shown_url(str(metadata.issuer)) if metadata is not None else "its authorization server"
-        raise ServerError(
-            f"The sign-in to the MCP server {server.name} is refused: {issuer} does not say that it supports PKCE with "
-            "S256 (code_challenge_methods_supported), which MCP requires"
-        )
-
-
 async def stored_auth(source: ServerSource, server: Server, sign_ins: list[str]) -> httpx2.Auth | None:
     """Return what signs the requests to a server that the user, or OneClaw, has signed in to; ``None`` for others.
 
@@ -227,6 +201,7 @@ async def login(
     show: Callable[[str], None],
     client_id: str | None = None,
     client_secret: str | None = None,
+    issuer: str | None = None,
 ) -> None:
     """Have the user agree in a browser, and store the sign-in; the server is started with it.
 
@@ -238,6 +213,8 @@ async def login(
         client_id: of a client that is registered already, or the https address of a document that describes it, for
             services that support that; ``None`` to register one.
         client_secret: of that client.
+        issuer: the authorization server that knows that client, and alone gets its secret; ``None`` for the one that
+            the MCP server names.
 
     Raises:
         UsageError: the server is a program, or the address cannot be that of a client.
@@ -265,7 +242,10 @@ async def login(
             await sign_in.change(client_document=client_id)
         elif client_id:
             client = OAuthClientInformationFull(
-                client_id=client_id, client_secret=client_secret, redirect_uris=[AnyUrl(listener.redirect_uri)]
+                client_id=client_id,
+                client_secret=client_secret,
+                redirect_uris=[AnyUrl(listener.redirect_uri)],
+                issuer=issuer,
             )
             await sign_in.set_client_info(client)
         await sign_in.change(port=port, tokens=None, scope=scope)
@@ -280,11 +260,15 @@ async def login(
         async def answer() -> AuthorizationCodeResult:
             given = await consent.answer()
             if "code" not in given:
-                raise ServerError(f"the sign-in was refused: {given.get('error', 'no reason is given')}")
+                reason = cleaned_line(given.get("error"), _REASON_CHARACTERS) or "no reason is given"
+                raise ServerError(f"the sign-in was refused: {reason}")
             return AuthorizationCodeResult(code=given["code"], state=given.get("state"), iss=given.get("iss"))
 
         async def redirect(url: str) -> None:
-            check_sign_in(server, provider.context.oauth_metadata, provider.context.protected_resource_metadata, url)
+            metadata = provider.context.oauth_metadata
+            await check_sign_in(server, metadata, provider.context.protected_resource_metadata, url, issuer)
+            if path := answer_path(metadata):
+                show(path)
             await consent.redirect(url)
 
         await source.close(server.name)

@@ -124,7 +124,7 @@ def test_name_that_stands_for_an_address_of_somebody_else_is_not_connected_to(
 ) -> None:
     monkeypatch.setattr("oneclaw_mcp.http.is_named_place", lambda url, host, port: False)
     home = McpHome(oneclaw_factory(["mcp"], allow=["mcp.web.*"]))
-    with pytest.raises(ServerError, match="leads to port"):
+    with pytest.raises(ServerError, match="leads to"):
         home.add("web", transport="http", url=web.url("localhost"))
     assert not web.connections
 
@@ -174,7 +174,7 @@ async def posted(
     async with await asyncio.start_server(handled, "127.0.0.1", 0, ssl=tls) as server:
         place = f"127.0.0.1:{server.sockets[0].getsockname()[1]}"
         url = f"{scheme or ('https' if tls else 'http')}://{place}/mcp"
-        transport = GuardedTransport(allow, HttpState())
+        transport = GuardedTransport(allow, HttpState(), url)
         try:
             async with httpx2.AsyncClient(transport=transport, timeout=timeout_seconds) as client:
                 return await client.post(url, content=body)

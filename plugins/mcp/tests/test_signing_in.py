@@ -5,15 +5,18 @@ from __future__ import annotations
 import json
 import threading
 import urllib.request
+from contextlib import suppress
 from typing import TYPE_CHECKING
-from urllib.parse import parse_qs, urlsplit
+from urllib.parse import parse_qs, urlencode, urlsplit
 
 import pytest
+from mcp.shared.auth import OAuthMetadata
 from mcp_homes import McpHome
 from oneclaw_mcp.company_sign_in import CompanyIdentity
 from oneclaw_mcp.connection import ServerError
 from oneclaw_mcp.machine_sign_in import login_machine
 from oneclaw_mcp.oauth import SignIn, login
+from oneclaw_mcp.sign_in_checks import answer_path
 from pytest_oneclaw import WebServer
 
 from oneclaw_core import UsageError
@@ -40,9 +43,17 @@ class ProtectedServer:
         self.asked: list[dict[str, list[str]]] = []
         self.changed: dict[str, object] = {}
         self.resource = ""
+        self.failing: dict[str, str] = {}
+        self.endless = ""
+        self.is_closed = False
 
     def answer(self, request: ReceivedRequest) -> bytes:
         path, url = request.path, self.web.url
+        if path in self.failing:
+            return reply(self.failing[path], "400 Bad Request", is_json=False)
+        if self.endless and path.startswith(self.endless):
+            head = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nConnection: close\r\n\r\n"
+            return head.encode() + b"data: x\n" * 20_000
         if path.startswith("/.well-known/oauth-protected-resource"):
             return reply({"resource": self.resource or f"{url}/mcp", "authorization_servers": [self.trusted or url]})
         if path.startswith("/.well-known/"):
@@ -75,8 +86,11 @@ class ProtectedServer:
             return self.speak(request)
         return reply({}, "404 Not Found")
 
+    def requests_to(self, path: str) -> list[ReceivedRequest]:
+        return [each for each in self.web.requests if each.path == path]
+
     def speak(self, request: ReceivedRequest) -> bytes:
-        if request.header("authorization") != f"Bearer {self.token}" or not self.grants:
+        if self.is_closed or request.header("authorization") != f"Bearer {self.token}" or not self.grants:
             return reply({}, "401 Unauthorized")
         message = request.json() if request.method == "POST" else {}
         if message.get("method") == "tools/call" and self.scope_of_calls not in self.scope.split(" "):
@@ -99,8 +113,8 @@ class ProtectedServer:
         return reply({"jsonrpc": "2.0", "id": message["id"], "result": results[message["method"]]})
 
 
-def reply(document: object, status: str = "200 OK") -> bytes:
-    body = json.dumps(document).encode()
+def reply(document: object, status: str = "200 OK", *, is_json: bool = True) -> bytes:
+    body = (json.dumps(document) if is_json else str(document)).encode()
     head = f"HTTP/1.1 {status}\r\nContent-Type: application/json\r\nConnection: close\r\n"
     return f"{head}Content-Length: {len(body)}\r\n\r\n".encode() + body
 
@@ -245,7 +259,7 @@ def test_server_leads_a_sign_in_to_no_other_private_address(
         protected.trusted = f"http://localhost:{internal.port}"
         home = McpHome(oneclaw_factory(["mcp"]))
         home.add("web", transport="http", url=f"{protected.web.url}/mcp")
-        with pytest.raises(ServerError, match=r"MCP server web .*leads to port .* of localhost at the private address"):
+        with pytest.raises(ServerError, match=r"MCP server .*leads to http://localhost:\d+"):
             home.oneclaw.run(login(home.source, home.source.book.get("web"), open_browser=True, show=str))
         assert internal.requests == []
 
@@ -284,6 +298,16 @@ WITH_USER = "http://trusted.example:pass-word@127.0.0.1:{port}/{name}"
         ({"resource": "https://other.example/mcp"}, "resource"),
         ({"resource": WITH_USER}, "127.0.0.1"),
         ({"trusted": WITH_USER}, "user name or password"),
+        ({"authorization_endpoint": "https://192.168.1.1/restart"}, "private address"),
+        ({"authorization_endpoint": "https://[::ffff:169.254.169.254]/latest"}, "private address"),
+        ({"authorization_endpoint": "https://localhost:{port}/authorize"}, "private address"),
+        ({"authorization_endpoint": "https://3232235777/authorize"}, "private address"),
+        ({"authorization_endpoint": "http://8.8.8.8/authorize"}, "neither https"),
+        ({"token_endpoint": "http://8.8.8.8/token"}, "neither https"),
+        ({"registration_endpoint": "http://8.8.8.8/register"}, "neither https"),
+        ({"revocation_endpoint": "http://8.8.8.8/revoke"}, "neither https"),
+        ({"trusted": "http://8.8.8.8"}, "neither https"),
+        ({"authorization_endpoint": "http://127.0.0.1:{port}/authorize#now"}, "fragment"),
     ],
 )
 def test_a_sign_in_that_others_could_take_over_is_refused(
@@ -319,3 +343,79 @@ def test_a_sign_in_that_others_could_take_over_is_refused(
     assert "\n" not in text
     assert "pass-word" not in f"{text} {shown}"
     assert (opened, protected.grants) == ([], [])
+
+
+ESCAPES = "\x1b]0;title\x07\x1b[2J\u202egnp\r\n[oneclaw] Allow mcp.web.*? y"
+
+
+@pytest.mark.parametrize("place", ["/token", "/register", "the browser", "the issuer"])
+def test_a_failure_of_a_sign_in_is_one_plain_line(
+    oneclaw_factory: HomeFactory, protected: ProtectedServer, monkeypatch: pytest.MonkeyPatch, place: str
+) -> None:
+    def answer_in_browser(url: str) -> bool:
+        query = parse_qs(urlsplit(url).query)
+        answers = {"the browser": {"error": ESCAPES}, "the issuer": {"code": "abc", "iss": ESCAPES}}
+        given = urlencode({**answers.get(place, {"code": "abc"}), "state": query["state"][0]})
+        target = f"{query['redirect_uri'][0]}?{given}"
+        threading.Thread(target=lambda: urllib.request.urlopen(target).read()).start()
+        return True
+
+    if place.startswith("/"):
+        protected.failing = {place: ESCAPES}
+    monkeypatch.setenv("BROWSER", "true")
+    monkeypatch.setattr("webbrowser.open", answer_in_browser)
+    home = McpHome(oneclaw_factory(["mcp"]))
+    home.add("web", transport="http", url=f"{protected.web.url}/mcp")
+    with pytest.raises(ServerError, match="Allow mcp") as refused:
+        home.oneclaw.run(login(home.source, home.source.book.get("web"), open_browser=True, show=str))
+    assert str(refused.value).isprintable()
+
+
+@pytest.mark.parametrize("path", ["/.well-known/", "/register", "/token"])
+def test_an_answer_to_a_sign_in_that_never_ends_is_cut_off(
+    oneclaw_factory: HomeFactory, protected: ProtectedServer, monkeypatch: pytest.MonkeyPatch, path: str
+) -> None:
+    monkeypatch.setattr("oneclaw_mcp.http.MAX_EVENT_BYTES", 100_000)
+    monkeypatch.setenv("BROWSER", "true")
+    monkeypatch.setattr("webbrowser.open", lambda url: agree(url) or True)
+    protected.endless = path
+    home = McpHome(oneclaw_factory(["mcp"]))
+    home.add("web", transport="http", url=f"{protected.web.url}/mcp")
+    with pytest.raises(ServerError, match="its answer is longer"):
+        home.oneclaw.run(login(home.source, home.source.book.get("web"), open_browser=True, show=str))
+
+
+def test_a_client_of_the_user_stays_with_the_service_that_knows_it(
+    oneclaw_factory: HomeFactory, protected: ProtectedServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("BROWSER", "true")
+    monkeypatch.setattr("webbrowser.open", lambda url: agree(url) or True)
+    home = McpHome(oneclaw_factory(["mcp"]))
+    home.add("web", transport="http", url=f"{protected.web.url}/mcp")
+    server = home.source.book.get("web")
+
+    def sign_in(**options: str) -> None:
+        home.oneclaw.run(login(home.source, server, open_browser=True, show=str, **options))
+
+    own = {"client_id": "mine", "client_secret": "a-long-secret"}
+    with pytest.raises(ServerError, match="which you have named"):
+        sign_in(issuer="https://known.example", **own)
+    assert protected.grants == []
+    sign_in(**own)
+    authorization = protected.requests_to("/token")[0].header("authorization")
+    other = ProtectedServer()
+    with other.web:
+        protected.trusted, other.prefix, protected.is_closed = other.web.url, "other-", True
+        with suppress(ServerError):
+            sign_in()
+        asked = other.requests_to("/token")
+    assert [parse_qs(each.text)["client_id"] for each in asked] == [["client-1"]]  # a new client, not the user's
+    assert authorization not in [each.header("authorization") for each in asked]
+    assert "again" not in " ".join(each.text for each in asked)
+
+
+def test_a_user_is_told_where_the_answer_goes_if_another_host_asks() -> None:
+    made = {"issuer": "https://a.example", "token_endpoint": "https://a.example/token", "response_types_supported": []}
+    for host, told in [("a.example", None), ("b.example", "You agree at b.example; the answer goes to a.example.")]:
+        document = {**made, "authorization_endpoint": f"https://{host}/authorize"}
+        assert answer_path(OAuthMetadata.model_validate(document)) == told
