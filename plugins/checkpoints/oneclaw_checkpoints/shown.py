@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import difflib
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from oneclaw_checkpoints.states import Kind
+from oneclaw_checkpoints.states import Kind, read_state
 from oneclaw_core import OneClawError
 from oneclaw_core.files import split_lines
 
@@ -48,7 +47,7 @@ def plan_lines(plan: Plan, recorder: Recorder) -> Iterator[Line]:
 
 def file_lines(file: FileChange, recorder: Recorder) -> Iterator[Line]:
     """Yield the lines that show the change of one file."""
-    yield f"{verb(file)} {file.path}", ""
+    yield f"{verb(file)} {_visible(file.path)}", ""
     if file.conflict:
         yield f"  CONFLICT: {file.conflict}", "yellow"
     if not file.is_possible:
@@ -99,13 +98,17 @@ def _text(file: FileChange, recorder: Recorder, *, is_target: bool) -> str | Non
         return None
     try:
         if is_target:
-            content = recorder.database.content(state.content)
-        else:
-            with Path(file.path).open("rb") as stream:
-                content = stream.read(_COMPARED_CHARACTERS + 1)
-        return content.decode()
-    except (OSError, UnicodeDecodeError, OneClawError):
+            return recorder.database.content(state.content).decode()
+        read: dict[str, bytes] = {}
+        read_state(file.path, _COMPARED_CHARACTERS, read.__setitem__)
+        return read[state.content].decode()
+    except (OSError, KeyError, UnicodeDecodeError, OneClawError):
         return None
+
+
+def _visible(path: str) -> str:
+    """Write a path on one line, with what cannot be seen in it escaped, so that it can imitate no other line."""
+    return "".join(each if each.isprintable() else ascii(each)[1:-1] for each in path)
 
 
 def _lines(text: str) -> list[str]:
@@ -128,7 +131,7 @@ def outcome_lines(plan: Plan, outcome: Outcome) -> Iterator[str]:
     files = len(outcome.changed)
     yield f"{done} {messages} and the changes of {files} file{'' if files == 1 else 's'}."
     for path, reason in outcome.left.items():
-        yield f"Left as it is: {path} ({reason})"
+        yield f"Left as it is: {_visible(path)} ({reason})"
 
 
 def plan_document(plan: Plan, recorder: Recorder) -> dict[str, Any]:

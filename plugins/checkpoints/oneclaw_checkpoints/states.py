@@ -12,6 +12,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from oneclaw_checkpoints.directories import MISSING, change_mode, opened_parent
 from oneclaw_core import OneClawError
 
 if TYPE_CHECKING:
@@ -84,33 +85,46 @@ def read_state(path: str, max_bytes: int, keep: Keep | None = None, found: os.st
     """Read what stands at a path.
 
     Args:
-        path: absolute; a symbolic link is not followed.
+        path: absolute; no symbolic link is followed, so nothing stands behind one.
         max_bytes: a larger file is unknown.
         keep: stores the content of a file; ``None`` to compute its digest alone.
         found: what ``lstat`` says of it, if that is known.
     """
     try:
-        found = found or os.lstat(path)
-        mode = stat.S_IMODE(found.st_mode)
-        if stat.S_ISLNK(found.st_mode):
-            return FileState(Kind.LINK, 0, os.readlink(path))  # noqa: PTH115  # a Path would write it differently
-        if stat.S_ISDIR(found.st_mode):
-            return FileState(Kind.DIRECTORY, mode)
-        if not stat.S_ISREG(found.st_mode) or found.st_size > max_bytes:
-            return _unknown(found)
-        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK)
+        if found is not None and not _has_content(found, max_bytes):
+            return _without_content(found)
+        with opened_parent(path) as parent:
+            name = os.path.basename(path)  # noqa: PTH119  # a Path costs more, for each file of a project
+            found = os.stat(name, dir_fd=parent, follow_symlinks=False)
+            if stat.S_ISLNK(found.st_mode):
+                return FileState(Kind.LINK, 0, os.readlink(name, dir_fd=parent))
+            if not _has_content(found, max_bytes):
+                return _without_content(found)
+            flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK
+            descriptor = os.open(name, flags, dir_fd=parent)
         with os.fdopen(descriptor, "rb") as stream:
-            content = stream.read(max_bytes + 1)
-    except (FileNotFoundError, NotADirectoryError):
+            found = os.fstat(descriptor)
+            content = stream.read(max_bytes + 1) if _has_content(found, max_bytes) else None
+    except MISSING:
         return NOTHING
     except OSError as error:  # it may not be read
         return FileState(Kind.UNKNOWN, 0, str(error.errno)) if found is None else _unknown(found)
-    if len(content) > max_bytes:
+    if content is None or len(content) > max_bytes:
         return _unknown(found)
     digest = hashlib.sha256(content).hexdigest()
     if keep is not None:
         keep(digest, content)
-    return FileState(Kind.FILE, mode, digest, len(content))
+    return FileState(Kind.FILE, stat.S_IMODE(found.st_mode), digest, len(content))
+
+
+def _has_content(found: os.stat_result, max_bytes: int) -> bool:
+    """Return True for a link, and for a file whose content is read."""
+    return stat.S_ISLNK(found.st_mode) or (stat.S_ISREG(found.st_mode) and found.st_size <= max_bytes)
+
+
+def _without_content(found: os.stat_result) -> FileState:
+    is_directory = stat.S_ISDIR(found.st_mode)
+    return FileState(Kind.DIRECTORY, stat.S_IMODE(found.st_mode)) if is_directory else _unknown(found)
 
 
 def _unknown(found: os.stat_result) -> FileState:
@@ -127,7 +141,7 @@ def put_back(name: str, state: FileState, read_content: ReadContent) -> None:
     """Make a path what it was; a directory that holds something is left where nothing is to be.
 
     Args:
-        name: the path, absolute.
+        name: the path, absolute; no symbolic link is followed, even one that comes meanwhile.
         state: what is to stand there.
         read_content: reads the content of a digest.
 
@@ -135,61 +149,78 @@ def put_back(name: str, state: FileState, read_content: ReadContent) -> None:
         OSError: it cannot be changed.
         OneClawError: the state is unknown, or its content is gone.
     """
-    path = Path(name)
     if state.kind is Kind.UNKNOWN:
         raise OneClawError("its content was not kept")
-    is_directory = path.is_dir() and not path.is_symlink()
-    if state.kind is Kind.DIRECTORY:
-        if not is_directory:
-            path.unlink(missing_ok=True)
-            path.mkdir(parents=True, exist_ok=True)
-        path.chmod(state.mode)
-        return
-    if is_directory:
-        try:
-            path.rmdir()
-        except OSError:
-            if state.kind is Kind.NOTHING:
-                return  # it holds what is not to be taken back
-            raise
-    elif state.kind is Kind.NOTHING:
-        with suppress(NotADirectoryError):
-            path.unlink(missing_ok=True)
+    last = Path(name).name
     if state.kind is Kind.NOTHING:
+        with suppress(*MISSING), opened_parent(name) as parent:
+            _remove(last, parent)
         return
-    path.parent.mkdir(parents=True, exist_ok=True)
-    new = _new_path(path)
+    with opened_parent(name, create=True) as parent:
+        if state.kind is Kind.DIRECTORY:
+            _make_directory(last, parent, state.mode)
+            return
+        if _is_directory(last, parent):
+            os.rmdir(last, dir_fd=parent)
+        new = _new_name(name)
+        try:
+            _unlink(new, parent)
+            if state.kind is Kind.LINK:
+                os.symlink(state.content, new, dir_fd=parent)
+            else:
+                _write(new, parent, read_content(state.content), state.mode)
+            os.replace(new, last, src_dir_fd=parent, dst_dir_fd=parent)
+        except (OSError, OneClawError):
+            with suppress(OSError):
+                _unlink(new, parent)
+            raise
+
+
+def _is_directory(name: str, parent: int) -> bool:
     try:
-        new.unlink(missing_ok=True)
-        if state.kind is Kind.LINK:
-            new.symlink_to(state.content)
-        else:
-            _write(new, read_content(state.content), state.mode)
-        new.replace(path)
-    except (OSError, OneClawError):
-        clean_up(name)
-        raise
+        return stat.S_ISDIR(os.stat(name, dir_fd=parent, follow_symlinks=False).st_mode)
+    except FileNotFoundError:
+        return False
 
 
-def _write(path: Path, content: bytes, mode: int) -> None:
+def _unlink(name: str, parent: int) -> None:
+    with suppress(FileNotFoundError):
+        os.unlink(name, dir_fd=parent)
+
+
+def _remove(name: str, parent: int) -> None:
+    if _is_directory(name, parent):
+        with suppress(OSError):  # it holds what is not to be taken back
+            os.rmdir(name, dir_fd=parent)
+    else:
+        _unlink(name, parent)
+
+
+def _make_directory(name: str, parent: int, mode: int) -> None:
+    if not _is_directory(name, parent):
+        _unlink(name, parent)
+        os.mkdir(name, dir_fd=parent)
+    change_mode(name, parent, mode)
+
+
+def _write(name: str, parent: int, content: bytes, mode: int) -> None:
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
-    with os.fdopen(os.open(path, flags, 0o600), "wb") as stream:
+    with os.fdopen(os.open(name, flags, 0o600, dir_fd=parent), "wb") as stream:
         stream.write(content)
         stream.flush()
         os.fchmod(stream.fileno(), mode)
         os.fsync(stream.fileno())
 
 
-def _new_path(path: Path) -> Path:
-    """Return where the file is made that takes the place of another; always the same, so that it is found again."""
-    name = hashlib.sha256(os.fsencode(path)).hexdigest()[:16]
-    return path.with_name(f".oneclaw-undo-{name}")
+def _new_name(path: str) -> str:
+    """Return the name of the file that takes the place of another; always the same, so that it is found again."""
+    return f".oneclaw-undo-{hashlib.sha256(os.fsencode(path)).hexdigest()[:16]}"
 
 
 def clean_up(name: str) -> None:
     """Remove what a crash in the middle of :func:`put_back` left."""
-    with suppress(OSError):
-        _new_path(Path(name)).unlink()
+    with suppress(OSError), opened_parent(name) as parent:
+        _unlink(_new_name(name), parent)
 
 
 def sort_key(path: str, state: FileState) -> tuple[int, int, str]:

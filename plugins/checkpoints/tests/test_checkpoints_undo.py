@@ -6,6 +6,8 @@ import shutil
 
 import pytest
 from file_trees import tree
+from oneclaw_checkpoints.shown import file_lines
+from oneclaw_checkpoints.states import read_state
 from oneclaw_checkpoints.undoing import found_session, planned
 
 from oneclaw_core import NotFoundError, UsageError
@@ -182,6 +184,66 @@ def test_nothing_is_put_back_through_a_link_that_came_since(home, project, tmp_p
     undoing.do()
 
     assert (tmp_path / "outside" / "a.txt").read_text() == "new"
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        (lambda sub: (sub / "a").write_text("old"), lambda sub: (sub / "a").write_text("new")),
+        (lambda sub: (sub / "a").symlink_to("old"), lambda sub: (sub / "a").unlink()),
+        (lambda sub: None, lambda sub: (sub / "a").write_text("new")),
+        (lambda sub: (sub / "a").mkdir(0o700), lambda sub: (sub / "a").chmod(0o755)),
+        (lambda sub: (sub / "a").mkdir(), lambda sub: (sub / "a").rmdir()),
+    ],
+)
+def test_nothing_is_put_back_through_a_link_that_comes_during_the_undo(
+    home, project, program, tmp_path, undoing, monkeypatch, before, after
+):
+    sub, outside = project / "sub", tmp_path / "outside"
+    sub.mkdir()
+    before(sub)
+    program.work = lambda: after(sub)
+    home.model.calls("run_program").says("ran")
+    home.send("run it")
+    shutil.copytree(sub, outside, symlinks=True)
+    stands_outside = tree(outside)
+
+    def swap_after_the_check(path):
+        if not sub.is_symlink():
+            sub.rename(project / "moved")
+            sub.symlink_to(outside)
+        return True
+
+    monkeypatch.setattr("oneclaw_checkpoints.undoing.is_in_place", swap_after_the_check)
+    undoing.do()
+
+    assert sub.is_symlink()
+    assert tree(outside) == stands_outside
+
+
+def test_nothing_is_kept_of_what_lies_behind_a_link_that_comes_while_it_is_read(tmp_path):
+    sub, outside = tmp_path / "sub", tmp_path / "outside"
+    for folder in (sub, outside):
+        folder.mkdir()
+        (folder / "id").write_text(f"in {folder.name}")
+    found, kept = (sub / "id").lstat(), {}
+    sub.rename(tmp_path / "moved")
+    sub.symlink_to(outside)
+
+    for known in (found, None):
+        assert read_state(str(sub / "id"), 1_000, kept.__setitem__, known).kind == "nothing"
+    assert kept == {}
+
+
+def test_the_name_of_a_file_is_one_line_of_what_an_undo_shows(home, project, program, undoing):
+    name = "a\nNo file changes.\x1b[2J\u202e.txt"
+    program.work = lambda: (project / name).write_text("new")
+    home.model.calls("run_program").says("ran")
+    home.send("run it")
+
+    lines = [line for file in undoing.plan().files for line, _ in file_lines(file, None)]
+
+    assert lines[0] == f"Remove {project}/a\\nNo file changes.\\x1b[2J\\u202e.txt"
 
 
 def test_a_turn_of_the_session_keeps_an_undo_away(home, project, undoing, program):

@@ -184,16 +184,16 @@ def test_call_that_needs_more_scope_leads_to_a_sign_in_for_all_of_it(
     document = "https://clients.example/oneclaw.json"
     with pytest.raises(UsageError, match="it begins with https:// and has a path"):
         home.oneclaw.run(
-            login(home.source, server, open_browser=True, show=str, client_id="http://clients.example/x.json")
+            login(home.source, server, open_browser=True, show=print, client_id="http://clients.example/x.json")
         )
-    home.oneclaw.run(login(home.source, server, open_browser=True, show=str, client_id=document))
+    home.oneclaw.run(login(home.source, server, open_browser=True, show=print, client_id=document))
     assert [each["client_id"] for each in protected.asked] == [[document]]
     assert protected.clients == 0  # the address of its document identifies the client
     for _ in range(4):  # a refusal is no death of the server
         refused = home.call("web__who")
         assert refused.error_type == "permission_denied"
         assert "oneclaw mcp login web" in str(refused.error_message)
-    home.oneclaw.run(login(home.source, server, open_browser=True, show=str))
+    home.oneclaw.run(login(home.source, server, open_browser=True, show=print))
     assert protected.asked[-1]["scope"] == ["write"]
     assert home.call("web__who").result == "token-2"
 
@@ -260,7 +260,7 @@ def test_server_leads_a_sign_in_to_no_other_private_address(
         home = McpHome(oneclaw_factory(["mcp"]))
         home.add("web", transport="http", url=f"{protected.web.url}/mcp")
         with pytest.raises(ServerError, match=r"MCP server .*leads to http://localhost:\d+"):
-            home.oneclaw.run(login(home.source, home.source.book.get("web"), open_browser=True, show=str))
+            home.oneclaw.run(login(home.source, home.source.book.get("web"), open_browser=True, show=print))
         assert internal.requests == []
 
 
@@ -273,7 +273,7 @@ def test_errors_of_a_server_do_not_show_its_token(
     protected.is_failing = True
     home = McpHome(oneclaw_factory(["mcp"], allow=["mcp.web.*"]))
     home.add("web", transport="http", url=f"{protected.web.url}/mcp")
-    home.oneclaw.run(login(home.source, home.source.book.get("web"), open_browser=True, show=str))
+    home.oneclaw.run(login(home.source, home.source.book.get("web"), open_browser=True, show=print))
     failed = home.call("web__who")
     assert failed.error_type == "execution_error"
     assert "a-long-token-1" not in str(failed.error_message)
@@ -367,7 +367,7 @@ def test_a_failure_of_a_sign_in_is_one_plain_line(
     home = McpHome(oneclaw_factory(["mcp"]))
     home.add("web", transport="http", url=f"{protected.web.url}/mcp")
     with pytest.raises(ServerError, match="Allow mcp") as refused:
-        home.oneclaw.run(login(home.source, home.source.book.get("web"), open_browser=True, show=str))
+        home.oneclaw.run(login(home.source, home.source.book.get("web"), open_browser=True, show=print))
     assert str(refused.value).isprintable()
 
 
@@ -382,7 +382,7 @@ def test_an_answer_to_a_sign_in_that_never_ends_is_cut_off(
     home = McpHome(oneclaw_factory(["mcp"]))
     home.add("web", transport="http", url=f"{protected.web.url}/mcp")
     with pytest.raises(ServerError, match="its answer is longer"):
-        home.oneclaw.run(login(home.source, home.source.book.get("web"), open_browser=True, show=str))
+        home.oneclaw.run(login(home.source, home.source.book.get("web"), open_browser=True, show=print))
 
 
 def test_a_client_of_the_user_stays_with_the_service_that_knows_it(
@@ -395,7 +395,7 @@ def test_a_client_of_the_user_stays_with_the_service_that_knows_it(
     server = home.source.book.get("web")
 
     def sign_in(**options: str) -> None:
-        home.oneclaw.run(login(home.source, server, open_browser=True, show=str, **options))
+        home.oneclaw.run(login(home.source, server, open_browser=True, show=print, **options))
 
     own = {"client_id": "mine", "client_secret": "a-long-secret"}
     with pytest.raises(ServerError, match="which you have named"):
