@@ -70,6 +70,7 @@ _STATUSES: tuple[tuple[type[OneClawError], int, str], ...] = (
 # The only ones after which the same request may be sent again: nothing was done for it yet.
 _WORTH_A_RETRY = frozenset({"session_busy", "store_unavailable", "too_many_requests"})
 _MODELS_PATH = "/v1/"
+_MOST_LEVELS = 100
 
 
 class Refusal(Exception):  # noqa: N818  # it is no fault of the server
@@ -147,6 +148,8 @@ async def read_json(request: Request, model: type[Model]) -> Model:
     """
     try:
         value: Any = json.loads(await request.body() or b"{}")
+        if is_deep(value):
+            raise Refusal(400, "invalid_request", f"the body is nested more than {_MOST_LEVELS} levels deep")
         return model.model_validate(value)
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
@@ -155,3 +158,18 @@ async def read_json(request: Request, model: type[Model]) -> Model:
         raise Refusal(400, "invalid_request", f"{where or 'the body'}: {first['msg']}", param) from None
     except (ValueError, RecursionError):
         raise Refusal(400, "invalid_request", "the body is not JSON") from None
+
+
+def is_deep(value: Any) -> bool:
+    """Return True if JSON data is nested so deep that what reads or writes it further on could fail."""
+    level = [value]
+    for _ in range(_MOST_LEVELS):
+        level = [
+            part
+            for each in level
+            if isinstance(each, dict | list)
+            for part in (each.values() if isinstance(each, dict) else each)
+        ]
+        if not level:
+            return False
+    return any(isinstance(each, dict | list) for each in level)

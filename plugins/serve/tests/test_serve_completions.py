@@ -6,6 +6,7 @@ import asyncio
 import base64
 import json
 import threading
+import time
 
 import openai
 import pytest
@@ -509,3 +510,49 @@ def test_a_wrong_address_says_which_one_is_right(serving):
     answers, origin = serving.run(work)
     assert {each.status_code for each in answers} == {404}
     assert all(f"{origin}/v1" in each.json()["error"]["message"] for each in answers)
+
+
+@pytest.mark.parametrize(
+    "piece", ["<think>", "<Thinking><thought>", '<details type="reasoning"', "</think><reasoning>"]
+)
+def test_thoughts_without_an_end_hold_no_one_up(piece):
+    text = piece * (400_000 // len(piece))
+    began = time.process_time()
+    Said.of(ChatMessage(role="assistant", content=text))
+    assert time.process_time() - began < 10  # it took minutes
+
+
+def test_thoughts_are_no_words_of_an_answer():
+    for text in (
+        "<think>a</think>Yes",
+        "Yes<REASONING>a<think>b</REASONING>",
+        '<details type="reasoning" x>a</details>Yes',
+    ):
+        assert Said.of(ChatMessage(role="assistant", content=text)) == Said.of(
+            ChatMessage(role="assistant", content="Yes")
+        )
+    unfinished = ChatMessage(role="assistant", content="Yes<think>a</thinking>")
+    assert "a" in Said.of(unfinished).words
+
+
+@pytest.mark.parametrize("name", ["a\r\nSet-Cookie: b=c", "a\0b", "a\x1b[2J", "é\u202eb"])
+def test_the_name_of_a_member_makes_no_header(serving, asking, name):
+    serving.model.says("One.")
+    (answer,) = asking({name: 1})
+    assert answer.status_code == 200
+    assert answer.headers["x-oneclaw-notice"].startswith(("a", "?"))
+    assert "set-cookie" not in answer.headers
+
+
+@pytest.mark.parametrize("member", ["content", "stop", "metadata", "unknown"])
+def test_a_body_that_is_nested_deep_is_refused_as_one(serving, asking, member):
+    deep = json.loads("[" * 300 + "]" * 300)
+    body = {"messages": [{**user("Hi"), "content": ["Hi", deep]}]} if member == "content" else {member: deep}
+    (answer,) = asking(body)
+    assert answer.status_code == 400
+    assert "nested" in answer.json()["error"]["message"]
+
+
+def test_more_text_than_any_model_reads_is_refused(serving, asking):
+    (answer,) = asking([user("a" * 4_000_001), assistant("b"), user("c" * 4_000_000)])
+    assert answer.json()["error"]["type"] == "context_length_exceeded"

@@ -79,8 +79,20 @@ def _read(
     for uid in found:
         _, parts = server.uid("FETCH", str(uid), f"(BODY.PEEK[]<0.{_MOST_BYTES}>)")
         content = next((each[1] for each in parts if isinstance(each, tuple)), b"")
-        mails.append((f"{validity} {uid}", _text_of(message_from_bytes(content, policy=policy.default))))
+        mails.append((f"{validity} {uid}", text_of(content)))
     return mails, [validity, max(found, default=last)]
+
+
+def text_of(content: bytes) -> str:
+    """Return the text of a mail, as far as it can be read; no mail keeps others from being read.
+
+    Args:
+        content: the mail, or its beginning.
+    """
+    try:
+        return _text_of(message_from_bytes(content, policy=policy.default))
+    except Exception as error:  # noqa: BLE001  # the library fails in many ways at what no program of mail writes
+        return f"a mail has come that cannot be read ({type(error).__name__})"
 
 
 def _text_of(mail: EmailMessage) -> str:

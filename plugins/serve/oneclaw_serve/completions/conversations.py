@@ -8,6 +8,7 @@ begins a new session.
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import json
 import re
@@ -23,12 +24,16 @@ if TYPE_CHECKING:
     from oneclaw_serve.completions.messages import ChatMessage
     from oneclaw_serve.event_log import EventLog
 
-_THOUGHTS = re.compile(
-    r"<(think|thinking|thought|reasoning)>.*?</\1>|<details type=\"reasoning\".*?</details>", re.DOTALL | re.IGNORECASE
+# How models begin and end what they think, in lower case.
+_THOUGHTS = (
+    *((f"<{name}>", f"</{name}>") for name in ("think", "thinking", "thought", "reasoning")),
+    ('<details type="reasoning"', "</details>"),
 )
 # Invisible characters, and punctuation that Markdown and its editors write in several ways.
 _NO_WORDS = re.compile(r"[\s\u200b-\u200f\u2060\ufeff_*`#>~|\\.,:;!?'\"()\[\]<-]+")
 _MOST_CHARACTERS = 2_000
+# Some characters become eighteen others, which takes long.
+_MOST_NORMALIZED_CHARACTERS = 20_000
 _MOST_SESSIONS = 20
 # An answer of fewer characters alone is given in many conversations.
 _TELLING_CHARACTERS = 40
@@ -51,7 +56,10 @@ class Said:
     @classmethod
     def of(cls, message: ChatMessage) -> Said:
         """Take the words of a message."""
-        text = unicodedata.normalize("NFKC", _THOUGHTS.sub(" ", message.text)).casefold()
+        text = without_thoughts(message.text)
+        if len(text) <= _MOST_NORMALIZED_CHARACTERS:
+            text = unicodedata.normalize("NFKC", text)
+        text = text.casefold()
         words = _NO_WORDS.sub(" ", text).strip() or " ".join(text.split())
         files = json.dumps(message.files, sort_keys=True) if message.files else ""
         return cls(message.role, words[-_MOST_CHARACTERS:], _digest(message.role, words, files))
@@ -63,6 +71,35 @@ class Said:
         if self.role != other.role or self.role == "assistant":
             return False
         return _holds(self.words, other.words) or _holds(other.words, self.words)
+
+
+async def said_in(messages: Iterable[ChatMessage]) -> list[Said]:
+    """Take the words of messages; others are served meanwhile."""
+    said = []
+    for each in messages:
+        said.append(Said.of(each))
+        await asyncio.sleep(0)
+    return said
+
+
+def without_thoughts(text: str) -> str:
+    """Return a text without what a model thought, in a time that is proportional to its length."""
+    # Not longer than the text, so that places in it are those of the text.
+    lower = text.lower() if len(text.lower()) == len(text) else text
+    next_begin = {begin: lower.find(begin) for begin, _ in _THOUGHTS}
+    last_end = {begin: lower.rfind(end) for begin, end in _THOUGHTS}
+    ends = dict(_THOUGHTS)
+    pieces, place = [], 0
+    while True:
+        for begin, found in next_begin.items():
+            if -1 < found < place:
+                next_begin[begin] = lower.find(begin, place)
+        begins = [(found, begin) for begin, found in next_begin.items() if -1 < found < last_end[begin]]
+        if not begins:
+            return "".join([*pieces, text[place:]])
+        found, begin = min(begins)
+        pieces += [text[place:found], " "]
+        place = lower.find(ends[begin], found) + len(ends[begin])
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +159,7 @@ class Conversations:
             before: the conversation up to our last answer.
             system: the client's system prompts now.
         """
-        said = [Said.of(each) for each in before]
+        said = await said_in(before)
         if not said:
             return None
         point = _point(said)
@@ -166,7 +203,7 @@ class Conversations:
             is_cut: True if the client may have received only the beginning of the answer.
         """
         known = await self.known(session)
-        said = tuple(Said.of(each) for each in [*messages, answer] if each.is_said)
+        said = tuple(await said_in(each for each in [*messages, answer] if each.is_said))
         lines = (known.lines if known else frozenset()) | _lines(instructions(messages)).keys()
         await self._log.keep(self._client, f"session/{session}", Known(session, said, is_cut, lines).text())
         if not said:
@@ -179,7 +216,7 @@ class Conversations:
 
     async def put_back(self, session: str, before: Sequence[ChatMessage]) -> None:
         """Have a conversation go on from a point again, since no answer was given."""
-        if said := [Said.of(each) for each in before]:
+        if said := await said_in(before):
             await self._add_end(_point(said), session)
 
     async def keep_unfinished(self, request: str, session: str) -> None:

@@ -36,6 +36,8 @@ if TYPE_CHECKING:
 
 _SESSION_HEADER = "X-OneClaw-Session"
 _TASK_HEADER = "X-OneClaw-Task"
+# More than any model reads; they are compared with earlier ones, which holds others up.
+_MOST_CHARACTERS = 8_000_000
 
 
 @dataclass(slots=True)
@@ -105,7 +107,10 @@ async def _complete(site: Site, caller: Caller, request: Request, body: ChatRequ
         events = _events(site, exchange)
     headers = {"x-oneclaw-session": exchange.session} if exchange.session else {}
     if notes:
-        headers["x-oneclaw-notice"] = "; ".join(notes).encode("ascii", "replace").decode()[:1_000]
+        # The names in it are the client's.
+        headers["x-oneclaw-notice"] = "".join(
+            each if each.isascii() and each.isprintable() else "?" for each in "; ".join(notes)[:1_000]
+        )
     return await _respond(request, body, exchange, Pieces(events), headers)
 
 
@@ -157,6 +162,8 @@ async def _exchange(
     agent: str,
     conversations: Conversations,
 ) -> _Exchange:
+    if sum(len(each.text) for each in body.messages) > _MOST_CHARACTERS:
+        raise Refusal(400, "context_length_exceeded", f"messages: {_MOST_CHARACTERS:,} characters at most")
     before, now = split_messages(body.messages)
     whole = json.dumps([session_name, body.model_dump(mode="json")], sort_keys=True)
     unfinished = await conversations.take_unfinished(whole)
