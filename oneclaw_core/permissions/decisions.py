@@ -203,9 +203,11 @@ def _is_enough(rule: PermissionRule | Grant, request: PermissionRequest) -> bool
 
 def _holds_for(grant: Grant, request: PermissionRequest) -> bool:
     """Return True if a grant holds now, and for the agent, task and directory of a request."""
-    agents = (None, request.agent, *(request.on_behalf_of if grant.decision is Decision.DENY else ()))
+    agents = (request.agent, *request.on_behalf_of)
+    # A denial holds for who works for an agent too; a grant does not, for who works for an agent without it.
+    holds = any if grant.decision is Decision.DENY else all
     return (
-        grant.agent in agents
+        (grant.agent is None or holds(each == grant.agent for each in agents))
         and grant.task in (None, request.task)
         and grant.directory in (None, request.directory)
         and (grant.until is None or grant.until > datetime.now(UTC))

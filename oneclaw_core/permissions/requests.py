@@ -51,7 +51,8 @@ class PermissionRequest:
         agent: the agent on whose behalf, ``None`` for a plugin at work by itself.
         task: the scheduled task on whose behalf, ``None`` for a turn of the user's.
         directory: the absolute path where it will be done; ``None`` if that means nothing to the permission.
-        on_behalf_of: the agents of the turns that this one is run within; what is denied to them is denied here.
+        on_behalf_of: the agents of the turns that this one is run within; what is denied to them is denied here,
+            and a grant for one agent alone holds only if they are that agent.
         sub_agent: what the sub-agent is called that needs it, ``None`` for the agent that the user talks with.
         holds: what the conversation holds that others wrote, and which private data; ``""`` for neither.
         asks_again: True if, for what the conversation holds, neither the defaults nor a grant for all subjects is

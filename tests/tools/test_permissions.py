@@ -476,6 +476,14 @@ def test_what_is_denied_to_an_agent_is_denied_to_those_that_work_for_it():
     assert policy.decisions.denied("network.private", agent="Bo", on_behalf_of=("Ada",)) == {"network.private"}
 
 
+def test_a_grant_for_one_agent_is_none_for_those_that_have_it_work_for_them():
+    policy = policy_of([Grant("network.private", agent="Ada")], Household().remember)
+    asked = [request(agent="Ada", on_behalf_of=each) for each in ((), ("Ada",), ("Bo",), ("Ada", "Bo"))]
+    assert is_granted(policy, *asked) == [True, True, False, False]
+    places = [policy.decisions.granted_places(replace(each, permission="network.private")) for each in asked]
+    assert places == [{"/"}, {"/"}, set(), set()]
+
+
 def test_answers_for_a_session_end_with_it():
     household = Household(PermissionAnswer.SESSION, PermissionAnswer.NO)
     policy = household.policy()

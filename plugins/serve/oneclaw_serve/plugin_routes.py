@@ -10,7 +10,7 @@ from starlette.routing import Route
 
 from oneclaw_core import OneClawError
 from oneclaw_core.plugins import WebPage, WebResponse
-from oneclaw_serve.access import RateLimit
+from oneclaw_serve.access import RateLimit, source_of
 from oneclaw_serve.errors import Refusal
 from oneclaw_serve.headers import ALWAYS
 from oneclaw_serve.pages import answer_page, web_request
@@ -43,7 +43,7 @@ def _served(registration: Any, limit: RateLimit) -> Any:
         site: Site = request.app.state.site
         caller = None
         if registration.options["is_public"]:
-            limit.check(f"{registration.plugin} {request.client.host if request.client else ''}")
+            limit.check(f"{registration.plugin} {source_of(request, site.proxies)}")
         else:
             caller = await site.access.person(request)
         base = f"/{registration.plugin}/"

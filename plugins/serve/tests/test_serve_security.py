@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
+from types import SimpleNamespace
 
 import pytest
 from oneclaw_serve import plugin_routes
 from oneclaw_serve.access import Access
 from oneclaw_serve.application import endpoints
+from oneclaw_serve.errors import Refusal
 from oneclaw_serve.markdown import GrowingText, render
 from oneclaw_serve.service import check_exposure
 from oneclaw_serve.settings import ServeSettings
+from starlette.requests import Request
 
-from oneclaw_core import SettingsError
+from oneclaw_core import SettingsError, hookimpl
+from oneclaw_core.plugins import WebResponse
 
 ROUTES = [(each.method, re.sub(r"\{[^}]*\}", "1", each.path), each.scope) for each in endpoints()]
 
@@ -167,6 +172,39 @@ def test_public_routes_have_a_rate_limit(serving, monkeypatch):
             return [(await client.get("/Weather/hook/bell")).status_code for _ in range(3)]
 
     assert serving.run(work) == [200, 200, 429]
+
+
+class Bell:
+    @hookimpl
+    def register_routes(self, register):
+        async def ring(context, request):
+            return WebResponse(body="rung")
+
+        register("ring", ring, is_public=True)
+
+
+def test_a_source_behind_the_proxy_takes_no_route_from_others(oneclaw_factory, monkeypatch):
+    monkeypatch.setattr(plugin_routes, "PUBLIC_REQUESTS_PER_MINUTE", 2)
+
+    async def scene():
+        async def nothing():
+            return {"type": "http.request", "body": b""}
+
+        async def status(source):
+            scope = {"type": "http", "method": "GET", "path": "/Bell/ring", "query_string": b"", "path_params": {}}
+            scope |= {"client": ("192.0.2.1", 1), "headers": [(b"x-forwarded-for", source)], "app": app}
+            try:
+                return (await route.endpoint(Request(scope, nothing))).status_code
+            except Refusal as refused:
+                return refused.status
+
+        async with oneclaw_factory(["serve", Bell()]).opened() as claw:
+            site = SimpleNamespace(claw=claw, proxies={"192.0.2.1"})
+            app = SimpleNamespace(state=SimpleNamespace(site=site))
+            (route,) = plugin_routes.plugin_routes(site)
+            return [await status(each) for each in [b"198.51.100.7"] * 3 + [b"203.0.113.9"]]
+
+    assert asyncio.run(scene()) == [200, 200, 429, 200]
 
 
 @pytest.mark.parametrize(

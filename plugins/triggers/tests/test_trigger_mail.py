@@ -8,6 +8,7 @@ import threading
 import pytest
 from following import Fired, Following, until_stored
 from oneclaw_triggers import mail as mail_trigger
+from oneclaw_triggers.mail_box import text_of
 from oneclaw_triggers.seen import Seen
 
 from oneclaw_core import OneClawError, UsageError
@@ -115,6 +116,22 @@ def test_mail_that_comes_and_matches_is_reported_once(run, mail_box):
     assert second.endswith("Pay 6 euros.")
     assert counts == [1, 1]
     assert 'EXAMINE "INBOX"' in mail_box.commands
+
+
+DEEP = b"".join(b"Content-Type: multipart/mixed; boundary=b%d\r\n\r\n--b%d\r\n" % (each, each) for each in range(3_000))
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"From: =?utf-8?q?=0A=0D?= <a@example.org>\r\n\r\nhi",
+        b"From: " + b"(" * 20_000 + b"\r\n\r\nhi",
+        b"Content-Type: message/rfc822\r\n\r\n" * 2_000,
+        DEEP,
+    ],
+)
+def test_a_mail_that_cannot_be_read_keeps_no_other_away(content):
+    assert text_of(content).startswith("a mail has come that cannot be read")
 
 
 @pytest.mark.parametrize(
