@@ -36,7 +36,7 @@ from benchmarks.ten_turns import (
     Turn,
     turns_with,
 )
-from oneclaw_core.plugins.loading.load_plugins import discover, load_plugins
+from oneclaw_core.plugins.loading import discover, load_plugins
 from oneclaw_core.providers import ModelRequest
 from oneclaw_core.types.tool_groups import ActiveTools
 

@@ -72,15 +72,15 @@ if TYPE_CHECKING:
     from oneclaw_core.files.text_content import untrusted as untrusted
     from oneclaw_core.permissions.requests import PermissionAnswer as PermissionAnswer
     from oneclaw_core.permissions.requests import PermissionRequest as PermissionRequest
-    from oneclaw_core.plugins.registration.named_registrars import ChatCommandRegistrar as ChatCommandRegistrar
-    from oneclaw_core.plugins.registration.named_registrars import CheckRegistrar as CheckRegistrar
-    from oneclaw_core.plugins.registration.named_registrars import CommandRegistrar as CommandRegistrar
-    from oneclaw_core.plugins.registration.named_registrars import ServiceRegistrar as ServiceRegistrar
-    from oneclaw_core.plugins.registration.named_registrars import SettingsRegistrar as SettingsRegistrar
-    from oneclaw_core.plugins.registration.registrars import GroupRegistrar as GroupRegistrar
-    from oneclaw_core.plugins.registration.registrars import ProviderRegistrar as ProviderRegistrar
-    from oneclaw_core.plugins.registration.registrars import SkillRegistrar as SkillRegistrar
-    from oneclaw_core.plugins.registration.registrars import ToolRegistrar as ToolRegistrar
+    from oneclaw_core.plugins.registrars import ChatCommandRegistrar as ChatCommandRegistrar
+    from oneclaw_core.plugins.registrars import CheckRegistrar as CheckRegistrar
+    from oneclaw_core.plugins.registrars import CommandRegistrar as CommandRegistrar
+    from oneclaw_core.plugins.registrars import GroupRegistrar as GroupRegistrar
+    from oneclaw_core.plugins.registrars import ProviderRegistrar as ProviderRegistrar
+    from oneclaw_core.plugins.registrars import ServiceRegistrar as ServiceRegistrar
+    from oneclaw_core.plugins.registrars import SettingsRegistrar as SettingsRegistrar
+    from oneclaw_core.plugins.registrars import SkillRegistrar as SkillRegistrar
+    from oneclaw_core.plugins.registrars import ToolRegistrar as ToolRegistrar
     from oneclaw_core.system.home import Home as Home
     from oneclaw_core.system.home import find_home as find_home
     from oneclaw_core.system.redaction import redact as redact

@@ -6,7 +6,7 @@ import json
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any, Literal
 
-from oneclaw_core.plugins.catalogue.merging import add_program_tools
+from oneclaw_core.plugins.catalog import add_program_tools
 from oneclaw_core.turn.preview import next_request, preview
 from oneclaw_core.turn.turn_request import TurnRequest, check_texts
 from oneclaw_core.types.agents import GENERAL_ASSISTANT, AgentLimits
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from oneclaw_core.config.core_settings import Settings
     from oneclaw_core.contract.home_services import HomeServices
     from oneclaw_core.permissions.requests import PermissionAnswer, PermissionRequest
-    from oneclaw_core.plugins.catalogue.merging import Catalog
+    from oneclaw_core.plugins.catalog import Catalog
     from oneclaw_core.plugins.running.runtime import Plugins
     from oneclaw_core.providers.model_object import ModelObject, ProviderModel
     from oneclaw_core.sessions.background import Background

@@ -41,22 +41,20 @@ if TYPE_CHECKING:
     )
     from oneclaw_core.contract.chat_answer import ChatNotice
     from oneclaw_core.contract.context import PluginContext
-    from oneclaw_core.plugins.registration.named_registrars import (
+    from oneclaw_core.plugins.registrars import (
         ChannelRegistrar,
         ChatCommandRegistrar,
         CheckRegistrar,
         CommandRegistrar,
+        GroupRegistrar,
+        ProviderRegistrar,
         RouteRegistrar,
         ServiceRegistrar,
         SettingsRegistrar,
-        StoreRegistrar,
-        TriggerRegistrar,
-    )
-    from oneclaw_core.plugins.registration.registrars import (
-        GroupRegistrar,
-        ProviderRegistrar,
         SkillRegistrar,
+        StoreRegistrar,
         ToolRegistrar,
+        TriggerRegistrar,
     )
     from oneclaw_core.types.tools import ToolResult
 

@@ -21,14 +21,14 @@ from oneclaw_core.permissions.people import People
 from oneclaw_core.permissions.permitted import denied, exposed, permitted, text_asked
 from oneclaw_core.permissions.policy import PermissionPolicy
 from oneclaw_core.permissions.task_permissions import TaskPermissions
-from oneclaw_core.plugins.loading.load_plugins import disabled_plugins, given_plugins, load_plugins, review_required
-from oneclaw_core.plugins.loading.stores import home_with_backend
+from oneclaw_core.plugins.loading import disabled_plugins, given_plugins, load_plugins, review_required
 from oneclaw_core.plugins.reviewing import Reviews
 from oneclaw_core.plugins.running.hook_settings import HookTimeouts, hook_timeouts, plugin_order
 from oneclaw_core.plugins.running.running_plugin import make_context
 from oneclaw_core.plugins.running.runtime import Plugins
 from oneclaw_core.plugins.sources.published_tools import PublishedTools
 from oneclaw_core.plugins.sources.tool_sources import ToolSources
+from oneclaw_core.plugins.stores import home_with_backend
 from oneclaw_core.project.trust import Project
 from oneclaw_core.provenance.marks import CallOrigins
 from oneclaw_core.providers.pool import ProviderPool
@@ -70,7 +70,7 @@ if TYPE_CHECKING:
     from oneclaw_core.contract.context import PluginContext
     from oneclaw_core.contract.tool_source import ToolSource
     from oneclaw_core.permissions.requests import PermissionAnswer, PermissionRequest
-    from oneclaw_core.plugins.catalogue.merging import Catalog
+    from oneclaw_core.plugins.catalog import Catalog
     from oneclaw_core.process.sandbox.choice import ChosenSandbox
     from oneclaw_core.tools.calls.call import Call
     from oneclaw_core.tools.calls.clock import CallClock
@@ -122,9 +122,9 @@ async def open_home(
     async with await Store.open(backend, lock_directory=found.locks) as store:
         stored = await store.settings()
         disabled = disabled_plugins(stored, environ)
-        # In a thread: an installed plugin may have to be described by a process first.
+        # In a thread: a subprocess may have to look at a plugin first.
         reviews = Reviews(is_required=review_required(stored, environ))
-        catalog = await run_in_thread(partial(load_plugins, disabled, points, found.loading, reviews))
+        catalog = await run_in_thread(partial(load_plugins, disabled, points, reviews))
         # A call must not fail because the database is away for a moment.
         decisions = Decisions(await store.grants(), allow)
         permissions = PermissionPolicy(_PatientDecisions(store), decisions, People(ask, ask_user))

@@ -1,16 +1,18 @@
 """Write the list of OneClaw's own plugins in docs/plugins.md: ``uv run python release/plugin_directory.py``.
 
-It reads the plugins' ``pyproject.toml`` and the entries that ``release/plugin_entries.py`` writes. Run that first if a
-plugin registers something new.
+It reads the plugins' ``pyproject.toml``, and loads the plugins for what they register.
 """
 
 from __future__ import annotations
 
-import json
 import tomllib
 from collections import Counter
 from pathlib import Path
 from typing import Any
+
+from shipped_parts import own_plugins
+
+from oneclaw_core.plugins.plugin import TOOL_HOOK, Plugin
 
 ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs" / "plugins.md"
@@ -60,15 +62,13 @@ def _name(folder: Path) -> str:
 
 def _section(folder: Path, is_standard: bool) -> str:
     project = _project(folder)
-    entries = [
-        json.loads((folder / module.partition(".")[0] / f"{plugin}.entry.json").read_text("utf-8"))["entry"]
-        for plugin, module in sorted(project["entry-points"]["oneclaw"].items())
-    ]
+    plugins = {each.name: each for each in own_plugins()}
+    own = [plugins[plugin] for plugin in sorted(project["entry-points"]["oneclaw"])]
     title = project["name"]
     link = f"[{title}](../plugins/{folder.name}/README.md)" if (folder / "README.md").is_file() else title
     lines = [f"### {title}", "", project["description"], ""]
-    lines += [f"- Adds: {'; '.join(adds)}" if (adds := _adds(entries)) else "- Adds: only settings and hooks"]
-    if permissions := _permissions(entries):
+    lines += [f"- Adds: {'; '.join(adds)}" if (adds := _adds(own)) else "- Adds: only settings and hooks"]
+    if permissions := _permissions(own):
         lines.append(f"- Permissions of its tools: {', '.join(permissions)}")
     install = f"`oneclaw plugins install {title}`"
     lines.append(f"- Install: {f'in `standard`, or {install}' if is_standard else install}")
@@ -76,23 +76,23 @@ def _section(folder: Path, is_standard: bool) -> str:
     return "\n".join([*lines, ""])
 
 
-def _adds(entries: list[dict[str, Any]]) -> list[str]:
-    tools = [each for entry in entries for each in entry["tools"]]
+def _adds(plugins: list[Plugin]) -> list[str]:
+    tools = [each for plugin in plugins for each in plugin.registrations if each.hook == TOOL_HOOK]
     adds = []
-    if core := sorted(f"`{each['name']}`" for each in tools if not each.get("group")):
+    if core := sorted(f"`{each.name}`" for each in tools if not each.group):
         adds.append(f"core tool{'s' if len(core) > 1 else ''} {', '.join(core)}")
-    counts = Counter(each["group"] for each in tools if each.get("group"))
+    counts = Counter(each.group for each in tools if each.group)
     if groups := [f"`{group}` ({count} tool{'s' if count > 1 else ''})" for group, count in sorted(counts.items())]:
         adds.append(f"tool group{'s' if len(groups) > 1 else ''} {', '.join(groups)}")
     for hook, part in _PARTS.items():
-        if names := _names(entries, hook):
+        if names := _names(plugins, hook):
             word = part if len(names) == 1 else _PLURALS.get(part, f"{part}s")
             adds.append(f"{word} {', '.join(f'`{name}`' for name in names)}")
     return adds
 
 
-def _names(entries: list[dict[str, Any]], hook: str) -> list[str]:
-    found = sorted({each["name"] for entry in entries for each in entry["registrations"] if each["hook"] == hook})
+def _names(plugins: list[Plugin], hook: str) -> list[str]:
+    found = sorted({each.name for plugin in plugins for each in plugin.registrations if each.hook == hook})
     if hook == "register_chat_commands":
         return [f"/{name}" for name in found]
     if hook != "register_commands":
@@ -101,8 +101,9 @@ def _names(entries: list[dict[str, Any]], hook: str) -> list[str]:
     return [f"oneclaw {name}" for name in found if " --" not in name]
 
 
-def _permissions(entries: list[dict[str, Any]]) -> list[str]:
-    found = sorted({each for entry in entries for tool in entry["tools"] for each in tool["required_permissions"]})
+def _permissions(plugins: list[Plugin]) -> list[str]:
+    definitions = [each.definition for plugin in plugins for each in plugin.registrations]
+    found = sorted({each for it in definitions if it is not None for each in it.required_permissions})
     if len(found) <= _MOST_PERMISSIONS:
         return [f"`{each}`" for each in found]
     return sorted({f"`{each.rpartition('.')[0]}.*`" for each in found})

@@ -1,7 +1,7 @@
 """Set the version of all distributions, and whatever names it: what they require of each other, examples, pages.
 
 Usage: ``uv run python release/set_version.py 0.2.0``. Two things follow from it and are not done here:
-``uv run python release/plugin_entries.py`` writes the plugins' entries, ``python docs/record_chat.py`` the pictures.
+``uv run python release/shipped_parts.py`` writes what brings what, ``python docs/record_chat.py`` the pictures.
 """
 
 from __future__ import annotations

@@ -43,7 +43,7 @@ class Farm:
 
 
 def events_of(home, message, *, environ=None, **options):
-    from oneclaw_core.plugins.loading.load_plugins import discover
+    from oneclaw_core.plugins.loading import discover
 
     builtin = [point for point in discover() if point.name in ("builtin", "offline")]
 

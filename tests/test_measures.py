@@ -23,7 +23,7 @@ LARGE_CLASSES = {
     "OneClaw": "the facade",
     "PermissionUse": "an entry of the list of uses, stored as a row",
     "PluginContext": "what the contract offers to a plugin",
-    "PluginRecord": "what is known of an installed plugin",
+    "Plugin": "what is known of an installed plugin",
     "ProviderConfig": "what a user sets for a provider",
     "PublishedBySource": "the tools of one source",
     "RunningPlugin": "the state of one plugin in an open home",

@@ -1,10 +1,10 @@
 """A plugin of the workspace takes part in everything only if it is named wherever plugins are named."""
 
-import json
 import tomllib
 from pathlib import Path
 
 import pytest
+from shipped_parts import PARTS_FILE, own_plugins, parts_text
 
 ROOT = Path(__file__).parents[1]
 FOLDERS = sorted(folder.parent.name for folder in ROOT.glob("plugins/*/pyproject.toml"))
@@ -54,9 +54,14 @@ def test_plugin_has_what_every_distribution_needs(plugin):
     assert list((folder / "tests").glob("test_*.py"))
 
 
+def test_what_is_said_of_plugins_that_are_not_installed_is_current():
+    written = PARTS_FILE.read_text(encoding="utf-8")
+    assert written == parts_text(), "write it with: uv run python release/shipped_parts.py"
+
+
 def test_shipped_tools_declare_what_is_true_of_their_verbs():
-    entries = [*ROOT.glob("plugins/*/oneclaw_*/*.entry.json"), *ROOT.glob("oneclaw_core/builtin/*.entry.json")]
-    tools = {each["name"]: each for path in entries for each in json.loads(path.read_text())["entry"]["tools"]}
+    registered = [each for plugin in own_plugins() for each in plugin.registrations]
+    tools = {each.name: each.definition.to_dict() for each in registered if each.definition is not None}
     reading = {name for name in tools if {"list", "get", "search", "info"} & set(name.split("_"))}
     writing = {name for name in tools if any(each.endswith(".write") for each in tools[name]["required_permissions"])}
     acting = {"exec", "js_eval", "http_request", "write_file", "save_memory", "create_agent", "gmail_send"}

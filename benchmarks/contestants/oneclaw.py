@@ -107,7 +107,7 @@ def _register(claw: OneClaw, tools: list[PlainTool]) -> None:
 
 @asynccontextmanager
 async def _opened(model: Model, tools: list[PlainTool]) -> AsyncIterator[OneClaw]:
-    from oneclaw_core.plugins.loading.load_plugins import discover
+    from oneclaw_core.plugins.loading import discover
 
     with tempfile.TemporaryDirectory() as directory:
         async with OneClaw.open(Path(directory), environ=dict(os.environ), plugins=discover()[:1]) as claw:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from oneclaw_core.hookspecs import hookimpl
 
 if TYPE_CHECKING:
-    from oneclaw_core.plugins.registration.registrars import ToolRegistrar
+    from oneclaw_core.plugins.registrars import ToolRegistrar
 
 MANIFESTS = (
     "get_current_time",

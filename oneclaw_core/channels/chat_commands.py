@@ -11,8 +11,7 @@ if TYPE_CHECKING:
 
     from oneclaw_core.contract.arguments import SessionInfo
     from oneclaw_core.contract.chat_answer import ChatAnswer
-    from oneclaw_core.plugins.registration.entry import Registration
-    from oneclaw_core.plugins.registration.record import PluginRecord
+    from oneclaw_core.plugins.plugin import Plugin, Registration
     from oneclaw_core.plugins.running.runtime import Plugins
 
 CHAT_COMMAND_HOOK = "register_chat_commands"
@@ -47,7 +46,7 @@ OWN_COMMANDS = (*SHARED_COMMANDS, *TERMINAL_COMMANDS)
 """The names that plugins cannot take."""
 
 
-def plugin_chat_commands(records: Iterable[PluginRecord], taken: Collection[str]) -> dict[str, Registration]:
+def plugin_chat_commands(records: Iterable[Plugin], taken: Collection[str]) -> dict[str, Registration]:
     """Gather the chat commands of plugins, by name without the slash; a name that is taken is reported.
 
     Args:
@@ -81,7 +80,7 @@ class ChatCommands:
         taken: names of commands that the channel has itself.
     """
 
-    def __init__(self, plugins: Plugins, records: Iterable[PluginRecord], taken: Collection[str]) -> None:
+    def __init__(self, plugins: Plugins, records: Iterable[Plugin], taken: Collection[str]) -> None:
         self._plugins = plugins
         self._found = plugin_chat_commands(records, taken)
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from oneclaw_core.app import OneClaw
     from oneclaw_core.channels.conversation import Conversation
-    from oneclaw_core.plugins.catalogue.merging import Catalog
+    from oneclaw_core.plugins.catalog import Catalog
     from oneclaw_core.sessions.sessions import Session
     from oneclaw_core.turn.status import SessionStatus
 

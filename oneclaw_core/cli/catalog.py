@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING
 from oneclaw_core.cli.output import reserved_stdout, warn
 from oneclaw_core.contract.tool_source import ListingContext
 from oneclaw_core.errors import NotFoundError, StoreError
-from oneclaw_core.plugins.catalogue.merging import Catalog
-from oneclaw_core.plugins.loading.load_plugins import disabled_plugins, load_plugins, review_required
-from oneclaw_core.plugins.loading.stores import home_with_backend
-from oneclaw_core.plugins.registration.entry import SOURCE_HOOK
+from oneclaw_core.plugins.catalog import Catalog
+from oneclaw_core.plugins.loading import disabled_plugins, load_plugins, review_required
+from oneclaw_core.plugins.plugin import SOURCE_HOOK
 from oneclaw_core.plugins.reviewing import Reviews
 from oneclaw_core.plugins.sources.published_tools import PublishedTools
+from oneclaw_core.plugins.stores import home_with_backend
 from oneclaw_core.sessions.settings import UserStates, read_states
 from oneclaw_core.system.home import find_home
 
@@ -82,7 +82,7 @@ def load_catalog(*, is_quiet: bool = False) -> HomeCatalog:
     with reserved_stdout():
         disabled = disabled_plugins(states.settings, os.environ)
         reviews = Reviews(is_required=review_required(states.settings, os.environ))
-        loaded = load_plugins(disabled, notes_directory=home.loading, reviews=reviews)
+        loaded = load_plugins(disabled, reviews=reviews)
         if any(each.hook == SOURCE_HOOK for record in loaded.plugins for each in record.registrations):
             from oneclaw_core.plugins.sources.known_tools import list_sources
 

@@ -21,7 +21,7 @@ from oneclaw_core.cli.output import json_option, print_json, print_text, printab
 from oneclaw_core.cli.running import with_home
 from oneclaw_core.contract.checks import Health
 from oneclaw_core.errors import NotFoundError, OneClawError, StoreError, StoreVersionError, UsageError, describe_error
-from oneclaw_core.plugins.registration.entry import CHECK_HOOK
+from oneclaw_core.plugins.plugin import CHECK_HOOK
 from oneclaw_core.system.redaction import redact
 from oneclaw_core.system.version import __version__
 
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from oneclaw_core.cli.fixing import LineFix
     from oneclaw_core.config.keys import KeyStore
     from oneclaw_core.config.providers import Providers
-    from oneclaw_core.plugins.registration.record import PluginRecord
+    from oneclaw_core.plugins.plugin import Plugin
     from oneclaw_core.system.home import Home
 
 OLDEST_PYTHON = (3, 11)
@@ -167,7 +167,7 @@ def check_home(home: Home) -> Iterator[CheckLine]:
 
 def check_database(home: Home) -> Iterator[CheckLine]:
     """Check that the database opens, that its schema is known, and that it is whole."""
-    from oneclaw_core.plugins.loading.stores import home_with_backend
+    from oneclaw_core.plugins.stores import home_with_backend
     from oneclaw_core.sessions.backend import SCHEMA_VERSION, looking_into
 
     _, backend = home_with_backend(home, os.environ)
@@ -197,7 +197,7 @@ def check_settings(catalog: HomeCatalog) -> Iterator[CheckLine]:
     from oneclaw_core.cli.keys import all_secrets
     from oneclaw_core.config.keys import KeyStore
     from oneclaw_core.config.setting_service import setting_states
-    from oneclaw_core.plugins.registration.settings import registered_settings
+    from oneclaw_core.plugins.settings import registered_settings
     from oneclaw_core.system.distributions import how_to_install, plugin_of
 
     if catalog.states_error is not None:
@@ -347,10 +347,10 @@ def check_keys(home: Home) -> Iterator[CheckLine]:
 
 def check_plugins(catalog: HomeCatalog) -> Iterator[CheckLine]:
     """Check every plugin."""
-    from oneclaw_core.plugins.catalogue.merging import report_skill_problems
-    from oneclaw_core.plugins.loading.load_plugins import disabled_plugins
-    from oneclaw_core.plugins.loading.origins import report_origins
+    from oneclaw_core.plugins.loading import disabled_plugins
+    from oneclaw_core.plugins.origins import report_origins
     from oneclaw_core.plugins.running.hook_settings import HookTimeouts
+    from oneclaw_core.plugins.skill_checks import report_skill_problems
     from oneclaw_core.system.distributions import how_to_install, missing_parts
     from oneclaw_core.system.home import find_home
 
@@ -378,7 +378,7 @@ def check_plugins(catalog: HomeCatalog) -> Iterator[CheckLine]:
         yield CheckLine("plugins", Health.WARNING, message, "correct the setting disabled_plugins, if it is a slip")
 
 
-def _check_plugin(record: PluginRecord) -> Iterator[CheckLine]:
+def _check_plugin(record: Plugin) -> Iterator[CheckLine]:
     check, about = f"plugin {record.name}", record.package or record.target
     if record.is_disabled:
         yield CheckLine(check, Health.OK, f"{about}, disabled")

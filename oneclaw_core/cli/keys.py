@@ -19,7 +19,7 @@ from oneclaw_core.config.provider_options import place_of
 from oneclaw_core.config.providers import Providers
 from oneclaw_core.config.setting_fields import secret_key, variable_of
 from oneclaw_core.errors import NotFoundError, UsageError
-from oneclaw_core.plugins.registration.settings import registered_settings
+from oneclaw_core.plugins.settings import registered_settings
 from oneclaw_core.system.distributions import OUR_DISTRIBUTIONS, PROVIDER_PLUGINS, keys_now, plugin_of, why_missing
 
 if TYPE_CHECKING:

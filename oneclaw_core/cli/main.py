@@ -19,6 +19,7 @@ from oneclaw_core.cli.command_group import CommandGroup
 from oneclaw_core.cli.log import logging_to_home
 from oneclaw_core.cli.output import has_no_room, is_terminal, print_error
 from oneclaw_core.errors import OneClawError, describe_error
+from oneclaw_core.plugins.look_here import LOOKS_HERE
 from oneclaw_core.system.home import NO_USER_DIRECTORY, PROFILE_VARIABLE, check_profile_name, has_user_directory
 from oneclaw_core.system.version import __version__
 
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from oneclaw_core.cli.log import HomeLog
-    from oneclaw_core.plugins.registration.record import PluginRecord
+    from oneclaw_core.plugins.plugin import Plugin
 
 INTERRUPTED_STATUS = 130
 _OBJECTS_PER_COLLECTION = 10_000
@@ -113,10 +114,10 @@ class CommandLine(CommandGroup):
             ctx.exit(INTERRUPTED_STATUS)
 
 
-def check_commands(record: PluginRecord) -> None:
+def check_commands(record: Plugin) -> None:
     """Report the commands and chat commands of a plugin whose names are those of OneClaw's own."""
     from oneclaw_core.channels.chat_commands import OWN_COMMANDS, plugin_chat_commands
-    from oneclaw_core.plugins.registration.commands import COMMAND_GROUPS, plugin_commands
+    from oneclaw_core.plugins.commands import COMMAND_GROUPS, plugin_commands
 
     plugin_chat_commands([record], OWN_COMMANDS)
     plugin_commands([record], taken=BUILTIN_COMMANDS)
@@ -179,6 +180,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if reconfigure is not None:
             # An answer that the terminal's encoding cannot show is shown in part rather than not at all.
             reconfigure(errors="backslashreplace")
+    # A server that runs for days has a subprocess look at new plugins; all else does not wait for one.
+    token = LOOKS_HERE.set("serve" not in (sys.argv[1:] if arguments is None else arguments))
     with logging_to_home() as log:
         try:
             status = _run(arguments)
@@ -197,6 +200,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             else:
                 _report_unexpected(error, log)
             return 1
+        finally:
+            LOOKS_HERE.reset(token)
         return status
 
 

@@ -227,7 +227,7 @@ def _decide(
 
 def _task_id(wanted: str) -> str:
     """Find the id of a scheduled task among those of all plugins that run any."""
-    from oneclaw_core.plugins.registration.entry import import_target
+    from oneclaw_core.plugins.plugin import import_target
     from oneclaw_core.services.manager import SERVICE_HOOK
 
     async def find(claw: OneClaw) -> str | None:

@@ -8,15 +8,15 @@ import sys
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from oneclaw_core.capabilities.declaration import Declaration, DeclarationError, read_declaration
 from oneclaw_core.capabilities.page import ReviewedPlugin
 from oneclaw_core.capabilities.record import user_reviews
 from oneclaw_core.errors import SandboxError
 from oneclaw_core.files.paths import PathGuard
-from oneclaw_core.plugins.registration.entry import PluginEntry
-from oneclaw_core.plugins.reviewing import describe_here, is_ours, package_of, reviewed_package, seen_plugin
+from oneclaw_core.plugins.plugin import Plugin
+from oneclaw_core.plugins.reviewing import is_ours, package_of, reviewed_package, seen_plugin
 from oneclaw_core.process.probe import Scratch
 from oneclaw_core.process.programs import run_program
 from oneclaw_core.process.sandbox.choice import choose_sandbox
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from oneclaw_core.capabilities.record import ReviewedPackage
-    from oneclaw_core.plugins.catalogue.discovery import InstalledPlugin
     from oneclaw_core.process.sandbox.backend import SandboxBackend
 
 _SECONDS = 60.0
@@ -42,15 +41,16 @@ class Look:
     """The findings of a look at plugins.
 
     Attributes:
-        entries: what each plugin registers, by its target; one that ended or disturbed the process is not among them.
+        plugins: the plugins with what they register, by their targets; one that ended or disturbed the process is not
+            among them.
         unseen: why nothing was looked at; ``""`` if it was.
     """
 
-    entries: Mapping[str, PluginEntry] = field(default_factory=dict)
+    plugins: Mapping[str, Plugin] = field(default_factory=dict)
     unseen: str = ""
 
 
-def look_at(plugins: Sequence[InstalledPlugin], root: Path | None, sandbox: str, *, needs_sandbox: bool = True) -> Look:
+def look_at(plugins: Sequence[Plugin], root: Path | None, sandbox: str, *, needs_sandbox: bool = True) -> Look:
     """Import plugins in a process without network, secrets, the user's files and other programs.
 
     Args:
@@ -116,34 +116,37 @@ def _without_inner(roots: Sequence[Path], hidden: Sequence[Path]) -> tuple[Path,
 
 def look_in_child() -> None:
     """Describe plugins, a line each; this is the process of :func:`look_at`."""
-    from oneclaw_core.plugins.catalogue.discovery import InstalledPlugin
+    from oneclaw_core.plugins.looking import Looker
+    from oneclaw_core.tools.registry import ToolRegistry
 
     work, *paths = sys.argv[1:]
     request = json.loads(Path(work, "request.json").read_text("utf-8"))
     sys.path[:] = [*([request["root"]] if request["root"] else []), *paths]
+    looker = Looker(ToolRegistry())
     with Path(work, "entries.jsonl").open("w", encoding="utf-8") as file:
         for data in request["plugins"]:
-            plugin = InstalledPlugin.from_dict(data)
-            file.write(json.dumps({"target": plugin.value, "entry": describe_here(plugin).to_dict()}) + "\n")
+            plugin = Plugin.from_dict(data)
+            looker.look(plugin)
+            file.write(json.dumps(plugin.to_dict()) + "\n")
             file.flush()
 
 
-def _read_entries(path: Path) -> dict[str, PluginEntry]:
+def _read_entries(path: Path) -> dict[str, Plugin]:
     """Read what the process has written; a plugin may have written it itself."""
-    found: dict[str, PluginEntry] = {}
+    found: dict[str, Plugin] = {}
     try:
         with path.open("rb") as file:
             lines = file.read(_MAX_BYTES).splitlines()
         for line in lines:
-            document: Any = json.loads(line)
-            found[document["target"]] = PluginEntry.from_dict(document["entry"])
+            plugin = Plugin.from_dict(json.loads(line))
+            found[plugin.target] = plugin
     except Exception:  # noqa: BLE001  # it may be wrong in any way
         return found
     return found
 
 
 def seen_plugins(
-    plugins: Sequence[InstalledPlugin], root: Path | None, look: Look, known: Mapping[str, ReviewedPackage]
+    plugins: Sequence[Plugin], root: Path | None, look: Look, known: Mapping[str, ReviewedPackage]
 ) -> list[ReviewedPlugin]:
     """Put together what the page shows of plugins; OneClaw's own are left out, as they need no review.
 
@@ -163,10 +166,10 @@ def seen_plugins(
         except DeclarationError as error:
             declared = Declaration(plugin.name, {})
             problems.append(str(error))
-        package = f"{plugin.dist.name} {plugin.dist.version}"
-        entry = look.entries.get(plugin.value)
-        if entry is not None:
-            seen = seen_plugin(entry, package, declared)
+        package = f"{plugin.distribution} {plugin.version}"
+        looked_at = look.plugins.get(plugin.target)
+        if looked_at is not None:
+            seen = seen_plugin(looked_at, package, declared)
         else:
             if not look.unseen:
                 problems.append(_LOOK_FAILED)
@@ -177,14 +180,14 @@ def seen_plugins(
     return found
 
 
-def declared_by(plugin: InstalledPlugin, root: Path | None) -> Declaration:
+def declared_by(plugin: Plugin, root: Path | None) -> Declaration:
     """Read what a plugin declares.
 
     Raises:
         DeclarationError: it is invalid.
     """
     if root is not None:
-        return read_declaration(plugin.name, plugin.value, root)
+        return read_declaration(plugin.name, plugin.target, root)
     from oneclaw_core.plugins.reviewing import declaration_of
 
     return declaration_of(plugin)
@@ -198,9 +201,9 @@ def look_at_unpacked(folder: Path) -> list[ReviewedPlugin]:
     """
     from oneclaw_core.cli.catalog import load_catalog
     from oneclaw_core.cli.reviewing import sandbox_setting
-    from oneclaw_core.plugins.loading.clashes import plugins_in
+    from oneclaw_core.plugins.installed import find_installed
 
-    plugins = [each for each in plugins_in(folder) if not is_ours(each)]
+    plugins = [each for each in find_installed([str(folder)]) if not is_ours(each)]
     if not plugins:
         return []
     setting = sandbox_setting(load_catalog(is_quiet=True).states.settings)
@@ -220,7 +223,7 @@ def note_reviewed(seen: Iterable[ReviewedPlugin], removed: Iterable[str] = ()) -
     Raises:
         OneClawError: that cannot be written.
     """
-    from oneclaw_core.plugins.catalogue.discovery import find_installed
+    from oneclaw_core.plugins.installed import find_installed
 
     record = user_reviews()
     for name in removed:
@@ -228,7 +231,7 @@ def note_reviewed(seen: Iterable[ReviewedPlugin], removed: Iterable[str] = ()) -
     shown = {(each.name, each.package): each for each in seen}
     missing: list[str] = []
     for plugin in find_installed() if shown else ():
-        each = shown.get((plugin.name, f"{plugin.dist.name} {plugin.dist.version}"))
+        each = shown.get((plugin.name, f"{plugin.distribution} {plugin.version}"))
         if each is not None and each.derived is not None:
             record.note(package_of(plugin), reviewed_package(plugin, {plugin.name: each.capabilities}))
         elif each is not None:

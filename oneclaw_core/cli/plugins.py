@@ -18,14 +18,13 @@ from oneclaw_core.cli.output import json_option, print_listing, print_text, warn
 from oneclaw_core.cli.reviewing import review
 from oneclaw_core.cli.running import with_store
 from oneclaw_core.errors import NotFoundError, UsageError
-from oneclaw_core.plugins.catalogue.entries import InstalledCatalogue
-from oneclaw_core.plugins.catalogue.merging import report_skill_problems
-from oneclaw_core.plugins.loading.crash_guard import forget_endings
-from oneclaw_core.plugins.loading.load_plugins import discover
-from oneclaw_core.plugins.loading.origins import PluginOrigins, normalised, package_of, report_origins
-from oneclaw_core.plugins.registration.record import BUILTIN_PLUGIN
+from oneclaw_core.plugins.cache import PluginCache, cache_path
+from oneclaw_core.plugins.loading import discover
+from oneclaw_core.plugins.origins import PluginOrigins, normalised, package_of, report_origins
+from oneclaw_core.plugins.plugin import BUILTIN_PLUGIN
 from oneclaw_core.plugins.reviewing import reviewed_plugins
 from oneclaw_core.plugins.running.hook_settings import HookTimeouts
+from oneclaw_core.plugins.skill_checks import report_skill_problems
 from oneclaw_core.system.distributions import similar_names
 from oneclaw_core.system.home import find_home
 
@@ -33,7 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from oneclaw_core.cli.catalog import HomeCatalog
-    from oneclaw_core.plugins.registration.record import PluginRecord
+    from oneclaw_core.plugins.plugin import Plugin
 
 SETTING = "disabled_plugins"
 VARIABLE = "ONECLAW_DISABLED_PLUGINS"
@@ -80,7 +79,7 @@ def accept(names: tuple[str, ...], is_all: bool) -> None:
     """
     if is_all == bool(names):
         raise UsageError("name the plugins to accept, or give --all")
-    installed = [each.installed for each in load_catalog(is_quiet=True).plugins if each.installed is not None]
+    installed = [each for each in load_catalog(is_quiet=True).plugins if each.is_installed]
     packages = {package: package for package in map(package_of, installed)}
     packages |= {each.name: package_of(each) for each in installed}
     unknown = [each for each in names if normalised(each) not in packages and each not in packages]
@@ -144,9 +143,8 @@ def enable(name: str) -> None:
         warn(f"no plugin named {name!r} is installed{f'; did you mean {close}?' if close else ''}")
     home = find_home()
     forgotten = (
-        forget_endings(home.loading, name),
         HookTimeouts(home.hook_timeouts).forget(name),
-        InstalledCatalogue().forget(name),
+        PluginCache(cache_path()).forget(name),
     )
     was_left_alone = any(forgotten)
     was_disabled = _change(name, is_disabled=False)
@@ -156,7 +154,7 @@ def enable(name: str) -> None:
         print_text(f"plugin {name} " + ("is tried again" if was_left_alone else "was not disabled"))
 
 
-def _report_taken_chat_commands(records: list[PluginRecord]) -> None:
+def _report_taken_chat_commands(records: list[Plugin]) -> None:
     from oneclaw_core.channels.chat_commands import OWN_COMMANDS, plugin_chat_commands
 
     plugin_chat_commands(records, OWN_COMMANDS)
@@ -192,7 +190,7 @@ def _change(name: str, *, is_disabled: bool) -> bool:
     return was_disabled
 
 
-def _document(record: PluginRecord) -> dict[str, Any]:
+def _document(record: Plugin) -> dict[str, Any]:
     return {
         "name": record.name,
         "package": record.distribution,
@@ -215,7 +213,7 @@ def _document(record: PluginRecord) -> dict[str, Any]:
     }
 
 
-def _cost(record: PluginRecord, catalog: HomeCatalog) -> dict[str, Any]:
+def _cost(record: Plugin, catalog: HomeCatalog) -> dict[str, Any]:
     """Estimate the tokens of a plugin's tools: in every request, and once their groups are loaded."""
     core = later = 0
     for name in record.tools:
@@ -227,7 +225,7 @@ def _cost(record: PluginRecord, catalog: HomeCatalog) -> dict[str, Any]:
     return {"tokens": {"core": core, "groups": later}}
 
 
-def _row(record: PluginRecord, tokens: Mapping[str, int], *, is_reviewed: bool | None) -> tuple[str, ...]:
+def _row(record: Plugin, tokens: Mapping[str, int], *, is_reviewed: bool | None) -> tuple[str, ...]:
     status = f"{record.status}, not reviewed" if is_reviewed is False and record.status == "ok" else record.status
     return (
         record.name,

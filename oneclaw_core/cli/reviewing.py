@@ -13,9 +13,9 @@ from oneclaw_core.capabilities.record import user_reviews
 from oneclaw_core.cli.catalog import load_catalog
 from oneclaw_core.cli.output import is_terminal, json_option, print_json, print_text, printable
 from oneclaw_core.errors import NotFoundError, OneClawError, UsageError
-from oneclaw_core.plugins.catalogue.entries import InstalledCatalogue
-from oneclaw_core.plugins.loading.load_plugins import discover
-from oneclaw_core.plugins.loading.origins import PluginOrigins, normalised
+from oneclaw_core.plugins.cache import PluginCache, cache_path
+from oneclaw_core.plugins.loading import discover
+from oneclaw_core.plugins.origins import PluginOrigins, normalised
 from oneclaw_core.plugins.reviewing import is_ours, package_of, reviewed_package
 from oneclaw_core.system.distributions import similar_names
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from oneclaw_core.capabilities.page import ReviewedPlugin
     from oneclaw_core.cli.catalog import HomeCatalog
     from oneclaw_core.cli.plugin_look import Look
-    from oneclaw_core.plugins.catalogue.discovery import InstalledPlugin
+    from oneclaw_core.plugins.plugin import Plugin
 
 
 @click.command("review", short_help="Review what a plugin may do.")
@@ -63,7 +63,7 @@ def review(name: str, is_accepted: bool, without_sandbox: bool, as_json: bool) -
         print_text(f"{package_of(plugins[0])} is reviewed" if is_new else "there is nothing to accept")
 
 
-def accept(catalog: HomeCatalog, plugins: Sequence[InstalledPlugin], seen: Iterable[ReviewedPlugin]) -> None:
+def accept(catalog: HomeCatalog, plugins: Sequence[Plugin], seen: Iterable[ReviewedPlugin]) -> None:
     """Note what the user has accepted of the plugins of a package.
 
     Raises:
@@ -76,7 +76,7 @@ def accept(catalog: HomeCatalog, plugins: Sequence[InstalledPlugin], seen: Itera
         PluginOrigins(catalog.home).accept(plugins, {package})
 
 
-def _named(name: str) -> list[InstalledPlugin]:
+def _named(name: str) -> list[Plugin]:
     installed = discover()
     found = [each for each in installed if name == each.name or normalised(name) == package_of(each)]
     if not found:
@@ -88,22 +88,22 @@ def _named(name: str) -> list[InstalledPlugin]:
     return [each for each in installed if package_of(each) == package_of(found[0])]
 
 
-def _seen(catalog: HomeCatalog, plugins: Sequence[InstalledPlugin], *, needs_sandbox: bool) -> list[ReviewedPlugin]:
+def _seen(catalog: HomeCatalog, plugins: Sequence[Plugin], *, needs_sandbox: bool) -> list[ReviewedPlugin]:
     from oneclaw_core.cli.plugin_look import Look, seen_plugins
 
     blocked = {each.target for each in catalog.plugins if each.status == "not reviewed"}
-    known = InstalledCatalogue().entries(each for each in plugins if each.value not in blocked)
-    entries = {plugin.value: entry for plugin, entry in known.items()}
+    cache = PluginCache(cache_path())
+    unknown = {each.target for each in cache.unknown(plugins)}
+    missing = [each for each in plugins if each.target in blocked | unknown]
+    looks = {each.target: cache.known(each) for each in plugins if each not in missing}
     unseen = ""
-    if missing := [each for each in plugins if each.value not in entries]:
+    if missing:
         look = look_by_settings(catalog.states.settings, missing, needs_sandbox=needs_sandbox)
-        entries, unseen = {**entries, **look.entries}, look.unseen
-    return seen_plugins(plugins, None, Look(entries, unseen), user_reviews().read())
+        looks, unseen = {**looks, **look.plugins}, look.unseen
+    return seen_plugins(plugins, None, Look(looks, unseen), user_reviews().read())
 
 
-def look_by_settings(
-    stored: Mapping[str, Any], plugins: Sequence[InstalledPlugin], *, needs_sandbox: bool = True
-) -> Look:
+def look_by_settings(stored: Mapping[str, Any], plugins: Sequence[Plugin], *, needs_sandbox: bool = True) -> Look:
     """Look at installed plugins in the sandbox of the setting ``sandbox``; see ``look_at``."""
     from oneclaw_core.cli.plugin_look import look_at
 

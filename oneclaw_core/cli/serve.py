@@ -17,15 +17,14 @@ from oneclaw_core.cli.command_group import CommandGroup, make_option
 from oneclaw_core.cli.options import allow_option
 from oneclaw_core.cli.output import json_option, print_listing, printable_line
 from oneclaw_core.errors import OneClawError, UsageError
-from oneclaw_core.plugins.catalogue.claims import SHORT_NAME_TAKEN
+from oneclaw_core.plugins.names.claims import SHORT_NAME_TAKEN
 from oneclaw_core.system.distributions import OUR_DISTRIBUTIONS, install_command
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from oneclaw_core.plugins.registration.commands import PluginCommand
-    from oneclaw_core.plugins.registration.entry import Registration
-    from oneclaw_core.plugins.registration.record import PluginRecord
+    from oneclaw_core.plugins.commands import PluginCommand
+    from oneclaw_core.plugins.plugin import Plugin, Registration
     from oneclaw_core.services.manager import ServiceNews
 
 STOP_SECONDS = 75.0
@@ -90,7 +89,7 @@ def serve(
         asyncio.run(_serve(names, allow, _options_by_plugin(context, given), stop))
 
 
-def _services(records: list[PluginRecord]) -> list[Registration]:
+def _services(records: list[Plugin]) -> list[Registration]:
     from oneclaw_core.services.manager import SERVICE_HOOK
 
     found = (each for record in records for each in record.registrations if each.hook == SERVICE_HOOK)
@@ -111,7 +110,7 @@ def _names_of(service: Registration) -> set[str]:
     return {full} if service.options.get(SHORT_NAME_TAKEN) else {full, service.name}
 
 
-def _print_services(records: list[PluginRecord], *, as_json: bool) -> None:
+def _print_services(records: list[Plugin], *, as_json: bool) -> None:
     documents = [
         {"name": each.name, "plugin": each.plugin, "help": each.options["help"], "runs_in": each.options["runs_in"]}
         for each in _services(records)

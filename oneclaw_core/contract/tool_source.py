@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable, Mapping
     from pathlib import Path
 
-    from oneclaw_core.plugins.registration.entry import PluginProblem
+    from oneclaw_core.plugins.plugin import PluginProblem
     from oneclaw_core.types.tool_definition import Tool, ToolDefinition
     from oneclaw_core.types.tool_groups import ToolGroupDefinition
     from oneclaw_core.types.tools import ToolSourceType

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import warnings
+from typing import TYPE_CHECKING, Any
 
 from oneclaw_core._lazy import lazy_names
 
@@ -27,27 +28,36 @@ if TYPE_CHECKING:
     from oneclaw_core.contract.web_pages import WebTable as WebTable
     from oneclaw_core.contract.web_pages import WebText as WebText
     from oneclaw_core.hookspecs import CONTRACT_VERSION as CONTRACT_VERSION
-    from oneclaw_core.plugins.registration.entry import PluginProblem as PluginProblem
-    from oneclaw_core.plugins.registration.named_registrars import ChannelRegistrar as ChannelRegistrar
-    from oneclaw_core.plugins.registration.named_registrars import RouteRegistrar as RouteRegistrar
-    from oneclaw_core.plugins.registration.named_registrars import TriggerRegistrar as TriggerRegistrar
+    from oneclaw_core.plugins.plugin import PluginProblem as PluginProblem
+    from oneclaw_core.plugins.registrars import ChannelRegistrar as ChannelRegistrar
+    from oneclaw_core.plugins.registrars import RouteRegistrar as RouteRegistrar
+    from oneclaw_core.plugins.registrars import TriggerRegistrar as TriggerRegistrar
 
 if TYPE_CHECKING:  # for OneClaw's own plugins: nothing is promised
     from oneclaw_core.contract.tool_source import KnownTool as KnownTool
     from oneclaw_core.hookspecs import HOOK_KINDS as HOOK_KINDS
     from oneclaw_core.hookspecs import HookKind as HookKind
-    from oneclaw_core.plugins.catalogue.compatibility import core_requirements as core_requirements
-    from oneclaw_core.plugins.catalogue.compatibility import find_incompatibility as find_incompatibility
-    from oneclaw_core.plugins.catalogue.discovery import CORE_TOOL_PLUGINS as CORE_TOOL_PLUGINS
-    from oneclaw_core.plugins.catalogue.merging import Catalog as Catalog
-    from oneclaw_core.plugins.catalogue.merging import report_skill_problems as report_skill_problems
-    from oneclaw_core.plugins.loading.clashes import NameClash as NameClash
-    from oneclaw_core.plugins.loading.clashes import NewPlugins as NewPlugins
-    from oneclaw_core.plugins.loading.load_plugins import discover as discover
-    from oneclaw_core.plugins.loading.load_plugins import load_plugins as load_plugins
-    from oneclaw_core.plugins.loading.origins import accept_plugins as accept_plugins
-    from oneclaw_core.plugins.registration.named_registrars import StoreRegistrar as StoreRegistrar
-    from oneclaw_core.plugins.registration.record import PluginRecord as PluginRecord
-    from oneclaw_core.plugins.registration.record import PluginSkill as PluginSkill
+    from oneclaw_core.plugins.catalog import Catalog as Catalog
+    from oneclaw_core.plugins.compatibility import core_requirements as core_requirements
+    from oneclaw_core.plugins.compatibility import find_incompatibility as find_incompatibility
+    from oneclaw_core.plugins.installed import CORE_TOOL_PLUGINS as CORE_TOOL_PLUGINS
+    from oneclaw_core.plugins.loading import discover as discover
+    from oneclaw_core.plugins.loading import load_plugins as load_plugins
+    from oneclaw_core.plugins.names.clashes import NameClash as NameClash
+    from oneclaw_core.plugins.names.clashes import NewPlugins as NewPlugins
+    from oneclaw_core.plugins.origins import accept_plugins as accept_plugins
+    from oneclaw_core.plugins.plugin import Plugin as Plugin
+    from oneclaw_core.plugins.plugin import PluginSkill as PluginSkill
+    from oneclaw_core.plugins.plugin import Registration as Registration
+    from oneclaw_core.plugins.registrars import StoreRegistrar as StoreRegistrar
+    from oneclaw_core.plugins.skill_checks import report_skill_problems as report_skill_problems
 
-__getattr__, __dir__, __all__ = lazy_names(__name__, "oneclaw_core.project", "oneclaw_core.config")
+_find, __dir__, __all__ = lazy_names(__name__, "oneclaw_core.project", "oneclaw_core.config")
+
+
+def __getattr__(name: str) -> Any:
+    if name == "PluginRecord":
+        text = f"{__name__}.PluginRecord is {__name__}.Plugin now; version 0.4 removes the old name"
+        warnings.warn(text, DeprecationWarning, stacklevel=2)
+        name = "Plugin"
+    return _find(name)

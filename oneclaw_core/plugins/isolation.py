@@ -12,7 +12,7 @@ import time
 from types import CoroutineType
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from oneclaw_core.errors import PluginError
+from oneclaw_core.errors import PluginError, describe_error
 from oneclaw_core.system.threads import (
     LoopBlockedError,
     ThreadWatch,
@@ -32,6 +32,13 @@ LOAD_SECONDS = 30.0
 """The time limit of importing a plugin and calling its registration hooks."""
 
 _T = TypeVar("_T")
+
+
+def raised_cause(error: BaseException) -> str:
+    """Return what a plugin raised, as the cause of a problem."""
+    if isinstance(error, KeyboardInterrupt):
+        return "it raised KeyboardInterrupt, though Ctrl-C was not pressed"
+    return str(error) if isinstance(error, PluginError) else describe_error(error)
 
 
 class ForeignError(Exception):

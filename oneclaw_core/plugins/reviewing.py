@@ -26,16 +26,14 @@ from oneclaw_core.capabilities.declaration import Declaration, DeclarationError,
 from oneclaw_core.capabilities.page import ReviewedPlugin, beyond
 from oneclaw_core.capabilities.record import ReviewedPackage, ReviewRecord, user_reviews
 from oneclaw_core.errors import OneClawError
-from oneclaw_core.plugins.catalogue.ownership import OURS
+from oneclaw_core.plugins.names.ownership import OURS
 from oneclaw_core.system.distributions import normalised
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping
 
     from oneclaw_core.capabilities.capability import Row
-    from oneclaw_core.plugins.catalogue.discovery import InstalledPlugin
-    from oneclaw_core.plugins.registration.entry import PluginEntry
-    from oneclaw_core.plugins.registration.record import PluginRecord
+    from oneclaw_core.plugins.plugin import Plugin, Registration
 
 REVIEW = "review"
 """The step of a plugin that problems of a review name."""
@@ -53,31 +51,33 @@ class RegisteredRow:
     options: Mapping[str, Any] = field(default_factory=dict)
 
 
-def rows_of(entry: PluginEntry) -> list[Row]:
-    """Return what a plugin registers as rows: the one place that knows how an entry holds it."""
-    rows: list[Row] = []
-    for tool in entry.tools:
-        given = tool.to_dict()
-        options = {"definition": given, "group": given["group"], "asks_itself": given["asks_itself"]}
-        rows.append(RegisteredRow(TOOL_HOOK, tool.definition.name, options))
-    rows += [RegisteredRow(each.hook, each.name, each.options) for each in entry.registrations]
-    return rows
+def rows_of(plugin: Plugin) -> list[Row]:
+    """Return what a plugin registers as rows for capabilities."""
+    return [_row_of(each) for each in plugin.registrations]
 
 
-def _without(entry: PluginEntry, rows: Collection[Row], new: frozenset[Capability]) -> PluginEntry:
-    """Return an entry without some of its rows and hooks, and its settings without secrets that are new."""
+def _row_of(registration: Registration) -> Row:
+    definition = registration.definition
+    if definition is None:
+        return registration
+    options = {
+        "definition": definition.to_dict(),
+        "group": registration.group,
+        "asks_itself": definition.behaviour.asks_itself,
+    }
+    return RegisteredRow(registration.hook, registration.name, options)
+
+
+def _withhold(plugin: Plugin, rows: Collection[Row], new: frozenset[Capability]) -> None:
+    """Take some rows and hooks from a plugin, and secrets that are new from its settings."""
     withheld = {(row.hook, row.name) for row in rows}
     hooks = {each.name for each in new if each.kind == HOOK}
-    return replace(
-        entry,
-        tools=[each for each in entry.tools if (TOOL_HOOK, each.definition.name) not in withheld],
-        registrations=[
-            replace(each, options=without_secrets(each.options, new)) if each.hook == SETTINGS_HOOK else each
-            for each in entry.registrations
-            if (each.hook, each.name) not in withheld
-        ],
-        hooks={name: options for name, options in entry.hooks.items() if name not in hooks},
-    )
+    plugin.registrations = [
+        replace(each, options=without_secrets(each.options, new)) if each.hook == SETTINGS_HOOK else each
+        for each in plugin.registrations
+        if (each.hook, each.name) not in withheld
+    ]
+    plugin.hooks = {name: options for name, options in plugin.hooks.items() if name not in hooks}
 
 
 class Reviews:
@@ -94,44 +94,43 @@ class Reviews:
         self._error = ""
         self._known: Mapping[str, ReviewedPackage] | None = None
 
-    def blocks(self, plugin: InstalledPlugin, record: PluginRecord) -> bool:
+    def blocks(self, plugin: Plugin) -> bool:
         """Return True if a plugin is not to be loaded, and not even imported; it is reported then."""
         if is_ours(plugin):
             return False
         known = self._read()
         if known is None:
             cause = f"what you have reviewed of plugins cannot be read, so it is not loaded: {self._error}"
-            record.report(REVIEW, cause, "repair that file", check="review.unreadable")
+            plugin.report(REVIEW, cause, "repair that file", check="review.unreadable")
             return True
-        if self._is_required and self._reviewed(plugin, record) is None:
+        if self._is_required and self._reviewed(plugin) is None:
             cause = "it was not reviewed, so it is not loaded: the setting reviewed_plugins_only is on"
-            record.report(REVIEW, cause, review_command(record.name), check="review.missing")
+            plugin.report(REVIEW, cause, review_command(plugin.name), check="review.missing")
             return True
         return False
 
-    def within(self, entry: PluginEntry, plugin: InstalledPlugin, record: PluginRecord) -> PluginEntry:
-        """Return an entry without what goes beyond what was reviewed, which is reported."""
+    def hold(self, plugin: Plugin) -> None:
+        """Take from a plugin what goes beyond what was reviewed, and report it."""
         if is_ours(plugin):
-            return entry
+            return
         try:
             declared = declaration_of(plugin)
         except DeclarationError as error:
-            record.report(REVIEW, str(error), "ask its author to correct it", check="capabilities.invalid")
+            plugin.report(REVIEW, str(error), "ask its author to correct it", check="capabilities.invalid")
             declared = Declaration(plugin.name, {})  # it may do none of it
-        reviewed = self._reviewed(plugin, record)
+        reviewed = self._reviewed(plugin)
+        plugin.declaration = declared if reviewed is None else declared.within(reviewed)
         if reviewed is None:
-            record.declaration = declared
-            return entry
-        record.declaration = declared.within(reviewed)
-        rows = rows_of(entry)
-        new = beyond(derived_capabilities(rows, entry.hooks) | declared.capabilities, reviewed)
+            return
+        rows = rows_of(plugin)
+        new = beyond(derived_capabilities(rows, plugin.hooks) | declared.capabilities, reviewed)
         if not new:
             self._note_same(plugin)
-            return entry
+            return
         withheld = withheld_rows(rows, new)
-        record.report(REVIEW, _cause(new), review_command(record.name), check="review.wider")
-        record.withheld += [f"{row.hook.removeprefix('register_').rstrip('s')} {row.name}" for row in withheld]
-        return _without(entry, withheld, new)
+        plugin.report(REVIEW, _cause(new), review_command(plugin.name), check="review.wider")
+        plugin.withheld += [f"{row.hook.removeprefix('register_').rstrip('s')} {row.name}" for row in withheld]
+        _withhold(plugin, withheld, new)
 
     def _read(self) -> Mapping[str, ReviewedPackage] | None:
         if self._known is None and not self._error:
@@ -141,13 +140,13 @@ class Reviews:
                 self._error = str(error)
         return self._known
 
-    def _reviewed(self, plugin: InstalledPlugin, record: PluginRecord) -> frozenset[Capability] | None:
+    def _reviewed(self, plugin: Plugin) -> frozenset[Capability] | None:
         package = (self._read() or {}).get(package_of(plugin))
-        return None if package is None else package.plugins.get(record.name)
+        return None if package is None else package.plugins.get(plugin.name)
 
-    def _note_same(self, plugin: InstalledPlugin) -> None:
+    def _note_same(self, plugin: Plugin) -> None:
         """Log a new version that does nothing more than what was reviewed, once."""
-        name, version = package_of(plugin), plugin.dist.version or "?"
+        name, version = package_of(plugin), plugin.version or "?"
         before = (self._read() or {})[name]
         if before.version == version:
             return
@@ -159,7 +158,7 @@ class Reviews:
 
 
 def reviewed_package(
-    plugin: InstalledPlugin, capabilities: Mapping[str, frozenset[Capability]] = MappingProxyType({})
+    plugin: Plugin, capabilities: Mapping[str, frozenset[Capability]] = MappingProxyType({})
 ) -> ReviewedPackage:
     """Return the entry of the record for an installed package.
 
@@ -167,29 +166,29 @@ def reviewed_package(
         plugin: one of its plugins.
         capabilities: what was reviewed of its plugins, by name.
     """
-    from oneclaw_core.plugins.loading.origins import content_of
+    from oneclaw_core.plugins.origins import content_of
 
-    return ReviewedPackage(plugin.dist.version or "?", content_of(plugin), dict(capabilities))
+    return ReviewedPackage(plugin.version or "?", content_of(plugin), dict(capabilities))
 
 
-def package_of(plugin: InstalledPlugin) -> str:
+def package_of(plugin: Plugin) -> str:
     """Return the normalised name of a plugin's package."""
-    return normalised(plugin.dist.name or plugin.name)
+    return normalised(plugin.distribution or plugin.name)
 
 
-def is_ours(plugin: InstalledPlugin) -> bool:
+def is_ours(plugin: Plugin) -> bool:
     """Return True for a plugin of one of OneClaw's own distributions."""
     return plugin.is_builtin or package_of(plugin) in OURS
 
 
-def reviewed_plugins(records: Iterable[PluginRecord]) -> dict[str, bool]:
+def reviewed_plugins(records: Iterable[Plugin]) -> dict[str, bool]:
     """Say of each plugin that needs a review, by name, whether the user has reviewed it."""
-    strangers = [each for each in records if each.installed is not None and not is_ours(each.installed)]
+    strangers = [each for each in records if each.is_installed and not is_ours(each)]
     try:
         known = user_reviews().read() if strangers else {}
     except OneClawError:
         known = {}
-    packages = {each.name: known.get(package_of(each.installed)) for each in strangers if each.installed is not None}
+    packages = {each.name: known.get(package_of(each)) for each in strangers}
     return {name: package is not None and name in package.plugins for name, package in packages.items()}
 
 
@@ -198,13 +197,13 @@ def review_command(name: str) -> str:
     return f"oneclaw plugins review {name}"
 
 
-def declaration_of(plugin: InstalledPlugin) -> Declaration:
+def declaration_of(plugin: Plugin) -> Declaration:
     """Read what an installed plugin declares.
 
     Raises:
         DeclarationError: it is invalid.
     """
-    module = plugin.value.partition(":")[0]
+    module = plugin.target.partition(":")[0]
     file = next((Path(each) for each in plugin.files if each.endswith(".py")), None)
     if file is None:
         return Declaration(plugin.name, None)
@@ -213,17 +212,17 @@ def declaration_of(plugin: InstalledPlugin) -> Declaration:
     return read_declaration(plugin.name, module, file.parents[parents - 1])
 
 
-def seen_plugin(entry: PluginEntry, package: str, declared: Declaration) -> ReviewedPlugin:
+def seen_plugin(plugin: Plugin, package: str, declared: Declaration) -> ReviewedPlugin:
     """Return what the page shows of a plugin, from what it registers."""
-    rows = rows_of(entry)
+    rows = rows_of(plugin)
     return ReviewedPlugin(
-        entry.name,
+        plugin.name,
         package,
-        derived_capabilities(rows, entry.hooks),
+        derived_capabilities(rows, plugin.hooks),
         declared,
         token_cost(rows),
         tools=sum(row.hook == TOOL_HOOK for row in rows),
-        problems=tuple(each.cause for each in entry.problems if each.is_error),
+        problems=tuple(each.cause for each in plugin.problems if each.is_error),
     )
 
 
@@ -231,12 +230,3 @@ def _cause(new: Iterable[Capability]) -> str:
     shown = sorted(new)
     more = f" and {len(shown) - _MOST_SHOWN} more" if len(shown) > _MOST_SHOWN else ""
     return f"it goes beyond what you reviewed, and this is withheld: {'; '.join(map(str, shown[:_MOST_SHOWN]))}{more}"
-
-
-def describe_here(plugin: InstalledPlugin) -> PluginEntry:
-    """Import a plugin in this process, and return what it registers; it may end or disturb the process."""
-    from oneclaw_core.plugins.catalogue.description import Description
-    from oneclaw_core.plugins.registration.hook_marks import PluginContract
-    from oneclaw_core.tools.registry import ToolRegistry
-
-    return Description(plugin.name, plugin.load, PluginContract(), ToolRegistry(), plugin.dist.name).make()

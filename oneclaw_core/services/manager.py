@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable, Iterable, Mapping
 
     from oneclaw_core.app import OneClaw
-    from oneclaw_core.plugins.registration.entry import Registration
+    from oneclaw_core.plugins.plugin import Registration
 
 
 class ServiceChange(StrEnum):

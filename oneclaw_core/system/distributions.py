@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 CORE_DISTRIBUTION = "oneclaw-core"
 
-# Written by release/plugin_entries.py.
+# Written by release/shipped_parts.py.
 _SHIPPED: dict[str, Any] = json.loads(Path(__file__).with_name("shipped_parts.json").read_bytes())
 OUR_DISTRIBUTIONS: dict[str, str] = _SHIPPED["our_distributions"]
 """OneClaw's own plugins and their distributions."""

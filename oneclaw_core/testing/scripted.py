@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Iterator, Mapping
 
     from oneclaw_core.permissions.requests import PermissionRequest
-    from oneclaw_core.plugins.registration.registrars import ProviderRegistrar
+    from oneclaw_core.plugins.registrars import ProviderRegistrar
     from oneclaw_core.types.model_requests import ModelEvent
     from oneclaw_core.types.user_question import UserQuestion
 

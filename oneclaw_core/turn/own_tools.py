@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from oneclaw_core.errors import DuplicateToolError, UsageError
-from oneclaw_core.plugins.registration.record import PROGRAM_PLUGIN
+from oneclaw_core.plugins.plugin import PROGRAM_PLUGIN
 from oneclaw_core.tools.registry import RegisteredTool, ToolRegistry, definition_of
 from oneclaw_core.types.tools import ToolSourceInfo, ToolSourceType
 

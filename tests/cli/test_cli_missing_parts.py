@@ -1,12 +1,12 @@
 """What is missing because its plugin is not installed, and which distribution brings it."""
 
 import importlib.util
-import json
 import sys
 
 import pytest
 
-from oneclaw_core.plugins.loading import load_plugins as loading
+from oneclaw_core.plugins import loading
+from oneclaw_core.plugins.cache import _key
 from oneclaw_core.system.distributions import COMMANDS, CORE_TOOLS, GROUPS, how_to_install
 
 MEMORY = "MEMORY.md is not used, because the plugin memory is not installed"
@@ -18,7 +18,7 @@ def bare(home, monkeypatch):
     (home / "skills" / "report").mkdir(parents=True)
     (home / "MEMORY.md").write_text("- Likes tea\n")
     found = [point for point in loading.discover() if point.name not in ("memory", "skills")]
-    monkeypatch.setattr(loading.InstalledCatalogue, "plugins", lambda self: found)
+    monkeypatch.setattr(loading.PluginCache, "plugins", lambda self: found)
     return home
 
 
@@ -43,7 +43,7 @@ def test_a_new_home_lacks_nothing(home, oneclaw):
 
 @pytest.mark.parametrize(("command", "plugin"), sorted(COMMANDS.items()))
 def test_a_command_of_a_missing_plugin_says_what_to_install(home, oneclaw, monkeypatch, command, plugin):
-    monkeypatch.setattr(loading.InstalledCatalogue, "plugins", lambda self: [])
+    monkeypatch.setattr(loading.PluginCache, "plugins", lambda self: [])
     outcome = oneclaw(*command.split(), "list")
     assert outcome.status == 2
     assert (
@@ -63,7 +63,7 @@ def test_without_the_command_that_installs_plugins_pip_does(monkeypatch):
 def core_alone(home, monkeypatch):
     """A program with nothing but the core."""
     found = [point for point in loading.discover() if point.name == "builtin"]
-    monkeypatch.setattr(loading.InstalledCatalogue, "plugins", lambda self: found)
+    monkeypatch.setattr(loading.PluginCache, "plugins", lambda self: found)
     return home
 
 
@@ -97,7 +97,7 @@ def test_an_agent_says_which_of_its_tools_are_missing(home, oneclaw, monkeypatch
     assert oneclaw("agents", "create", "helper", "--system-prompt", "Help.", *selected).status == 0
     found = [point for point in loading.discover() if point.name == "builtin"]
     assert oneclaw("agents", "show", "helper").stderr == ""
-    monkeypatch.setattr(loading.InstalledCatalogue, "plugins", lambda self: found)
+    monkeypatch.setattr(loading.PluginCache, "plugins", lambda self: found)
     shown = oneclaw("agents", "show", "helper", "--json")
     assert [each["name"] for each in shown.json["available_tools"]] == ["read_file"]
     (exec_line,) = shown.stderr.splitlines()
@@ -161,14 +161,14 @@ def test_a_part_of_a_disabled_plugin_says_how_to_enable_it(home, oneclaw, monkey
 def test_a_part_of_a_plugin_left_alone_says_so(home, oneclaw, monkeypatch, arguments, plugin):
     monkeypatch.delenv("ONECLAW_DISABLED_PLUGINS", raising=False)
     (point,) = (each for each in loading.discover() if each.name == plugin)
-    note = {"plugin": plugin, "package": point.dist.name, "version": point.dist.version, "target": point.value}
-    (home / "loading").mkdir(mode=0o700, parents=True)
-    (home / "loading" / "1-1").write_text(json.dumps({**note, "step": "loading", "is_harmless": False}) + "\n")
+    cache = loading.PluginCache(loading.cache_path())
+    cache.journal.path.write_text(f"1\n{_key(point)}")
     outcome = oneclaw(*arguments)
     said = outcome.stderr + outcome.stdout
     assert outcome.status != 0
-    assert f"the plugin {plugin}, which does not work: the program ended while it was loaded" in said
-    assert f"try this one again with: oneclaw plugins enable {plugin}; by itself it is tried once more after" in said
+    assert f"the plugin {plugin}, which does not work: the program ended while it was imported" in said
+    assert f"try it again with: oneclaw plugins enable {plugin}" in said
+    oneclaw("plugins", "enable", plugin)
     assert "is missing" not in said
 
 

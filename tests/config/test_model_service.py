@@ -13,7 +13,7 @@ from oneclaw_core.config.providers import (
     lacks_key,
     with_key,
 )
-from oneclaw_core.plugins.loading.load_plugins import load_plugins
+from oneclaw_core.plugins.loading import load_plugins
 from oneclaw_core.system.home import Home
 
 pytestmark = pytest.mark.lowest_versions

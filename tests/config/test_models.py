@@ -26,7 +26,7 @@ from oneclaw_core.config.models import (
     needs_prices,
 )
 from oneclaw_core.errors import ProviderRequestError, ProviderUnavailableError
-from oneclaw_core.plugins.loading.load_plugins import load_plugins
+from oneclaw_core.plugins.loading import load_plugins
 from oneclaw_core.providers import ModelInfo, ProviderConfig
 from oneclaw_core.system.home import Home
 from oneclaw_core.types.messages import TokenUsage

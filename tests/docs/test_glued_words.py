@@ -25,7 +25,7 @@ KNOWN = {"JavaScript", "YouTube", "globalThis", "pageToken"}
 CODE = [*ROOT.glob("oneclaw_core/**/*.py"), *ROOT.glob("plugins/*/*oneclaw*/**/*.py")]
 MANIFESTS = [
     *ROOT.glob("oneclaw_core/**/*.json"),
-    *(path for path in ROOT.glob("plugins/*/oneclaw_*/**/*.json") if not path.name.endswith(".entry.json")),
+    *ROOT.glob("plugins/*/oneclaw_*/**/*.json"),
 ]
 CAPITAL_INSIDE = re.compile(r"(?<![\w./$%@:`'\"{<=-])[A-Za-z]*[a-z][A-Z][a-z]+[A-Za-z]*(?![\w`(=/:-])")
 LOWER_CASE_WORD = re.compile(r"(?:^|(?<=\s))[a-z]{2,}(?=[\s,.;:]|$)")

@@ -31,7 +31,7 @@ from oneclaw_core.cli.main import main
 from oneclaw_core.config.models import cost_of
 from oneclaw_core.config.providers import Providers
 from oneclaw_core.errors import ProviderAuthenticationError, ProviderUnavailableError, SpendingLimitError
-from oneclaw_core.plugins.loading.load_plugins import load_plugins
+from oneclaw_core.plugins.loading import load_plugins
 from oneclaw_core.types.events import CompactedEvent, GroupLoadedEvent, UsageEvent
 from oneclaw_core.types.messages import Attachment, MessageType, ToolCallStatus
 

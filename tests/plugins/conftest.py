@@ -5,7 +5,7 @@ import sys
 import pytest
 
 from oneclaw_core.plugins import isolation
-from oneclaw_core.plugins.catalogue import child_description
+from oneclaw_core.plugins.look_here import LOOKS_HERE
 
 
 @pytest.fixture
@@ -17,20 +17,8 @@ def site(tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
     monkeypatch.setattr(isolation, "LOAD_SECONDS", 5.0)
+    token = LOOKS_HERE.set(True)
     yield site
+    LOOKS_HERE.reset(token)
     for module in ("good_plugin", "hostile_plugin"):
         sys.modules.pop(module, None)
-
-
-@pytest.fixture
-def children(site, monkeypatch):
-    """Count the processes that describe plugins."""
-    started = []
-    run_probe = child_description.run_probe
-
-    def counted(*arguments, **options):
-        started.append(arguments)
-        return run_probe(*arguments, **options)
-
-    monkeypatch.setattr(child_description, "run_probe", counted)
-    return started

@@ -11,8 +11,7 @@ from oneclaw_core import (
     SessionInfo,
     TurnInfo,
 )
-from oneclaw_core.plugins.registration.entry import HookOptions
-from oneclaw_core.plugins.registration.record import Implementation, LoadedPlugin, PluginRecord
+from oneclaw_core.plugins.plugin import EventHook, Loaded, Plugin
 from oneclaw_core.plugins.running.hook_settings import HookTimeouts
 from oneclaw_core.plugins.running.running_plugin import RunningPlugin
 from oneclaw_core.plugins.running.runtime import Plugins
@@ -41,16 +40,21 @@ class Context:
 
 def record_with(name="acme", registrations=(), options=None, **hooks):
     """Make the record of a plugin of functions, each a hook."""
-    given = {hook: (options or {}).get(hook, HookOptions()) for hook in hooks}
-    functions = {
-        hook: Implementation(
-            name, hook, function, HookOptions(required(function), asyncio.iscoroutinefunction(function))
-        )
+    given = {
+        hook: {"argument_names": list(required(function)), "is_async": asyncio.iscoroutinefunction(function)}
+        | (options or {}).get(hook, {})
         for hook, function in hooks.items()
     }
-    loaded = LoadedPlugin(name, functions, tuple(registrations))
-    return PluginRecord(
-        name, f"{name}-tools", "1", hooks=given, registrations=list(registrations), loaded=loaded, has_own_loop=False
+    functions = {hook: EventHook(hook, function, given[hook]) for hook, function in hooks.items()}
+    rows = {(each.hook, each.name): each for each in registrations}
+    return Plugin(
+        name,
+        distribution=f"{name}-tools",
+        version="1",
+        hooks=given,
+        registrations=list(registrations),
+        loaded=Loaded(rows, functions),
+        has_own_loop=False,
     )
 
 

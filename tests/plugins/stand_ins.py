@@ -6,7 +6,7 @@ from oneclaw_core import hookimpl
 from oneclaw_core.config.plugin_secrets import PluginSecrets
 from oneclaw_core.contract.context import PluginContext
 from oneclaw_core.http import SecretStore, SecretWords
-from oneclaw_core.plugins.loading.load_plugins import load_plugins
+from oneclaw_core.plugins.loading import load_plugins
 from oneclaw_core.plugins.running.runtime import Plugins
 
 

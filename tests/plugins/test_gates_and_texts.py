@@ -12,7 +12,6 @@ from oneclaw_core import (
     PromptSection,
     ToolResult,
 )
-from oneclaw_core.plugins.registration.entry import HookOptions
 from oneclaw_core.plugins.running.runtime import Verdict
 
 
@@ -75,7 +74,7 @@ def test_texts_and_sections_that_are_none_are_left_out(caplog):
     def sections(name, *values, order=0, hook="prompt_sections"):
         return record_with(
             name,
-            options={hook: HookOptions(tryfirst=order < 0, trylast=order > 0)},
+            options={hook: {"tryfirst": order < 0, "trylast": order > 0}},
             **{hook: lambda: values[0] if len(values) == 1 else list(values)},
         )
 
@@ -138,7 +137,7 @@ def test_order_and_kinds_of_hooks_are_known():
         assert (prompt.hooks, prompt.governs_calls, prompt.follows_turns) == ({"prompt_sections"}, False, False)
         turn, _ = at_work(record_with(turn_finished=lambda: None))
         assert (turn.governs_calls, turn.follows_turns) == (False, True)
-        options = {"around": HookOptions(tools=("shell",)), "after_tool_call": HookOptions(in_turns=True, tools=("x",))}
+        options = {"around": {"tools": ["shell"]}, "after_tool_call": {"in_turns": True, "tools": ["x"]}}
         record = record_with(options=options, around=lambda: None, after_tool_call=lambda: None)
         plugins, _ = at_work(record)
         assert plugins.governs_calls

@@ -1,22 +1,26 @@
 """Marks of a plugin's functions: the options that they set, and faults in them."""
 
 import contextlib
+import dataclasses
+import json
 from types import SimpleNamespace
 
 import pluggy
 
 from oneclaw_core import hookimpl
-from oneclaw_core.plugins.registration.entry import HookOptions, PluginEntry, PluginProblem
-from oneclaw_core.plugins.registration.hook_marks import PluginContract, implementations_of
+from oneclaw_core.plugins.loading import given_plugin
+from oneclaw_core.plugins.manager import PluginManager
+from oneclaw_core.plugins.plugin import PluginProblem
+from oneclaw_core.tools.registry import ToolRegistry
 
 MARK = pluggy.HookimplMarker("oneclaw")
-CONTRACT = PluginContract()
 
 
 def read(plugin=None, /, **functions):
-    entry = PluginEntry("acme")
-    marks = CONTRACT.marks(SimpleNamespace(**functions) if plugin is None else plugin, entry)
-    return marks, entry.problems
+    """Have the manager look at a plugin; return its event hooks, and the problems."""
+    found = given_plugin(SimpleNamespace(**functions) if plugin is None else plugin, "acme")
+    loaded = PluginManager(ToolRegistry()).describe(found)
+    return None if loaded is None else loaded.hooks, found.problems
 
 
 def plain(register):
@@ -40,37 +44,37 @@ async def async_generator(call):
 
 
 def test_marked_hooks_are_read():
-    marks, problems = read(register_tools=hookimpl(plain), before_tool_call=hookimpl(before), other=len)
-    assert (set(marks), problems) == ({"register_tools", "before_tool_call"}, [])
-    again, problems = read(register_tools=hookimpl(plain))
-    assert (list(again), problems) == (["register_tools"], [])
+    called = []
+    register_tools = hookimpl(lambda register: called.append(register))
+    hooks, problems = read(register_tools=register_tools, before_tool_call=hookimpl(before), other=len)
+    assert (list(hooks), problems, len(called)) == (["before_tool_call"], [], 1)
+    assert hooks["before_tool_call"].function is before
 
 
 def test_the_options_of_event_hooks_are_read():
     def taking(context, call, new_argument=1):
         """Take an argument that this version does not have."""
 
-    for mark, function, options in (
-        (hookimpl, before, HookOptions(("call",))),
-        (hookimpl, later, HookOptions(("call",), True)),
-        (hookimpl, taking, HookOptions(("context", "call"))),
-        (hookimpl(tryfirst=True), before, HookOptions(("call",), tryfirst=True)),
-        (hookimpl(trylast=True, in_turns=True), before, HookOptions(("call",), trylast=True, in_turns=True)),
-        (hookimpl(skips_read_only=True), before, HookOptions(("call",), skips_read_only=True)),
+    for mark, function, arguments, options in (
+        (hookimpl, before, ["call"], {}),
+        (hookimpl, later, ["call"], {"is_async": True}),
+        (hookimpl, taking, ["context", "call"], {}),
+        (hookimpl(tryfirst=True), before, ["call"], {"tryfirst": True}),
+        (hookimpl(trylast=True, in_turns=True), before, ["call"], {"trylast": True, "in_turns": True}),
+        (hookimpl(skips_read_only=True), before, ["call"], {"skips_read_only": True}),
         (
             hookimpl(tools=["send", "mail"], timeout_seconds=600),
             before,
-            HookOptions(("call",), tools=("send", "mail"), timeout_seconds=600),
+            ["call"],
+            {"tools": ["send", "mail"], "timeout_seconds": 600},
         ),
-        (MARK, lambda call: None, HookOptions(("call",))),
+        (MARK, lambda call: None, ["call"], {}),
     ):
-        marks, problems = read(before_tool_call=mark(function), register_tools=hookimpl(plain))
+        hooks, problems = read(before_tool_call=mark(function), register_tools=hookimpl(plain))
         assert problems == []
-        found = implementations_of("acme", marks)
-        assert list(found) == ["before_tool_call"]
-        implementation = found["before_tool_call"]
-        assert (implementation.plugin, implementation.hook) == ("acme", "before_tool_call")
-        assert (implementation.function, implementation.options) == (marks["before_tool_call"].function, options)
+        expected = {"argument_names": arguments, "is_async": False} | options
+        assert hooks["before_tool_call"].options == expected
+        assert json.loads(json.dumps(expected)) == expected
 
 
 NAMED_LIKE = "the function register_groups is named like a hook, and is not marked as one: it is not called"
@@ -182,26 +186,26 @@ WARNINGS = [
 
 def test_a_hook_that_cannot_be_called_is_reported_and_none_is_used():
     for functions, problem in FAULTS:
-        marks, problems = read(**(GOOD | functions))
-        assert (marks, problems) == ({}, [problem])
+        hooks, problems = read(**(GOOD | functions))
+        assert (hooks, problems) == (None, [problem])
 
 
 def test_a_hook_that_is_not_called_is_a_warning():
     for functions, problem in WARNINGS:
-        marks, problems = read(**(GOOD | functions))
-        assert (list(marks), problems) == (["register_tools"], [problem])
+        hooks, problems = read(**(GOOD | functions))
+        assert (hooks, problems) == ({}, [problem])
     optional = hookimpl(optionalhook=True)(lambda register: None)
     assert read(**GOOD, register_dreams=optional)[1] == []
 
 
 def test_a_function_can_have_another_name_than_its_hook():
-    marks, problems = read(ask_first=hookimpl(specname=CALL)(lambda call: None))
-    assert (list(marks), problems) == ([CALL], [])
+    hooks, problems = read(ask_first=hookimpl(specname=CALL)(lambda call: None))
+    assert (list(hooks), problems) == ([CALL], [])
 
 
 def test_an_argument_that_a_hook_does_not_have():
-    marks, (problem,) = read(register_tools=hookimpl(lambda registrar: None))
-    assert (marks, problem.where, problem.check, problem.is_error) == ({}, "hooks", "hooks.arguments", True)
+    hooks, (problem,) = read(register_tools=hookimpl(lambda registrar: None))
+    assert (hooks, problem.where, problem.check, problem.is_error) == (None, "hooks", "hooks.arguments", True)
     assert problem.remedy == "take only arguments that the hook has; see oneclaw_core.hookspecs"
     assert "registrar" in problem.cause
 
@@ -209,18 +213,26 @@ def test_an_argument_that_a_hook_does_not_have():
 def test_an_object_without_hooks():
     module = SimpleNamespace(__name__="acme.plugin")
     for plugin, name in ((object(), "object"), (module, "acme.plugin")):
-        marks, problems = read(plugin)
+        hooks, problems = read(plugin)
         cause = f"{name} implements no hook"
         remedy = "mark its functions with @oneclaw_core.hookimpl"
-        assert (marks, problems) == ({}, [PluginProblem("hooks", cause, remedy, False, "hooks.none")])
+        assert (hooks, problems) == (None, [PluginProblem("hooks", cause, remedy, False, "hooks.none")])
 
 
-def test_a_plugin_can_be_read_under_another_name():
-    plugin = SimpleNamespace(**GOOD)
-    assert read(plugin)[0].keys() == {"register_tools"}
-    entry = PluginEntry("other")
-    assert CONTRACT.marks(plugin, entry).keys() == {"register_tools"}
-    assert entry.problems == []
+def test_a_plugin_without_a_hash_is_read():
+    @dataclasses.dataclass
+    class Acme:
+        calls: list
+
+        @hookimpl
+        def before_turn(self, turn):
+            """Stand in for a gate."""
+
+        def before_tool_call(self, call):
+            """Stand in for a function that is not marked."""
+
+    hooks, (problem,) = read(Acme([]))
+    assert (list(hooks), problem.check) == (["before_turn"], "hooks.unmarked")
 
 
 def test_a_hook_around_a_call_is_a_context_manager():

@@ -4,8 +4,7 @@ import json
 
 from plugins_at_work import record_with, running
 
-from oneclaw_core.plugins.registration.entry import HookOptions
-from oneclaw_core.plugins.registration.record import PluginRecord
+from oneclaw_core.plugins.plugin import Plugin
 from oneclaw_core.plugins.running.hook_settings import HookTimeouts, hook_timeouts, plugin_order, read_timeout
 
 
@@ -41,7 +40,7 @@ class Clock:
 
 
 def test_three_timeouts_within_ten_minutes_switch_a_hook_off_for_an_hour(tmp_path):
-    record, other = PluginRecord("acme", version="1", hooks={"a": 1, "b": 2}), PluginRecord("acme", version="2")
+    record, other = Plugin("acme", version="1", hooks={"a": 1, "b": 2}), Plugin("acme", version="2")
     for path in (None, tmp_path / "home" / "timeouts.json"):
         if path is not None:
             path.parent.mkdir()
@@ -68,7 +67,7 @@ def test_three_timeouts_within_ten_minutes_switch_a_hook_off_for_an_hour(tmp_pat
 
 def test_processes_share_their_counts_within_a_second(tmp_path):
     path, clock = tmp_path / "new" / "timeouts.json", Clock()
-    record = PluginRecord("acme", version="1")
+    record = Plugin("acme", version="1")
     first, second = HookTimeouts(path, clock), HookTimeouts(path, clock)
     assert not second.is_off(record, "a")
     for _ in range(3):
@@ -84,7 +83,7 @@ def test_processes_share_their_counts_within_a_second(tmp_path):
     (key,) = json.loads(path.read_text())
     assert json.loads(key) == ["acme", "1", "a"]
     clock.now += 7_300
-    other = PluginRecord("other", version="1")
+    other = Plugin("other", version="1")
     first.note(other, "b")
     assert [json.loads(each) for each in json.loads(path.read_text())] == [["other", "1", "b"]]
     for content in ("{", "[]", '{"a": 1}', '{"a": ["x"]}'):
@@ -97,7 +96,7 @@ def test_processes_share_their_counts_within_a_second(tmp_path):
 
 def test_without_a_place_for_it_a_process_counts_alone(tmp_path):
     (tmp_path / "file").write_text("")
-    record, clock = PluginRecord("acme"), Clock()
+    record, clock = Plugin("acme"), Clock()
     timeouts = HookTimeouts(tmp_path / "file" / "timeouts.json", clock)
     assert [timeouts.note(record, "a") for _ in range(3)] == [False, False, True]
     clock.now += 2
@@ -105,7 +104,7 @@ def test_without_a_place_for_it_a_process_counts_alone(tmp_path):
 
 
 def test_the_limit_of_a_hook_is_the_users_the_plugins_or_that_of_its_kind():
-    options = {"a": HookOptions(timeout_seconds=4.0)}
+    options = {"a": {"timeout_seconds": 4.0}}
     record = record_with(options=options, a=lambda: 1, b=lambda: 1)
     plain, limited = running(record), running(record, limits={"acme": 9.0, "other": 1.0})
     assert [plain.limit("a", 15.0), plain.limit("b", 15.0)] == [4.0, 15.0]

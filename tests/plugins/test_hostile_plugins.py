@@ -1,118 +1,241 @@
 """Hostile plugins cost one command at most: each is named with the command that disables it, and all others work."""
 
 import asyncio
-import logging
+import fcntl
+import json
 import os
+import shutil
 import subprocess
 import sys
 import threading
-from itertools import cycle, product
+import time
 
 import pytest
-from how_long import IS_LONG, some
+from how_long import some
 from site_plugins import GOOD, install, ours, remove
 
 from oneclaw_core import OneClaw, hookimpl
 from oneclaw_core.errors import PluginError
-from oneclaw_core.hookspecs import HOOK_KINDS, HookKind
-from oneclaw_core.plugins.catalogue.entries import InstalledCatalogue
-from oneclaw_core.plugins.loading.load_plugins import GivenPlugin, load_plugins
+from oneclaw_core.plugins import isolation
+from oneclaw_core.plugins.cache import PluginCache, _key, cache_path
+from oneclaw_core.plugins.loading import discover, given_plugin, load_plugins
+from oneclaw_core.plugins.look_here import LOOKS_HERE
 
 pytestmark = pytest.mark.one_python
 
 HOOK = "from oneclaw_core import hookimpl\n\n@hookimpl\ndef {hook}(register):\n    {code}\n"
-REGISTRATION = [hook for hook, kind in HOOK_KINDS.items() if kind is HookKind.REGISTRATION]
-AT_IMPORT = {
-    "exits": ("import os; os._exit(3)", "ended with exit status 3"),
-    "crashes": ("import os, signal; os.kill(os.getpid(), signal.SIGSEGV)", "ended by signal SIGSEGV"),
-    "raises_system_exit": ("raise SystemExit('no licence')", "SystemExit: no licence"),
-    "hangs": ("import threading; threading.Event().wait()", "it did not end within"),
-    "waits_for_ctrl_c": ("import signal; signal.pause()", "it did not end within"),
+KILLERS = {
+    "exits": "import os; os._exit(3)",
+    "crashes": HOOK.format(hook="register_tools", code="import os, signal; os.kill(os.getpid(), signal.SIGSEGV)"),
+    "terminated": "import os, signal; os.kill(os.getpid(), signal.SIGTERM)",
+}
+SURVIVED = {
+    "raises": ("raise ValueError('no way')", "ValueError: no way"),
+    "raises_exit": ("raise SystemExit('no licence')", "SystemExit: no licence"),
     "unprintable": (
         "class Odd(Exception):\n    def __str__(self):\n        raise RuntimeError\nraise Odd",
         "Odd: (its message cannot be shown)",
     ),
+    "half_way": (HOOK.format(hook="register_checks", code="raise KeyError('x')"), "KeyError: 'x'"),
+    "exits_in_hook": (HOOK.format(hook="register_skills", code="raise SystemExit(3)"), "SystemExit: 3"),
+    "names_nothing": ("VALUE = 1", "implements no hook"),
+    "patches_json": ("import json; json.dumps = lambda value: ''", "the standard library was changed (json.dumps)"),
+    "patches_os": ("import os; os.path.exists = lambda path: True", "the standard library was changed"),
     "lasting_thread": (
         "import threading; threading.Thread(target=threading.Event().wait, name='forever', daemon=False).start()",
         "threads were started that keep the program from ending (forever)",
     ),
-    "exit_function": ("import atexit, os; atexit.register(os._exit, 9)", "ends the program with exit status 9"),
-    "system_exit_function": ("import atexit, sys; atexit.register(sys.exit, 7)", "(atexit) raises SystemExit"),
-    "endless_exit": ("import atexit, signal; atexit.register(signal.pause)", "does not end"),
-    "patched_json": ("import json; json.dumps = lambda value: ''", "the standard library was changed (json.dumps)"),
-    "patched_socket": ("import socket; socket.getaddrinfo = None", "(socket.getaddrinfo)"),
+    "moves": ("import os; os.chdir('/')", "its import changed the current directory"),
+    "sets_variable": ("import os; os.environ['ACME_X'] = '1'", "its import changed environment variables (ACME_X)"),
+    "logs": ("import logging; logging.basicConfig(level=1)", "its import changed the root logger"),
+    "closes_stdout": ("import io, sys; sys.stdout = io.StringIO()", "its import changed sys.stdout or sys.stderr"),
     "takes_signals": ("import signal; signal.signal(2, signal.SIG_IGN)", "signal only works in main thread"),
+    "writes": ("import sys; print('hello'); print('hello', file=sys.stderr)", "implements no hook"),
+    "forks": ("import os, time\nif not os.fork():\n    time.sleep(2)\n    os._exit(0)", "implements no hook"),
 }
+
+
+def program(site, tmp_path, *arguments, **environ):
+    variables = {
+        "PYTHONPATH": str(site),
+        "ONECLAW_HOME": str(tmp_path / "home"),
+        "ONECLAW_DISABLED_PLUGINS": ",".join(ours()),
+        **environ,
+    }
+    return subprocess.run(
+        [sys.executable, "-m", "oneclaw_core", *arguments],
+        env=os.environ | variables,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+
+
+def test_each_plugin_that_ends_the_program_costs_one_command_and_all_others_none(site, tmp_path):
+    install(site, "good", GOOD)
+    for name, source in KILLERS.items():
+        install(site, name, source)
+    for name, (source, _) in SURVIVED.items():
+        install(site, name, source)
+
+    ended = []
+    while (done := program(site, tmp_path, "plugins", "list", "--json")).returncode:
+        ended.append(done)
+        assert len(ended) <= len(KILLERS)
+    listed = {each["name"]: each for each in json.loads(done.stdout)}
+
+    assert len(ended) == len(KILLERS)
+    assert (listed["good"]["tools"], listed["good"]["status"]) == (["good_tool"], "ok")
+    causes = {name: " ".join(each["cause"] for each in listed[name]["problems"]) for name in listed}
+    for name in KILLERS:
+        assert "the program ended while it was imported; it is left alone" in causes[name]
+        (problem,) = listed[name]["problems"]
+        assert f"oneclaw plugins enable {name}" in problem["remedy"]
+    for name, (_, cause) in SURVIVED.items():
+        assert cause in causes[name], name
+        assert name in done.stderr or not any(each["is_error"] for each in listed[name]["problems"])
+    again = program(site, tmp_path, "plugins", "list", "--json")
+    assert (again.returncode, again.stderr) == (0, "")
+    assert json.loads(again.stdout) == json.loads(done.stdout)
+
+
+def statuses():
+    return {each.name: each for each in load_plugins(ours()).plugins}
+
+
+@pytest.fixture
+def hanging(tmp_path):
+    """Code that hangs until the test ends."""
+    release = tmp_path / "release"
+    yield f"import os, time\nwhile not os.path.exists({str(release)!r}):\n    time.sleep(0.01)\n"
+    release.touch()
+    time.sleep(0.1)
+
+
+def test_a_plugin_that_hangs_costs_the_limit_once(site, hanging, monkeypatch, caplog):
+    monkeypatch.setattr(isolation, "LOAD_SECONDS", 0.5)
+    install(site, "good", GOOD)
+    install(site, "hostile", hanging)
+    install(site, "in_hook", HOOK.format(hook="register_tools", code=hanging.replace("\n", "\n    ")))
+
+    found = statuses()
+    started = time.monotonic()
+    again = statuses()
+
+    assert time.monotonic() - started < 0.5
+    assert (found["good"].status, found["good"].tools) == ("ok", ["good_tool"])
+    for each in (found["hostile"], found["in_hook"], again["hostile"], again["in_hook"]):
+        assert (each.status, each.problems[0].cause) == ("failed", "it did not end within 0.5 s")
+    assert (found["hostile"].problems[0].where, found["in_hook"].problems[0].where) == ("import", "register_tools")
+    assert len([each for each in caplog.records if "did not end" in each.getMessage()]) == 2
+
+
+def test_a_program_has_a_subprocess_look_at_new_plugins(site, caplog):
+    install(site, "good", GOOD)
+    install(site, "hostile", KILLERS["exits"])
+    token = LOOKS_HERE.set(False)
+    try:
+        found, again = statuses(), statuses()
+    finally:
+        LOOKS_HERE.reset(token)
+
+    assert (found["good"].tools, found["good"].problems) == (["good_tool"], [])
+    (problem,) = found["hostile"].problems
+    assert problem.cause == "the process that looked at it ended with exit status 3"
+    assert again["hostile"].problems == [problem]
+    assert "good_plugin" not in sys.modules
+    assert len([each for each in caplog.records if "hostile" in each.getMessage()]) == 1
+
+
+def test_a_plugin_that_failed_is_tried_again_when_it_changes_or_the_user_wants_it(site):
+    install(site, "hostile", "raise ValueError('first')")
+    assert statuses()["hostile"].problems[0].cause == "ValueError: first"
+    (site / "good_plugin.py").write_text("")
+
+    assert PluginCache(cache_path()).forget("hostile")
+    assert statuses()["hostile"].status == "failed"
+    (site / "hostile_plugin.py").write_text(GOOD)
+    sys.modules.pop("hostile_plugin", None)
+    assert statuses()["hostile"].status == "ok"
+    assert not PluginCache(cache_path()).forget("hostile")
+
+
+def test_a_plugin_whose_code_ends_the_program_at_its_first_use_is_left_alone_too(site, tmp_path):
+    install(site, "good", f"import os\nif os.environ.get('ACME_DIES'):\n    os._exit(3)\n{GOOD}")
+    assert statuses()["good"].status == "ok"
+
+    ended = program(site, tmp_path, "call", "good_tool", ACME_DIES="1")
+    after = program(site, tmp_path, "plugins", "list", "--json", ACME_DIES="1")
+
+    assert ended.returncode == 3
+    listed = {each["name"]: each for each in json.loads(after.stdout)}
+    assert "the program ended while it was imported" in listed["good"]["problems"][0]["cause"]
+
+
+@pytest.mark.long
+def test_four_processes_at_once_import_a_plugin_once(site, tmp_path):
+    log = tmp_path / "imports"
+    noting = f"import time\nwith open({str(log)!r}, 'a') as file:\n    file.write('x')\ntime.sleep(1)\n"
+    install(site, "good", noting + GOOD)
+    threads = [threading.Thread(target=program, args=(site, tmp_path, "tools", "list")) for _ in range(4)]
+    for each in threads:
+        each.start()
+    for each in threads:
+        each.join()
+    assert log.read_text() == "x"
+
+
+def test_ctrl_c_blames_no_plugin(site):
+    cache = PluginCache(cache_path())
+
+    def interrupted():
+        with cache.looking([]) as note:
+            note(discover()[0])
+            assert cache.journal.path.read_bytes()
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        interrupted()
+    assert cache.journal.path.read_bytes() == b""
+
+
+def test_a_process_that_looks_right_now_is_not_blamed(site):
+    cache = PluginCache(cache_path())
+    with cache.looking([]) as note:
+        note(discover()[0])
+        assert not discover()[0].problems
+        assert cache.journal.path.read_bytes()
+
+
+def test_a_process_that_a_plugin_forked_holds_up_nobody(site):
+    cache = PluginCache(cache_path())
+    plugin = discover()[0]
+    with cache.looking([]):
+        pass
+    with cache.journal.path.open("r+b") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)  # as the forked one does, whose parent is gone
+        gone = subprocess.Popen([sys.executable, "-c", ""])
+        gone.wait()
+        file.write(f"{gone.pid}\n{_key(plugin)}".encode())
+        file.flush()
+        started = time.monotonic()
+        (found,) = (each for each in discover() if each.name == plugin.name)
+        assert time.monotonic() - started < 5
+    assert "the program ended" in found.problems[0].cause
+
+
 GATE = f"{GOOD}\n@hookimpl\nasync def before_tool_call(call):\n    return None\n"
-IN_A_HOOK = {
-    "raises": ("raise ValueError('half way')", "ValueError: half way"),
-    "exits": ("import os; os._exit(3)", "ended with exit status 3"),
-}
 
 
-def load(caplog):
-    caplog.clear()
-    with caplog.at_level(logging.WARNING, logger="oneclaw.plugins"):
-        catalog = load_plugins(ours())
-    records = {record.name: record for record in catalog.plugins}
-    return catalog, records, [each.getMessage() for each in caplog.records if "hostile" in each.getMessage()]
-
-
-def assert_contained(cause, children, caplog, status="failed"):
-    """The culprit is named in one line, the others work, and the next time nothing of it runs."""
-    catalog, records, warned = load(caplog)
-    started = len(children)
-
-    assert catalog.registry.get_tool("good_tool") is not None
-    assert records["good"].problems == []
-    assert records["hostile"].status == status
-    assert cause in " ".join(each.cause for each in records["hostile"].problems)
-    assert [line for line in warned if cause in line]
-    assert all(line.endswith("disable it with: oneclaw plugins disable hostile") for line in warned)
-    assert not any("\n" in line for line in warned)
-
-    _, again, repeated = load(caplog)
-
-    assert len(children) == started
-    assert repeated == []
-    assert again["hostile"].problems == records["hostile"].problems
-    assert not {"good_plugin", "hostile_plugin"} & sys.modules.keys()
-
-
-@pytest.mark.parametrize("kind", some(list(AT_IMPORT), 3))
-def test_at_import(kind, site, children, caplog):
-    source, cause = AT_IMPORT[kind]
-    install(site, "good", GOOD)
-    install(site, "hostile", source)
-
-    assert_contained(cause, children, caplog)
-
-
-@pytest.mark.parametrize(
-    ("kind", "hook"), list(product(IN_A_HOOK, REGISTRATION) if IS_LONG else zip(cycle(IN_A_HOOK), REGISTRATION[::5]))
-)
-def test_in_a_registration_hook(kind, hook, site, children, caplog):
-    code, cause = IN_A_HOOK[kind]
-    install(site, "good", GOOD)
-    install(site, "hostile", HOOK.format(hook=hook, code=code))
-
-    assert_contained(cause, children, caplog)
-
-
-def test_for_another_python(site, children, caplog):
-    install(site, "good", GOOD)
-    install(site, "hostile", "import os; os._exit(3)", "Requires-Python: >=99\n")
-
-    assert_contained("hostile-plugin 1.2 needs Python >=99", children, caplog)
-
-
-def test_tools_in_the_group_of_another_plugin_are_reported(site, children, caplog):
+def test_tools_in_the_group_of_another_plugin_are_reported(site):
     install(site, "good", GOOD.replace("@hookimpl", SHARED_GROUP, 1).replace("good_tool)", "good_tool, group='shelf')"))
     install(
         site, "hostile", GOOD.replace("good_tool", "other_tool").replace("other_tool)", "other_tool, group='shelf')")
     )
 
-    catalog, records, _ = load(caplog)
+    catalog = load_plugins(ours())
+    records = {each.name: each for each in catalog.plugins}
 
     assert catalog.registry.get_tool_groups()["shelf"] == ["good_tool", "other_tool"]
     (problem,) = records["hostile"].problems
@@ -129,32 +252,14 @@ def register_groups(register):
 @hookimpl"""
 
 
-def test_a_plugin_that_failed_is_tried_again_when_it_changes_or_the_user_wants_it(site, children, caplog):
-    install(site, "hostile", "import os; os._exit(3)")
-    load(caplog)
-    before = len(children)
-
-    assert InstalledCatalogue().forget("hostile")
-    load(caplog)
-    assert len(children) == before + 1
-
-    (site / "hostile_plugin.py").write_text(GOOD)
-    catalog, records, _ = load(caplog)
-
-    assert len(children) == before + 2
-    assert records["hostile"].status == "ok"
-    assert catalog.registry.get_tool("good_tool") is not None
-    assert not InstalledCatalogue().forget("hostile")
-
-
-def test_an_import_that_runs_an_event_loop_works_everywhere(site, children, caplog, tmp_path):
+def test_an_import_that_runs_an_event_loop_works_everywhere(site, tmp_path):
     install(site, "good", f"import asyncio\nasyncio.run(asyncio.sleep(0))\n{GOOD}")
 
     async def call():
         async with OneClaw.open(tmp_path / "home", environ={"ONECLAW_DISABLED_PLUGINS": ",".join(ours())}) as claw:
             return (await claw.call_tool("good_tool", "{}")).result.result
 
-    assert load(caplog)[1]["good"].status == "ok"
+    assert statuses()["good"].status == "ok"
     assert asyncio.run(call()) == "good"
 
 
@@ -172,7 +277,7 @@ def test_a_hook_of_a_given_plugin_does_not_block_the_event_loop(tmp_path):
 
     async def open_home():
         asyncio.get_running_loop().call_later(0.05, reached.set)
-        async with OneClaw.open(tmp_path / "home", environ={}, plugins=[GivenPlugin("given", given)]) as claw:
+        async with OneClaw.open(tmp_path / "home", environ={}, plugins=[given_plugin(given, "given")]) as claw:
             return claw.catalog.plugins[0].problems
 
     assert asyncio.run(open_home()) == []
@@ -189,25 +294,17 @@ LEFTOVERS = {
 def test_what_a_tool_leaves_behind_changes_neither_the_end_nor_the_status(leftover, site, tmp_path):
     imports = "import atexit, sys, threading\n"
     install(site, "good", imports + GOOD.replace('    return "good"', f"    {LEFTOVERS[leftover]}\n    return 'good'"))
-    environ = {
-        **os.environ,
-        "PYTHONPATH": str(site),
-        "ONECLAW_HOME": str(tmp_path / "home"),
-        "ONECLAW_DISABLED_PLUGINS": ",".join(ours()),
-    }
-
-    done = subprocess.run(
-        [sys.executable, "-m", "oneclaw_core", "call", "good_tool"], env=environ, capture_output=True, timeout=60
-    )
+    done = program(site, tmp_path, "call", "good_tool")
 
     assert done.returncode == 0, done.stderr
-    assert b'"result": "good"' in done.stdout
+    assert '"result": "good"' in done.stdout
 
 
-def test_a_tool_of_a_plugin_that_cannot_be_imported_any_more_names_it(site, children, caplog):
+def test_a_tool_of_a_plugin_that_cannot_be_imported_any_more_names_it(site):
     install(site, "good", GOOD)
-    catalog, _, _ = load(caplog)
+    catalog = load_plugins(ours())
     (site / "good_plugin.py").write_text("raise RuntimeError('changed meanwhile')")
+    del sys.modules["good_plugin"]
 
     with pytest.raises(PluginError, match=r"changed meanwhile.*disable it with: oneclaw plugins disable good"):
         asyncio.run(catalog.registry.get_tool("good_tool").execute({}))
@@ -221,18 +318,31 @@ async def called(tmp_path, disabled=""):
     return outcome.result.is_success, outcome.result.error_message
 
 
-@pytest.mark.parametrize(
-    ("source", "metadata"),
-    [
-        pytest.param("raise ImportError('broken')", "", id="import"),
-        pytest.param(GATE, "Requires-Dist: oneclaw-core>=99\n", id="incompatible", marks=pytest.mark.long),
-    ],
-)
-def test_gates_of_a_plugin_that_cannot_be_loaded_any_more_deny(source, metadata, site, tmp_path):
+def not_loaded(kind, site, hanging):
+    """Replace the gate that loaded by a version that cannot be loaded."""
+    metadata = "Requires-Dist: oneclaw-core>=99\n" if kind == "incompatible" else ""
+    sources = {"import fails": "raise ImportError('broken')", "hangs": hanging}
+    remove(site, "good")
+    install(site, "good", sources.get(kind, GATE), metadata, version="1.3")
+    sys.modules.pop("good_plugin", None)
+    if kind == "left alone":
+        plugin = next(each for each in discover() if each.name == "good")
+        load_plugins(ours())
+        PluginCache(cache_path()).journal.path.write_text(f"1\n{_key(plugin)}")
+
+
+@pytest.mark.parametrize("state", ["all is there", "cache deleted", "data unreadable"])
+@pytest.mark.parametrize("kind", ["import fails", "incompatible", "left alone", "hangs"])
+def test_a_gate_whose_plugin_cannot_be_loaded_any_more_denies(kind, state, site, hanging, tmp_path, monkeypatch):
     install(site, "good", GATE)
     assert asyncio.run(called(tmp_path)) == (True, None)
-    remove(site, "good")
-    install(site, "good", source, metadata, version="1.3")
+    if state == "cache deleted":
+        shutil.rmtree(tmp_path / "cache")
+    not_loaded(kind, site, hanging)
+    monkeypatch.setattr(isolation, "LOAD_SECONDS", 0.3 if kind == "hangs" else 5.0)
+    if state == "data unreadable":
+        (file,) = (tmp_path / "data").rglob("gates-of-plugins.json")
+        file.write_text("{")
 
     is_success, message = asyncio.run(called(tmp_path))
 

@@ -1,17 +1,17 @@
 """Entries of plugins merged into one catalogue: the first of two with one name stays, and the second is reported."""
 
 import asyncio
+import sys
 from dataclasses import replace
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 
 from oneclaw_core import ToolDefinition, ToolGroupDefinition, ToolResult, ToolSourceType
 from oneclaw_core.errors import PluginError
-from oneclaw_core.plugins.catalogue.merging import Catalog, LazyTool, add_program_tools, report_skill_problems
-from oneclaw_core.plugins.registration.entry import HookOptions, PluginEntry, PluginProblem, Registration, ToolEntry
-from oneclaw_core.plugins.registration.record import LoadedPlugin, PluginRecord, PluginSkill
+from oneclaw_core.plugins.catalog import Catalog, LazyTool, add_program_tools
+from oneclaw_core.plugins.plugin import Loaded, Plugin, PluginProblem, PluginSkill, Registration
+from oneclaw_core.plugins.skill_checks import report_skill_problems
 from oneclaw_core.providers.known import PreconfiguredProvider
 from oneclaw_core.tools import ToolBehaviour
 
@@ -25,19 +25,33 @@ class PlainTool:
         return ToolResult.success("done")
 
 
-def entry(*tools, group=None, **parts):
-    return PluginEntry("acme", [ToolEntry(PlainTool(each).definition, group) for each in tools], **parts)
+def entry(*tools, group=None, groups=(), registrations=(), **parts):
+    """Describe what a plugin registers: tools and groups by rows, and what else is known of it."""
+    definitions = [PlainTool(each).definition for each in tools]
+    options = {"group": group} if group else {}
+    rows = [
+        *(Registration("register_groups", "acme", each.name, None, options_of(each)) for each in groups),
+        *(Registration("register_tools", "acme", each.name, None, options, definition=each) for each in definitions),
+        *registrations,
+    ]
+    return {"registrations": rows, **parts}
+
+
+def options_of(group):
+    return {"display_name": group.display_name, "description": group.description, "permissions": group.permissions}
 
 
 def record(name="acme", **options):
-    return PluginRecord(name, f"{name}-tools", "1.2", **options)
+    return Plugin(name, "acme", f"{name}-tools", "1.2", **options)
 
 
 def merged(*pairs):
     catalog = Catalog()
-    for entry_of, record_of in pairs:
-        catalog.plugins.append(record_of)
-        catalog.merge(entry_of, record_of)
+    for entry_of, plugin in pairs:
+        for name, value in entry_of.items():
+            setattr(plugin, name, [*getattr(plugin, name), *value] if name in ("registrations", "problems") else value)
+        catalog.plugins.append(plugin)
+        catalog.add(plugin)
     catalog.complete()
     return catalog
 
@@ -56,11 +70,10 @@ def test_everything_of_an_entry_is_attributed_to_its_plugin(tmp_path):
         "send",
         group="mail",
         groups=[described("mail")],
-        manifests=["/acme.json"],
-        hooks={"plugin_started": HookOptions(("context",)).to_dict()},
         problems=others,
         import_ms=7.0,
         registrations=[
+            Registration("register_tools.manifest", "acme", "/acme.json", None),
             Registration("register_checks", "acme", "look", "acme:look"),
             Registration("register_skills", "acme", "report", None, {"folder": str(tmp_path)}),
             Registration("register_skills", "acme", "other", None, {"folder": "/x"}, Path("/other")),
@@ -69,8 +82,7 @@ def test_everything_of_an_entry_is_attributed_to_its_plugin(tmp_path):
     catalog = merged((plugin, given))
     assert (given.tools, given.groups, given.manifests, given.import_ms) == (["send"], ["mail"], ["/acme.json"], 7.0)
     assert (given.problems, given.skills, given.providers) == (others, ["report", "other"], [])
-    assert given.hooks == {"plugin_started": HookOptions(("context",))}
-    assert [each.name for each in given.registrations] == ["look"]
+    assert [each.name for each in given.registrations] == ["mail", "send", "/acme.json", "look", "report", "other"]
     assert catalog.skills == [PluginSkill(tmp_path, given), PluginSkill(Path("/other"), given)]
     source = catalog.registry.get_source_info("send")
     assert (source.type, source.group_name, source.plugin, source.distribution) == (
@@ -102,8 +114,7 @@ def test_providers_are_known_with_what_is_said_of_them():
     first, second = record(), record("second")
     catalog = merged(
         (
-            PluginEntry(
-                "acme",
+            entry(
                 registrations=[
                     provider("wire", price_vendor="vendor", is_local=True),
                     given,
@@ -114,7 +125,7 @@ def test_providers_are_known_with_what_is_said_of_them():
             ),
             first,
         ),
-        (PluginEntry("second", registrations=[provider("wire"), preconfigured("wired", "second")]), second),
+        (entry(registrations=[provider("wire"), preconfigured("wired", "second")]), second),
     )
     assert (list(catalog.provider_types), catalog.provider_types["given"]) == (["openai", "wire", "given"], value)
     known = catalog.known_providers
@@ -136,12 +147,12 @@ def test_providers_are_known_with_what_is_said_of_them():
 def test_a_provider_is_imported_when_it_is_needed():
     loaded = []
 
-    def start(target):
+    def load(target):
         loaded.append(target)
-        return SimpleNamespace(wait=lambda: lambda config: f"provider of {config}")
+        return lambda config: f"provider of {config}"
 
     registration = Registration("register_providers", "acme", "wire", "acme:wire")
-    catalog = merged((PluginEntry("acme", registrations=[registration]), record(start_import=start)))
+    catalog = merged((entry(registrations=[registration]), record(importer=load)))
     factory = catalog.provider_types["wire"]
     assert loaded == []
     assert factory("config") == "provider of config"
@@ -169,7 +180,7 @@ def test_a_group_that_is_declared_already_keeps_its_text():
         (described("mail", description="Posts."), True),
     ):
         first, second = record(), record("second")
-        merged((PluginEntry("acme", groups=[described("mail")]), first), (PluginEntry("b", groups=[other]), second))
+        merged((entry(groups=[described("mail")]), first), (entry(groups=[other]), second))
         assert (first.groups, second.groups, first.problems) == (["mail"], [], [])
         assert (
             second.problems
@@ -208,7 +219,7 @@ def test_tools_that_join_the_group_of_another_plugin_are_told():
                 "groups.joined",
             )
         ]
-    owner, joining = PluginRecord("acme"), PluginRecord("b")
+    owner, joining = Plugin("acme"), Plugin("b")
     merged((entry(groups=[described("mail")]), owner), (entry("x", group="mail"), joining))
     assert joining.problems[0].cause == "1 tool of b (x) joined the tool group 'mail' of acme"
 
@@ -255,7 +266,7 @@ def test_another_meaning_of_a_permission_is_reported():
             ),
             first,
         ),
-        (PluginEntry("second", groups=[group("mail4", "write")]), second),
+        (entry(groups=[group("mail4", "write")]), second),
     )
     remedy, check = "use another permission, or the same words", "permissions.meaning-taken"
     assert first.problems == [
@@ -281,7 +292,7 @@ def test_another_meaning_of_a_permission_is_reported():
 def test_a_registration_bears_the_name_of_its_record():
     given = record("acme@other")
     registration = Registration("register_checks", "acme", "look", "acme:look")
-    merged((PluginEntry("acme", registrations=[registration]), given))
+    merged((entry(registrations=[registration]), given))
     assert [each.plugin for each in given.registrations] == ["acme@other"]
 
 
@@ -293,7 +304,7 @@ def test_why_a_plugin_is_absent_is_known():
         record("half", problems=[problem], tools=["x"]),
         record("fine"),
     ]
-    catalog = merged(*((PluginEntry(each.name), each) for each in records))
+    catalog = merged(*((entry(), each) for each in records))
     assert catalog.absent_plugins == {
         "off": "is disabled: enable it with: oneclaw plugins enable off",
         "broken": "does not work: it broke; fix it",
@@ -364,10 +375,16 @@ def test_a_check_of_skills_that_fails_is_reported_to_its_plugin():
         assert (owner.problems, checker.problems) == ([], [PluginProblem("register_checks", cause, remedy)])
 
 
-def test_a_lazy_tool_is_known_by_its_entry():
+def lazy_tool(definition, plugin, **parts):
+    return LazyTool(
+        Registration("register_tools", "acme", definition.name, definition=definition, **parts), definition, plugin
+    )
+
+
+def test_a_lazy_tool_is_known_by_its_registration():
     behaviour = ToolBehaviour(asks_itself=True, is_poll=True, isolation="process")
     definition = replace(PlainTool("send").definition, behaviour=behaviour)
-    lazy = LazyTool(ToolEntry(definition, target="a.b:c", origin="the manifest"), record())
+    lazy = lazy_tool(definition, record(), target="a.b:c", options={"origin": "the manifest"})
     assert lazy.definition is definition
     loaded = asyncio.run(lazy._load())
     assert loaded.definition is definition
@@ -376,13 +393,14 @@ def test_a_lazy_tool_is_known_by_its_entry():
 
 def test_a_lazy_tool_is_taken_from_its_plugin():
     tool = PlainTool("send")
-    for tools, package, message in (
-        ({"send": tool}, None, None),
+    registered = Registration("register_tools", "acme", "send", None, {}, tool)
+    for rows, package, message in (
+        ({("register_tools", "send"): registered}, None, None),
         ({}, "acme-tools", "upgrade acme-tools"),
         ({}, None, "upgrade it"),
     ):
-        given = PluginRecord("acme", package, "1", loaded=LoadedPlugin("acme", tools=tools))
-        lazy = LazyTool(ToolEntry(tool.definition), given)
+        given = Plugin("acme", "acme", package, "1", loaded=Loaded(rows, {}))
+        lazy = lazy_tool(tool.definition, given, target=None)
         if message is None:
             assert asyncio.run(lazy._load()) is tool
             continue
@@ -392,3 +410,26 @@ def test_a_lazy_tool_is_taken_from_its_plugin():
             f"the plugin acme does not register the tool 'send' any more: {message}, or disable it with: oneclaw "
             "plugins disable acme"
         )
+
+
+def test_many_plugins_are_merged_in_time_that_grows_with_their_number():
+    """Look for steps that compare each plugin with each: the calls are counted, not the time."""
+
+    def calls(count):
+        counted = 0
+
+        def count_call(frame, event, argument):
+            nonlocal counted
+            counted += event in ("call", "c_call")
+
+        pairs = [
+            (entry(f"tool_{n}", group="shared", groups=[described("shared")]), record(f"p{n}")) for n in range(count)
+        ]
+        sys.setprofile(count_call)
+        try:
+            merged(*pairs)
+        finally:
+            sys.setprofile(None)
+        return counted
+
+    assert calls(160) < 3 * calls(80)

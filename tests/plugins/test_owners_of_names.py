@@ -106,7 +106,9 @@ class Machine:
         self.site.mkdir()
         self.environ = {"XDG_DATA_HOME": str(self.data), "XDG_CACHE_HOME": str(self.cache)}
         self.environ["ONECLAW_HOME"] = str(root / "home")
-        ours = {each.name for each in discover() if not each.is_builtin and each.dist.name.startswith("oneclaw-")}
+        ours = {
+            each.name for each in discover() if not each.is_builtin and (each.distribution or "").startswith("oneclaw-")
+        }
         self.environ["ONECLAW_DISABLED_PLUGINS"] = ",".join(sorted(ours - {"pdf"}))
         self.age = 0
 
@@ -242,7 +244,7 @@ def test_every_kind_of_name_stays_with_the_first(here):
         "trigger parcel_came",
     ]
     assert second.tools == ["aa_second_tool"]
-    assert [each.name for each in second.registrations] == ["courier"]
+    assert [each.name for each in second.registrations] == ["aa_second_tool", "courier"]
     assert catalog.registry.get_group_definition("parcels").description == "Parcels of zz_first"
     assert catalog.registry.get_permission_meaning("parcels.send", "parcels@aa-second").text == "send with zz_first"
     assert catalog.known_providers.preconfigured["parcel-models"].base_url == "https://zz_first"

@@ -7,13 +7,13 @@ import pluggy
 import pytest
 
 import oneclaw_core
-from oneclaw_core.plugins.catalogue.compatibility import (
+from oneclaw_core.plugins import manager as contract
+from oneclaw_core.plugins.compatibility import (
     UnreadableRequirementError,
     core_requirements,
     find_incompatibility,
 )
-from oneclaw_core.plugins.loading.load_plugins import load_plugins
-from oneclaw_core.plugins.registration import hook_marks as contract
+from oneclaw_core.plugins.loading import load_plugins
 
 pytestmark = pytest.mark.lowest_versions
 

@@ -4,9 +4,7 @@ import asyncio
 import copy
 import dataclasses
 import json
-import os
 import pickle
-import time
 from types import SimpleNamespace
 
 import pytest
@@ -19,10 +17,8 @@ from oneclaw_core.contract.contact_points import WebRequest, WebResponse
 from oneclaw_core.contract.context import ChatCommandContext, PluginContext, ServiceContext
 from oneclaw_core.contract.home_services import _across, _events_across
 from oneclaw_core.hookspecs import HOOK_KINDS, HookKind
-from oneclaw_core.plugins.loading import crash_guard, stores
-from oneclaw_core.plugins.loading.crash_guard import CrashGuard, Ending
-from oneclaw_core.plugins.registration.entry import PluginProblem, Registration
-from oneclaw_core.plugins.registration.record import PluginRecord
+from oneclaw_core.plugins import stores
+from oneclaw_core.plugins.plugin import Plugin, Registration
 from oneclaw_core.secrets.store import SecretPlace
 
 DEFAULTS = {
@@ -397,96 +393,8 @@ def test_services_work_from_another_event_loop():
     asyncio.run(work())
 
 
-def note(directory, seconds, plugin="acme", **options):
-    about = {"plugin": plugin, "package": "acme-tools", "version": "1", "target": "acme", "step": "loading"}
-    directory.mkdir(exist_ok=True)
-    path = directory / f"{len(list(directory.iterdir()))}"
-    path.write_text(json.dumps(about | options) + "\nleft over")
-    os.utime(path, (seconds, seconds))
-    return path
-
-
-def told(seconds):
-    return time.strftime("%Y-%m-%d %H:%M", time.localtime(seconds))
-
-
-def test_a_plugin_that_ended_the_program_is_reported_with_what_to_do(tmp_path, monkeypatch):
-    now = 1_700_000_000.0
-    monkeypatch.setattr(crash_guard.time, "time", lambda: now)
-    again = "; then install another version of {}, or try this one again with: oneclaw plugins enable acme"
-    for times, step, package, when, retry in (
-        ((now - 10,), "loading", "acme-tools", "while it was loaded", now - 10 + 3600),
-        ((now - 3599,), "plugin_started", None, "in this hook", now + 1),
-        ((now - 9000, now - 5400), "loading", "acme-tools", "while it was loaded", None),
-    ):
-        for path in tmp_path.glob("*"):
-            path.unlink()
-        for each in times:
-            note(tmp_path, each, step=step, package=package, is_harmless=False if step == "loading" else None)
-        record = PluginRecord("acme", package, "1", "acme")
-        with CrashGuard(tmp_path) as guard:
-            assert guard.leaves_alone(record)
-        remedy = f"find out why with: oneclaw plugins check acme{again.format(package or 'the package')}"
-        if retry is not None:
-            remedy += f"; by itself it is tried once more after {told(retry)}"
-        cause = f"the program ended {when}, at {told(times[-1])}; it is left alone"
-        assert record.problems == [PluginProblem(step, cause, remedy)]
-    for path in tmp_path.glob("*"):
-        path.unlink()
-    note(tmp_path, now - 3600, is_harmless=False)
-    with CrashGuard(tmp_path) as guard:
-        assert not guard.leaves_alone(PluginRecord("acme", "acme-tools", "1", "acme"))
-
-
-def test_a_note_says_what_was_being_done(tmp_path):
-    directory = tmp_path / "loading"
-    tmp_path.chmod(0o700)
-    with CrashGuard(directory) as guard:
-        with guard.during(PluginRecord("acme@acme-tools", "acme-tools", "1", "acme:x"), "plugin_started", "acme:thing"):
-            (path,) = directory.iterdir()
-            assert json.loads(path.read_bytes().partition(b"\n")[0]) == {
-                **{"plugin": "acme", "package": "acme-tools", "version": "1", "target": "acme:x"},
-                **{"step": "plugin_started", "imported": "acme:thing"},
-            }
-        assert list(directory.iterdir()) == [path]
-    assert list(directory.iterdir()) == []
-
-
-def test_what_is_left_behind_is_read(tmp_path):
-    path = tmp_path / "note"
-    full = {"plugin": "a", "package": "p", "version": "1", "target": "t", "step": "loading"}
-    for data, ending in (
-        (full, Ending(path, "a", "p", "1", "t", "loading", 7.0, None, None)),
-        (full | {"imported": "x", "is_harmless": True}, Ending(path, "a", "p", "1", "t", "loading", 7.0, "x", True)),
-        (full | {"package": None, "version": None}, Ending(path, "a", None, None, "t", "loading", 7.0, None, None)),
-        *((full | {name: 7}, None) for name in ("plugin", "target", "step", "imported")),
-        *(({key: value for key, value in full.items() if key != name}, None) for name in full),
-        ([], None),
-    ):
-        assert crash_guard._read(path, json.dumps(data).encode() + b"\nrest", 7.0) == ending
-    assert crash_guard._read(path, b"{", 7.0) is None
-
-
-def test_what_was_imported_is_tried_once(tmp_path, monkeypatch):
-    tried = []
-    monkeypatch.setattr(
-        "oneclaw_core.plugins.loading.crash_probe.can_be_imported", lambda targets: tried.append(list(targets)) or True
-    )
-    for imported in ("a:b", None, "a:c", "a:b"):
-        note(tmp_path, time.time(), imported=imported)
-    record = PluginRecord("acme", "acme-tools", "1", "acme")
-    for _ in range(2):
-        with CrashGuard(tmp_path) as guard:
-            assert not guard.leaves_alone(record)
-    (found,) = tried
-    assert (found[0], sorted(found[1:])) == ("acme", ["a:b", "a:c"])
-    assert all(json.loads(each.read_bytes().partition(b"\n")[0])["is_harmless"] is True for each in tmp_path.iterdir())
-
-
 def store_of(function, url="shelf://x"):
-    record = PluginRecord(
-        "library", registrations=[Registration("register_stores", "library", "shelf", None, {}, function)]
-    )
+    record = Plugin("library", registrations=[Registration("register_stores", "library", "shelf", None, {}, function)])
     found = stores._registered("shelf", [record])
     return stores._opened(url, "shelf", *found)
 
@@ -534,13 +442,11 @@ def test_what_a_store_answers_is_checked(monkeypatch):
 
 def test_the_store_of_a_driver_goes_before_that_of_its_kind():
     def record(plugin, *names):
-        return PluginRecord(
-            plugin, registrations=[Registration("register_stores", plugin, name, None) for name in names]
-        )
+        return Plugin(plugin, registrations=[Registration("register_stores", plugin, name, None) for name in names])
 
     first, second = record("first", "shelf", "other"), record("second", "shelf", "shelf+oak")
     records = [
-        PluginRecord("none", registrations=[Registration("register_checks", "none", "shelf", None)]),
+        Plugin("none", registrations=[Registration("register_checks", "none", "shelf", None)]),
         first,
         second,
     ]

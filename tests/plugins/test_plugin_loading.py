@@ -15,8 +15,8 @@ from oneclaw_scheduled_tasks.commands import tasks
 
 from oneclaw_core import ToolDefinition, ToolGroupDefinition, ToolResult, ToolSourceType, hookimpl, tool
 from oneclaw_core.cli.command_group import make_option
-from oneclaw_core.plugins.loading.load_plugins import disabled_plugins, discover, load_plugins
-from oneclaw_core.plugins.registration.commands import plugin_commands
+from oneclaw_core.plugins.commands import plugin_commands
+from oneclaw_core.plugins.loading import disabled_plugins, discover, load_plugins
 from oneclaw_core.system.distributions import CORE_TOOLS
 
 pytestmark = [pytest.mark.every_python, pytest.mark.lowest_versions]
@@ -24,7 +24,7 @@ pytestmark = [pytest.mark.every_python, pytest.mark.lowest_versions]
 OURS = sorted(
     name
     for path in Path(__file__).parents[2].glob("plugins/*/pyproject.toml")
-    for name in tomllib.loads(path.read_text(encoding="utf-8"))["project"]["entry-points"]["oneclaw"]
+    for name in tomllib.loads(path.read_text(encoding="utf-8"))["project"]["entry-points"].get("oneclaw", {})
 )
 
 

@@ -1,5 +1,6 @@
 """Origins of installed plugins, and the messages when their files have changed."""
 
+import dataclasses
 import json
 import os
 import sys
@@ -9,10 +10,9 @@ from hashlib import sha256
 import pytest
 
 from oneclaw_core.errors import OneClawError
-from oneclaw_core.plugins.catalogue.discovery import InstalledPlugin, PackageMetadata
-from oneclaw_core.plugins.loading.origins import OriginNews, PluginOrigins, normalised, package_of, report_origins
-from oneclaw_core.plugins.registration.entry import PluginProblem
-from oneclaw_core.plugins.registration.record import PluginRecord
+from oneclaw_core.plugins.origins import OriginNews, PluginOrigins, normalised, package_of, report_origins
+from oneclaw_core.plugins.plugin import Plugin as InstalledPlugin
+from oneclaw_core.plugins.plugin import PluginProblem
 from oneclaw_core.system.home import Home
 
 
@@ -41,7 +41,7 @@ class Package:
 
     @property
     def plugin(self):
-        return InstalledPlugin("acme", "acme", PackageMetadata(self.name, self.version), (str(self.record),))
+        return InstalledPlugin("acme", "acme", self.name, self.version, files=(str(self.record),))
 
 
 @pytest.fixture
@@ -143,7 +143,7 @@ def test_a_thorough_look_reads_the_files(home, package):
 def test_code_that_is_changed_in_place_is_known_by_its_folder(home, tmp_path, package):
     def editable(folder):
         files = (str(package.record),)
-        return InstalledPlugin("acme", "acme", PackageMetadata("acme", "1"), files, tree=str(folder))
+        return InstalledPlugin("acme", "acme", "acme", "1", files=files, tree=str(folder))
 
     bare = InstalledPlugin("bare", "bare")
     assert PluginOrigins(home).look([editable(tmp_path / "one"), bare]) == []
@@ -165,7 +165,7 @@ def test_a_list_of_files_that_is_gone_is_a_change(home, package):
 
 
 def test_of_two_plugins_of_a_package_one_is_looked_at(home, package):
-    second = InstalledPlugin("second", "acme", PackageMetadata("acme.tools", "9"))
+    second = InstalledPlugin("second", "acme", "acme.tools", "9")
     assert PluginOrigins(home).look([package.plugin, second]) == []
     assert look(home, package) == []
 
@@ -214,7 +214,7 @@ def test_a_record_that_cannot_be_written_matters_to_the_one_who_accepts(home, pa
     def refuse(path, content):
         raise OSError(30, "Read-only file system")
 
-    monkeypatch.setattr("oneclaw_core.plugins.loading.origins.write_private", refuse)
+    monkeypatch.setattr("oneclaw_core.plugins.origins.write_private", refuse)
     assert look(home, package) == []
     with pytest.raises(OneClawError) as error:
         PluginOrigins(home).accept([package.plugin], {"acme-tools"})
@@ -228,15 +228,15 @@ def test_news_are_reported_to_the_plugins_of_the_package(home, package):
     package.write()
 
     def record(name, **options):
-        return PluginRecord(name, **{"installed": package.plugin, **options})
+        return dataclasses.replace(package.plugin, name=name, problems=[], **options)
 
-    other = InstalledPlugin("other", "other", PackageMetadata("other", "1"))
+    other = InstalledPlugin("other", "other", "other", "1")
     records = [
-        record("given", installed=None),
+        record("given", given=object),
         record("disabled", is_disabled=True),
         record("acme"),
         record("second"),
-        record("other", installed=other),
+        other,
     ]
     found = report_origins(home, records)
     assert [(each.package, each.is_new) for each in found] == [("acme-tools", False), ("other", True)]

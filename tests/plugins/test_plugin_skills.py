@@ -15,7 +15,7 @@ from oneclaw_core import (
     UsageError,
     hookimpl,
 )
-from oneclaw_core.plugins.loading.load_plugins import load_plugins
+from oneclaw_core.plugins.loading import load_plugins
 
 SKILL = "---\nname: {name}\ndescription: Does {name}.\nallowed-tools: pdf_info\n---\nDo {name} with $ARGUMENTS.\n"
 

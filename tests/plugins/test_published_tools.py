@@ -19,8 +19,7 @@ from oneclaw_core import (
 )
 from oneclaw_core.plugins import GroupTools, ListingContext, SourceGroup
 from oneclaw_core.plugins.isolation import HookError
-from oneclaw_core.plugins.registration.entry import PluginProblem, Registration
-from oneclaw_core.plugins.registration.record import PluginRecord
+from oneclaw_core.plugins.plugin import Plugin, PluginProblem, Registration
 from oneclaw_core.plugins.sources import known_tools, tool_sources
 from oneclaw_core.plugins.sources.known_tools import Known, KnownGroup, StandInTool, list_sources, read_known
 from oneclaw_core.plugins.sources.published_tools import PublishedTools
@@ -60,7 +59,7 @@ def registration(name="found", target=None, **options):
 
 
 def record(*registrations, **options):
-    return PluginRecord("acme", "acme-tools", "1.0", registrations=list(registrations), **options)
+    return Plugin("acme", "acme", "acme-tools", "1.0", registrations=list(registrations), **options)
 
 
 def published(*registrations):
@@ -212,7 +211,7 @@ def test_sources_with_a_name_of_their_own_come_last_and_are_listed_while_they_sh
     assert (plain.record.name, source.record.name, plain.where, source.where) == (
         *("acme", "listed", WHERE, "tool source 'named'"),
     )
-    assert (source.record.source, source.record.target) == ("acme named", "")
+    assert (source.record.source, source.record.target) == ("acme named", "acme")
     assert [each.name for each in records] == ["acme"]
     source.publish([Answers("a")])
     plain.publish([Answers("a"), Answers("b")])

@@ -12,8 +12,7 @@ from oneclaw_core import (
 )
 from oneclaw_core.contract.checks import CheckFix, CheckResult, Health
 from oneclaw_core.contract.contact_points import Channel
-from oneclaw_core.plugins.registration.entry import Registration
-from oneclaw_core.plugins.registration.record import PluginRecord
+from oneclaw_core.plugins.plugin import Plugin, Registration
 
 
 def test_what_plugins_register_is_found():
@@ -161,7 +160,7 @@ def test_checks_are_run_without_starting_their_plugins():
             assert contexts["acme"].refreshed == [None]
         of_skills, _ = at_work(registered("register_checks", "look", raising, of="register_skills"))
         assert await of_skills.run_checks() == []
-        gone, _ = at_work(PluginRecord("acme", registrations=[Registration("register_checks", "acme", "look", None)]))
+        gone, _ = at_work(Plugin("acme", registrations=[Registration("register_checks", "acme", "look", None)]))
         (check,) = await gone.run_checks()
         assert check.results[0].message.startswith("the plugin acme cannot be used: see oneclaw plugins list;")
         from oneclaw_core.plugins.running import checks

@@ -6,23 +6,21 @@ import click
 from pydantic import BaseModel
 
 from oneclaw_core import ToolDefinition, ToolGroupDefinition, ToolResult
-from oneclaw_core.plugins.registration.entry import PluginEntry, PluginProblem, Registration, ToolEntry
-from oneclaw_core.plugins.registration.named_registrars import (
+from oneclaw_core.plugins.plugin import Plugin, PluginProblem, Registration
+from oneclaw_core.plugins.registrars import (
     ChannelRegistrar,
     ChatCommandRegistrar,
     CheckRegistrar,
     CommandRegistrar,
+    GroupRegistrar,
+    ProviderRegistrar,
     RouteRegistrar,
     ServiceRegistrar,
     SettingsRegistrar,
-    StoreRegistrar,
-    TriggerRegistrar,
-)
-from oneclaw_core.plugins.registration.registrars import (
-    GroupRegistrar,
-    ProviderRegistrar,
     SkillRegistrar,
+    StoreRegistrar,
     ToolRegistrar,
+    TriggerRegistrar,
 )
 from oneclaw_core.tools.manifest_tool import FunctionTarget
 from oneclaw_core.tools.registry import ToolRegistry
@@ -61,8 +59,8 @@ def hidden():
 
 
 def register(kind, call):
-    entry = PluginEntry("acme")
-    call(kind(entry, ToolRegistry()) if kind is ToolRegistrar else kind(entry))
+    entry = Plugin("acme")
+    call(kind(entry, ToolRegistry()))
     return entry
 
 
@@ -206,8 +204,7 @@ def test_an_object_is_kept_beside_its_name():
         assert (registration.target, registration.value) == (place, target)
     (registration,) = register(SettingsRegistrar, lambda it: it(Settings, keys={"token": "old"})).registrations
     assert (registration.name, registration.value) == ("settings", Settings)
-    assert (registration.options["keys"], registration.options["has_validators"]) == ({"token": "old"}, False)
-    assert "schema" in registration.options
+    assert registration.options == {"keys": {"token": "old"}}
 
 
 def test_a_preconfigured_provider_is_noted_with_what_is_given():
@@ -376,13 +373,6 @@ FAULTS = [
         "use another key",
         "hooks.options",
     ),
-    (
-        SettingsRegistrar,
-        lambda it: it(Named()),
-        "<thing> is not a pydantic model",
-        "register one pydantic model",
-        "hooks.target",
-    ),
     *(
         (
             ToolRegistrar,
@@ -436,7 +426,7 @@ def test_a_faulty_registration_is_reported_with_a_remedy_and_left_out():
     for kind, call, cause, remedy, check in FAULTS:
         entry = register(kind, call)
         assert entry.problems == [PluginProblem(kind.hook, cause, remedy, True, check)]
-        assert (entry.registrations, entry.groups) == ([], [])
+        assert entry.registrations == []
 
 
 def test_the_first_of_two_registrations_stays():
@@ -490,13 +480,13 @@ def test_a_tool_is_noted_with_its_traits():
     entry = register(ToolRegistrar, lambda it: (it(plain_tool), it(rich), it(vague), it(rich, group="other")))
     assert entry.problems == []
     with_all = (rich.definition, "mail", "acme.tools:run", "the manifest")
-    assert entry.tools == [
-        ToolEntry(plain_tool.definition),
-        ToolEntry(*with_all),
-        ToolEntry(vague.definition),
-        ToolEntry(rich.definition, "other", *with_all[2:]),
+    assert [(each.definition, each.group, each.target, each.options.get("origin")) for each in entry.registrations] == [
+        (plain_tool.definition, None, None, None),
+        with_all,
+        (vague.definition, None, None, None),
+        (rich.definition, "other", *with_all[2:]),
     ]
-    assert [each.tool for each in entry.tools] == [plain_tool, rich, vague, rich]
+    assert [each.value for each in entry.registrations] == [plain_tool, rich, vague, rich]
 
 
 def test_a_tool_with_an_unusual_name_is_a_warning():
@@ -506,7 +496,7 @@ def test_a_tool_with_an_unusual_name_is_a_warning():
         assert entry.problems == [
             PluginProblem("register_tools", cause, "rename the tool", False, "names.not-snake-case")
         ]
-        assert [each.definition.name for each in entry.tools] == [name]
+        assert [each.name for each in entry.registrations] == [name]
 
 
 def test_something_that_is_no_tool_has_a_check_and_a_fault_within_a_tool_a_pointer():
@@ -525,7 +515,7 @@ def test_something_that_is_no_tool_has_a_check_and_a_fault_within_a_tool_a_point
         assert part in problem.cause
         assert (problem.check == "") == bool(problem.pointer)
         assert check is None or problem.check == check
-        assert entry.tools == []
+        assert entry.registrations == []
 
 
 def test_a_manifest_given_as_text_is_refused():
@@ -533,7 +523,7 @@ def test_a_manifest_given_as_text_is_refused():
     remedy = "give it as importlib.resources.files(__package__) / 'acme.json'"
     cause = "'acme.json' is a text, and no path in the package"
     assert entry.problems == [PluginProblem("manifest", cause, remedy, True, "manifests.unreadable")]
-    assert (entry.manifests, entry.tools) == ([], [])
+    assert entry.registrations == []
 
 
 def test_a_manifest_is_noted_with_its_group_and_its_faults(tmp_path):
@@ -545,8 +535,8 @@ def test_a_manifest_is_noted_with_its_group_and_its_faults(tmp_path):
     missing = tmp_path / "missing.json"
     entry = register(ToolRegistrar, lambda it: (it.manifest(path, module="acme.mail"), it.manifest(missing)))
     assert entry.manifests == [str(path), str(missing)]
-    assert entry.groups == [ToolGroupDefinition("mail", "Mail", "Reads mail")]
-    (tool,) = entry.tools
+    _, group, tool, _ = entry.registrations
+    assert group.group_definition == ToolGroupDefinition("mail", "Mail", "Reads mail")
     assert (tool.definition.name, tool.group, tool.target) == ("read", "mail", "acme.mail:read_it")
     assert [(each.where, each.remedy, each.is_error) for each in entry.problems] == [
         ("manifest", "correct the manifest; its JSON Schema helps an editor", True)

@@ -14,8 +14,7 @@ from oneclaw_core import (
     UsageError,
 )
 from oneclaw_core.plugins.isolation import ForeignCall, ForeignError, HookError, HookTimeoutError, call_isolated
-from oneclaw_core.plugins.registration.entry import HookOptions, Registration
-from oneclaw_core.plugins.registration.record import PluginRecord
+from oneclaw_core.plugins.plugin import Plugin, Registration
 from oneclaw_core.plugins.running import running_plugin
 from oneclaw_core.plugins.running.hook_settings import HookTimeouts
 from oneclaw_core.plugins.running.running_plugin import ObserverQueue, call_hook, make_context
@@ -39,7 +38,7 @@ def test_a_hook_that_fails_names_its_plugin():
         assert await raised_by(plugin.call("gate", {}, 0.01), HookTimeoutError) == (
             f"{limit}acme=SECONDS', or {DISABLE}"
         )
-        record.hooks["gone"] = HookOptions()
+        record.hooks["gone"] = {}
         assert await raised_by(plugin.call("gone", {}, 5.0), HookError) == (
             f"plugin acme: gone is not there any more; reinstall it, or {DISABLE}"
         )
@@ -318,9 +317,9 @@ def test_a_call_of_a_hook_is_limited():
         def gate():
             raise SystemExit(3)
 
-        implementation = record_with(gate=gate).loaded.implementations["gate"]
+        implementation = record_with(gate=gate).loaded.hooks["gate"]
         arguments = {"context": Context()}
-        assert await raised_by(call_hook(implementation, arguments, 5.0)) == (
+        assert await raised_by(call_hook("acme", implementation, arguments, 5.0)) == (
             f"plugin acme: gate raised SystemExit: 3; {DISABLE}"
         )
 
@@ -345,7 +344,7 @@ def test_contexts_are_made_of_a_home(tmp_path):
         context = make_context(
             "acme",
             home=home,
-            plugins=[PluginRecord("acme")],
+            plugins=[Plugin("acme")],
             environ={},
             permissions=Policy(),
             read_settings=read_settings,

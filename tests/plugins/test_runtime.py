@@ -25,7 +25,7 @@ from oneclaw_core import (
     hookimpl,
 )
 from oneclaw_core.plugins import ChatNotice
-from oneclaw_core.plugins.registration.record import PluginRecord
+from oneclaw_core.plugins.plugin import Plugin
 from oneclaw_core.plugins.running import running_plugin, runtime
 from oneclaw_core.plugins.running.hook_settings import HookTimeouts
 
@@ -292,7 +292,7 @@ def test_processes_share_the_hooks_that_are_switched_off(tmp_path):
     path.parent.mkdir()
     moments = itertools.count(1_000_000, step=2)  # two seconds between two looks
     serving, other = HookTimeouts(path, lambda: next(moments)), HookTimeouts(path, lambda: next(moments))
-    record = PluginRecord("gate", version="1.0")
+    record = Plugin("gate", version="1.0")
     assert not serving.is_off(record, "before_turn")
     for _ in range(3):
         other.note(record, "before_turn")

@@ -5,8 +5,8 @@ import asyncio
 import pytest
 
 from oneclaw_core import OneClaw, StoreError, hookimpl
-from oneclaw_core.plugins.loading.load_plugins import GivenPlugin
-from oneclaw_core.plugins.loading.stores import backend_of, home_with_backend
+from oneclaw_core.plugins.loading import given_plugin
+from oneclaw_core.plugins.stores import backend_of, home_with_backend
 from oneclaw_core.sessions.sqlite_backend import SqliteBackend
 from oneclaw_core.system.home import find_home
 
@@ -22,7 +22,7 @@ class Plugin:
 
 def opened(tmp_path, find, url="shelf://books"):
     environ = {"ONECLAW_DATABASE_URL": url}
-    return OneClaw.open(tmp_path / "home", environ=environ, plugins=[GivenPlugin("library", Plugin(find))])
+    return OneClaw.open(tmp_path / "home", environ=environ, plugins=[given_plugin(Plugin(find), "library")])
 
 
 def test_a_plugin_finds_the_database_of_its_scheme(tmp_path):
@@ -96,7 +96,7 @@ def test_a_driver_in_the_scheme_may_be_left_to_the_plugin(tmp_path):
 
 
 def test_plugins_that_are_given_come_before_installed_ones(tmp_path):
-    given = [GivenPlugin("library", Plugin(lambda url: f"sqlite:///{tmp_path}/a.db"))]
+    given = [given_plugin(Plugin(lambda url: f"sqlite:///{tmp_path}/a.db"), "library")]
 
     backend = backend_of("shelf://books", {}, given)
 

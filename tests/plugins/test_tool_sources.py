@@ -22,9 +22,8 @@ from oneclaw_core import (
     tool,
 )
 from oneclaw_core.plugins import GroupTools, ListingContext, SourceGroup
-from oneclaw_core.plugins.registration.entry import PluginEntry
-from oneclaw_core.plugins.registration.record import PluginRecord
-from oneclaw_core.plugins.registration.registrars import ToolRegistrar
+from oneclaw_core.plugins.plugin import Plugin as PluginRecord
+from oneclaw_core.plugins.registrars import ToolRegistrar
 from oneclaw_core.plugins.sources import tool_sources
 from oneclaw_core.plugins.sources.known_tools import list_sources
 from oneclaw_core.plugins.sources.published_tools import PublishedTools
@@ -71,10 +70,10 @@ class Host:
     def __init__(self, home, **sources):
         self.home = home
         self.registry = ToolRegistry()
-        self.record = PluginRecord("acme", "acme-tools", "1.0")
+        self.record = PluginRecord("acme", "acme", "acme-tools", "1.0")
         self.known = PublishedTools(self.registry, [self.record])
         self.sources = sources
-        self.entry = PluginEntry("acme")
+        self.entry = PluginRecord("acme")
         self.register = ToolRegistrar(self.entry, self.registry)
         self.running = ToolSources(self.known, home, self)
 
@@ -617,7 +616,7 @@ def list_nothing(context, tools):
 
 
 def listed(tmp_path, function, disabled=()):
-    registry, record, entry = ToolRegistry(), PluginRecord("acme"), PluginEntry("acme")
+    registry, record, entry = ToolRegistry(), PluginRecord("acme"), PluginRecord("acme")
     target = f"{__name__}:{function}"
     ToolRegistrar(entry, registry).source("files", target, starts="open", listing=target, listed_as="mine")
     record.registrations += entry.registrations

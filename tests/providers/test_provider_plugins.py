@@ -8,7 +8,7 @@ import pytest
 
 from oneclaw_core import NotFoundError
 from oneclaw_core.config.providers import Providers
-from oneclaw_core.plugins.loading.load_plugins import load_plugins
+from oneclaw_core.plugins.loading import load_plugins
 from oneclaw_core.providers import ProviderConfig
 from oneclaw_core.providers.known import KnownProviders
 from oneclaw_core.providers.pool import ProviderPool
@@ -30,7 +30,7 @@ def test_each_preconfigured_provider_can_be_opened(name):
 
 def test_registering_a_wire_format_does_not_import_it():
     program = (
-        "import sys; from oneclaw_core.plugins.loading.load_plugins import load_plugins; load_plugins(frozenset()); "
+        "import sys; from oneclaw_core.plugins.loading import load_plugins; load_plugins(frozenset()); "
         "print([name for name in sys.modules if name.startswith('oneclaw_openai') or name == 'httpx'])"
     )
     printed = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout

@@ -9,7 +9,7 @@ from pytest_oneclaw.chosen_plugins import chosen_plugins
 
 from oneclaw_core import OneClaw, hookimpl
 from oneclaw_core.config.providers import MODEL_SETTING, PROVIDER_SETTING
-from oneclaw_core.plugins.loading.load_plugins import GivenPlugin
+from oneclaw_core.plugins.loading import given_plugin
 from oneclaw_core.types.model_requests import ModelInfo
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ async def opened(
     home: Path, answer: Any, *tools: Any, allow: Iterable[str] = (), **environ: str
 ) -> AsyncIterator[OneClaw]:
     """Open a home whose model answers by a function."""
-    points = [*chosen_plugins(()), GivenPlugin("made", MadePlugin(answer, tools))]
+    points = [*chosen_plugins(()), given_plugin(MadePlugin(answer, tools), "made")]
     async with OneClaw.open(
         home,
         allow=allow,

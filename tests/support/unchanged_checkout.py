@@ -12,9 +12,9 @@ _CHECKOUT = str(Path(__file__).parents[2])
 
 def look_at_checkout_once():
     """Remember the state of each directory within the checkout; the first call counts."""
-    from oneclaw_core.plugins.catalogue import discovery
+    from oneclaw_core.plugins import installed
 
-    state_of = discovery._tree_state
+    state_of = installed._tree_state
     if state_of.__module__ == __name__:
         return
     remembered = cache(state_of)
@@ -22,4 +22,4 @@ def look_at_checkout_once():
     def state(directory):
         return remembered(directory) if directory.startswith(_CHECKOUT) else state_of(directory)
 
-    discovery._tree_state = state
+    installed._tree_state = state

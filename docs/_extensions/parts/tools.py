@@ -6,7 +6,7 @@ import json
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from oneclaw_core.plugins.loading.load_plugins import Catalog, load_plugins
+from oneclaw_core.plugins.loading import Catalog, load_plugins
 from parts._markdown import code, table, text
 
 if TYPE_CHECKING:

@@ -9,6 +9,7 @@ they mean in pluggy.
 from __future__ import annotations
 
 import logging
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pluggy
@@ -20,11 +21,41 @@ from oneclaw_core.hookspecs import HOOK_KINDS, HookKind
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from oneclaw_core.plugins.registration.entry import HookOptions
     from oneclaw_core.plugins.running.running_plugin import RunningPlugin
 
 _log = logging.getLogger("oneclaw.plugins")
 _mark = pluggy.HookimplMarker("oneclaw")
+
+
+@dataclass(frozen=True, slots=True)
+class HookOptions:
+    """The way a plugin implements a hook, known without importing the plugin.
+
+    Attributes:
+        argument_names: the arguments of the hook that the function takes.
+        is_async: True for an async function.
+        tools: the only tools, or tool groups, whose calls it is about; ``None`` for all.
+        timeout_seconds: time limit of one call; ``None`` for the limit of the hook's kind.
+        in_turns: True if it is about calls of turns alone.
+        skips_read_only: True if it is not about calls of tools that change nothing.
+        tryfirst, trylast, wrapper: as pluggy has them.
+    """
+
+    argument_names: Sequence[str] = ()
+    is_async: bool = False
+    tools: Sequence[str] | None = None
+    timeout_seconds: float | None = None
+    in_turns: bool = False
+    skips_read_only: bool = False
+    tryfirst: bool = False
+    trylast: bool = False
+    wrapper: bool = False
+
+    def is_about(self, tool: str, group: str | None, *, is_in_turn: bool, is_read_only: bool = False) -> bool:
+        """Return True if a call of a tool concerns the hook."""
+        if (self.in_turns and not is_in_turn) or (self.skips_read_only and is_read_only):
+            return False
+        return self.tools is None or tool in self.tools or (group is not None and group in self.tools)
 
 
 class Step(NamedTuple):
@@ -65,7 +96,7 @@ def plan(plugins: Iterable[RunningPlugin], first: Sequence[str]) -> dict[str, tu
     places = {name: place for place, name in enumerate(first)}
     ordered = sorted(plugins, key=lambda each: (places.get(each.name, len(places)), each.name))
     steps = [
-        (hook, Step(plugin, options))
+        (hook, Step(plugin, HookOptions(**options)))
         for plugin in ordered
         for hook, options in plugin.record.hooks.items()
         if HOOK_KINDS[hook] is not HookKind.LIFECYCLE

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from oneclaw_core.contract.context import PluginContext
-    from oneclaw_core.plugins.registration.entry import Registration
+    from oneclaw_core.plugins.plugin import Registration
 
 CHECK_SECONDS = 15.0
 """The time limit of one check of a plugin."""

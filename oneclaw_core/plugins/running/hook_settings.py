@@ -6,15 +6,15 @@ import json
 import time
 from typing import TYPE_CHECKING, Any
 
-from oneclaw_core.plugins.loading.load_plugins import listed_setting
-from oneclaw_core.plugins.registration.entry import MAX_TIMEOUT_SECONDS
+from oneclaw_core.plugins.loading import listed_setting
+from oneclaw_core.plugins.plugin import MAX_TIMEOUT_SECONDS
 from oneclaw_core.system.private_files import write_private
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from pathlib import Path
 
-    from oneclaw_core.plugins.registration.record import PluginRecord
+    from oneclaw_core.plugins.plugin import Plugin
 
 
 def plugin_order(stored: Mapping[str, Any], environ: Mapping[str, str]) -> list[str]:
@@ -68,7 +68,7 @@ class HookTimeouts:
         self._read_at: tuple[int, int] | None = None  # the state of the file when it was read
         self._looked_at = -_LOOK_SECONDS
 
-    def note(self, record: PluginRecord, hook: str) -> bool:
+    def note(self, record: Plugin, hook: str) -> bool:
         """Count a timeout.
 
         Returns:
@@ -82,7 +82,7 @@ class HookTimeouts:
         self._write(times)
         return len(times[key]) >= MAX_TIMEOUTS
 
-    def is_off(self, record: PluginRecord, hook: str) -> bool:
+    def is_off(self, record: Plugin, hook: str) -> bool:
         """Return True if a hook is switched off now."""
         if not 0 <= self._clock() - self._looked_at < _LOOK_SECONDS:
             self._read()
@@ -91,7 +91,7 @@ class HookTimeouts:
         times = self._times.get(_key(record, hook), [])
         return len(times) >= MAX_TIMEOUTS and self._clock() - times[-1] < OFF_SECONDS
 
-    def switched_off(self, record: PluginRecord) -> list[str]:
+    def switched_off(self, record: Plugin) -> list[str]:
         """Return the hooks of a plugin that are switched off now."""
         return [hook for hook in record.hooks if self.is_off(record, hook)]
 
@@ -137,5 +137,5 @@ class HookTimeouts:
             pass  # without a place for it the counts are this process's
 
 
-def _key(record: PluginRecord, hook: str) -> str:
+def _key(record: Plugin, hook: str) -> str:
     return json.dumps([record.name, record.version, hook])

@@ -20,8 +20,8 @@ from oneclaw_core.errors import NotReadyError, OneClawError, PluginError, descri
 from oneclaw_core.permissions.host_patterns import private_place
 from oneclaw_core.permissions.requests import PermissionRequest
 from oneclaw_core.plugins.isolation import ForeignError, HookError, HookTimeoutError, call_isolated
-from oneclaw_core.plugins.registration.settings import registered_settings
 from oneclaw_core.plugins.running.calling import begin_wrapper, end_wrapper
+from oneclaw_core.plugins.settings import registered_settings
 from oneclaw_core.system.distributions import EARLIER_KEYS
 from oneclaw_core.system.threads import LoopBlockedError
 from oneclaw_core.worker_loop import WorkerLoop
@@ -29,7 +29,7 @@ from oneclaw_core.worker_loop import WorkerLoop
 if TYPE_CHECKING:
     from oneclaw_core.contract.home_services import HomeServices
     from oneclaw_core.permissions.policy import PermissionPolicy
-    from oneclaw_core.plugins.registration.record import Implementation, PluginRecord
+    from oneclaw_core.plugins.plugin import EventHook, Plugin
     from oneclaw_core.plugins.running.hook_settings import HookTimeouts
     from oneclaw_core.sessions.plugin_storage import PluginStorage
     from oneclaw_core.system.home import Home
@@ -148,7 +148,7 @@ class RunningPlugin:
     """
 
     def __init__(
-        self, record: PluginRecord, context: PluginContext, limits: Mapping[str, float], timeouts: HookTimeouts
+        self, record: Plugin, context: PluginContext, limits: Mapping[str, float], timeouts: HookTimeouts
     ) -> None:
         self.record = record
         self.queue = ObserverQueue(record.name, self._deliver)
@@ -205,7 +205,9 @@ class RunningPlugin:
             raise HookError(self.name, hook, fault)
         context, implementation = await self.ready(hook)
         try:
-            return await call_hook(implementation, {**arguments, "context": context}, self.limit(hook, seconds))
+            return await call_hook(
+                self.name, implementation, {**arguments, "context": context}, self.limit(hook, seconds)
+            )
         except HookTimeoutError as error:
             if self._timeouts.note(self.record, hook):
                 _log.warning("%s; the hook is switched off", error)
@@ -230,10 +232,10 @@ class RunningPlugin:
 
     def limit(self, hook: str, seconds: float) -> float:
         """Return the time limit of a hook: the user's, the plugin's own, or that of the kind."""
-        own = self.record.hooks[hook].timeout_seconds
+        own = self.record.hooks[hook].get("timeout_seconds")
         return self._limits.get(self.name) or own or seconds
 
-    async def ready(self, hook: str) -> tuple[PluginContext, Implementation]:
+    async def ready(self, hook: str) -> tuple[PluginContext, EventHook]:
         """Start the plugin, and return what is needed to call a hook without waiting.
 
         Raises:
@@ -282,7 +284,9 @@ class RunningPlugin:
         if (self.is_started or self.is_start_attempted) and "plugin_stopped" in self.record.hooks:
             try:
                 implementation = await self._implementation("plugin_stopped")
-                await call_hook(implementation, {"context": self.context}, self.limit("plugin_stopped", STOP_SECONDS))
+                await call_hook(
+                    self.name, implementation, {"context": self.context}, self.limit("plugin_stopped", STOP_SECONDS)
+                )
             except PluginError as error:
                 _log.warning("%s", error)
         await self.context.aclose()
@@ -299,7 +303,7 @@ class RunningPlugin:
             if "plugin_started" in self.record.hooks:
                 implementation = await self._implementation("plugin_started")
                 seconds = self.limit("plugin_started", START_SECONDS)
-                await call_hook(implementation, {"context": self.context}, seconds)
+                await call_hook(self.name, implementation, {"context": self.context}, seconds)
         except PluginError as error:
             self._failure, wait_seconds = self._explained(error)
             self._retry_at = time.monotonic() + wait_seconds
@@ -320,8 +324,8 @@ class RunningPlugin:
         self._retry_seconds = min(seconds * 2, LAST_RETRY_SECONDS)
         return error, seconds
 
-    async def _implementation(self, hook: str) -> Implementation:
-        implementation = (await self.record.load()).implementations.get(hook)
+    async def _implementation(self, hook: str) -> EventHook:
+        implementation = (await self.record.load()).hooks.get(hook)
         if implementation is None:
             raise HookError(self.name, hook, "is not there any more", "reinstall it")
         return implementation
@@ -338,7 +342,7 @@ def make_context(
     name: str,
     *,
     home: Home,
-    plugins: Iterable[PluginRecord],
+    plugins: Iterable[Plugin],
     environ: Mapping[str, str],
     permissions: PermissionPolicy,
     storage: PluginStorage,
@@ -393,13 +397,14 @@ def _with_earlier_variables(environ: Mapping[str, str]) -> Mapping[str, str]:
     return {**environ, **given} if given else environ
 
 
-async def call_hook(implementation: Implementation, arguments: Mapping[str, Any], seconds: float) -> Any:
+async def call_hook(plugin: str, implementation: EventHook, arguments: Mapping[str, Any], seconds: float) -> Any:
     """Call an implementation with the arguments that it names.
 
     An async function is cancelled at the limit; a sync one runs in a daemon thread, which is abandoned. The async
     functions of an installed plugin run on its event loop, which is abandoned if one of them blocks it.
 
     Args:
+        plugin: the plugin's name.
         implementation: the plugin's function.
         arguments: all that the hook has.
         seconds: the time limit.
@@ -410,16 +415,16 @@ async def call_hook(implementation: Implementation, arguments: Mapping[str, Any]
     Raises:
         HookError: it raised, or took too long.
     """
-    keywords = {name: arguments[name] for name in implementation.options.argument_names}
+    keywords = {name: arguments[name] for name in implementation.options["argument_names"]}
     call = partial(implementation.function, **keywords)
-    if implementation.options.wrapper:
+    if implementation.options.get("wrapper"):
         call = partial(begin_wrapper, implementation.function, **keywords)
     return await call_isolated_hook(
-        implementation.plugin,
+        plugin,
         implementation.hook,
         call,
         seconds,
-        is_async=implementation.options.is_async,
+        is_async=implementation.options["is_async"],
         worker=arguments["context"].worker,
     )
 

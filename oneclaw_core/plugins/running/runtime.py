@@ -21,7 +21,7 @@ from oneclaw_core.contract.chat_answer import ChatNotice
 from oneclaw_core.contract.contact_points import Channel, Trigger
 from oneclaw_core.errors import NotFoundError, OneClawError, PluginError, describe_error
 from oneclaw_core.plugins.isolation import HookError
-from oneclaw_core.plugins.registration.entry import CHECK_HOOK
+from oneclaw_core.plugins.plugin import CHECK_HOOK
 from oneclaw_core.plugins.running.calling import Step, gather_results, plan
 from oneclaw_core.plugins.running.checks import PluginCheck, failed_check, run_check, run_fix
 from oneclaw_core.plugins.running.hook_settings import HookTimeouts
@@ -35,8 +35,7 @@ if TYPE_CHECKING:
     from oneclaw_core.contract.arguments import CommandUse, SessionInfo, TurnInfo, Work
     from oneclaw_core.contract.checks import CheckFix
     from oneclaw_core.contract.context import PluginContext
-    from oneclaw_core.plugins.registration.entry import Registration
-    from oneclaw_core.plugins.registration.record import PluginRecord
+    from oneclaw_core.plugins.plugin import Plugin, Registration
 
 GATE_SECONDS = 15.0
 CONTEXT_SECONDS = 5.0
@@ -95,7 +94,7 @@ class Plugins:
 
     def __init__(
         self,
-        records: Sequence[PluginRecord],
+        records: Sequence[Plugin],
         make_context: Callable[[str], PluginContext],
         *,
         order: Sequence[str] = (),

@@ -59,7 +59,7 @@ class Around:
                 continue
             given = {"context": context, "work": self._work}
             try:
-                manager = implementation.function(**{it: given[it] for it in implementation.options.argument_names})
+                manager = implementation.function(**{it: given[it] for it in implementation.options["argument_names"]})
                 if manager is not None:
                     manager.__enter__()
                     self._entered.append((plugin.name, manager))

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from oneclaw_core.contract.tool_source import KnownTool, SourceGroup, SourceTool
 from oneclaw_core.errors import OneClawError, PluginError, ToolDefinitionError, describe_error
-from oneclaw_core.plugins.registration.entry import PluginProblem
+from oneclaw_core.plugins.plugin import PluginProblem
 from oneclaw_core.types.tool_definition import SelfRunningTool
 from oneclaw_core.types.tool_groups import ToolGroupDefinition
 from oneclaw_core.types.tools import ToolResult
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from oneclaw_core.contract.tool_source import ListingContext
-    from oneclaw_core.plugins.registration.entry import Registration
+    from oneclaw_core.plugins.plugin import Registration
     from oneclaw_core.plugins.sources.published_tools import PublishedBySource, PublishedTools
     from oneclaw_core.tools.context import ToolContext
     from oneclaw_core.types.tool_definition import Tool, ToolDefinition
@@ -250,7 +250,7 @@ def list_sources(
 def _list_current(target: str, context: ListingContext, source: PublishedBySource) -> None:
     """Have a source publish its current tools, in a thread, so that one that hangs costs a few seconds."""
     from oneclaw_core.plugins.isolation import ForeignCall, ForeignError
-    from oneclaw_core.plugins.registration.entry import import_target
+    from oneclaw_core.plugins.plugin import import_target
 
     published: list[Callable[[], None]] = []
     # Tools are registered in this thread, and none of them after the time is over.

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 
 from oneclaw_core.contract.tool_source import GroupTools, KnownTool, SourceGroup, SourceTool
 from oneclaw_core.errors import DuplicateToolError, PluginError, ToolDefinitionError, describe_error
-from oneclaw_core.plugins.registration.entry import SOURCE_HOOK, PluginProblem
-from oneclaw_core.plugins.registration.record import PluginRecord
+from oneclaw_core.plugins.plugin import SOURCE_HOOK, Plugin, PluginProblem
 from oneclaw_core.system.redaction import redact
 from oneclaw_core.tools.registry import RegisteredTool, UnreadGroup, definition_of
 from oneclaw_core.types.tool_definition import ToolDefinition, check_name
@@ -19,7 +18,7 @@ from oneclaw_core.types.tools import ToolSourceInfo, ToolSourceType
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator
 
-    from oneclaw_core.plugins.registration.entry import Registration
+    from oneclaw_core.plugins.plugin import Registration
     from oneclaw_core.tools.registry import ToolRegistry
     from oneclaw_core.types.tool_definition import Tool
 
@@ -35,12 +34,12 @@ class PublishedTools:
         records: the plugins; gets the records of sources that are listed like plugins.
     """
 
-    def __init__(self, registry: ToolRegistry, records: list[PluginRecord]) -> None:
+    def __init__(self, registry: ToolRegistry, records: list[Plugin]) -> None:
         self.registry = registry
         self._records = records
         self._sources: list[PublishedBySource] = []
 
-    def add(self, record: PluginRecord, where: str) -> PublishedBySource:
+    def add(self, record: Plugin, where: str) -> PublishedBySource:
         """Add a source behind the others.
 
         Args:
@@ -70,12 +69,12 @@ class PublishedTools:
             name = registration.options.get("listed_as")
             if name is not None:
                 source = f"{registration.plugin} {registration.name}"
-                record = PluginRecord(name, target=record.target, is_disabled=name in disabled, source=source)
+                record = Plugin(name, target=record.target, is_disabled=name in disabled, source=source)
             added.append((registration, self.add(record, source_label(registration))))
             self.list_record(record)
         return added
 
-    def list_record(self, record: PluginRecord) -> None:
+    def list_record(self, record: Plugin) -> None:
         """List the record of a source among the plugins as long as it has anything to show."""
         if record.source is None:
             return
@@ -107,7 +106,7 @@ class PublishedBySource:
         changed: called when the source has published something else.
     """
 
-    def __init__(self, published: PublishedTools, record: PluginRecord, where: str) -> None:
+    def __init__(self, published: PublishedTools, record: Plugin, where: str) -> None:
         self.record = record
         self.where = where
         self.tools: dict[str, SourceTool] = {}

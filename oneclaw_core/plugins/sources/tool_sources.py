@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from oneclaw_core.contract.tool_source import ToolSource
 from oneclaw_core.errors import PluginError, describe_error
 from oneclaw_core.plugins.isolation import ForeignError, HookError, IsolatedCall, call_isolated
-from oneclaw_core.plugins.registration.entry import PluginProblem
+from oneclaw_core.plugins.plugin import PluginProblem
 from oneclaw_core.plugins.sources.known_tools import Known, known_path, publish_known, read_known, write_known
 from oneclaw_core.system.threads import run_in_thread, started_task
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from oneclaw_core.contract.context import PluginContext
-    from oneclaw_core.plugins.registration.entry import Registration
+    from oneclaw_core.plugins.plugin import Registration
     from oneclaw_core.plugins.sources.published_tools import PublishedBySource, PublishedTools
 
 FIRST_WAIT_SECONDS = 5.0

@@ -205,7 +205,7 @@ def test_the_group_is_declared_without_importing_its_functions():
     import sys
 
     code = (
-        "import sys; from oneclaw_core.plugins.loading.load_plugins import load_plugins; c = load_plugins();"
+        "import sys; from oneclaw_core.plugins.loading import load_plugins; c = load_plugins();"
         "names = c.registry.get_tool_groups()['config'];"
         "print(len(names), 'oneclaw_config.providers' in sys.modules)"
     )

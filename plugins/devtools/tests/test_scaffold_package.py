@@ -17,7 +17,7 @@ from packaging.requirements import Requirement
 
 import oneclaw_core
 from oneclaw_core import UsageError
-from oneclaw_core.plugins.loading.load_plugins import load_plugins
+from oneclaw_core.plugins.loading import load_plugins
 
 pytestmark = pytest.mark.one_python
 

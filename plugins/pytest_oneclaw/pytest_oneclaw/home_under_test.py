@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 from oneclaw_core.app import OneClaw
 from oneclaw_core.config.providers import MODEL_SETTING, PROVIDER_SETTING
 from oneclaw_core.errors import OneClawError, ToolDefinitionError
-from oneclaw_core.plugins.catalogue.merging import LazyTool
-from oneclaw_core.plugins.loading.load_plugins import GivenPlugin
+from oneclaw_core.plugins.catalog import LazyTool
+from oneclaw_core.plugins.loading import given_plugin
 from oneclaw_core.system.home import find_home
 from oneclaw_core.testing.scripted import MODEL, PROVIDER, ScriptedModel, ScriptedModelPlugin, ScriptedUser
 from oneclaw_core.tool_functions.function import FunctionTool
@@ -67,8 +67,8 @@ def _runs(registered: Tool | None, function: object) -> bool:
         return f"{registered.target.module}:{registered.target.attribute}" == place
     if not isinstance(registered, LazyTool):
         return False
-    if registered.entry.target is not None:
-        return registered.entry.target == place
+    if registered.registration.target is not None:
+        return registered.registration.target == place
     # Registered by an installed plugin that is not imported yet.
     return isinstance(function, FunctionTool) and registered.name == function.name
 
@@ -163,7 +163,7 @@ class HomeUnderTest:
             AssertionError: one of the plugins is broken.
         """
         __tracebackhide__ = True
-        points = [*chosen_plugins(self._plugins), GivenPlugin(SCRIPTED_MODEL_PLUGIN, ScriptedModelPlugin(self.model))]
+        points = [*chosen_plugins(self._plugins), given_plugin(ScriptedModelPlugin(self.model), SCRIPTED_MODEL_PLUGIN)]
         async with OneClaw.open(
             self.home.path,
             ask=self.user.answer,

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from pathlib import Path
 
-    from oneclaw_core.plugins.catalogue.merging import Catalog
+    from oneclaw_core.plugins.catalog import Catalog
     from pytest_oneclaw.home_under_test import HomeUnderTest
 
 UPDATE_OPTION = "--oneclaw-update-snapshots"

@@ -244,7 +244,7 @@ def test_040_scenario_4_from_a_plain_sentence(home, capsys):
 
 def test_the_plugin_costs_start_up_nothing(home):
     code = (
-        "import sys; from oneclaw_core.plugins.loading.load_plugins import load_plugins; c = load_plugins();"
+        "import sys; from oneclaw_core.plugins.loading import load_plugins; c = load_plugins();"
         "print(len(c.registry.get_tool_groups()['scheduled_tasks']), "
         "*(n in sys.modules for n in ('dbos', 'sqlalchemy', 'croniter', 'oneclaw_scheduled_tasks.tools')))"
     )

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     from oneclaw_core import PluginContext
     from oneclaw_core.files import FileStamp
-    from oneclaw_core.plugins import PluginRecord, PluginSkill
+    from oneclaw_core.plugins import Plugin, PluginSkill
     from oneclaw_skills.folder import SkillFolder
     from oneclaw_skills.places import Place
 
@@ -73,7 +73,7 @@ class SkillEntry:
     status: SkillStatus
     skill: Skill | None
     problems: tuple[SkillProblem, ...]
-    record: PluginRecord | None = None
+    record: Plugin | None = None
 
     @property
     def name(self) -> str:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from importlib.resources.abc import Traversable
 
     from oneclaw_core import Home
-    from oneclaw_core.plugins import PluginRecord, PluginSkill
+    from oneclaw_core.plugins import Plugin, PluginSkill
 
 MAX_FOLDERS = 500
 
@@ -38,7 +38,7 @@ class Place(NamedTuple):
     file: str
     root: str | Path | Traversable
     source: SkillSource
-    record: PluginRecord | None = None
+    record: Plugin | None = None
     check: Callable[[str, bytes], None] | None = None
 
     @property

@@ -9,7 +9,7 @@ from oneclaw_skills.skill import SkillError
 from skill_files import write_skill
 
 from oneclaw_core import NotFoundError
-from oneclaw_core.plugins import PluginRecord, PluginSkill
+from oneclaw_core.plugins import Plugin, PluginSkill
 
 
 class Places:
@@ -21,7 +21,7 @@ class Places:
             directory.mkdir(parents=True)
         self.own = self.project / ".oneclaw" / "skills"
         self.shared = self.project / ".agents" / "skills"
-        self.record = PluginRecord("acme", "acme-tools", "1.2")
+        self.record = Plugin("acme", "acme", "acme-tools", "1.2")
 
     def catalog(self, *plugin_skills, is_project_trusted=True):
         skills = [PluginSkill(self.plugin / name, self.record) for name in plugin_skills]

@@ -24,7 +24,7 @@ from secrets_at_stake import SECRETS, leaks
 
 from oneclaw_core import OneClaw, PermissionAnswer
 from oneclaw_core.config.keys import KeyStore
-from oneclaw_core.plugins.loading.load_plugins import GivenPlugin, discover
+from oneclaw_core.plugins.loading import discover, given_plugin
 from oneclaw_core.system.home import find_home
 from oneclaw_core.types.permissions import Grant
 
@@ -153,7 +153,7 @@ class Machine:
             "Bank <bank@bank.example>", "Your code", f"Your code is {SECRETS['mail']}"
         )
         self.file_id = self.google.services["drive"].add("salaries.txt", f"Ana: {SECRETS['drive']}".encode())
-        self._plugins = (*discover(), *(GivenPlugin(f"given{place}", each) for place, each in enumerate(plugins)))
+        self._plugins = (*discover(), *(given_plugin(each, f"given{place}") for place, each in enumerate(plugins)))
         self._trusts_project = trusts_project
         self.document_id = self.google.services["docs"].add("Plan", "Plan")
         self.app = self._runner.run(self._open())

@@ -15,7 +15,7 @@ from following_model import FollowingModel
 from pytest_oneclaw import TurnRecord
 
 from oneclaw_core import OneClaw, PermissionAnswer
-from oneclaw_core.plugins.loading.load_plugins import GivenPlugin, discover
+from oneclaw_core.plugins.loading import discover, given_plugin
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -127,7 +127,7 @@ class Dojo:
             },
             plugins=(
                 *(each for each in discover() if each.name in ("builtin", "openai")),
-                GivenPlugin("dojo", DojoPlugin(name, self.suite.tools, self._world)),
+                given_plugin(DojoPlugin(name, self.suite.tools, self._world), "dojo"),
             ),
         )
         self._app = self._runner.run(self._opening.__aenter__())

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from oneclaw_core.cli import HomeCatalog
-    from oneclaw_core.plugins import PluginRecord
+    from oneclaw_core.plugins import Plugin
 
 _NEEDED = (BUILTIN_PLUGIN, "mcp")
 _MAX_NAME_CHARACTERS = 24
@@ -101,7 +101,7 @@ def server_name(plugin: str) -> str:
     return name if name[:1].isalpha() else f"box_{name}"[:_MAX_NAME_CHARACTERS].rstrip("_")
 
 
-def _boxable(catalog: HomeCatalog, name: str) -> PluginRecord:
+def _boxable(catalog: HomeCatalog, name: str) -> Plugin:
     plugin = next((each for each in catalog.plugins if each.name == name), None)
     if plugin is None:
         raise NotFoundError(f"no plugin {name!r} is installed; oneclaw plugins list shows all")
@@ -112,12 +112,12 @@ def _boxable(catalog: HomeCatalog, name: str) -> PluginRecord:
     return plugin
 
 
-def _permissions(catalog: HomeCatalog, plugin: PluginRecord) -> list[str]:
+def _permissions(catalog: HomeCatalog, plugin: Plugin) -> list[str]:
     tools = [catalog.registry.get_tool(each) for each in plugin.tools]
     return sorted({each for tool in tools if tool is not None for each in tool.definition.required_permissions})
 
 
-def _server_command(plugin: PluginRecord, permissions: Iterable[str]) -> list[str]:
+def _server_command(plugin: Plugin, permissions: Iterable[str]) -> list[str]:
     """Return the command that serves the tools of a plugin; the box holds what their permissions would."""
     allow = [part for each in permissions for part in ("--allow", each)]
     serve = ["mcp", "serve", "--groups", f"plugin:{plugin.name}", "--expose", "direct", *allow]
@@ -126,7 +126,7 @@ def _server_command(plugin: PluginRecord, permissions: Iterable[str]) -> list[st
 
 def _server_options(
     catalog: HomeCatalog,
-    plugin: PluginRecord,
+    plugin: Plugin,
     folder: Path,
     reads: tuple[str, ...],
     writes: tuple[str, ...],

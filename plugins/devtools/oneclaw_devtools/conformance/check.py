@@ -126,7 +126,7 @@ def look_at_neighbours(subject: Subject) -> tuple[list[NeighbourFacts], list[Fin
     facts: list[NeighbourFacts] = []
     findings: list[Finding] = []
     for point in discover():
-        if point.value in values or (own and canonicalize_name(point.dist.name or "") == own):
+        if point.target in values or (own and canonicalize_name(point.distribution or "") == own):
             continue
         catalog = load_plugins(entry_points=[point])
         (record,) = catalog.plugins
@@ -139,7 +139,7 @@ def look_at_neighbours(subject: Subject) -> tuple[list[NeighbourFacts], list[Fin
         facts.append(
             NeighbourFacts(
                 point.name,
-                point.dist.name,
+                point.distribution,
                 tuple(registry.get_all_tool_names()),
                 {each.name: each.description for each in registry.get_all_group_definitions()},
                 tuple(catalog.provider_types),

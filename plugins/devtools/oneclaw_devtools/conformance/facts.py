@@ -100,7 +100,7 @@ class GroupFacts:
 
 @dataclass(frozen=True, slots=True)
 class ProblemFacts:
-    """A problem that the loader reported; see :class:`oneclaw_core.plugins.registration.entry.PluginProblem`."""
+    """A problem that the loader reported; see :class:`oneclaw_core.plugins.plugin.PluginProblem`."""
 
     where: str
     cause: str

@@ -21,7 +21,7 @@ from oneclaw_devtools.fixed_names import BUILTIN_PLUGIN, ENTRY_POINT_GROUP
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
-    from oneclaw_core.plugins import Catalog, PluginRecord
+    from oneclaw_core.plugins import Catalog, Plugin
     from oneclaw_core.process import Channel
     from oneclaw_core.tools import ManifestTool
 
@@ -116,7 +116,7 @@ def look(request: Mapping[str, Any], channel: Channel) -> None:
         "tools": [_tool(catalog, name, channel) for name in record.tools],
         "groups": list(_groups(catalog, record)),
         "skills": list(record.skills),
-        "others": [*record.providers, *(each.name for each in record.registrations)],
+        "others": [*record.providers, *(each.name for each in record.registrations if each.hook not in _LISTED_APART)],
         "files": [*record.manifests, *(str(each.folder) for each in catalog.skills if each.record is record)],
         "problems": [asdict(problem) for problem in record.problems],
         "meanings": _meanings(catalog),
@@ -124,12 +124,18 @@ def look(request: Mapping[str, Any], channel: Channel) -> None:
     channel.send({"plugin": document})
 
 
-def _load_registered(record: PluginRecord, channel: Channel) -> None:
+_LISTED_APART = frozenset(
+    {"register_groups", "register_tools", "register_tools.manifest", "register_providers", "register_skills"}
+    | {"register_providers.preconfigured"}
+)
+
+
+def _load_registered(record: Plugin, channel: Channel) -> None:
     """Import what the plugin registered by name."""
     from oneclaw_core import PluginError
 
     for registration in record.registrations:
-        if registration.target is None or registration.value is not None:
+        if registration.hook in _LISTED_APART or registration.target is None or registration.value is not None:
             continue
         try:
             with channel.step(f"module {registration.target.partition(':')[0]}"):
@@ -231,7 +237,7 @@ def _signature(loaded: Any) -> dict[str, Any]:
     }
 
 
-def _groups(catalog: Catalog, record: PluginRecord) -> Iterator[dict[str, Any]]:
+def _groups(catalog: Catalog, record: Plugin) -> Iterator[dict[str, Any]]:
     from oneclaw_core.tools import generated_group_definition
 
     names_by_group = catalog.registry.get_tool_groups()

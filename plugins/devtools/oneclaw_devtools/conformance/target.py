@@ -138,12 +138,12 @@ def find_installed(name: str) -> Subject | None:
     """Find an installed plugin by its own name, or all plugins of an installed package by its."""
     points = discover()
     found = [point for point in points if point.name == name] or [
-        point for point in points if canonicalize_name(point.dist.name or "") == canonicalize_name(name)
+        point for point in points if canonicalize_name(point.distribution or "") == canonicalize_name(name)
     ]
     if not found:
         return None
-    own = [PluginPoint(point.name, point.value) for point in found]
-    return Subject(_metadata_of_installed(found[0].dist.name), tuple(own))
+    own = [PluginPoint(point.name, point.target) for point in found]
+    return Subject(_metadata_of_installed(found[0].distribution), tuple(own))
 
 
 def read_wheel(path: Path, unpack_to: Path) -> Subject:

@@ -9,7 +9,7 @@ from oneclaw_core.plugins import WebForm, WebPage, WebTable
 from oneclaw_serve.pages import SitePage
 
 if TYPE_CHECKING:
-    from oneclaw_core.plugins import PluginRecord, WebRequest
+    from oneclaw_core.plugins import Plugin, WebRequest
     from oneclaw_serve.application import Site
 
 _SETTING = "disabled_plugins"
@@ -44,7 +44,7 @@ async def _list(site: Site, request: WebRequest) -> WebPage:
     return WebPage(title="Plugins", parts=parts, notice=notice)
 
 
-def _row(record: PluginRecord, disabled: list[str]) -> Any:
+def _row(record: Plugin, disabled: list[str]) -> Any:
     is_disabled = record.name in disabled
     package = f"{record.distribution or ''} {record.version or ''}".strip()
     hidden = {"plugin": record.name, "switch": "on" if is_disabled else "off"}

@@ -1,0 +1,301 @@
+"""The catalog: what all plugins register, merged, after names that belong to others were taken out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
+
+from oneclaw_core.errors import DuplicateToolError
+from oneclaw_core.plugins.plugin import (
+    BUILTIN_PLUGIN,
+    GROUP_HOOK,
+    PRECONFIGURED_HOOK,
+    PROGRAM_PLUGIN,
+    PROVIDER_HOOK,
+    SKILL_HOOK,
+    TOOL_HOOK,
+    Plugin,
+    PluginSkill,
+)
+from oneclaw_core.providers.known import KnownProviders, LazyProviderFactory, PreconfiguredProvider
+from oneclaw_core.system.distributions import CORE_TOOLS, PROVIDER_PLUGINS
+from oneclaw_core.tools.manifest_tool import DeferredTool, FunctionTarget, ManifestTool
+from oneclaw_core.tools.registry import ToolRegistry
+from oneclaw_core.types.permission_meanings import KNOWN_PERMISSIONS
+from oneclaw_core.types.tool_groups import ToolGroupDefinition, generated_group_definition
+from oneclaw_core.types.tools import ToolSourceInfo, ToolSourceType
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from oneclaw_core.config.configuration import Configuration
+    from oneclaw_core.plugins.plugin import Registration
+    from oneclaw_core.providers.known import ProviderFactory
+    from oneclaw_core.sessions.store import Store
+    from oneclaw_core.system.home import Home
+    from oneclaw_core.types.tool_definition import Tool, ToolDefinition
+
+
+Value = TypeVar("Value")
+
+
+@dataclass(slots=True)
+class Catalog:
+    """Everything that plugins brought.
+
+    Attributes:
+        registry: tools and groups.
+        provider_types: how to make a provider, by type.
+        known_providers: what is known of providers without making any.
+        plugins: all that are installed, in the order of loading.
+        skills: the folders of their skills, in this order.
+        names_error: why it could not be read or noted which distribution has which name; ``""`` if it could.
+    """
+
+    registry: ToolRegistry = field(default_factory=ToolRegistry)
+    provider_types: dict[str, ProviderFactory] = field(default_factory=dict)
+    known_providers: KnownProviders = field(default_factory=KnownProviders)
+    plugins: list[Plugin] = field(default_factory=list)
+    skills: list[PluginSkill] = field(default_factory=list)
+    names_error: str = ""
+
+    @property
+    def absent_plugins(self) -> Mapping[str, str]:
+        """Installed plugins that are not loaded: why, and how to load them, as the end of a sentence, by name."""
+        return self.known_providers.absent_plugins
+
+    def add(self, plugin: Plugin) -> None:
+        """Add what a plugin registers, and report what another plugin has taken before it.
+
+        Args:
+            plugin: gets the names of what was added, and the problems.
+        """
+        plugin.registrations = [
+            # A plugin has another name where two packages have one of the same name.
+            each if each.plugin == plugin.name else replace(each, plugin=plugin.name)
+            for each in plugin.registrations
+        ]
+        # A group is described before its tools come.
+        for each in [it for it in plugin.registrations if it.hook == GROUP_HOOK]:
+            self._add_group(each.group_definition, plugin)
+        for each in plugin.registrations:
+            if each.hook == TOOL_HOOK and each.definition is not None:
+                self._add_tool(each, each.definition, plugin)
+            elif each.hook == PROVIDER_HOOK:
+                self._add_provider(each, plugin)
+            elif each.hook == PRECONFIGURED_HOOK:
+                known = PreconfiguredProvider(each.name, **each.options)
+                self.known_providers.preconfigured.setdefault(each.name, known)
+            elif each.hook == SKILL_HOOK:
+                folder = each.value if each.value is not None else Path(each.options["folder"])
+                self.skills.append(PluginSkill(folder, plugin))
+                plugin.skills.append(each.name)
+
+    def configuration(self, home: Home, store: Store, environ: Mapping[str, str]) -> Configuration:
+        """Return the services that read and change what the user sets.
+
+        Args:
+            home: where files lie.
+            store: where the rest is stored.
+            environ: the environment.
+        """
+        from oneclaw_core.config.configuration import Configuration
+        from oneclaw_core.plugins.settings import registered_settings
+
+        return Configuration.of(
+            home,
+            store,
+            environ,
+            registry=self.registry,
+            provider_types=self.provider_types,
+            known_providers=self.known_providers,
+            plugin_settings=partial(registered_settings, self.plugins),
+            plugin_names=[plugin.name for plugin in self.plugins],
+        )
+
+    def complete(self) -> None:
+        """Order the core tools, describe groups that no plugin describes, and report what reaches beyond a plugin."""
+        self._describe_absent_plugins()
+        for plugin in self.plugins:
+            _report_ignored_meanings(self.registry, plugin)
+        self.registry.move_to_front(CORE_TOOLS)
+        self.provider_types = _in_listing_order(self.provider_types)
+        self.known_providers.preconfigured = _in_listing_order(self.known_providers.preconfigured)
+        owners = {group: plugin for plugin in reversed(self.plugins) for group in plugin.groups}
+        joining: dict[str, dict[str, list[str]]] = {}
+        for group, tool_names in self.registry.get_tool_groups().items():
+            if group not in owners and self.registry.get_group_definition(group) is None:
+                self.registry.register_group(generated_group_definition(group, tool_names))
+            for name in tool_names if group in owners else ():
+                source = self.registry.get_source_info(name)
+                if source is not None and source.plugin not in (None, owners[group].name):
+                    joining.setdefault(source.plugin or "", {}).setdefault(group, []).append(name)
+        for plugin in self.plugins:
+            for group, names in joining.get(plugin.name, {}).items():
+                _report_joining(plugin, group, names, owners[group])
+
+    def _describe_absent_plugins(self) -> None:
+        absent = self.known_providers.absent_plugins
+        for plugin in self.plugins:
+            if plugin.status == "disabled":
+                absent[plugin.name] = f"is disabled: enable it with: oneclaw plugins enable {plugin.name}"
+            elif plugin.status == "failed":
+                problem = next(each for each in plugin.problems if each.is_error)
+                absent[plugin.name] = f"does not work: {problem.cause}; {problem.remedy}"
+        self.registry.absent_plugins = absent
+
+    def _add_group(self, group: ToolGroupDefinition, plugin: Plugin) -> None:
+        self._look_at_permissions(group, plugin)
+        if self.registry.register_group(group, plugin.name):
+            plugin.groups.append(group.name)
+            return
+        first = self.registry.get_group_definition(group.name)
+        texts = (group.display_name, group.description)
+        if first is not None and (first.display_name, first.description) != texts:
+            plugin.report(
+                "register_groups",
+                f"the tool group {group.name!r} is declared already, with another text; the first one stays, "
+                "and tools of both belong to it",
+                "use another group name, or the same display name and description",
+                is_error=False,
+                check="groups.taken",
+            )
+
+    def _look_at_permissions(self, group: ToolGroupDefinition, plugin: Plugin) -> None:
+        """Report what the registry will not take of what a group says about permissions."""
+        for permission, meaning in group.permissions.items():
+            if permission in KNOWN_PERMISSIONS:
+                plugin.report(
+                    "register_groups",
+                    f"the tool group {group.name!r} says what {permission!r} means, which is OneClaw's own; this is "
+                    "ignored",
+                    "leave it out, or explain a permission of your own",
+                    is_error=False,
+                    check="permissions.not-own",
+                )
+                continue
+            said = self.registry.get_permission_meaning(permission, plugin.name)
+            if said is not None and said.text != meaning:
+                other = (
+                    "another group says something else; the first one stays"
+                    if said.plugin == plugin.name
+                    else f"the plugin {said.plugin!r} says something else; each is believed for its own tools"
+                )
+                plugin.report(
+                    "register_groups",
+                    f"the tool group {group.name!r} says what {permission!r} means, and {other}",
+                    "use another permission, or the same words",
+                    is_error=False,
+                    check="permissions.meaning-taken",
+                )
+
+    def _add_tool(self, each: Registration, definition: ToolDefinition, plugin: Plugin) -> None:
+        if plugin.name == BUILTIN_PLUGIN:
+            source_type = ToolSourceType.BUILTIN
+        else:
+            source_type = ToolSourceType.TOOL_GROUP if each.group else ToolSourceType.PLUGIN
+        tool = each.value if each.value is not None else LazyTool(each, definition, plugin)
+        try:
+            self.registry.register(tool, ToolSourceInfo(source_type, each.group, plugin.name, plugin.package))
+        except DuplicateToolError as error:
+            remedy = "rename the tool, or uninstall one of the two packages"
+            plugin.report(TOOL_HOOK, str(error), remedy, check="names.taken")
+        else:
+            plugin.tools.append(each.name)
+
+    def _add_provider(self, registration: Registration, plugin: Plugin) -> None:
+        if registration.name in self.provider_types:
+            plugin.report(
+                "register_providers",
+                f"the provider type {registration.name!r} is taken; the first one stays",
+                "use another name",
+                check="names.provider-taken",
+            )
+            return
+        self.provider_types[registration.name] = registration.value or LazyProviderFactory(
+            partial(plugin.load_object, registration), partial(plugin.load_object_now, registration)
+        )
+        if "price_vendor" in registration.options:
+            self.known_providers.price_vendors[registration.name] = registration.options["price_vendor"]
+        if registration.options.get("is_local"):
+            self.known_providers.local_types.add(registration.name)
+        plugin.providers.append(registration.name)
+
+
+def _report_joining(plugin: Plugin, group: str, joining: list[str], owner: Plugin) -> None:
+    """Report a plugin whose tools belong to a group that another plugin declares."""
+    plugin.report(
+        TOOL_HOOK,
+        f"{len(joining)} tool{'s' if len(joining) > 1 else ''} of {plugin.package or plugin.name} "
+        f"({', '.join(joining[:5])}{', ...' if len(joining) > 5 else ''}) joined the tool group {group!r} of "
+        f"{owner.package or owner.name}",
+        f"if you did not expect that: oneclaw plugins disable {plugin.name}",
+        is_error=False,
+        check="groups.joined",
+    )
+
+
+def _report_ignored_meanings(registry: ToolRegistry, plugin: Plugin) -> None:
+    """Report which permissions a plugin explains that are not its own, once all tools are there."""
+    for permission in registry.get_ignored_meanings(plugin.name):
+        plugin.report(
+            "register_groups",
+            f"it says what {permission!r} means, which none of its tools declares and none of its groups is named "
+            "after; this is ignored, but for its own tools",
+            "declare it in required_permissions of the tool that needs it, or begin it with the name of a group",
+            is_error=False,
+            check="permissions.not-declared",
+        )
+
+
+def _in_listing_order(by_name: dict[str, Value]) -> dict[str, Value]:
+    """Put OneClaw's own provider types or providers first."""
+    own = {name: by_name[name] for name in PROVIDER_PLUGINS if name in by_name}
+    return own | {name: value for name, value in by_name.items() if name not in own}
+
+
+def add_program_tools(catalog: Catalog, tools: Iterable[Tool], group: str | ToolGroupDefinition | None) -> None:
+    """Register tools; see :meth:`oneclaw_core.OneClaw.add_tools`."""
+    registry = catalog.registry
+    plugin = next((each for each in catalog.plugins if each.name == PROGRAM_PLUGIN), None)
+    if plugin is None:
+        plugin = Plugin(PROGRAM_PLUGIN, target="the embedding program", has_own_loop=False)
+        catalog.plugins.append(plugin)
+    name = group.name if isinstance(group, ToolGroupDefinition) else group
+    for each in tools:
+        own_group = name or getattr(each, "group", None)
+        kind = ToolSourceType.TOOL_GROUP if own_group else ToolSourceType.PLUGIN
+        registry.register(each, ToolSourceInfo(kind, own_group, PROGRAM_PLUGIN))
+        plugin.tools.append(each.definition.name)
+        if isinstance(group, ToolGroupDefinition):
+            registry.register_group(group, PROGRAM_PLUGIN)
+        elif own_group and registry.get_group_definition(own_group) is None:
+            names = registry.get_tool_groups().get(own_group, [])
+            registry.register_group(generated_group_definition(own_group, names), PROGRAM_PLUGIN)
+
+
+class LazyTool(DeferredTool):
+    """A tool known by its registration, whose code is imported when it first runs.
+
+    Attributes:
+        registration: what is known about it.
+    """
+
+    def __init__(self, registration: Registration, definition: ToolDefinition, plugin: Plugin) -> None:
+        super().__init__(definition)
+        self.registration = registration
+        self._plugin = plugin
+
+    def __repr__(self) -> str:
+        return f"<tool {self.name} of plugin {self._plugin.name}>"
+
+    async def _load(self) -> Tool:
+        registration = self.registration
+        if registration.target is not None:
+            module, _, attribute = registration.target.partition(":")
+            target = FunctionTarget(module, attribute, str(registration.options.get("origin", "")))
+            return ManifestTool(self.definition, target)
+        tool: Tool = await self._plugin.load_object(registration)
+        return tool

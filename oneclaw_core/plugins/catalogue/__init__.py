@@ -1,1 +1,0 @@
-"""The catalogue of installed plugins: discovery, description, cache and merging."""

@@ -1,0 +1,220 @@
+"""The plugins that are installed, as the metadata of their packages tell, before any of them is imported."""
+
+from __future__ import annotations
+
+import logging
+import os
+import stat
+import sys
+import time
+import zlib
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from oneclaw_core.errors import describe_error
+from oneclaw_core.plugins.plugin import BUILTIN_PLUGIN, Plugin
+from oneclaw_core.system.distributions import CORE_TOOLS, OUR_DISTRIBUTIONS, PROVIDER_PLUGINS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+ENTRY_POINT_GROUP = "oneclaw"
+MAX_TREE_FILES = 20_000
+CORE_TOOL_PLUGINS = frozenset(CORE_TOOLS.values()) - {BUILTIN_PLUGIN}
+"""OneClaw's own plugins with core tools, without the built-in one."""
+
+# A file system may give two changes within this time the same time of change.
+_SETTLING_NS = 2_000_000_000
+_METADATA_SUFFIXES = (".dist-info", ".egg-info", ".egg-link", ".egg")
+_EARLY_PLUGINS = CORE_TOOL_PLUGINS | {*PROVIDER_PLUGINS.values()}
+_log = logging.getLogger("oneclaw.plugins")
+
+
+def find_installed(search_path: list[str] | None = None) -> list[Plugin]:
+    """Find the installed plugins: the built-in tools, those with OneClaw's core tools or providers, then by name.
+
+    Args:
+        search_path: the directories of the packages; by default ``sys.path``.
+    """
+    import importlib_metadata
+
+    found: dict[tuple[str, str], Plugin] = {}
+    where = {} if search_path is None else {"path": search_path}
+    for distribution in importlib_metadata.distributions(**where):
+        try:
+            points = [point for point in distribution.entry_points if point.group == ENTRY_POINT_GROUP]
+        except Exception as error:  # noqa: BLE001  # a damaged entry_points.txt makes the library raise anything
+            place = getattr(distribution, "_path", "a package")
+            _log.warning("the entry points of %s cannot be read, reinstall it: %s", place, describe_error(error))
+            continue
+        for point in points:
+            # A package that is found twice, as in two directories of sys.path, counts once.
+            target = _object_reference(point.value)
+            if (point.name, target) not in found:
+                found[point.name, target] = _installed(point.name, target, distribution)
+    return sorted(found.values(), key=lambda each: (not each.is_builtin, not _is_early(each), each.name, each.target))
+
+
+def stamp(plugin: Plugin) -> list[Any]:
+    """Return JSON data that change when a plugin's code may have changed."""
+    return [_file_state(path) for path in plugin.files] + ([_tree_state(plugin.tree)] if plugin.tree else [])
+
+
+def described(name: str, target: str, distribution: Any) -> Plugin:
+    """Return a plugin with what the metadata of its distribution say; ``None`` for no distribution."""
+    if distribution is None:
+        return Plugin(name, target)
+    from oneclaw_core.plugins.compatibility import name_and_version, problem_of
+
+    plugin = Plugin(name, target, *name_and_version(distribution))
+    if not plugin.is_builtin:
+        plugin.metadata_problem = problem_of(plugin, distribution)
+    return plugin
+
+
+def search_path_state(known: Mapping[str, Any]) -> dict[str, Any]:
+    """Look at the directories of ``sys.path``: which packages' metadata they hold.
+
+    Args:
+        known: what was returned before; a directory that has not changed since is not listed again.
+
+    Returns:
+        By directory, in their order, its time of change and the metadata in it with theirs.
+    """
+    state: dict[str, Any] = {}
+    newest = time.time_ns() - _SETTLING_NS
+    for entry in sys.path:
+        path = os.path.abspath(entry or os.curdir)  # noqa: PTH100  # as text, of any form
+        try:
+            changed_at = os.stat(path).st_mtime_ns  # noqa: PTH116  # the same
+        except (OSError, ValueError):
+            continue
+        before = known.get(path)
+        if before is not None and before[0] == changed_at < newest:
+            state[path] = before
+        else:
+            state[path] = [changed_at, _metadata_in(path, changed_at)]
+    return state
+
+
+def holds_same_packages(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
+    """Return True if two states of ``sys.path`` have the same packages' metadata in the same order."""
+    return [(path, listing) for path, (_, listing) in one.items() if listing] == [
+        (path, listing) for path, (_, listing) in other.items() if listing
+    ]
+
+
+def _is_early(plugin: Plugin) -> bool:
+    """Return True for a plugin with core tools or providers of OneClaw, whose names no other plugin can take."""
+    return plugin.name in _EARLY_PLUGINS and plugin.distribution == OUR_DISTRIBUTIONS.get(plugin.name)
+
+
+def _object_reference(value: str) -> str:
+    """Return the part of an entry point's value that is imported.
+
+    Extras in brackets may follow it. They are discouraged, and the entry points specification still allows them.
+    """
+    module, colon, attribute = value.partition("[")[0].partition(":")
+    return f"{module.strip()}{colon}{attribute.strip()}"
+
+
+def _installed(name: str, target: str, distribution: Any) -> Plugin:
+    plugin = described(name, target, distribution)
+    where = getattr(distribution, "_path", None)
+    record = Path(where) / "RECORD" if isinstance(where, Path) else None
+    is_recorded = record is not None and record.is_file()
+    module, package = _code_of(target.partition(":")[0], is_whole=not plugin.is_builtin)
+    files = [str(record) if is_recorded else "", module]
+    if plugin.is_builtin:
+        files.append(str(Path(__file__).parents[1] / "tools" / "load_tool_group.py"))
+    plugin.files = tuple(each for each in files if each)
+    plugin.tree = package if not is_recorded or _is_editable(distribution) else ""
+    return plugin
+
+
+def _code_of(module: str, *, is_whole: bool) -> tuple[str, str]:
+    """Find a module's file and its package's directory without importing anything.
+
+    Args:
+        module: dotted name.
+        is_whole: give the directory of the topmost package.
+    """
+    from importlib.util import find_spec
+
+    top, *rest = module.split(".")
+    try:
+        spec = find_spec(top)
+    except (ImportError, ValueError, AttributeError):
+        return "", ""
+    if spec is None:
+        return "", ""
+    file = spec.origin or ""
+    directory = next(iter(spec.submodule_search_locations or ()), "")
+    inner = directory
+    for part in rest:
+        inner = os.path.join(inner, part)  # noqa: PTH118  # as text
+        package_file = Path(inner) / "__init__.py"
+        file = str(package_file) if package_file.is_file() else f"{inner}.py"
+    if rest and not is_whole:
+        directory = inner
+    return file, directory
+
+
+def _is_editable(distribution: Any) -> bool:
+    import json
+
+    try:
+        direct_url = json.loads(distribution.read_text("direct_url.json") or "{}")
+        return direct_url.get("dir_info", {}).get("editable") is True
+    except (OSError, ValueError, AttributeError):
+        return False
+
+
+def _metadata_in(path: str, changed_at: int) -> list[Any]:
+    try:
+        with os.scandir(path) as entries:
+            found = [entry for entry in entries if entry.name.endswith(_METADATA_SUFFIXES)]
+        return sorted([entry.name, entry.stat().st_mtime_ns] for entry in found)
+    except NotADirectoryError:  # an archive
+        return [["", changed_at]]
+    except OSError:
+        return []
+
+
+def _file_state(path: str) -> list[Any]:
+    try:
+        state = os.stat(path)  # noqa: PTH116  # at each start, of many files
+    except (OSError, ValueError):
+        return [path]
+    return [path, state.st_mtime_ns, state.st_size]
+
+
+def _tree_state(directory: str) -> list[Any]:
+    """Sum up the files of a directory: their names, times of change and sizes."""
+    count, checksum = 0, 0
+    for line in _tree_lines(directory):
+        count += 1
+        checksum = zlib.crc32(line.encode("utf-8", "replace"), checksum)
+        if count > MAX_TREE_FILES:
+            break
+    return [directory, count, checksum]
+
+
+def _tree_lines(directory: str) -> Iterator[str]:
+    try:
+        with os.scandir(directory) as entries:
+            found = sorted(entries, key=lambda entry: entry.name)
+    except OSError:
+        return
+    for entry in found:
+        if entry.name == "__pycache__" or entry.name.startswith("."):
+            continue
+        try:
+            state = entry.stat()
+            if stat.S_ISDIR(state.st_mode):
+                if not entry.is_symlink():
+                    yield from _tree_lines(entry.path)
+            else:
+                yield f"{entry.path} {state.st_mtime_ns} {state.st_size}\n"
+        except OSError:
+            continue

@@ -1,0 +1,261 @@
+"""Loading of plugins: find them, look at those that are new, and merge what all of them register into a catalog."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Any, Protocol
+
+from oneclaw_core.errors import NotFoundError
+from oneclaw_core.plugins.cache import PluginCache, cache_path
+from oneclaw_core.plugins.catalog import Catalog
+from oneclaw_core.plugins.look_here import LOOKS_HERE
+from oneclaw_core.plugins.names.naming import Naming
+from oneclaw_core.plugins.plugin import SETTINGS_HOOK, Plugin, import_target
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Mapping
+
+    from oneclaw_core.plugins.looking import Looker
+    from oneclaw_core.plugins.reviewing import Reviews
+
+
+class EntryPoint(Protocol):
+    """The part of an entry point that loading needs; that of importlib, or a stand-in.
+
+    As ``dist`` it may have the distribution that it belongs to, with ``name`` and ``version``.
+    """
+
+    @property
+    def name(self) -> str:
+        """The plugin's name."""
+        ...
+
+    @property
+    def value(self) -> str:
+        """The target, as ``module`` or ``module:attribute``."""
+        ...
+
+    def load(self) -> Any:
+        """Import it."""
+        ...
+
+
+def discover() -> list[Plugin]:
+    """Find the installed plugins: the built-in tools first, then by name and package."""
+    return PluginCache(cache_path()).plugins()
+
+
+def load_plugins(
+    disabled: Collection[str] = (),
+    entry_points: Iterable[Plugin | EntryPoint] | None = None,
+    reviews: Reviews | None = None,
+) -> Catalog:
+    """Collect what every plugin brings that is not disabled, and what goes wrong.
+
+    Args:
+        disabled: names of plugins to leave alone; the built-in tools cannot be.
+        entry_points: what to load instead of everything that is installed. Those of :func:`discover` are imported at
+            their first use, others now.
+        reviews: what the user has reviewed of installed plugins; ``None`` to withhold nothing.
+    """
+    cache = PluginCache(cache_path())
+    is_whole = entry_points is None
+    plugins = cache.plugins() if entry_points is None else [cache.known(_plugin_of(each)) for each in entry_points]
+    loading = _Loading(cache, plugins, reviews)
+    naming = Naming(plugins, is_whole=is_whole)
+    for place, plugin in enumerate(plugins):
+        loading.set_name(plugin, naming.plugin_name(place), disabled)
+    loading.look()
+    naming.settle(loading.catalog)
+    for plugin in plugins:
+        loading.add(plugin)
+    loading.catalog.complete()
+    if any(each.hook == SETTINGS_HOOK for plugin in plugins for each in plugin.registrations):
+        from oneclaw_core.plugins.settings import settle_described_settings
+
+        settle_described_settings(plugins)
+    cache.save(plugins)
+    return loading.catalog
+
+
+class _Loading:
+    """One run of :func:`load_plugins`."""
+
+    def __init__(self, cache: PluginCache, plugins: list[Plugin], reviews: Reviews | None) -> None:
+        self.catalog = Catalog(plugins=plugins)
+        self._cache = cache
+        self._reviews = reviews
+        self._names: set[str] = set()
+        self._made: Looker | None = None
+
+    def set_name(self, plugin: Plugin, name: str, disabled: Collection[str]) -> None:
+        """Give a plugin its name among the others, and leave it out if it is disabled."""
+        plugin.name = name
+        if name in disabled and plugin.is_builtin:
+            cause = "the built-in tools cannot be disabled"
+            plugin.report("settings", cause, "disable single tools instead", is_error=False)
+        elif name in disabled:
+            plugin.is_disabled = True
+            plugin.registrations, plugin.hooks, plugin.problems, plugin.import_ms = [], {}, [], None
+        elif name in self._names:
+            plugin.name = f"{name}@{plugin.distribution}"
+            plugin.report(
+                "discovery",
+                f"another package has a plugin named {name!r}",
+                "ask an author to rename the entry point, so that the two can be told apart",
+                is_error=False,
+                check="package.name-taken",
+            )
+        self._names.add(plugin.name)
+
+    def look(self) -> None:
+        """Look at the plugins of which it is not known what they register; keep the gates of those that do not load."""
+        enabled = [each for each in self.catalog.plugins if not each.is_disabled]
+        for plugin in enabled:
+            if plugin.metadata_problem is not None:
+                plugin.add(plugin.metadata_problem)
+        usable = [each for each in enabled if not self._is_blocked(each)]
+        for plugin in usable:
+            if plugin.given is not None:
+                self._looker.look(plugin)
+        unknown = self._cache.unknown(usable)
+        if unknown:
+            self._look_at(unknown)
+        for plugin in enabled:
+            if plugin.is_installed and plugin.is_unusable:
+                from oneclaw_core.plugins.kept_gates import KeptGates
+
+                plugin.registrations, plugin.hooks = [], KeptGates().of(plugin)
+
+    def add(self, plugin: Plugin) -> None:
+        """Add what a plugin registers to the catalog, and prepare its import."""
+        if plugin.is_disabled:
+            return
+        if not plugin.is_unusable:
+            plugin.importer = partial(self._import, plugin)
+            if self._reviews is not None and plugin.is_installed:
+                self._reviews.hold(plugin)
+        self.catalog.add(plugin)
+
+    def _is_blocked(self, plugin: Plugin) -> bool:
+        """Return True if a plugin is not to be imported, whatever it registers."""
+        if self._reviews is not None and plugin.is_installed and self._reviews.blocks(plugin):
+            return True
+        return plugin.metadata_problem is not None and plugin.metadata_problem.is_error
+
+    def _look_at(self, unknown: list[Plugin]) -> None:
+        from oneclaw_core.plugins.kept_gates import KeptGates
+
+        with self._cache.looking(unknown) as note:
+            left = self._cache.unknown(unknown)
+            if LOOKS_HERE.get() or all(each.is_builtin for each in left):
+                for plugin in left:
+                    note(plugin)
+                    self._looker.look(plugin)
+                    self._cache.keep(plugin)
+                note(None)
+            else:
+                from oneclaw_core.plugins.looking import look_in_subprocess
+
+                look_in_subprocess(left)
+                for plugin in left:
+                    self._cache.keep(plugin)
+        KeptGates().keep(each for each in unknown if not each.is_unusable)
+
+    def _import(self, plugin: Plugin, target: str | None) -> Any:
+        """Import a plugin, or an object of it, at its first use."""
+        with self._cache.importing(plugin):
+            return import_target(target) if target is not None else self._looker.manager.load(plugin)
+
+    @property
+    def _looker(self) -> Looker:
+        if self._made is None:
+            from oneclaw_core.plugins.looking import Looker
+
+            self._made = Looker(self.catalog.registry)
+        return self._made
+
+
+def _plugin_of(each: Plugin | EntryPoint) -> Plugin:
+    if isinstance(each, Plugin):
+        return each
+    from oneclaw_core.plugins.installed import described
+
+    plugin = described(each.name, each.value, getattr(each, "dist", None))
+    plugin.given, plugin.has_own_loop = each.load, getattr(each, "has_own_loop", True)
+    return plugin
+
+
+def disabled_plugins(stored: Mapping[str, Any], environ: Mapping[str, str]) -> frozenset[str]:
+    """Read the one setting that is needed before anything else.
+
+    An invalid value counts as none, so that listings work whatever is stored.
+    """
+    return frozenset(listed_setting(stored, environ, "disabled_plugins"))
+
+
+def review_required(stored: Mapping[str, Any], environ: Mapping[str, str]) -> bool:
+    """Read the setting ``reviewed_plugins_only`` before settings are validated; an invalid value counts as on."""
+    value = environ.get("ONECLAW_REVIEWED_PLUGINS_ONLY") or stored.get("reviewed_plugins_only", False)
+    return value is not False and str(value).strip().casefold() not in ("false", "no", "off", "0")
+
+
+def listed_setting(stored: Mapping[str, Any], environ: Mapping[str, str], key: str) -> list[str]:
+    """Read a setting that is a list of texts, before settings are validated."""
+    value = environ.get(f"ONECLAW_{key.upper()}") or stored.get(key, ())
+    items = value.split(",") if isinstance(value, str) else value if isinstance(value, list | tuple) else ()
+    return [str(each).strip() for each in items if str(each).strip()]
+
+
+def given_plugin(
+    implementation: Any, name: str = "", *, target: str = "given by the program", has_own_loop: bool = False
+) -> Plugin:
+    """Return the plugin of a module, or of any object with hooks.
+
+    Args:
+        implementation: the module or object.
+        name: of the plugin; by default that of the module or class.
+        target: where it comes from, for listings.
+        has_own_loop: True to run its async code as that of an installed plugin, not on the program's event loop.
+    """
+    named = str(getattr(implementation, "__name__", None) or type(implementation).__name__).rpartition(".")[2]
+    return Plugin(name or named, target, given=lambda: implementation, has_own_loop=has_own_loop)
+
+
+def given_plugins(plugins: Iterable[object]) -> list[Plugin]:
+    """Return plugins that a program gives.
+
+    Args:
+        plugins: entry points, names of installed plugins or packages, modules with hooks, or objects with hooks.
+
+    Raises:
+        NotFoundError: there is no such plugin; the message names those there are.
+    """
+    found: list[Plugin] = []
+    for each in [plugins] if isinstance(plugins, str) else plugins:
+        if isinstance(each, str):
+            found += [it for it in named_plugins(discover(), each) if it not in found]
+        else:
+            found.append(_plugin_of(each) if _is_entry_point(each) else given_plugin(each))  # type: ignore[arg-type]
+    return found
+
+
+def named_plugins(installed: Iterable[Plugin], name: str) -> list[Plugin]:
+    """Return the installed plugins of that name, or of the package of that name.
+
+    Raises:
+        NotFoundError: there is none; the message names those there are.
+    """
+    wanted, installed = name.strip(), list(installed)
+    found = [each for each in installed if wanted in (each.name, each.distribution)]
+    if not found:
+        names = ", ".join(each.name for each in installed)
+        raise NotFoundError(
+            f"no plugin {wanted!r} is installed; installed are: {names}. Install the package that is tested, such as "
+            "by: pip install --editable ."
+        )
+    return found
+
+
+def _is_entry_point(value: object) -> bool:
+    return isinstance(value, Plugin) or all(hasattr(value, name) for name in ("name", "value", "load"))

@@ -1,1 +1,0 @@
-"""Loading of plugins: the catalogue put together, and imports at first use."""

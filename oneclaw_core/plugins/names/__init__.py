@@ -1,0 +1,1 @@
+"""The names that plugins register, and the distributions that they belong to."""

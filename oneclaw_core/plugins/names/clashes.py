@@ -1,0 +1,155 @@
+"""The names of packages that are not installed yet, compared with those of the installed plugins."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from oneclaw_core.plugins.cache import PluginCache, cache_path
+from oneclaw_core.plugins.installed import find_installed
+from oneclaw_core.plugins.names.claims import PLUGIN, TOOL, Claim, claims_of, name_of
+from oneclaw_core.plugins.names.name_record import user_record
+from oneclaw_core.plugins.names.ownership import Claimant, find_owners, give_names, is_known_claimant
+from oneclaw_core.plugins.plugin import SETTINGS_HOOK, Plugin
+from oneclaw_core.plugins.settings import settle_settings
+from oneclaw_core.system.distributions import CORE_DISTRIBUTION, normalised
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterable
+    from pathlib import Path
+
+    from oneclaw_core.plugins.names.claims import Name
+    from oneclaw_core.tools.registry import ToolRegistry
+
+
+@dataclass(frozen=True, slots=True)
+class NameClash:
+    """A name that a package would not get.
+
+    Attributes:
+        distribution: the package, normalised.
+        kind: the noun, such as ``tool``.
+        name: the name.
+        reason: who has it, as the end of a sentence.
+        is_final: True for a name of OneClaw itself, which cannot be given away.
+    """
+
+    distribution: str
+    kind: str
+    name: str
+    reason: str
+    is_final: bool = False
+
+    def __str__(self) -> str:
+        return f"the {self.kind} {self.name!r} of {self.distribution} {self.reason}"
+
+
+class NewPlugins:
+    """The plugins of packages that a user asks for.
+
+    Args:
+        folder: with those that are not installed yet, as they would be in ``site-packages``. They are described in
+            another process.
+        installed: all plugins that are installed.
+        wanted: the normalised names of the packages, with those that are installed already.
+    """
+
+    def __init__(self, folder: Path, installed: Iterable[Plugin], wanted: Collection[str]) -> None:
+        self._record = user_record()
+        self._new = find_installed([str(folder)])
+        if self._new:
+            from oneclaw_core.plugins.looking import look_in_subprocess
+
+            look_in_subprocess(self._new, import_paths=[str(folder)])
+        packages = {_package_of(plugin) for plugin in self._new}
+        self._claimants = [_claimant(plugin, is_looked_at=True) for plugin in self._new]
+        self._others = [each for each in _installed_claimants(installed) if each.distribution not in packages]
+        self._wanted = [*self._claimants, *(each for each in self._others if each.distribution in wanted)]
+
+    def clashes(self, registry: ToolRegistry, check_commands: Callable[[Plugin], None]) -> list[NameClash]:
+        """Return the names that new packages do not get or would take, without those that they did not get before.
+
+        Args:
+            registry: the tools there are, with those of tool sources, such as the user's own and those of MCP servers.
+            check_commands: reports the commands of a plugin whose names are OneClaw's own.
+        """
+        claimants = [*self._others, *self._claimants]
+        installed = {each.distribution for each in claimants}
+        owners = find_owners(claimants, installed, self._record, is_noted=False)
+        found = {
+            (each.distribution, claim.key): NameClash(each.distribution, claim.kind, claim.name, owner.why)
+            for each in self._claimants
+            for claim, owner in owners.lost(each)
+            if not is_known_claimant(self._record, each.distribution, claim)
+        }
+        return [
+            *found.values(),
+            *self._clashes_with_sources(registry),
+            *self._clashes_with_core(check_commands),
+        ]
+
+    def packages_with(self, name: str) -> list[str]:
+        """Return the packages that register something by a name."""
+        return list(dict.fromkeys(package for _, package in self._claims_of(name)))
+
+    def give(self, names: Iterable[str]) -> None:
+        """Note that the user gives names to these packages, whatever has them.
+
+        Raises:
+            OneClawError: that cannot be written.
+        """
+        given = [each for name in names for each in self._claims_of(name)]
+        if given:
+            give_names(self._record, given)
+
+    def _claims_of(self, name: str) -> list[tuple[Name, str]]:
+        return [(claim.key, each.distribution) for each in self._wanted for claim in each.claims if claim.name == name]
+
+    def _clashes_with_sources(self, registry: ToolRegistry) -> Iterable[NameClash]:
+        """Return the tools of tool sources that a package would take the names of."""
+        registered = {claim.key for each in self._others for claim in each.claims}
+        present = {name_of(TOOL, name): name for name in registry.get_all_tool_names()}
+        own = {plugin.name for plugin in self._new}
+        for each in self._claimants:
+            for claim in each.claims:
+                if claim.kind != TOOL or claim.key in registered or claim.key not in present:
+                    continue
+                source = registry.get_source_info(present[claim.key])
+                if source is not None and source.plugin not in own:
+                    yield NameClash(each.distribution, TOOL, claim.name, f"is one that {source.plugin} has now")
+
+    def _clashes_with_core(self, check_commands: Callable[[Plugin], None]) -> Iterable[NameClash]:
+        for plugin in self._new:
+            for registration in plugin.registrations:
+                alone = Plugin(plugin.name, registrations=[registration])
+                check_commands(alone)
+                if registration.hook == SETTINGS_HOOK:
+                    settle_settings([alone])
+                if alone.problems:
+                    cause = alone.problems[0].cause
+                    claims = list(claims_of(Plugin(plugin.name, registrations=[registration])))
+                    claim = next((each for each in claims if each.name in cause), claims[0])
+                    why = f"belongs to {CORE_DISTRIBUTION}, OneClaw itself"
+                    yield NameClash(_package_of(plugin), claim.kind, claim.name, why, is_final=True)
+
+
+def _installed_claimants(plugins: Iterable[Plugin]) -> list[Claimant]:
+    cache = PluginCache(cache_path())
+    return [
+        # With what is withheld from it.
+        _claimant(cache.known(each), is_looked_at=not (each.is_disabled or each.is_unusable))
+        for each in plugins
+        if each.is_installed
+    ]
+
+
+def _claimant(plugin: Plugin, *, is_looked_at: bool) -> Claimant:
+    claims = [Claim(PLUGIN, plugin.name)]
+    if not is_looked_at:
+        return Claimant(_package_of(plugin), claims, is_known=False)
+    is_known = not any(each.is_error for each in plugin.problems)
+    return Claimant(_package_of(plugin), [*claims, *claims_of(plugin)], is_known=is_known)
+
+
+def _package_of(plugin: Plugin) -> str:
+    return CORE_DISTRIBUTION if plugin.is_builtin else normalised(plugin.distribution or plugin.target)

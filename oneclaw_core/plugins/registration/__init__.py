@@ -1,1 +1,0 @@
-"""Registrations of plugins: the data and the registrars."""
