@@ -94,19 +94,22 @@ class SlashCommands:
     Args:
         claw: the open home.
         own: the commands of the channel alone, by name with the slash.
+
+    Attributes:
+        claw: the open home; it may be replaced.
     """
 
     def __init__(self, claw: OneClaw, own: Mapping[str, SlashCommand] | None = None) -> None:
-        self._claw = claw
+        self.claw = claw
         self._commands = {**SHARED, **(own or {})}
 
     async def summaries(self) -> dict[str, str]:
         """List the commands, with a few words on each; there is room for arguments behind some."""
         commands = {name: command.summary for name, command in self._commands.items()}
-        commands |= {f"/{name}": summary for name, summary in plugin_commands_of(self._claw).summaries().items()}
+        commands |= {f"/{name}": summary for name, summary in plugin_commands_of(self.claw).summaries().items()}
         expanded = {
             f"/{each.name} ": one_line(each.summary, _SUMMARY_CHARACTERS)
-            for each in (await self._claw.plugins.message_commands()).values()
+            for each in (await self.claw.plugins.message_commands()).values()
             if each.problem is None
         }
         return commands | {name: summary for name, summary in expanded.items() if name.strip() not in commands}
@@ -130,7 +133,7 @@ class SlashCommands:
         if command is not None:
             answer = await command.run(conversation, rest.strip())
             return answer if isinstance(answer, ChatAnswer) else ChatAnswer(text=answer)
-        of_plugins = plugin_commands_of(self._claw)
+        of_plugins = plugin_commands_of(self.claw)
         if name[1:] in of_plugins.summaries():
             info = await conversation.session_info()
             channel, confirm = conversation.channel, conversation.confirm
@@ -139,23 +142,23 @@ class SlashCommands:
 
     def _help(self) -> str:
         lines = [(f"{each.name} {each.parameter}".rstrip(), each.summary) for each in self._commands.values()]
-        of_plugins = plugin_commands_of(self._claw).summaries()
+        of_plugins = plugin_commands_of(self.claw).summaries()
         lines += [(f"/{name}", one_line(summary)) for name, summary in of_plugins.items()]
         width = max(len(usage) for usage, _ in lines)
         return "\n".join(f"{usage:<{width}}  {summary}" for usage, summary in lines)
 
     async def _unknown(self, name: str) -> UsageError:
-        unusable = (await self._claw.plugins.message_commands()).get(name[1:])
+        unusable = (await self.claw.plugins.message_commands()).get(name[1:])
         if unusable is not None and unusable.problem is not None:
             return UsageError(unusable.problem)
-        absent = self._claw.catalog.absent_plugins
+        absent = self.claw.catalog.absent_plugins
         missing = missing_part("chat command", name[1:].lower(), absent)
         if missing is not None:
             return UsageError(f"there is no command {name}: {missing}")
         known = [each.strip() for each in await self.summaries()]
         close = get_close_matches(name.lower(), known, n=3)
         hint = f"did you mean {' or '.join(close)}?" if close else "/help lists them."
-        if "skills" in absent or all(record.name != "skills" for record in self._claw.catalog.plugins):
+        if "skills" in absent or all(record.name != "skills" for record in self.claw.catalog.plugins):
             hint += f" If it is a skill, it needs the plugin skills, which {why_missing('skills', absent)}."
         return UsageError(f"there is no command {name}; {hint} To send it as a message, put a space before it.")
 

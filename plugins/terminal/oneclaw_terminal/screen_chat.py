@@ -17,17 +17,19 @@ from oneclaw_terminal.talk import Talk
 
 if TYPE_CHECKING:
     from oneclaw_core.channels import Conversation
+    from oneclaw_terminal.reloading import Reloader
     from oneclaw_terminal.view import ChatView
 
 
-async def chat_on_screen(conversation: Conversation, view: ChatView) -> None:
+async def chat_on_screen(conversation: Conversation, view: ChatView, reloader: Reloader | None = None) -> None:
     """Talk until the user leaves.
 
     Args:
         conversation: to go on with.
         view: of the conversation.
+        reloader: loads a plugin anew before a line; ``None`` for no plugin.
     """
-    talk = Talk(conversation, is_typed=True, write_raw=lambda sequence: screen.write_raw(sequence))
+    talk = Talk(conversation, is_typed=True, write_raw=lambda sequence: screen.write_raw(sequence), reloader=reloader)
 
     async def work(line: str) -> None:
         is_now = queue.line is not line

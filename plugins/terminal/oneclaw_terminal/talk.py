@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from oneclaw_core import ChatAnswer
     from oneclaw_core.channels import Conversation
     from oneclaw_terminal.lines import ChatInput
+    from oneclaw_terminal.reloading import Reloader
 
 _log = logging.getLogger("oneclaw.terminal")
 
@@ -33,6 +34,7 @@ class Talk:
         conversation: that the lines belong to.
         is_typed: True if a person types them.
         write_raw: writes an escape sequence that shows nothing; ``None`` where no terminal is.
+        reloader: loads a plugin anew before a line; ``None`` for no plugin.
 
     Attributes:
         commands: all that can follow a slash.
@@ -41,7 +43,12 @@ class Talk:
     """
 
     def __init__(
-        self, conversation: Conversation, *, is_typed: bool = False, write_raw: Callable[[str], None] | None = None
+        self,
+        conversation: Conversation,
+        *,
+        is_typed: bool = False,
+        write_raw: Callable[[str], None] | None = None,
+        reloader: Reloader | None = None,
     ) -> None:
         self.commands = SlashCommands(conversation.claw, TERMINAL)
         self.is_all_well = True
@@ -49,6 +56,7 @@ class Talk:
         self._conversation = conversation
         self._is_typed = is_typed
         self._write_raw = write_raw
+        self._reloader = reloader
 
     async def go_through(self, lines: ChatInput) -> bool:
         """Do what lines say, one after the other, to their end.
@@ -89,6 +97,8 @@ class Talk:
 
     async def _do(self, line: str) -> None:
         conversation = self._conversation
+        if self._reloader is not None and await self._reloader.refresh(conversation):
+            self.commands.claw = conversation.claw
         expandable = await expandable_command(conversation.claw, line)
         if is_slash_command(line) and expandable is None:
             is_own = line.split(maxsplit=1)[0].lower() in TERMINAL
