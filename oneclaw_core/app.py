@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
 
 from oneclaw_core.plugins.catalog import add_program_tools
 from oneclaw_core.turn.preview import next_request, preview
 from oneclaw_core.turn.turn_request import TurnRequest, check_texts
 from oneclaw_core.types.agents import GENERAL_ASSISTANT, AgentLimits
+from oneclaw_core.types.events import TurnFinishedEvent
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mapping
@@ -40,6 +41,8 @@ if TYPE_CHECKING:
     from oneclaw_core.types.tool_groups import ToolGroupDefinition
     from oneclaw_core.types.user_question import UserAsker
     from oneclaw_core.wiring import OpenHome
+
+_Value = TypeVar("_Value")
 
 
 class OneClaw:
@@ -280,6 +283,35 @@ class OneClaw:
                 output_retries=output_retries,
             )
         )
+
+    @overload
+    async def ask(self, text: str, *, output: type[_Value], **options: Any) -> _Value: ...
+    @overload
+    async def ask(self, text: str, *, output: None = None, **options: Any) -> str: ...
+    @overload
+    async def ask(self, text: str, *, output: object, **options: Any) -> Any: ...
+    async def ask(self, text: str, *, output: Any = None, **options: Any) -> Any:
+        """Send a message and return the final answer.
+
+        Args:
+            text: the message.
+            output: what the answer is to be, in place of a text, as for :meth:`send_message`.
+            options: the others of :meth:`send_message`.
+
+        Returns:
+            The text; with ``output``, the value.
+
+        Raises:
+            OneClawError: as for :meth:`send_message`.
+            OutputError: the model gives no valid output, or declines to.
+        """
+        finished: TurnFinishedEvent | None = None
+        # To its end, so that the turn is not left in the middle for those who watch it.
+        async for event in self.send_message(text, output=output, **options):
+            if isinstance(event, TurnFinishedEvent):
+                finished = event
+        assert finished is not None
+        return finished.text if output is None else finished.valid_output()
 
     def resume(
         self,

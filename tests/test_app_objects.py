@@ -5,6 +5,7 @@ import sqlite3
 from contextlib import asynccontextmanager
 
 import pytest
+from pydantic import BaseModel
 from pytest_oneclaw import TurnRecord
 
 from oneclaw_core import (
@@ -258,3 +259,15 @@ def test_ask_takes_objects(tmp_path):
     assert answer == "You count"
     with sqlite3.connect(next(tmp_path.glob("*.db"))) as database:
         assert not database.execute("SELECT * FROM settings").fetchall()
+
+
+def test_a_program_asks_for_an_answer_or_an_output(tmp_path):
+    class Orders(BaseModel):
+        items: list[str]
+
+    async def work(claw):
+        assert await claw.ask("Whose?", model=ScriptedModel().calls("whose_orders").then("Ada's.")) == "Ada's."
+        model = ScriptedModel().calls("final_result", items=["tea"])
+        assert await claw.ask("Which?", model=model, output=Orders) == Orders(items=["tea"])
+
+    in_home(tmp_path, work, deps={"customer": "Ada"})

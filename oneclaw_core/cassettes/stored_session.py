@@ -28,13 +28,17 @@ def entries_of_session(history: Iterable[Message]) -> list[RecordedAnswer]:
     """
     keys, messages = ConversationKeys(), shown_history(history)
     entries: list[RecordedAnswer] = []
+    begin = 0
     for place, message in enumerate(messages):
+        if message.type is MessageType.USER and not message.is_of_output:
+            begin = place
         if message.type is not MessageType.ASSISTANT or message.is_incomplete:
             continue
         calls = _calls_behind(messages, place)
-        if _is_of_turn(message, calls):
+        if _is_of_turn(message, calls, messages[place - 1] if place else None):
             continue
-        before = messages[:place]
+        # The way to an output is sent in its own turn alone.
+        before = [each for each in messages[:begin] if not each.is_of_output] + messages[begin:place]
         response = ModelResponse(text=message.content, tool_calls=tuple(calls))
         key, said = keys.of_messages(before), keys.said(before)
         entries.append(RecordedAnswer.of(response, (), key, said, is_strict=False))
@@ -52,6 +56,9 @@ def _calls_behind(messages: list[Message], place: int) -> list[ToolCall]:
     return calls
 
 
-def _is_of_turn(message: Message, calls: list[ToolCall]) -> bool:
-    """Return True for calls of ``load_tool_group`` that the turn made itself: replaying, it makes them again."""
-    return message.model is None and bool(calls) and {each.name for each in calls} == {LOAD_TOOL_GROUP}
+def _is_of_turn(message: Message, calls: list[ToolCall], before: Message | None) -> bool:
+    """Return True for what the turn wrote itself, and writes again: loads of groups, and an output as the answer."""
+    if not calls:
+        is_taken = before is not None and before.is_of_output and before.type is MessageType.TOOL_RESULT
+        return is_taken and before is not None and before.error_type is None
+    return message.model is None and {each.name for each in calls} == {LOAD_TOOL_GROUP}

@@ -7,7 +7,6 @@ from typing import Any, TypeVar, overload
 
 from oneclaw_core.app import OneClaw
 from oneclaw_core.errors import UsageError
-from oneclaw_core.types.events import TurnFinishedEvent
 
 _Value = TypeVar("_Value")
 _OF_MESSAGE = ("session", "agent", "model", "system_prompt", "attachments", "output_retries")
@@ -40,14 +39,8 @@ def ask(text: str, *, output: Any = None, **options: Any) -> Any:
     of_message = {name: options.pop(name) for name in _OF_MESSAGE if name in options}
 
     async def answer() -> Any:
-        finished: TurnFinishedEvent | None = None
         async with OneClaw.open(**options) as claw:
-            # To its end, so that the turn is not left in the middle for those who watch it.
-            async for event in claw.send_message(text, output=output, **of_message):
-                if isinstance(event, TurnFinishedEvent):
-                    finished = event
-        assert finished is not None
-        return finished.text if output is None else finished.valid_output()
+            return await claw.ask(text, output=output, **of_message)
 
     try:
         asyncio.get_running_loop()

@@ -6,6 +6,8 @@ import json
 import pytest
 
 from oneclaw_core import OneClaw, OneClawError, ToolCall, ToolContext, UsageError, remember_secret, tool
+from oneclaw_core.cassettes.cassette_file import write_cassette
+from oneclaw_core.cassettes.stored_session import entries_of_session
 from oneclaw_core.providers import ModelResponse, ProviderModel
 from oneclaw_core.testing import (
     Cassette,
@@ -259,5 +261,25 @@ def test_a_configured_model_is_an_object_while_it_is_held(tmp_path):
             with pytest.raises(UsageError):
                 async with claw.configured_model("nothing/here"):
                     pass
+
+    asyncio.run(main())
+
+
+def test_a_stored_session_with_outputs_is_replayed(tmp_path):
+    async def turns(claw, model):
+        first = await claw.ask("Count", model=model, session="s", output=int)
+        return first, await claw.ask("And now?", model=model, session="s")
+
+    async def main():
+        async with OneClaw.open(tmp_path / "first", plugins=["builtin"], environ={}) as claw:
+            script = ScriptedModel().calls("final_result", result="many").calls("final_result", result=3).says("Done.")
+            assert await turns(claw, script) == (3, "Done.")
+            session = await claw.store.find_session("s")
+            entries = entries_of_session(await claw.services.sessions.messages(session.id))
+        write_cassette(tmp_path / "s.json", "conversation", entries)
+        async with OneClaw.open(tmp_path / "second", plugins=["builtin"], environ={}) as claw:
+            cassette = Cassette(tmp_path / "s.json")
+            assert await turns(claw, cassette) == (3, "Done.")
+            assert cassette.unused == ()
 
     asyncio.run(main())
