@@ -55,6 +55,8 @@ class PageFollower:
             # The page says that it is a file of the repository.
             (self._folder / _EXAMPLE).parent.mkdir()
             shutil.copyfile(ROOT / _EXAMPLE, self._folder / _EXAMPLE)
+        for folder in re.findall(r"^\$ cd (examples/plugins/\w+)$", page.read_text(encoding="utf-8"), re.MULTILINE):
+            shutil.copytree(ROOT / folder, self._folder / folder)
         self._python = None
         self._printed, self._status = "", 0
 
