@@ -74,6 +74,7 @@ if TYPE_CHECKING:
     from oneclaw_core.process.sandbox.choice import ChosenSandbox
     from oneclaw_core.tools.calls.call import Call
     from oneclaw_core.tools.calls.clock import CallClock
+    from oneclaw_core.tools.calls.journal import ScriptRecords
     from oneclaw_core.tools.registry import ToolRegistry
     from oneclaw_core.turn.state import Answer, Ask
     from oneclaw_core.types.events import TurnEvent
@@ -151,6 +152,16 @@ class _PatientDecisions:
         self.remember = while_away(store.set_grant)
         self.record = while_away(store.record_permission_use)
         self.record_known = while_away(store.record_known_permission_use)
+
+
+class _PatientScripts:
+    """The calls of scripts in the store, which is tried again while it is away."""
+
+    def __init__(self, store: Store) -> None:
+        self.begin_script = while_away(store.begin_script)
+        self.note_script_calls = while_away(store.note_script_calls)
+        self.script_calls = while_away(store.script_calls)
+        self.end_script = while_away(store.end_script)
 
 
 def _wired(
@@ -244,6 +255,7 @@ def _wired(
             services=services,
             plugins=plugins,
             deps=deps,
+            scripts=_PatientScripts(store),
         ),
         plugins=plugins,
         permissions=permissions,
@@ -270,6 +282,7 @@ def tool_executor(
     services: HomeServices | None = None,
     plugins: Plugins | None = None,
     deps: object = None,
+    scripts: ScriptRecords | None = None,
 ) -> ToolExecutor:
     """Put the executor of a home together.
 
@@ -281,6 +294,7 @@ def tool_executor(
         services: of the open home, for tools; ``None`` without one.
         plugins: at work, which govern and observe calls; ``None`` for none.
         deps: what the embedding program gives to its tools.
+        scripts: store of the calls of scripts; ``None`` without one.
     """
     validators = Validators()
     hooked = plugins if plugins is not None and plugins.governs_calls else None
@@ -291,8 +305,8 @@ def tool_executor(
 
     def inner_calls(call: Call, clock: CallClock) -> InnerCalls:
         if hooked is None:
-            return InnerCalls(call, clock, executor.outcome, registry)
-        return InnerCalls(call, clock, executor.outcome, registry, hooked.observers_have_room)
+            return InnerCalls(call, clock, executor.outcome, registry, records=scripts)
+        return InnerCalls(call, clock, executor.outcome, registry, hooked.observers_have_room, scripts)
 
     run = chain(
         (*([result_rewritten] if hooked else []), declared),

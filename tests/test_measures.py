@@ -31,6 +31,7 @@ LARGE_CLASSES = {
     "ToolRegistry": "indexes of the same tools",
     "TurnState": "all that one turn works with, while it runs",
     "TurnParts": "becomes Home",
+    "ScriptCall": "a call of a script, stored as a row",
     "TurnScope": "a running turn as its calls see it",
     "TurnOutput": "what a program wants of a turn, and how far its model has come",
     "TurnRequest": "the arguments of send_message",

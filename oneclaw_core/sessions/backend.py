@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from oneclaw_core.sessions.locks import SessionLocks
     from oneclaw_core.sessions.schema import Table
 
-SCHEMA_VERSION = 17
+SCHEMA_VERSION = 18
 
 NO_SNAPSHOT = (
     "no snapshot: OneClaw takes none of databases on servers; back them up before an upgrade, PostgreSQL with pg_dump"

@@ -8,6 +8,7 @@ from oneclaw_core.errors import StoreError, UsageError
 from oneclaw_core.sessions import schema, sessions
 from oneclaw_core.sessions.connection import ENDLESS, insertion
 from oneclaw_core.sessions.endings import has_parted_call
+from oneclaw_core.sessions.scripts import copy_scripts
 from oneclaw_core.types.text import clean_text
 
 if TYPE_CHECKING:
@@ -60,6 +61,7 @@ def branch(connection: Connection, session_id: str, name: str | None = None, bef
         place["after"] = rows[-1][0]
     if not copied:
         raise UsageError("there is nothing to copy: the session has no message before that")
+    copy_scripts(connection, session_id, made.id, before)
     summary, until, marks, directory = connection.execute(_ORIGIN, place).fetchone()
     until = copied.get(until)
     kept = {"summary": summary if until is not None else None, "until": until, "marks": marks, "directory": directory}

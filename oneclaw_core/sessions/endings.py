@@ -12,6 +12,7 @@ from oneclaw_core.errors import StoreError, UsageError
 from oneclaw_core.sessions import sessions
 from oneclaw_core.sessions.connection import value_of
 from oneclaw_core.sessions.schema import IS_CALL, IS_RESULT
+from oneclaw_core.sessions.scripts import move_scripts
 from oneclaw_core.sessions.timestamps import now
 from oneclaw_core.types.text import clean_text
 
@@ -68,6 +69,7 @@ def end_history(connection: Connection, session_id: str, first: int, part_id: st
     if has_parted_call(connection, session_id, first):
         raise StoreError(f"a history that ends before message {first} would part a tool call from its result")
     connection.execute(_INSERT_PART, place | {"now": now()})
+    move_scripts(connection, session_id, part_id, first)
     connection.execute(_MOVE, {"to": part_id, "from": place["session"], "first": first})
     _, until, _ = sessions.read_summary(connection, session_id)
     if until is not None and until >= first:
@@ -109,6 +111,7 @@ def restore_history(connection: Connection, session_id: str, part_id: str) -> No
         raise UsageError(
             "the session went on since these messages were taken back: take back first what was said since"
         )
+    move_scripts(connection, part_id, place["session"], first)
     connection.execute(_MOVE, {"to": place["session"], "from": part_id, "first": first})
     if until is not None and until >= first:
         connection.execute(_SET_SUMMARY, place | {"summary": summary, "until": until})

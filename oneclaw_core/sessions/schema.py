@@ -195,6 +195,28 @@ attachments = Table(
     primary_key=("message_sequence", "position"),
 )
 
+# See sessions.scripts.
+script_calls = Table(
+    "script_calls",
+    (
+        Column("session_id", is_required=True, references="sessions.id"),
+        Column("call_id", is_required=True, remark="The call of the model that began the script."),
+        Column(
+            "key", is_required=True, remark="The same for the same tool and arguments; empty for the script itself."
+        ),
+        Column("occurrence", _INTEGER, is_required=True, remark="Counts calls with the same key, from 0."),
+        Column("number", _INTEGER, is_required=True, remark="Counts the calls of a script; 0 for the script itself."),
+        Column("tool", is_required=True),
+        Column("arguments", is_required=True, remark="JSON; shortened once the script has come to its end."),
+        Column("state", is_required=True),
+        Column("result", remark="JSON, or the message of an error; shortened once the script has come to its end."),
+        Column("error_type"),
+        Column("marks"),
+        Column("duration_ms", _FLOAT),
+    ),
+    primary_key=("session_id", "call_id", "key", "occurrence"),
+)
+
 usage = Table(
     "usage",
     (
@@ -366,6 +388,7 @@ TABLES = (
     sessions,
     messages,
     attachments,
+    script_calls,
     usage,
     grants,
     permission_log,

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
 from oneclaw_core.errors import SessionBusyError, StoreError
 from oneclaw_core.sessions import agents as stored_agents
-from oneclaw_core.sessions import branches, endings
+from oneclaw_core.sessions import branches, endings, scripts
 from oneclaw_core.sessions import grants as stored_grants
 from oneclaw_core.sessions import messages as stored_messages
 from oneclaw_core.sessions import provenance as stored_provenance
@@ -211,6 +211,15 @@ class Store:
     finish_calls = _writes_own(stored_messages.finish_calls)
     mark_not_sent = _writes_own(stored_messages.mark_not_sent)
     _store_answer = _writes_own(stored_turns.store_answer)
+
+    # Scripts
+
+    begin_script = _writes_own(scripts.begin_script)
+    note_script_calls = _writes_own(scripts.note_script_calls)
+    end_script = _writes_own(scripts.end_script)
+    script_calls = _reads(scripts.script_calls)
+    is_script_open = _reads(scripts.is_open)
+    cut_off = _reads(scripts.cut_off)
 
     async def append(
         self, session_id: str, new: Sequence[Message], *, usage: UsageRecord | None = None

@@ -6,7 +6,7 @@ import time
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from oneclaw_core.sessions import agents, grants, messages, sessions, settings, usage
+from oneclaw_core.sessions import agents, grants, messages, scripts, sessions, settings, usage
 from oneclaw_core.types.messages import MessageType
 from oneclaw_core.types.provenance import marks_of_text
 
@@ -145,10 +145,9 @@ def begin(
     if kept is None or kept.lists != lists:
         sections = prompt_sections if kept is None else kept.text
         sessions.keep_sections(connection, session_id, sections, lists)
-    answers = [
-        replace(interrupted, tool_call_id=call.tool_call_id, tool_name=call.tool_name)
-        for call in messages.pending_calls(connection, session_id)
-    ]
+    pending = messages.pending_calls(connection, session_id)
+    answers = [replace(interrupted, tool_call_id=it.tool_call_id, tool_name=it.tool_name) for it in pending]
+    answers = scripts.cut_off(connection, session_id, answers)
     messages.append(connection, session_id, [*answers, message])
     return _turn_start(connection, session_id, (), max_characters)
 

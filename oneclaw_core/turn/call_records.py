@@ -141,14 +141,15 @@ class CallRecords:
         if not self.open:
             return
         known = {outcome.tool_call_id for outcome in self._waiting}
-        cut_off = (
+        cut_off = [
             replace(INTERRUPTED, tool_call_id=call.id, tool_name=call.name)
             for call in self.open.values()
             if call.id not in known
-        )
+        ]
         try:
             with suppress(SessionBusyError):  # another turn's by now, which has answered them
-                await self._turn.store.finish_calls(self._turn.session_id, [*self._waiting, *cut_off])
+                store, session_id = self._turn.store, self._turn.session_id
+                await store.finish_calls(session_id, [*self._waiting, *await store.cut_off(session_id, cut_off)])
         except StoreError as error:
             if not self._waiting:
                 raise

@@ -344,6 +344,8 @@ class Turn:
             definition = state.parts.registry.get_definition(call.name)
             if definition is not None and definition.is_repeatable:
                 continue
+            if await state.store.is_script_open(state.session_id, call.id):  # what it did is not done again
+                continue
             cut_off = ToolOutcome(call, ToolResult.error("interrupted", INTERRUPTED.content), 0)
             await records.keep(cut_off)
             await state.emit(ToolCallEvent(call.id, call.name, readable(call.arguments)))

@@ -21,7 +21,7 @@ PLUGIN_TABLES = """
     CREATE INDEX plugin_values_by_expiry ON plugin_values (plugin, expires_at) WHERE expires_at IS NOT NULL;
     CREATE TABLE plugin_schemas (plugin TEXT NOT NULL, version INTEGER NOT NULL, PRIMARY KEY (plugin));
 """
-SQLITE = PLUGIN_TABLES + Path(__file__).with_name("schema_17_sqlite.sql").read_text(encoding="utf-8")
+SQLITE = PLUGIN_TABLES + Path(__file__).with_name("schema_18_sqlite.sql").read_text(encoding="utf-8")
 
 
 def compared(statement: str) -> str:
@@ -30,7 +30,7 @@ def compared(statement: str) -> str:
 
 
 @pytest.mark.only("sqlite")
-def test_a_new_sqlite_database_has_the_tables_of_version_17(tmp_path: Path) -> None:
+def test_a_new_sqlite_database_has_the_tables_of_version_18(tmp_path: Path) -> None:
     async def main() -> None:
         async with opened(tmp_path):
             pass
@@ -49,5 +49,5 @@ def test_remarks_on_columns_are_sentences() -> None:
     columns = {f"{table.name}.{column.name}": column.remark for table in TABLES for column in table.columns}
     remarks = [remark for remark in columns.values() if remark]
     assert [each for each in remarks if not re.fullmatch(r"[A-Z].*[a-z]{2}.*\.", each)] == []
-    assert len(remarks) == len(set(remarks)) == 32
+    assert len(remarks) == len(set(remarks)) == 38
     assert columns["sessions.name"] == ""

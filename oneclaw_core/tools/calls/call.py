@@ -50,6 +50,7 @@ class Within:
         depth: how many tools are between this call and the one that the model or the user made, at least 1.
         typed: a text of the user that the running call was made with; empty for a call of a model.
         views: the files as the running call saw them.
+        starting: awaited before the tool of the call runs, when all has been decided.
     """
 
     call_id: str
@@ -59,6 +60,7 @@ class Within:
     depth: int
     typed: str
     views: FileViews
+    starting: Callable[[], Awaitable[None]]
 
     @property
     def in_words(self) -> str:

@@ -6,28 +6,32 @@ import asyncio
 import json
 import time
 from collections import Counter
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, Protocol
 
-from oneclaw_core.errors import UsageError
+from oneclaw_core.errors import StoreError, UsageError
 from oneclaw_core.system.redaction import redact
 from oneclaw_core.tools.calls.available import unavailable_tool, unknown_tool
-from oneclaw_core.tools.calls.call import InnerCallBegun, InnerCallEnded, Within
+from oneclaw_core.tools.calls.call import InnerCallBegun, InnerCallEnded, ToolOutcome, Within
+from oneclaw_core.tools.calls.journal import DivergedError, Journal
 from oneclaw_core.tools.calls.script import Script
 from oneclaw_core.types.budget import ScriptAllowance
 from oneclaw_core.types.messages import ToolCall
 from oneclaw_core.types.provenance import MarkKind
+from oneclaw_core.types.script_calls import ScriptCall, ScriptCallState, continuing_text
 from oneclaw_core.types.tool_groups import FIND_TOOL_GROUPS, LOAD_TOOL_GROUP
 from oneclaw_core.types.tools import ToolResult
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Container, Iterable, Mapping
 
-    from oneclaw_core.tools.calls.call import Act, Call, Caller, ToolOutcome
+    from oneclaw_core.tools.calls.call import Act, Call, Caller
     from oneclaw_core.tools.calls.clock import CallClock
+    from oneclaw_core.tools.calls.journal import ScriptRecords
     from oneclaw_core.tools.registry import RegisteredTool, ToolRegistry
     from oneclaw_core.types.messages import Attachment
+    from oneclaw_core.types.provenance import Mark
 
     class RunInner(Protocol):
         """Passes a call through the steps, see :meth:`oneclaw_core.tools.executor.ToolExecutor.outcome`."""
@@ -65,6 +69,29 @@ _KEY_BYTES = 9
 _RUNNING, _DONE = "running", "done"
 
 
+@dataclass(slots=True)
+class _One:
+    """A call on its way.
+
+    Attributes:
+        asked: the call.
+        key: the same for the same tool and arguments.
+        occurrence: counts those, from 0.
+        number: counts all calls, from 1.
+        act: stands in for the tool.
+        is_repeatable: True if it can be made again.
+        is_started: True if it was written that it may have had its effect.
+    """
+
+    asked: ToolCall
+    key: str
+    occurrence: int
+    number: int
+    act: Act | None
+    is_repeatable: bool
+    is_started: bool = False
+
+
 async def _no_wait() -> None:
     """Wait for nothing: no plugin observes calls."""
 
@@ -78,6 +105,7 @@ class InnerCalls:
         run: passes a call through the steps.
         registry: the tools there are.
         wait_for_observers: returns when the observers of plugins keep up.
+        records: of the calls of scripts; ``None`` without a store.
 
     Attributes:
         purpose: the purpose of the script that makes the calls, in the words of a model; ``""`` for none.
@@ -92,6 +120,7 @@ class InnerCalls:
         run: RunInner,
         registry: ToolRegistry,
         wait_for_observers: Callable[[], Awaitable[None]] = _no_wait,
+        records: ScriptRecords | None = None,
     ) -> None:
         self.purpose = ""
         self.ended: ToolResult | None = None
@@ -101,6 +130,10 @@ class InnerCalls:
         self._run = run
         self._registry = registry
         self._wait_for_observers = wait_for_observers
+        self._records = records
+        self._journal: Journal | None = None
+        self._open = 0
+        self._is_over = False
         self._number = 0
         self._log: list[tuple[str, str]] = []
         self._size_bytes = 0
@@ -139,21 +172,43 @@ class InnerCalls:
         key = blake2b(f"{name}\0{text}".encode("utf-8", "surrogatepass"), digest_size=_KEY_BYTES).hexdigest()
         occurrence = self._occurrences[key] = self._occurrences.get(key, -1) + 1
         # The same again when the tool runs again, so that a service can tell.
-        asked = ToolCall(f"{self._outer.asked.id}.{key}.{occurrence}", name, text)
+        first = self._journal.call_id if self._journal is not None else self._outer.asked.id
+        asked = ToolCall(f"{first}.{key}.{occurrence}", name, text)
         refused = self._refused(name, act)
         if refused is not None:
             return refused
+        found = self._tool(name)
+        is_repeatable = is_repeatable or (found is not None and found.definition.is_repeatable)
+        one = _One(asked, key, occurrence, self._number, act, is_repeatable)
         # In a task: what a call sets among the context variables is not the tool's.
-        return await asyncio.create_task(self._shown(asked, key, self._number, act))
+        return await asyncio.create_task(self._shown(one))
 
     async def begin(self, code: str, purpose: str, engine: str, continues: str | None) -> Script:
         """Begin a script, see :meth:`oneclaw_core.tools.context.ToolContext.begin_script`."""
-        if continues is not None:
+        caller, call_id = self._outer.caller, self._outer.asked.id
+        digest = blake2b(call_id.encode("utf-8", "surrogatepass"), digest_size=16).digest()
+        about: dict[str, Any] = {
+            "code": code,
+            "purpose": " ".join(purpose.split())[:MAX_PURPOSE_CHARACTERS],
+            "engine": engine,
+            "started_ms": time.time_ns() // 1_000_000,
+            "seed": [int.from_bytes(digest[place : place + 4], "big") for place in range(0, 16, 4)],
+        }
+        if self._records is not None and caller.session_id is not None and caller.within is None:
+            self._journal = await Journal.begun(self._records, caller.session_id, call_id, about, continues)
+            about = self._journal.about
+        elif continues is not None:
             raise UsageError("there is no session here, so no earlier script to continue")
-        self.purpose = " ".join(purpose.split())[:MAX_PURPOSE_CHARACTERS]
-        digest = blake2b(self._outer.asked.id.encode("utf-8", "surrogatepass"), digest_size=16).digest()
-        seed = tuple(int.from_bytes(digest[place : place + 4], "big") for place in range(0, 16, 4))
-        return Script(code, self.purpose, time.time_ns() // 1_000_000, seed, self._callable_names(), self)
+        self.purpose = about["purpose"]
+        return Script(
+            about["code"], self.purpose, about["started_ms"], tuple(about["seed"]), self._callable_names(), self
+        )
+
+    async def end_script(self, *, is_final: bool) -> None:
+        """Write what is still to be written of a script."""
+        self._is_over = is_final
+        if self._journal is not None:
+            await (self._journal.end() if is_final else self._journal.write())
 
     def _callable_names(self) -> tuple[str, ...]:
         names = (*self._outer.caller.active.names, *self._outer.caller.own_tools)
@@ -171,6 +226,8 @@ class InnerCalls:
         if failed:
             listed = ", ".join(each if count == 1 else f"{each} {count} times" for each, count in failed.items())
             parts.append(f"Calls that failed: {listed}.")
+        if self._journal is not None and self._log and not self._is_over:
+            parts.append(continuing_text(self._journal.call_id))
         return "\n".join(parts)
 
     def problems(self, names: Iterable[str]) -> dict[str, str]:
@@ -246,55 +303,103 @@ class InnerCalls:
         reason = self._not_for_scripts(name) if act is None else None
         return None if reason is None else ToolResult.error("not_available", reason)
 
-    async def _shown(self, asked: ToolCall, key: str, number: int, act: Act | None) -> ToolResult:
+    async def _shown(self, one: _One) -> ToolResult:
         """Run a call, and show that it begins and how it ends."""
-        outer = self._outer
+        outer, asked = self._outer, one.asked
         shown = ToolCall(asked.id, asked.name, redact(asked.arguments[:SHOWN_CHARACTERS]))
         outer.show(InnerCallBegun(shown, outer.asked.id))
-        outer.report(f"{number} {'call' if number == 1 else 'calls'}, {asked.name}", None)
+        outer.report(f"{one.number} {'call' if one.number == 1 else 'calls'}, {asked.name}", None)
         self._log.append((asked.name, _RUNNING))
         place = len(self._log) - 1
+        self._open += 1
         started = time.perf_counter()
         result = ToolResult.error("interrupted", "The call was interrupted.")
         try:
-            result = self._kept(asked.name, await self._in_turn(asked, number, act))
+            result = self._kept(asked.name, await self._journalled(one))
             self._log[place] = asked.name, _DONE if result.is_success else result.error_type or "execution_error"
         finally:
+            self._open -= 1
             duration_ms = (time.perf_counter() - started) * 1000
             outer.show(InnerCallEnded(shown, outer.asked.id, short_result(result), duration_ms))
-        self._note(key, asked.name, result)
+        self._note(one.key, asked.name, result)
         return result
 
-    async def _in_turn(self, asked: ToolCall, number: int, act: Act | None) -> ToolResult:
+    async def _journalled(self, one: _One) -> ToolResult:
+        """Run a call, unless the script made it before it was interrupted."""
+        journal = self._journal
+        if journal is None:
+            return (await self._in_turn(one)).result
+        try:
+            known = await journal.look(one.key, one.occurrence, lambda: self._open, is_repeatable=one.is_repeatable)
+            if known is not None:
+                result, marks = known
+                self._take_marks(marks)
+                self._outer.caller.conversation.add(marks)
+                return result
+            started = time.perf_counter()
+            outcome = await self._in_turn(one)
+            duration_ms = (time.perf_counter() - started) * 1000
+            row = self._row(one, journal, duration_ms)
+            await journal.finish(row, outcome.result, outcome.marks, had_effect=one.is_started)
+            return outcome.result
+        except DivergedError:
+            text = "The script did not make the calls again that it had made before, so it was ended."
+            self._end("interrupted", text)
+        except StoreError as error:
+            self._end("interrupted", f"The script was ended, since its calls cannot be written: {error}.")
+        return self.ended or ToolResult.error("interrupted", "The script was ended.")
+
+    def _row(self, one: _One, journal: Journal, duration_ms: float | None = None) -> ScriptCall:
+        return ScriptCall(
+            call_id=journal.call_id,
+            key=one.key,
+            occurrence=one.occurrence,
+            number=one.number,
+            tool=one.asked.name,
+            arguments=one.asked.arguments,
+            state=ScriptCallState.STARTED,
+            duration_ms=duration_ms,
+        )
+
+    async def _in_turn(self, one: _One) -> ToolOutcome:
         """Run a call when there is room for it."""
         await self._wait_for_observers()
         if self._depth > 1:  # the call around it has a place, and waits for this one
-            return await self._finished(asked, number, act)
+            return await self._finished(one)
         async with self._allowance.slots:
             # Calls that were made within the limits run, but none after the user has refused the third one.
             if self.ended is not None and self._refusals >= MAX_REFUSALS:
-                return self.ended
-            return await self._finished(asked, number, act)
+                return ToolOutcome(one.asked, self.ended, 0)
+            return await self._finished(one)
 
-    async def _finished(self, asked: ToolCall, number: int, act: Act | None) -> ToolResult:
+    async def _finished(self, one: _One) -> ToolOutcome:
         """Run a call; what it has read is known to the running call before its result is."""
-        outer, caller = self._outer, self._outer.caller
-        provenance, name = outer.provenance, asked.name
+        outer, caller, asked = self._outer, self._outer.caller, one.asked
+        provenance, name, journal = outer.provenance, asked.name, self._journal
+
+        async def starting() -> None:
+            if journal is not None and not one.is_repeatable:
+                await journal.start(self._row(one, journal))
+                one.is_started = True
+
         views = provenance.paths.views
-        within = Within(outer.asked.id, self._clock, self, number, self._depth, provenance.typed, views)
+        within = Within(outer.asked.id, self._clock, self, one.number, self._depth, provenance.typed, views, starting)
         outcome = await self._run(
             asked,
             replace(caller, kind="script", within=within),
             loaded=outer.loaded,
             report=lambda message, fraction: outer.report(f"{name}: {message}", None),
             show=outer.show,
-            act=act,
+            act=one.act,
         )
         views.add(outcome.views)
-        # Nothing that a script makes of a page is that page, nor the user's own words.
-        provenance.marks += [each.passed_on() for each in outcome.marks if each.kind is not MarkKind.USER]
+        self._take_marks(outcome.marks)
         self.files += [each for each in outcome.result.attachments if each.is_for_user]
-        return outcome.result
+        return outcome
+
+    def _take_marks(self, marks: Iterable[Mark]) -> None:
+        """Mark the result of the tool: nothing that is made of a page is that page, nor the user's own words."""
+        self._outer.provenance.marks += [each.passed_on() for each in marks if each.kind is not MarkKind.USER]
 
     def _kept(self, name: str, result: ToolResult) -> ToolResult:
         """Return a result for the script: all of it, or an error."""

@@ -118,6 +118,8 @@ class Running:
             marks=provenance.marks,
             conversation=caller.conversation,
         )
+        if within is not None:
+            await within.starting()
         result = await timed.run(tool if call.act is None else _StandIn(call.act, definition), call.arguments, context)
         if not source.is_foreign:  # what a server sends is checked by what talks to it
             self._checks.look(definition, result)

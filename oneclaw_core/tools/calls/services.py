@@ -34,6 +34,10 @@ class ToolCalls(Protocol):
         """Begin a script."""
         ...
 
+    async def end_script(self, *, is_final: bool) -> None:
+        """Write what is still to be written of a script."""
+        ...
+
     def problems(self, names: Iterable[str]) -> dict[str, str]:
         """Return why tools cannot be called, by their names."""
         ...

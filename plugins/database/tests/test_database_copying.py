@@ -64,6 +64,7 @@ async def fill(store: Store, messages: int = 600) -> None:
         work = await store.create_session(agent="default", parent_id=work.id)
     files = replace(user(ODD), attachments=(PICTURE, Attachment("b", "text/plain", b"")))
     await store.append(work.id, [files, call("1"), success("1", ODD), assistant("the end")])
+    await store.begin_script(work.id, "1", "{}")
     await store.append(work.id, [user(f"message {number}") for number in range(messages)])
     await store.append(work.id, [Message(type=MessageType.ASSISTANT, provider_data={"openai": {"ü": [1, None]}})])
     gone = await store.create_session(agent="default")
@@ -121,6 +122,7 @@ def test_everything_is_copied(tmp_path: Path, source: Backend, target: Backend) 
         "permission_log": 0,
         "sessions": 7,
         "plugin_values": 0,
+        "script_calls": 1,
         "settings": 1,
         "tool_states": 2,
         "usage": 1,

@@ -22,6 +22,7 @@ _CONSOLE_HEADING = "[console]"
 _NOTHING = "The script returned nothing; use return."
 # How a call failed says more than that the script did.
 _TOLD_TYPES = frozenset({"permission_denied", "interrupted"})
+_CAN_GO_ON = frozenset({"permission_denied", "interrupted", "timeout"})
 
 
 async def js_eval(
@@ -59,11 +60,12 @@ async def js_eval(
     except UsageError as error:
         return ToolResult.error("validation_error", _sentence(error))
     except ScriptEndedError as ended:
-        return _failed(script, ended.error_type, str(ended))
+        return await _failed(script, ended.error_type, str(ended))
     except PermissionDeniedError as error:
-        return _failed(script, "permission_denied", str(error))
+        return await _failed(script, "permission_denied", str(error))
     except JavaScriptError as error:
-        return _failed_by(error, script)
+        return await _failed_by(error, script)
+    await script.end()
     return ToolResult.success(redact(_shown(result), shortest=SHORTEST_KEY_CHARACTERS))
 
 
@@ -110,15 +112,16 @@ def _shown(result: JavaScriptResult) -> str:
     return _with_console(result.text, console)
 
 
-def _failed_by(error: JavaScriptError, script: Script) -> ToolResult:
+async def _failed_by(error: JavaScriptError, script: Script) -> ToolResult:
     kind, message = "timeout" if isinstance(error, JavaScriptTimeoutError) else "execution_error", _sentence(error)
     if (failure := error.failure) is not None:
         kind = failure.error_type if failure.error_type in _TOLD_TYPES else kind
         message = f"tools.{failure.tool} failed, and the script did not catch it: {failure.error_type}: {failure}"
-    return _failed(script, kind, message, error.console[-_MAX_CONSOLE_CHARACTERS_OF_FAILURE:])
+    return await _failed(script, kind, message, error.console[-_MAX_CONSOLE_CHARACTERS_OF_FAILURE:])
 
 
-def _failed(script: Script, error_type: str, message: str, console: str = "") -> ToolResult:
+async def _failed(script: Script, error_type: str, message: str, console: str = "") -> ToolResult:
+    await script.end(is_final=error_type not in _CAN_GO_ON)
     parts = (_with_console(message, console), script.summary())
     return ToolResult.error(error_type, "\n\n".join(part for part in parts if part))
 

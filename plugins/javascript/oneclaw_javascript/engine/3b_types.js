@@ -109,7 +109,7 @@ function withoutTypes(source) {
   });
   each(/(?<=^|[\n;])[ \t]*import\s+type\b[^\n;]*;?/g, (found) => remove(found.index, found.index + found[0].length));
   // x as T, x satisfies T, x!
-  each(/(?<=[\w$)\]}"'`])\s+(?:as|satisfies)\s+/g, (found) => {
+  each(/(?<=[\w$)\]}"'`!])\s+(?:as|satisfies)\s+/g, (found) => {
     const end = endOfType(mask, found.index + found[0].length);
     if (end > 0) remove(found.index, end);
   });

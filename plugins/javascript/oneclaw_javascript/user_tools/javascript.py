@@ -93,6 +93,8 @@ class JavaScriptTool:
             return ToolResult.error(ended.error_type, str(ended))
         except UsageError as error:
             return ToolResult.error("execution_error", f"Tool '{self.definition.name}' cannot be run: {error}.")
+        if script is not None:
+            await script.end()
         return ToolResult.success("" if result.value is None else result.value)
 
     async def _script(self, context: ToolContext) -> Script | None:

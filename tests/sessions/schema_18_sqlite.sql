@@ -1,4 +1,4 @@
--- The tables of a new SQLite database of version 17, as SQLite shows them.
+-- The tables of a new SQLite database of version 18, as SQLite shows them.
 CREATE TABLE agents (
     id TEXT NOT NULL,
     name TEXT NOT NULL,
@@ -158,3 +158,19 @@ CREATE TABLE written_files (
     marks TEXT NOT NULL
 );
 CREATE INDEX written_files_by_path ON written_files (path, is_directory, started_ns);
+CREATE TABLE script_calls (
+    session_id TEXT NOT NULL,
+    call_id TEXT NOT NULL,
+    key TEXT NOT NULL,
+    occurrence INTEGER NOT NULL,
+    number INTEGER NOT NULL,
+    tool TEXT NOT NULL,
+    arguments TEXT NOT NULL,
+    state TEXT NOT NULL,
+    result TEXT,
+    error_type TEXT,
+    marks TEXT,
+    duration_ms FLOAT,
+    PRIMARY KEY (session_id, call_id, key, occurrence),
+    FOREIGN KEY (session_id) REFERENCES sessions (id) ON DELETE CASCADE
+);
