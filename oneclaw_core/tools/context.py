@@ -601,7 +601,9 @@ class ToolContext:
             message = await find(session_id, handle)
             if message is not None:
                 # A part of a page is no page any more, and nothing in it is an answer that the user gives now.
-                self.marks += [each.passed_on() for each in message.marks if each.kind is not MarkKind.USER]
+                marks = [each.passed_on() for each in message.marks if each.kind is not MarkKind.USER]
+                self.marks += marks
+                self.conversation.add(marks)  # before the value gets anywhere
                 return KeptResult.of(message)
             outer = turn.call if turn is not None else None
             session_id, turn = (outer.session_id, outer.turn) if outer is not None else (None, None)

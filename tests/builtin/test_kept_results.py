@@ -331,3 +331,16 @@ def test_previews_show_short_members_whole():
 
     assert (preview["count"], preview["next"]) == (3, "token")
     assert preview["rows"][-1].endswith("more of 100")
+
+
+def test_a_script_gets_the_whole_value_by_its_handle(tmp_path):
+    (tmp_path / "project").mkdir()
+    home = opened(HomeUnderTest(tmp_path / "home", tmp_path / "project", plugins=["javascript"]))
+    handle, _ = kept(home, "list_mails")
+    code = f'const whole = results("result:{handle}"); return [whole.messages.length, whole.messages[39].id];'
+    home.model.calls("js_eval", code=code).calls("js_eval", code='return results("r999");').then("Done.")
+    found, missing = home.send("more").tool_calls
+    home.close()
+
+    assert found.result.result == '[40,"m39"]'
+    assert "this conversation has no long result 'r999'" in missing.result.error_message

@@ -13,7 +13,7 @@ BridgeHandler = Callable[[dict[str, Any]], Awaitable[Any]]
 
 # By the names that the engine's side knows; what each is asked with is in engine/2_bridges.js.
 BRIDGE_NAMES = frozenset(
-    {"fetch", "fs.readFile", "fs.writeFile", "fs.appendFile", "fs.exists", "_time", "lib", "tool", "_sleep"}
+    {"fetch", "fs.readFile", "fs.writeFile", "fs.appendFile", "fs.exists", "_time", "lib", "tool", "results", "_sleep"}
 )
 
 

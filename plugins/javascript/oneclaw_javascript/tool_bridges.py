@@ -32,6 +32,7 @@ from oneclaw_core.http import (
     shown_url,
 )
 from oneclaw_core.process import run_in_thread
+from oneclaw_core.providers import compact_json
 from oneclaw_javascript.bridges import BridgeError, JavaScriptBridges, ScriptEndedError, ToolFailureError
 
 if TYPE_CHECKING:
@@ -47,6 +48,7 @@ if TYPE_CHECKING:
 _Value = TypeVar("_Value")
 
 MAX_FETCHED_BYTES = 1024 * 1024
+MAX_RESULT_CHARACTERS = 4_000_000
 MAX_LIBRARY_BYTES = 1024 * 1024
 _MAX_SLEEP_SECONDS = 600.0
 _SHOWN_LINES = 50
@@ -82,6 +84,7 @@ def javascript_bridges(
             "lib": bridges.library,
             "_sleep": bridges.sleep,
             **({"tool": bridges.tool} if calls_tools else {}),
+            **({"results": bridges.result} if calls_tools and allowed is None else {}),
         },
         on_console=bridges.show,
         asked_seconds=bridges.asked_seconds,
@@ -107,6 +110,20 @@ class _Bridges:
         if not result.is_success:
             raise ToolFailureError(name, result.error_type or "execution_error", result.error_message or "")
         return result.result
+
+    async def result(self, arguments: dict[str, Any]) -> Any:
+        """Return the whole of an earlier result that the model was shown a part of."""
+        handle = _text(arguments, "handle").removeprefix("result:")
+        try:
+            kept = await self._context.kept_result(handle)
+        except OneClawError as error:
+            raise BridgeError(f"results: {error}") from None
+        size = len(kept.value if isinstance(kept.value, str) else compact_json(kept.value))
+        if size > MAX_RESULT_CHARACTERS:
+            raise BridgeError(
+                f"results: {handle} has {size:,} characters; at most {MAX_RESULT_CHARACTERS:,} can be used"
+            )
+        return kept.value
 
     def _check_ended(self) -> None:
         if self._script is not None and (ended := self._script.ended) is not None:

@@ -164,6 +164,11 @@ function time(zone, format) {
   return requestNow("_time", `{"timezone":${optionalText(zone)},"format":${optionalText(format)}}`);
 }
 
+/** The whole of an earlier result, which the model was shown a part of. */
+function results(handle) {
+  return requestNow("results", `{"handle":${requiredText("results: handle", handle)}}`);
+}
+
 /** Load a library: a CommonJS module, evaluated once. */
 function lib(name) {
   const key = requiredText("lib: name", name);
@@ -206,7 +211,7 @@ function makeConsole() {
 function install({ params, bridges, console_characters: consoleCharacters, script }) {
   consoleCharactersLeft = consoleCharacters;
   const globals = { params, console: makeConsole(), ...webGlobals, ...installScript(script ?? {}) };
-  const offered = { fetch: script ? (...args) => awaitable("fetch(...)", fetch(...args)) : fetch, _time: time, lib };
+  const offered = { fetch: script ? (...args) => awaitable("fetch(...)", fetch(...args)) : fetch, _time: time, lib, results };
   for (const name of bridges) {
     if (name in offered) globals[name] = offered[name];
     else if (name.startsWith("fs.")) (globals.fs ??= {})[name.slice(3)] = fs[name.slice(3)];
