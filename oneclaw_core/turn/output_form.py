@@ -32,7 +32,7 @@ class OutputFaults(Exception):  # noqa: N818  # it says what is wrong, and is no
 
     @property
     def faults(self) -> tuple[str, ...]:
-        """What is wrong."""
+        """The faults of the value."""
         return tuple(map(str, self.args))
 
 

@@ -32,7 +32,7 @@ class TextEvent:
 
 @dataclass(frozen=True, slots=True)
 class OutputEvent:
-    """What has come of the output that a program asked for, while the model still writes.
+    """The part of an output that has come while the model still writes.
 
     Attributes:
         value: plain JSON, the last text in it maybe incomplete. It is not checked; what counts is the ``output`` of

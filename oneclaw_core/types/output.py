@@ -14,7 +14,7 @@ OUTPUT_MODES = ("auto", "native", "tool", "prompted")
 
 @dataclass(frozen=True, slots=True)
 class Output:
-    """What the answer of a turn is to be, with the way in which a model is asked for it.
+    """The form of a turn's answer, with the way in which a model is asked for it.
 
     Attributes:
         type: what pydantic can validate: a model, a dataclass, a ``TypedDict``, a union, ``list[int]`` and the like; or

@@ -3,6 +3,7 @@
 import asyncio
 import json
 from dataclasses import replace
+from datetime import datetime
 from types import SimpleNamespace
 
 import pytest
@@ -125,8 +126,9 @@ def test_texts_may_be_left_out():
 
 
 def test_a_session_is_described_for_plugins():
-    stored = SimpleNamespace(id="s1", name="story", agent="Author", parent_id="s0", title="Once")
-    assert session_info(stored) == SessionInfo(id="s1", name="story", agent="Author", parent_id="s0")
+    about = {"id": "s1", "name": "story", "agent": "Author", "parent_id": "s0", "title": "Once", "directory": "/p"}
+    about |= {"model": "local/llama", "created_at": datetime(2026, 1, 2), "updated_at": datetime(2026, 1, 3)}
+    assert session_info(SimpleNamespace(**about, lock_token="x")) == SessionInfo(**about)
 
 
 class Prompts:

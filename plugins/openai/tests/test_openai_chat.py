@@ -42,6 +42,8 @@ def test_text_streams_and_the_response_comes_last():
         usage=TokenUsage(input_tokens=DEFAULT_USAGE["prompt_tokens"], output_tokens=DEFAULT_USAGE["completion_tokens"]),
         stop_reason=StopReason.COMPLETE,
         finish_reason="stop",
+        response_id="chatcmpl-1",
+        response_model="test",
     )
     assert waits == []
 

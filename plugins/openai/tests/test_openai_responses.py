@@ -72,6 +72,8 @@ def test_text_and_reasoning_stream_and_the_response_comes_last():
             stop_reason=StopReason.COMPLETE,
             provider_data={"openai": {"server": server.url.removesuffix("/v1"), "output": list(items)}},
             finish_reason="completed",
+            response_id="resp_1",
+            response_model="gpt-x",
         )
 
 
