@@ -75,9 +75,14 @@ class TurnOutput:
         self._pieces.clear()
         self._length = self._next = 0
 
-    def add(self, text: str) -> Any:
-        """Take a piece of the answer's text; return what has come of the output, ``NOT_YET`` for nothing new."""
-        if self._mode == "tool":
+    def add(self, text: str, tool: str | None = None) -> Any:
+        """Take a piece of the answer; return what has come of the output, ``NOT_YET`` for nothing new.
+
+        Args:
+            text: of its text, or of the arguments of a call.
+            tool: that is called; ``None`` for text.
+        """
+        if tool != (self.name if self._mode == "tool" else None):
             return NOT_YET
         self._pieces.append(text)
         self._length += len(text)

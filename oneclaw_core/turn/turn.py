@@ -40,6 +40,7 @@ from oneclaw_core.types.events import (
 )
 from oneclaw_core.types.messages import MessageType, ToolCall
 from oneclaw_core.types.model_requests import (
+    ArgumentsDelta,
     ModelRequest,
     ModelResponse,
     ReasoningDelta,
@@ -53,7 +54,6 @@ from oneclaw_core.types.tools import ToolResult
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Iterable, Sequence
 
-    from oneclaw_core.turn.output import TurnOutput
     from oneclaw_core.turn.state import TurnState
     from oneclaw_core.types.events import TurnEvent
     from oneclaw_core.types.messages import Message
@@ -198,7 +198,9 @@ class Turn:
         match event:
             case TextDelta():
                 shown = TextEvent(event.text, event.may_be_withdrawn)
-                return emit(shown) if output is None else self._show_output(shown, output)
+                return emit(shown) if output is None else self._show_output(shown, output.add(event.text))
+            case ArgumentsDelta() if output is not None and output.name == event.tool:
+                return self._show_output(None, output.add(event.text, event.tool))
             case ReasoningDelta():
                 return emit(ReasoningEvent(event.text))
             case TextWithdrawn():
@@ -209,9 +211,10 @@ class Turn:
                 return emit(RetryEvent(event.reason, event.delay_seconds))
         return None
 
-    async def _show_output(self, event: TextEvent, output: TurnOutput) -> None:
-        await self._state.emit(event)
-        if (value := output.add(event.text)) is not NOT_YET:
+    async def _show_output(self, event: TextEvent | None, value: Any) -> None:
+        if event is not None:
+            await self._state.emit(event)
+        if value is not NOT_YET:
             await self._state.emit(OutputEvent(value))
 
     async def _finish(self, answer: Answer) -> None:

@@ -138,9 +138,15 @@ class ReasoningDelta:
 
 @dataclass(frozen=True, slots=True)
 class ArgumentsDelta:
-    """A piece of the arguments of a tool call. It is not shown; if the answer breaks off, it counts as output."""
+    """A piece of the arguments of a tool call. It is not shown; if the answer breaks off, it counts as output.
+
+    Attributes:
+        text: the piece.
+        tool: the tool that is called, empty if that is not known yet.
+    """
 
     text: str
+    tool: str = field(default="", compare=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -145,6 +145,17 @@ def test_a_result_that_is_no_object_is_wrapped_and_parts_of_it_come(tmp_path, wi
     assert parts[-1] == [{"kind": "a", "x": 1}, {"kind": "b", "y": "z"}]
 
 
+@pytest.mark.parametrize("wire", each_of([wire for wire in FORMATS if wire.provider != "gemini"]))
+def test_parts_of_a_result_come_by_the_tool_too(tmp_path, wire):
+    """Gemini's calls come whole."""
+    beside = ("get_current_time", {"timezone": "UTC"})
+    reply = wire.calls(beside, ("final_result", {"kind": "b", "y": "a longer text of some words"}))
+    events, _ = played(tmp_path, wire, reply, B)
+    parts = [event.value for event in events if isinstance(event, OutputEvent)]
+    assert len(parts) >= 2
+    assert parts[0] != parts[-1] == {"kind": "b", "y": "a longer text of some words"}
+
+
 @every_format
 def test_without_a_word_a_server_at_another_address_is_not_asked_natively(tmp_path, wire):
     events, body = played(tmp_path, wire, wire.calls(("final_result", {"kind": "a", "x": 1})), A)

@@ -54,11 +54,7 @@ _STOP_REASONS = {
     "stop_sequence": StopReason.COMPLETE,
     "max_tokens": StopReason.LENGTH_LIMIT,
 }
-_SHOWN_AS: dict[str, type[TextDelta | ReasoningDelta | ArgumentsDelta]] = {
-    "text": TextDelta,
-    "thinking": ReasoningDelta,
-    "partial_json": ArgumentsDelta,
-}
+_SHOWN_AS: dict[str, type[TextDelta | ReasoningDelta]] = {"text": TextDelta, "thinking": ReasoningDelta}
 # Blocks of these are for people to read: what is wrong with their form endangers no call.
 _READ = ("text", "thinking")
 
@@ -266,6 +262,8 @@ class MessagesAnswer:
             raise AnswerGarbledError
         block = self._block_for(index, key)
         block.pieces.setdefault(key, []).append(piece)
+        if key == "partial_json":
+            return [ArgumentsDelta(clean_text(piece), clean_text(str(block.begun.get("name") or "")))] if piece else []
         return _shown(key, piece)
 
     def _block_for(self, index: int, key: str) -> _Block:

@@ -14,7 +14,6 @@ from oneclaw_core.http_providers import (
     text_member,
 )
 from oneclaw_core.providers import (
-    ArgumentsDelta,
     ModelEvent,
     ModelResponse,
     ReasoningDelta,
@@ -174,7 +173,7 @@ class ChatAnswer:
 
     def _add_delta(self, delta: Mapping[str, Any], *, is_last: bool) -> Iterator[ModelEvent]:
         self._add_extras(delta)
-        yield from map(ArgumentsDelta, self._calls.add(delta))
+        yield from self._calls.add(delta)
         if self._calls.is_mixed:
             raise AnswerFailedError({"code": "tool_use_failed", "message": "pieces of tool calls came out of order"})
         yield from self._add_reasoning(delta)
@@ -183,7 +182,7 @@ class ChatAnswer:
     def _add_message(self, message: Mapping[str, Any], *, is_last: bool) -> Iterator[ModelEvent]:
         """Take a message: the whole answer, all of it so far, or a piece where the server has no deltas."""
         self._add_extras(message)
-        yield from map(ArgumentsDelta, self._calls.complete(message))
+        yield from self._calls.complete(message)
         yield from self._add_reasoning(message, completes=self._has_deltas)
         if not self._has_deltas:
             yield from self._add_text(message, is_last=is_last)

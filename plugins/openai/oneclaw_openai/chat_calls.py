@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from oneclaw_core import ToolCall
 from oneclaw_core.http_providers import are_complete_arguments, objects_in, unique_call_id
-from oneclaw_core.providers import compact_json
+from oneclaw_core.providers import ArgumentsDelta, compact_json
 from oneclaw_openai.wire_text import join_surrogates
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ class ChatCalls:
         self._calls: list[Call] = []
         self._call_at: dict[int, Call] = {}
 
-    def add(self, delta: Mapping[str, Any]) -> Iterator[str]:
+    def add(self, delta: Mapping[str, Any]) -> Iterator[ArgumentsDelta]:
         """Take the fragments in a delta and yield the pieces of arguments in them."""
         for fragment in _fragments(delta):
             arguments = _arguments(fragment)
@@ -74,9 +74,9 @@ class ChatCalls:
                 _add_extra(call.extra, fragment)
                 if arguments:
                     call.pieces.append(arguments)
-                    yield arguments
+                    yield ArgumentsDelta(arguments, call.name)
 
-    def complete(self, message: Mapping[str, Any]) -> Iterator[str]:
+    def complete(self, message: Mapping[str, Any]) -> Iterator[ArgumentsDelta]:
         """Take the calls of a whole message, which may complete what came in fragments, and yield what is new."""
         for place, given in enumerate(_fragments(message)):
             name, arguments = _name(given), _arguments(given)
@@ -92,7 +92,7 @@ class ChatCalls:
                 if are_complete_arguments(arguments):
                     known.pieces.clear()
                 known.pieces.append(arguments)
-                yield arguments
+                yield ArgumentsDelta(arguments, known.name)
 
     def found(self) -> list[Call]:
         """Return the calls in their order, without what only repeats another one or says nothing."""

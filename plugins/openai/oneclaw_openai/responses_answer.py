@@ -128,9 +128,9 @@ class ResponsesAnswer:
                 if isinstance(item, dict) and item.get("type") == "function_call":
                     self._begun_calls[_place(chunk)] = item
             case "response.function_call_arguments.delta" | "response.function_call_arguments.done":
-                self._begun_calls.setdefault(_place(chunk), {"type": "function_call"})
+                begun = self._begun_calls.setdefault(_place(chunk), {"type": "function_call"})
                 delta = chunk.get("delta")
-                return [ArgumentsDelta(delta)] if isinstance(delta, str) and delta else []
+                return [ArgumentsDelta(delta, str(begun.get("name") or ""))] if isinstance(delta, str) and delta else []
             case "response.output_item.done":
                 return self._item_done(chunk)
             case "response.completed" | "response.incomplete" | "response.failed":
