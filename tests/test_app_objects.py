@@ -183,6 +183,9 @@ def test_a_session_goes_on_without_the_object_by_another_model(tmp_path):
         for session in ("named", unnamed):
             with pytest.raises(NotFoundError, match="scripted/model, a model that its program gave as an object"):
                 await sent(claw, "and now", session=session)
+            shown = (await claw.store.find_session(session)).model
+            with pytest.raises(NotFoundError, match="scripted/model, a model that its program gave as an object"):
+                await sent(claw, "and now", session=session, model=shown)
             assert (await sent(claw, "now", session=session, model="offline/rules")).text
             assert (await sent(claw, "now", session=session, model=ScriptedModel().says("Back."))).text == "Back."
         await claw.store.set_setting("model", "offline/rules")

@@ -187,12 +187,14 @@ class ModelChooser:
         longest, reasoning = request.max_output_tokens, request.reasoning
         outer = request.within.turn if request.within is not None else None
         persona = await self._agent(setup, request)
-        kept = session.model if session is not None else None
-        name = request.model or (kept if object_name(kept) is None else None) or persona.model
+        # A page shows what the session began with, and asks for it again.
+        kept = request.model or (session.model if session is not None else None)
+        given = object_name(kept) if isinstance(kept, str) else None
+        name = (kept if given is None else None) or persona.model
         if name is None and outer is not None and (isinstance(outer.model, str) or is_model_object(outer.model)):
             name = outer.model
         name = name or self._settings.read(stored).model
-        if name is None and (given := object_name(kept)) is not None:
+        if name is None and given is not None:
             raise NotFoundError(
                 f"the session was answered by {given}, a model that its program gave as an object, and no other model "
                 "is chosen: give the object again, or name a model: --model PROVIDER/MODEL"
