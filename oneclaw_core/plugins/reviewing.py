@@ -142,7 +142,8 @@ class Reviews:
 
     def _reviewed(self, plugin: Plugin) -> frozenset[Capability] | None:
         package = (self._read() or {}).get(package_of(plugin))
-        return None if package is None else package.plugins.get(plugin.name)
+        # A plugin that came with a later version has nothing reviewed. One whose name is taken is NAME@PACKAGE.
+        return None if package is None else package.plugins.get(_own_name(plugin), frozenset())
 
     def _note_same(self, plugin: Plugin) -> None:
         """Log a new version that does nothing more than what was reviewed, once."""
@@ -188,8 +189,14 @@ def reviewed_plugins(records: Iterable[Plugin]) -> dict[str, bool]:
         known = user_reviews().read() if strangers else {}
     except OneClawError:
         known = {}
-    packages = {each.name: known.get(package_of(each)) for each in strangers}
-    return {name: package is not None and name in package.plugins for name, package in packages.items()}
+    return {
+        each.name: package_of(each) in known and _own_name(each) in known[package_of(each)].plugins
+        for each in strangers
+    }
+
+
+def _own_name(plugin: Plugin) -> str:
+    return plugin.name.removesuffix(f"@{plugin.distribution}")
 
 
 def review_command(name: str) -> str:

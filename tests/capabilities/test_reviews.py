@@ -132,6 +132,20 @@ def test_a_new_version_that_does_no_more_is_silent(ok, weather):
     assert ok("plugins", "review", "weather").endswith("there is nothing to accept\n")
 
 
+def test_a_plugin_that_a_later_version_adds_is_withheld(ok, oneclaw, weather):
+    ok("plugins", "review", "weather", "--accept")
+    (weather / "more.py").write_text(WIDER.replace("weather_now", "weather_later").replace("_watch", "_look"))
+    points = weather.parent / "oneclaw_weather-1.2.dist-info" / "entry_points.txt"
+    points.write_text("[oneclaw]\nweather = oneclaw_weather\nextra = oneclaw_weather.more\n")
+    upgrade(weather, SMALL)
+
+    found = {each["name"]: each for each in json.loads(oneclaw("plugins", "list", "--json").stdout)}
+
+    assert found["weather"]["status"] == "ok"
+    assert (found["extra"]["tools"], found["extra"]["reviewed"]) == ([], False)
+    assert "permission shell.execute" in found["extra"]["problems"][0]["cause"]
+
+
 def test_a_secret_that_is_new_gets_no_value(ok, oneclaw, weather):
     ok("plugins", "review", "weather", "--accept")
     source = SMALL + (
