@@ -22,7 +22,7 @@ from oneclaw_core.contract import CONTRACT_VERSION
 from oneclaw_core.errors import OneClawError
 from oneclaw_core.plugins.installed import find_installed, search_path_state, stamp
 from oneclaw_core.plugins.journal import Journal
-from oneclaw_core.plugins.plugin import Plugin, new_problem
+from oneclaw_core.plugins.plugin import LEFT_ALONE, Plugin, new_problem
 from oneclaw_core.system.private_files import KeptFiles, make_private_directory, read_private, write_private
 from oneclaw_core.system.version import __version__
 
@@ -233,7 +233,7 @@ class PluginCache:
             f"find out why with: oneclaw plugins check {plugin.name}; then upgrade {plugin.distribution or 'it'}, or "
             f"try it again with: oneclaw plugins enable {plugin.name}"
         )
-        plugin.problems = [new_problem("import", cause, remedy, check="import.kills")]
+        plugin.problems = [new_problem("import", cause, remedy, check=LEFT_ALONE)]
         self._put(key, _Row(plugin, stamp(plugin)))
         self._write()
 

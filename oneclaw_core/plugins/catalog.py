@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, TypeVar
 from oneclaw_core.errors import DuplicateToolError
 from oneclaw_core.plugins.plugin import (
     BUILTIN_PLUGIN,
+    DOES_NOT_WORK,
     GROUP_HOOK,
     PRECONFIGURED_HOOK,
     PROGRAM_PLUGIN,
@@ -141,7 +142,7 @@ class Catalog:
         for plugin in self.plugins:
             if plugin.status == "disabled":
                 absent[plugin.name] = f"is disabled: enable it with: oneclaw plugins enable {plugin.name}"
-            elif plugin.status == "failed":
+            elif plugin.status in DOES_NOT_WORK:
                 problem = next(each for each in plugin.problems if each.is_error)
                 absent[plugin.name] = f"does not work: {problem.cause}; {problem.remedy}"
         self.registry.absent_plugins = absent

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from oneclaw_core.plugins import isolation
 from oneclaw_core.plugins.isolation import ForeignCall
-from oneclaw_core.plugins.plugin import Plugin
+from oneclaw_core.plugins.plugin import LEFT_ALONE, Plugin
 from oneclaw_core.plugins.process_state import restored
 from oneclaw_core.plugins.settings import describe_settings
 from oneclaw_core.tools.registry import ToolRegistry
@@ -88,7 +88,7 @@ def look_in_subprocess(plugins: Sequence[Plugin], *, import_paths: Sequence[str]
             plugin.take(Plugin.from_dict(answer))
         if len(answers) < len(left):
             cause = f"the process that looked at it {end}"
-            left[len(answers)].report("import", cause, left[len(answers)].remedy, check="import.kills")
+            left[len(answers)].report("import", cause, left[len(answers)].remedy, check=LEFT_ALONE)
         left = left[len(answers) + 1 :]
 
 

@@ -37,6 +37,10 @@ SOURCE_HOOK, MANIFEST_HOOK = "register_tools.source", "register_tools.manifest"
 """Name registrations of tool sources and manifests, which are made in the hook ``register_tools``."""
 MAX_TIMEOUT_SECONDS = 600.0
 
+LEFT_ALONE = "import.kills"
+"""The check of a plugin that has ended a process, and is not imported again by itself."""
+DOES_NOT_WORK = ("failed", "left alone", "not reviewed")
+"""States of plugins of which nothing works."""
 _NOT_REVIEWED = ("review.missing", "review.unreadable")
 _MERGED_HOOKS = frozenset({GROUP_HOOK, TOOL_HOOK, PROVIDER_HOOK, PRECONFIGURED_HOOK, SKILL_HOOK, MANIFEST_HOOK})
 _BEHAVIOUR = tuple(each.name for each in fields(ToolBehaviour) if each.name != "checked_schema")
@@ -233,11 +237,16 @@ class Plugin:
 
     @property
     def status(self) -> str:
-        """``disabled``, ``not reviewed``, ``failed`` (nothing of it works), ``degraded`` (some does not) or ``ok``."""
+        """``disabled``, ``not reviewed``, ``left alone``, ``failed``, ``degraded`` or ``ok``.
+
+        One that has ended the program is left alone. Of a degraded plugin some parts work, of a failed one none.
+        """
         if self.is_disabled:
             return "disabled"
         if self.is_unreviewed:
             return "not reviewed"
+        if any(each.check == LEFT_ALONE for each in self.problems):
+            return "left alone"
         if not self.withheld and not any(problem.is_error for problem in self.problems):
             return "ok"
         others = [each for each in self.registrations if each.hook not in _MERGED_HOOKS]

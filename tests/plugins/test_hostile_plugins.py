@@ -90,6 +90,7 @@ def test_each_plugin_that_ends_the_program_costs_one_command_and_all_others_none
     causes = {name: " ".join(each["cause"] for each in listed[name]["problems"]) for name in listed}
     for name in KILLERS:
         assert "the program ended while it was imported; it is left alone" in causes[name]
+        assert listed[name]["status"] == "left alone"
         (problem,) = listed[name]["problems"]
         assert f"oneclaw plugins enable {name}" in problem["remedy"]
     for name, (_, cause) in SURVIVED.items():

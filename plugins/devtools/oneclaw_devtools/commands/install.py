@@ -42,6 +42,7 @@ if TYPE_CHECKING:
 # pip prints this for everything that OneClaw itself requires.
 _NOT_WORTH_SHOWING = "Requirement already satisfied:"
 _LOADING_SECONDS = 60.0
+_BROKEN = ("failed", "left alone")
 _KINDS = ("groups", "tools", "providers", "skills")
 
 _yes_option = click.option("--yes", "is_confirmed", is_flag=True, help="Do not ask.")
@@ -597,10 +598,10 @@ def _broken(before: Plugins, after: Plugins, versions: Mapping[str, str]) -> lis
     found: list[str] = []
     for name, old in (before or {}).items():
         package = canonicalize_name(old["package"] or "")
-        if package not in versions or old["status"] == "failed":
+        if package not in versions or old["status"] in _BROKEN:
             continue
         new = (after or {}).get(name)
-        if after is None or (new is not None and new["status"] == "failed"):
+        if after is None or (new is not None and new["status"] in _BROKEN):
             cause = next((each["cause"] for each in new["problems"] if each["is_error"]), "") if new else ""
             version = new["version"] if new else "the new version"
             found.append(f"plugin {name}: {package} {version} does not work ({cause or 'no plugin can be loaded'})")

@@ -130,7 +130,7 @@ def look_at_neighbours(subject: Subject) -> tuple[list[NeighbourFacts], list[Fin
             continue
         catalog = load_plugins(entry_points=[point])
         (record,) = catalog.plugins
-        if record.status == "failed":
+        if record.status in ("failed", "left alone"):
             cause = f"it cannot be loaded ({record.problems[0].cause}): names were not compared with its"
             findings.append(names.NEIGHBOURS.found(f"plugin {point.name}", cause))
             continue
