@@ -111,6 +111,8 @@ class MessageView:
                 self._text += event.text
             case TextWithdrawnEvent():
                 self._text = ""
+            case ToolCallEvent() | ToolResultEvent() if event.parent_id is not None:
+                pass  # a script is one line
             case ToolCallEvent():
                 self._end_text()
                 self._calls[event.id] = f"`{_name(event.name)}` …"

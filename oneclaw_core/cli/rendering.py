@@ -72,6 +72,7 @@ class TurnView:
         self._answer = answer if isinstance(answer, AnswerText) else _PlainText(answer)
         self._running: dict[str, ToolCallEvent] = {}
         self._progress: dict[str, str] = {}
+        self._inner_calls: dict[str, int] = {}
         self._is_thinking = False
         self._has_text = False
         self._is_for_people = isinstance(answer, AnswerText) or is_terminal(answer)
@@ -144,6 +145,7 @@ class TurnView:
         self._pause()
         self._running.clear()
         self._progress.clear()
+        self._inner_calls.clear()
         self._has_text = False
 
     def _pause(self) -> None:
@@ -214,6 +216,11 @@ class TurnView:
         sys.stderr.flush()
 
     def _begin_call(self, event: ToolCallEvent) -> None:
+        if event.parent_id is not None:
+            self._inner_calls[event.parent_id] = self._inner_calls.get(event.parent_id, 0) + 1
+            if self.is_verbose:
+                self._write_line(f"    {self._bullet} {_call_line(event.name, event.arguments)}", dim=True)
+            return
         self._pause()
         self._has_text = False
         self._running[event.id] = event
@@ -223,10 +230,15 @@ class TurnView:
         self._draw_status()
 
     def _end_call(self, event: ToolResultEvent) -> None:
+        if event.parent_id is not None:
+            self._end_inner_call(event)
+            return
         call = self._running.pop(event.id, None)
         self._progress.pop(event.id, None)
         name = _call_line(event.name, call.arguments if call and not self.is_verbose else {})
         outcome = _summary(event.result, is_short=self.is_verbose)
+        if count := self._inner_calls.pop(event.id, 0):
+            name = f"{name} ({count} {'call' if count == 1 else 'calls'})"
         line = f"{self._bullet} {name}{self._dots} {outcome}"
         duration = _duration(event.duration_ms)
         if event.result.is_success and is_terminal(sys.stderr):
@@ -240,6 +252,13 @@ class TurnView:
         elif event.result.shown:
             self._write_line(coloured_changes(_indented(redact(str(event.result.shown))), sys.stderr))
         self._draw_status()
+
+    def _end_inner_call(self, event: ToolResultEvent) -> None:
+        """Show how a call of a script ended, if everything is shown."""
+        if self.is_verbose:
+            outcome = f"{_summary(event.result, is_short=False)} {_duration(event.duration_ms)}"
+            style = {"dim": True} if event.result.is_success else {"fg": "red"}
+            self._write_line(f"    {self._bullet} {printable_line(event.name)}{self._dots} {outcome}", **style)
 
     def _draw_status(self) -> None:
         if len(self._running) == 1:
@@ -337,6 +356,8 @@ def cut_to_width(text: str, width: int) -> str:
 
 
 def _call_line(name: str, arguments: Any) -> str:
+    if isinstance(arguments, dict) and arguments.get("purpose") and ("code" in arguments or "continues" in arguments):
+        arguments = {"purpose": arguments["purpose"]}  # of a script, which says more than the beginning of its code
     return f"{printable_line(name, 64)} {_short_arguments(arguments)}".rstrip()
 
 

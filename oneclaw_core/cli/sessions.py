@@ -108,12 +108,20 @@ def search(query: str, since: datetime | None, until: datetime | None, limit: in
 
 @sessions.command("show")
 @click.argument("name")
+@click.option(
+    "--calls", "shows_calls", is_flag=True, help="Show the calls of tools alone, with those that scripts made."
+)
 @json_option
-def show(name: str, as_json: bool) -> None:
+def show(name: str, shows_calls: bool, as_json: bool) -> None:
     """Show the conversation of a session, by its name or id."""
 
     async def work(store: Store) -> None:
         session = await find_stored(store, name)
+        if shows_calls:
+            from oneclaw_core.cli.session_calls import calls_of, print_calls
+
+            print_calls(await calls_of(store, session.id, _messages(store, session)), as_json=as_json)
+            return
         if as_json:
             messages = [message_document(each) async for each in _messages(store, session)]
             print_json(session_document(session) | {"messages": messages})
@@ -245,7 +253,12 @@ async def _write_json(store: Store, session: Session, write: Callable[[str], obj
     async for message in _messages(store, session):
         write(f"{separator}    {json_text(message_document(message), ensure_ascii=ensure_ascii)}")
         separator = ",\n"
-    write("\n  ]\n}\n")
+    write("\n  ]")
+    if scripts := await store.script_calls(session.id):
+        from oneclaw_core.cli.session_calls import script_documents
+
+        write(',\n  "scripts": ' + json_text(script_documents(scripts), indent=2, ensure_ascii=ensure_ascii))
+    write("\n}\n")
 
 
 async def _write_markdown(store: Store, session: Session, write: Callable[[str], object], *, is_file: bool) -> None:

@@ -205,3 +205,31 @@ def test_an_answer_that_is_cut_off_is_followed_by_a_notice(streams):
     assert stdout.getvalue() == "Half of\n"
     [notice] = stderr.getvalue().splitlines()
     assert notice.startswith("the answer is cut off")
+
+
+SCRIPT = (
+    ToolCallEvent("call_1", "js_eval", {"code": "await tools.look({})", "purpose": "Sum the orders"}),
+    ToolCallEvent("call_1.a.0", "look", {"id": 7}, parent_id="call_1"),
+    ToolResultEvent("call_1.a.0", "look", ToolResult.success("found"), 3.0, parent_id="call_1"),
+    ToolCallEvent("call_1.b.0", "put", {"id": 8}, parent_id="call_1"),
+    ToolResultEvent("call_1.b.0", "put", ToolResult.error("not_found", "No such."), 3.0, parent_id="call_1"),
+    ToolResultEvent("call_1", "js_eval", ToolResult.success("42"), 12.4),
+)
+
+
+def test_a_script_is_one_line_with_its_purpose(streams):
+    _, stderr = streams
+    show(streams, *SCRIPT)
+    assert stderr.getvalue() == "• js_eval Sum the orders (2 calls) … 42 12 ms\n"
+
+
+def test_a_script_unfolds_to_its_calls_where_everything_is_shown(streams):
+    _, stderr = streams
+    show(streams, *SCRIPT, is_verbose=True)
+    lines = stderr.getvalue().splitlines()
+    assert [each for each in lines if each.startswith("    •")] == [
+        "    • look 7",
+        "    • look … found 3 ms",
+        "    • put 8",
+        "    • put … not_found: No such. 3 ms",
+    ]

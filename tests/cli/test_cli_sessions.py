@@ -17,6 +17,7 @@ from oneclaw_core import Message, MessageType, OneClaw, ToolCallStatus, ToolResu
 from oneclaw_core.sessions.store import Store
 from oneclaw_core.system.home import find_home
 from oneclaw_core.testing import Cassette
+from oneclaw_core.types.script_calls import ScriptCall
 
 LONG_RESULT = "\n".join(f"line {number} with ``` in it" for number in range(200))
 
@@ -351,3 +352,30 @@ def test_a_session_without_an_answer_is_no_cassette(oneclaw, home, tmp_path):
     outcome = oneclaw("sessions", "export", "empty", "--cassette", str(tmp_path / "empty.json"))
     assert outcome.status == 1
     assert "the session has no answer of a model" in outcome.stderr
+
+
+def test_the_calls_of_a_session_are_listed_with_those_of_scripts(ok, monkeypatch):
+    monkeypatch.setenv("LAB_API_KEY", "lab-0123456789-0123456789")
+
+    async def work(store):
+        await tell_story(store)
+        session = await store.find_session("story")
+        await store.begin_script(session.id, "call_1", json.dumps({"code": "x", "purpose": "look around"}))
+        common = {"call_id": "call_1", "occurrence": 0, "arguments": '{"where":"Bern"}'}
+        done = ScriptCall(**common, key="a", number=1, tool="look", state="done", result='"sun"', duration_ms=2.0)
+        begun = ScriptCall(**common, key="b", number=2, tool="send", state="started")
+        secret = {**common, "arguments": '{"key":"lab-0123456789-0123456789"}'}
+        failed = ScriptCall(**secret, key="c", number=3, tool="put", state="done", result="No.", error_type="refused")
+        await store.note_script_calls(session.id, [done, begun, failed])
+
+    in_store(work)
+    assert ok("sessions", "show", "story", "--calls").splitlines() == [
+        'look_at_sky {"where": "Köln"}: success, 12 ms',
+        '    1. look {"where":"Bern"}: success, 2 ms',
+        '    2. send {"where":"Bern"}: unknown',
+        '    3. put {"key":"[redacted]"}: refused',
+    ]
+    [call] = ok("sessions", "show", "story", "--calls", "--json")
+    assert [each["status"] for each in call["calls"]] == ["success", "unknown", "error"]
+    exported = json.loads(ok("sessions", "export", "story", "--format", "json"))
+    assert [(each["purpose"], len(each["calls"])) for each in exported["scripts"]] == [("look around", 3)]

@@ -109,6 +109,11 @@ const handlers = {
     state.text = null;
   },
   tool_call(event) {
+    const script = event.parent && state.calls.get(event.parent);
+    if (script) {
+      state.calls.set(event.id, script.addCall(toolCall(event.name, event.arguments)));
+      return;
+    }
     state.text = null;
     state.calls.set(event.id, add(toolCall(event.name, event.arguments)));
   },

@@ -89,11 +89,18 @@ export function toolCall(name, input) {
   const state = make("span", { className: "notice" }, " is running");
   const output = make("pre"), result = make("div", { hidden: true }, make("p", { className: "label" }, "Result"), output);
   const shown = typeof input === "string" ? input : JSON.stringify(input, null, 2);
-  const element = make("details", {}, make("summary", {}, make("code", {}, name), state),
+  const calls = make("div", { hidden: true }, make("p", { className: "label" }, "Calls"));
+  const purpose = typeof input?.purpose === "string" && input.purpose ? make("span", {}, ` ${input.purpose}`) : "";
+  const element = make("details", {}, make("summary", {}, make("code", {}, name), purpose, state), calls,
     make("div", {}, make("p", { className: "label" }, "Arguments"), make("pre", {}, shown ?? "")), result);
   const say = (text, kind = "notice") => { state.textContent = ` ${text}`; state.className = kind; };
   element.name = name;
   element.progress = (text) => say(text);
+  element.addCall = (call) => {
+    calls.hidden = false;
+    calls.append(call);
+    return call;
+  };
   element.wait = (waits) => {
     if (element.isDone) return;
     element.waits = waits;
