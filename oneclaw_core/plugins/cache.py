@@ -16,6 +16,7 @@ import sys
 import zlib
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from importlib import invalidate_caches
 from typing import TYPE_CHECKING, Any
 
 from oneclaw_core.contract import CONTRACT_VERSION
@@ -101,7 +102,7 @@ class PluginCache:
         self._path = path
         self.journal = Journal(None if path is None else path.with_suffix(".importing"))
         content = self._read()
-        self._rows, self._changed = dict(content.rows), set[str]()
+        self._first_rows, self._rows, self._changed = content.rows, dict(content.rows), set[str]()
         self._directories = search_path_state(content.directories)
         self._search = _fingerprint(self._directories)
         self._is_changed = False
@@ -140,7 +141,8 @@ class PluginCache:
                 if outdated is not None:
                     plugin.problems = [each for each in plugin.problems if each not in outdated.plugin.problems]
                 row = others.get(_key(plugin))
-                if row is not None and row.stamp is not None and row.stamp == stamp(plugin):
+                is_new = row is not None and row != self._first_rows.get(_key(plugin))
+                if row is not None and is_new and row.stamp == stamp(plugin):
                     plugin.take(row.plugin)
                     self._rows[_key(plugin)] = row
             yield lambda plugin: self.journal.note("" if plugin is None else _key(plugin))
@@ -209,6 +211,7 @@ class PluginCache:
 
     def _find(self) -> list[str]:
         """Find the installed plugins in the metadata of all packages."""
+        invalidate_caches()  # a package that was installed meanwhile can be imported
         self._is_changed = True
         keys = []
         for plugin in find_installed():
