@@ -14,12 +14,14 @@ import tempfile
 import time
 from dataclasses import dataclass
 from functools import cache
+from importlib.resources import files
+from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pytest_oneclaw import HomeUnderTest
 
-from benchmarks.measuring import tokens_of_text
+from benchmarks.measuring import tokens_of, tokens_of_text
 from oneclaw_core import hookimpl, tool
 
 if TYPE_CHECKING:
@@ -91,7 +93,7 @@ def people_find(email: str) -> dict[str, str]:
 
 
 @tool(read_only=True)
-def mail_next(message_id: str) -> dict[str, str]:
+async def mail_next(message_id: str) -> dict[str, str]:
     """Return the mail that follows on another one.
 
     Args:
@@ -281,29 +283,40 @@ def play(task: Task, style: str, plugins: Iterable[object] = ()) -> Row:
     return Row(task.name, style, len(home.model.requests), input_tokens, not_cached, output, seconds)
 
 
-def inner_call_ms(plugins: Iterable[object] = ()) -> float:
-    """Measure what a call in a script takes above the tool itself, in milliseconds: the best of some rounds."""
+def inner_call_ms(plugins: Iterable[object] = ()) -> tuple[float, float]:
+    """Measure what a call in a script takes: the least of some rounds, with a tool that does nothing.
+
+    Returns:
+        Milliseconds, and milliseconds of processor time in OneClaw's process, which other programs do not prolong.
+    """
     with tempfile.TemporaryDirectory() as folder:
         home = _home(Path(folder), plugins)
         code = "for (let i = 0; i < COUNT; i++) await tools.mail_next({message_id: 'm1'}); return 1;"
 
-        def seconds(count: int) -> float:
+        def seconds(count: int) -> tuple[float, float]:
             home.model.calls("load_tool_group", group_name="mail")
             home.model.calls("js_eval", code=code.replace("COUNT", str(count))).says("Done.")
-            started = time.perf_counter()
+            started, used = time.perf_counter(), time.process_time()
             (_, called) = home.send("Please do it.", session=None).tool_calls
             if not called.result.is_success:
                 raise RuntimeError(called.result.error_message)
-            return time.perf_counter() - started
+            return time.perf_counter() - started, time.process_time() - used
 
         seconds(1)
-        least = min(seconds(INNER_CALLS) - seconds(0) for _ in range(ROUNDS))
-        started = time.perf_counter()
-        for _ in range(INNER_CALLS):
-            mail_next("m1")
-        tool_seconds = time.perf_counter() - started
+        with_calls, without = ([seconds(count) for _ in range(ROUNDS)] for count in (INNER_CALLS, 0))
         home.close()
-    return (least - tool_seconds) / INNER_CALLS * 1000
+    taken, used = (min(map(itemgetter(at), with_calls)) - min(map(itemgetter(at), without)) for at in (0, 1))
+    return taken / INNER_CALLS * 1000, used / INNER_CALLS * 1000
+
+
+def definition_tokens() -> dict[str, int]:
+    """Count the tokens that each request takes for scripts and for reading long results."""
+    packages = {"js_eval": ("oneclaw_javascript", "."), "read_file": ("oneclaw_core.builtin", "manifests")}
+    counts = {}
+    for name, (package, folder) in packages.items():
+        entry = json.loads((files(package) / folder / f"{name}.json").read_text("utf-8"))
+        counts[name] = tokens_of([{key: entry[key] for key in ("name", "description", "parameters")}])
+    return counts
 
 
 def table(rows: Iterable[Row]) -> str:
@@ -323,13 +336,15 @@ def table(rows: Iterable[Row]) -> str:
 def main() -> None:
     """Measure, and print the figures."""
     rows = [play(task, style) for task in TASKS for style in STYLES]
-    plain, checked = inner_call_ms(), inner_call_ms(["checkpoints"])
+    inner = {"in a session": inner_call_ms(), "with checkpoints": inner_call_ms(["checkpoints"])}
     if "--json" in sys.argv[1:]:
         figures = [{**vars(row), "seconds_with_model": row.seconds_with_model} for row in rows]
-        print(json.dumps({"rows": figures, "inner_call_ms": plain, "with_checkpoints_ms": checked}))
+        print(json.dumps({"rows": figures, "inner_call_ms": inner}))
         return
     print(table(rows))
-    print(f"\nA call in a script takes {plain:.2f} ms above the tool, {checked:.2f} ms with checkpoints")
+    print("\nTokens in each request:", ", ".join(f"{name} {count}" for name, count in definition_tokens().items()))
+    for where, (taken, used) in inner.items():
+        print(f"\nA call in a script {where} takes {taken:.2f} ms, and {used:.2f} ms of processor time.")
 
 
 if __name__ == "__main__":
