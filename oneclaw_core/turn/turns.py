@@ -91,15 +91,16 @@ class Turns:
             start = await self._parts.store.resume_turn(
                 info.id, turn.settings.history_max_characters, prompt.sections, prompt.lists()
             )
-            if not start.history:
+            history = [each for each in start.history if not each.is_of_output]
+            if not history:
                 raise UsageError(f"session {info.name or info.id!r} has no turn to resume: send it a message")
-            last = start.history[-1]
+            last = history[-1]
             if last.not_sent is not None:
                 raise UsageError(f"the model service refused the last message: {last.not_sent}; send another one")
             if last.type is MessageType.ASSISTANT and not last.is_incomplete:
                 await emit(TurnFinishedEvent(info.name or info.id, last.content))
                 return
-            asked = (each for each in reversed(start.history) if each.type is MessageType.USER)
+            asked = (each for each in reversed(history) if each.type is MessageType.USER)
             turn.message = next(asked, turn.message)
             await govern(stack, turn)
             use(turn, start)

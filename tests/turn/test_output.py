@@ -268,3 +268,27 @@ def test_what_cannot_be_asked_for(tmp_path, output, options, text):
 def test_an_output_is_checked_when_it_is_made(mode, name):
     with pytest.raises(UsageError):
         Output(City, mode, name)
+
+
+def test_a_turn_that_is_resumed_gives_a_text_and_forgets_what_was_wrong(tmp_path):
+    model, answers = Model(), iter([BAD])
+
+    def answer(request):
+        text = next(answers, None)
+        if text is None:
+            raise RuntimeError("the process ended")
+        return text
+
+    model._function = answer
+
+    async def run():
+        async with OneClaw.open(tmp_path, environ={}, plugins=["builtin"]) as claw:
+            with pytest.raises(RuntimeError):
+                async for _ in claw.send_message("Largest city?", session="s", model=model, output=City):
+                    pass
+            model._function = lambda request: "Lagos."
+            return [event async for event in claw.resume("s", model=model)]
+
+    finished = asyncio.run(run())[-1]
+    assert (finished.text, finished.output) == ("Lagos.", None)
+    assert sent(model.requests[-1]) == [("user", "Largest city?")]
