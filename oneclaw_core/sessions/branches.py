@@ -24,10 +24,8 @@ _WRITE = insertion("messages", ("session_id", *_COPIED))
 _COPY_FILES = """
     INSERT INTO attachments (message_sequence, position, name, media_type, data, is_for_user)
     SELECT :new, position, name, media_type, data, is_for_user FROM attachments WHERE message_sequence = :old"""
-_ORIGIN = "SELECT summary, summary_until, marks, directory FROM sessions WHERE id = :session"
-_SET_ORIGIN = """
-    UPDATE sessions SET summary = :summary, summary_until = :until, marks = :marks, directory = :directory
-    WHERE id = :session"""
+_ORIGIN = "SELECT summary, summary_until, marks FROM sessions WHERE id = :session"
+_SET_ORIGIN = "UPDATE sessions SET summary = :summary, summary_until = :until, marks = :marks WHERE id = :session"
 
 
 def branch(connection: Connection, session_id: str, name: str | None = None, before: int | None = None) -> Session:
@@ -49,7 +47,14 @@ def branch(connection: Connection, session_id: str, name: str | None = None, bef
         raise sessions.refusal(connection, session_id)
     if before is not None and has_parted_call(connection, session_id, before):
         raise StoreError(f"a branch before message {before} would part a tool call from its result")
-    made = sessions.create(connection, name, agent=origin.agent, model=origin.model, title=origin.title)
+    made = sessions.create(
+        connection,
+        name,
+        agent=origin.agent,
+        model=origin.model,
+        title=origin.title,
+        directory=origin.directory,
+    )
     place = {"session": clean_text(session_id), "after": 0, "before": before or ENDLESS, "page": _PAGE}
     copied: dict[int, int] = {}
     while rows := connection.execute(_READ, place).fetchall():
@@ -62,8 +67,8 @@ def branch(connection: Connection, session_id: str, name: str | None = None, bef
     if not copied:
         raise UsageError("there is nothing to copy: the session has no message before that")
     copy_scripts(connection, session_id, made.id, before)
-    summary, until, marks, directory = connection.execute(_ORIGIN, place).fetchone()
+    summary, until, marks = connection.execute(_ORIGIN, place).fetchone()
     until = copied.get(until)
-    kept = {"summary": summary if until is not None else None, "until": until, "marks": marks, "directory": directory}
+    kept = {"summary": summary if until is not None else None, "until": until, "marks": marks}
     connection.execute(_SET_ORIGIN, {"session": made.id, **kept})
     return made
