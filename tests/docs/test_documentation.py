@@ -209,8 +209,9 @@ def test_the_architecture_names_modules_that_exist():
 
 
 @pytest.mark.skipif(not IS_CHECKOUT, reason="the tests of plugins are in the checkout alone")
-def test_the_threat_model_names_tests_that_exist():
-    text = (ROOT / "docs" / "threat-model.md").read_text(encoding="utf-8")
+def test_the_pages_on_security_name_tests_that_exist():
+    pages = ("threat-model.md", "security-report.md")
+    text = "".join((ROOT / "docs" / page).read_text(encoding="utf-8") for page in pages)
     named = set(re.findall(r"`([\w/]*\btest_\w+\.py)(?:::(test_\w+))?`", text))
     assert len(named) > 60
 

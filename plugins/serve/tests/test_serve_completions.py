@@ -556,3 +556,12 @@ def test_a_body_that_is_nested_deep_is_refused_as_one(serving, asking, member):
 def test_more_text_than_any_model_reads_is_refused(serving, asking):
     (answer,) = asking([user("a" * 4_000_001), assistant("b"), user("c" * 4_000_000)])
     assert answer.json()["error"]["type"] == "context_length_exceeded"
+
+
+def test_what_takes_a_question_is_denied_to_a_program(serving, asking):
+    serving.model.calls("forecast", city="Rome").says("I may not.")
+    (answer,) = asking([user("The weather?")])
+    assert answer.json()["choices"][0]["message"]["content"] == "I may not."
+    told = str(serving.model.requests[-1].messages[-1].content)
+    assert "a program cannot answer for the user" in told
+    assert "sun in Rome" not in told
