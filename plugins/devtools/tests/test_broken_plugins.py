@@ -25,7 +25,7 @@ def check(name, folder, patience):
     return check_plugin(str(make_wheel(name, folder)), options)
 
 
-@pytest.mark.parametrize("name", some(list(KINDS), 2))
+@pytest.mark.parametrize("name", some(list(KINDS), 4))
 def test_a_broken_plugin_is_told_apart(name, tmp_path):
     report = check(name, tmp_path, LIMITS.get(name, PATIENT))
 
@@ -59,7 +59,7 @@ def test_a_plugin_that_fights_the_process_does_not_break_the_check(source, expec
 SPOKEN = ['{"plugin": {"name": "a"}, "done": 1}', '{"end": 7}', '{"plugin": 7, "done": 1}']
 
 
-@pytest.mark.parametrize("message", some(SPOKEN, 3))
+@pytest.mark.parametrize("message", some(SPOKEN, 4))
 def test_a_plugin_that_speaks_for_the_process_is_not_believed(message, tmp_path):
     source = f"import os\nfor each in range(3, 20):\n    try:\n        os.write(each, b'{message}\\n')\n"
     with pytest.raises(PluginError, match="disturbed the process that looked at it"):

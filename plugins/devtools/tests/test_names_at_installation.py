@@ -123,6 +123,7 @@ def register_tools(register):
     assert "the tool 'parcel_find' of acme-one is one that acme_source has now" in done.stderr
 
 
+@pytest.mark.long
 def test_two_packages_of_one_command_cannot_have_one_name(with_uv, wheels):
     for name in ("acme-one", "acme-two"):
         wheel(wheels, name)
@@ -137,6 +138,7 @@ def test_two_packages_of_one_command_cannot_have_one_name(with_uv, wheels):
     assert "acme-one and acme-two both register that name" in done.stderr
 
 
+@pytest.mark.long
 def test_an_upgrade_that_takes_a_name_is_refused_and_one_of_the_owner_is_not(with_uv, wheels):
     wheel(wheels, "acme-one")
     wheel(wheels, "acme-two", tool="other_tool")
@@ -171,6 +173,7 @@ def test_a_name_can_be_given_to_a_package_that_is_installed(with_uv, wheels):
     assert "no package of these registers that name" in done.stderr
 
 
+@pytest.mark.long
 def test_sync_gives_each_name_back_to_its_owner(with_uv, wheels):
     wheel(wheels, "acme-zebra")
     wheel(wheels, "acme-ape")
