@@ -18,9 +18,9 @@ from oneclaw_core.types.tool_groups import LOAD_TOOL_GROUP, requested_group
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable, Container, Sequence
 
-    from oneclaw_core.plugins.running.runtime import Plugins
     from oneclaw_core.provenance.marks import CallOrigins
     from oneclaw_core.tools.calls.call import Act, Handler
+    from oneclaw_core.tools.calls.hooks import PluginsOfCalls
     from oneclaw_core.tools.registry import ToolRegistry
     from oneclaw_core.types.messages import ToolCall
 
@@ -41,7 +41,9 @@ class ToolExecutor:
         run: answers one call.
     """
 
-    def __init__(self, registry: ToolRegistry, plugins: Plugins | None, origins: CallOrigins, run: Handler) -> None:
+    def __init__(
+        self, registry: ToolRegistry, plugins: PluginsOfCalls | None, origins: CallOrigins, run: Handler
+    ) -> None:
         self.origins = origins
         self._registry = registry
         self._plugins = plugins

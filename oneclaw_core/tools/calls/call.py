@@ -13,9 +13,9 @@ if TYPE_CHECKING:
     from collections.abc import Container, Mapping
 
     from oneclaw_core.files.views import FileViews
-    from oneclaw_core.plugins.running.tool_calls import HookedCall
     from oneclaw_core.provenance.marks import CallProvenance
     from oneclaw_core.tools.calls.clock import CallClock
+    from oneclaw_core.tools.calls.hooks import CallHooks
     from oneclaw_core.tools.context import ToolContext, TurnScope
     from oneclaw_core.tools.registry import RegisteredTool
     from oneclaw_core.types.messages import ToolCall
@@ -148,7 +148,7 @@ class Call:
     provenance: CallProvenance
     arguments: dict[str, Any] = field(default_factory=dict)
     loaded: Container[str | None] = ()
-    hooks: HookedCall | None = None
+    hooks: CallHooks | None = None
     report: Callable[[str, float | None], None] = lambda message, fraction: None
     show: Callable[[InnerCallBegun | InnerCallEnded], None] = lambda event: None
     act: Act | None = None

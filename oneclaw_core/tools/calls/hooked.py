@@ -13,15 +13,14 @@ from oneclaw_core.types.tools import ToolResult
 
 if TYPE_CHECKING:
     from oneclaw_core.permissions.asking import Asking
-    from oneclaw_core.plugins.running.runtime import Plugins
-    from oneclaw_core.plugins.running.tool_calls import HookedCall
     from oneclaw_core.tools.calls.call import Call, Caller, Handler, PermittedCall, Run, Step
+    from oneclaw_core.tools.calls.hooks import CallHooks, PluginsOfCalls
     from oneclaw_core.tools.calls.valid import Validators
     from oneclaw_core.tools.registry import RegisteredTool
     from oneclaw_core.types.messages import ToolCall
 
 
-def hooks_on(plugins: Plugins, call: ToolCall, caller: Caller, found: RegisteredTool | None) -> HookedCall | None:
+def hooks_on(plugins: PluginsOfCalls, call: ToolCall, caller: Caller, found: RegisteredTool | None) -> CallHooks | None:
     """Return the hooks of plugins on a call; ``None`` if none is about it."""
     source = found.source if found is not None else None
     group = source.group_name if source is not None else None

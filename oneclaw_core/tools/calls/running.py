@@ -31,9 +31,8 @@ if TYPE_CHECKING:
     from oneclaw_core.capabilities.declaration import Declaration
     from oneclaw_core.contract.home_services import HomeServices
     from oneclaw_core.permissions.asking import Asking
-    from oneclaw_core.plugins.running.runtime import Plugins
-    from oneclaw_core.plugins.running.tool_calls import Around
     from oneclaw_core.tools.calls.call import Act, Call, PermittedCall
+    from oneclaw_core.tools.calls.hooks import AroundCall, PluginsOfCalls
     from oneclaw_core.tools.calls.inner import InnerCalls
     from oneclaw_core.types.tool_definition import Tool, ToolDefinition
     from oneclaw_core.worker_loop import WorkerLoop
@@ -60,7 +59,7 @@ class Running:
         self,
         asking: Asking,
         inner_calls: Callable[[Call, CallClock], InnerCalls],
-        plugins: Plugins | None,
+        plugins: PluginsOfCalls | None,
         home: Path,
         services: HomeServices | None,
         deps: object,
@@ -159,7 +158,7 @@ class TimedRun:
         running: RunningCall,
         meter: BlockMeter,
         worker: WorkerLoop | None = None,
-        around: Around | None = None,
+        around: AroundCall | None = None,
     ) -> None:
         self._running = running
         self._clock = running.clock

@@ -3,11 +3,27 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
-    from oneclaw_core.tools.calls.inner import InnerCalls
     from oneclaw_core.types.tools import ToolResult
+
+
+class CallsOfScript(Protocol):
+    """The calls of a script; see :class:`oneclaw_core.tools.calls.inner.InnerCalls`."""
+
+    @property
+    def ended(self) -> ToolResult | None:
+        """The reason why the script must end at once, ``None`` as long as it may go on."""
+        ...
+
+    async def end_script(self, *, is_final: bool) -> None:
+        """Write what is still to be written of a script."""
+        ...
+
+    def summary(self) -> str:
+        """Say which calls were made, and how they ended."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +43,7 @@ class Script:
     started_ms: int
     seed: tuple[int, ...]
     tool_names: tuple[str, ...]
-    _calls: InnerCalls | None = None
+    _calls: CallsOfScript | None = None
 
     @property
     def ended(self) -> ToolResult | None:

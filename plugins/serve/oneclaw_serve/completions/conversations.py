@@ -89,7 +89,8 @@ def without_thoughts(text: str) -> str:
     next_begin = {begin: lower.find(begin) for begin, _ in _THOUGHTS}
     last_end = {begin: lower.rfind(end) for begin, end in _THOUGHTS}
     ends = dict(_THOUGHTS)
-    pieces, place = [], 0
+    pieces: list[str] = []
+    place = 0
     while True:
         for begin, found in next_begin.items():
             if -1 < found < place:
