@@ -28,6 +28,7 @@ from oneclaw_core.plugins.plugin import (
     TOOL_HOOK,
     Registration,
 )
+from oneclaw_core.tools.earlier_behaviour import behaviour_advice, earlier_behaviour
 from oneclaw_core.tools.manifest import load_manifest
 from oneclaw_core.tools.manifest_tool import FunctionTarget
 from oneclaw_core.tools.registry import definition_of
@@ -179,6 +180,9 @@ class ToolRegistrar(Registrar):
         if not re.fullmatch(_SNAKE_CASE, definition.name):
             cause = f"tool name {definition.name!r} is not in snake_case"
             self._report(cause, "rename the tool", "names.not-snake-case", is_error=False)
+        if earlier := earlier_behaviour(tool, tool.definition):
+            advice = behaviour_advice(definition.name, earlier)
+            self._report(advice, "change it before version 0.4", "hooks.deprecated", is_error=False)
         function = getattr(tool, "target", None)
         where, options = None, _given(group=group)
         if isinstance(function, FunctionTarget):
