@@ -1,4 +1,4 @@
-"""What the installed plugins register, kept in the user's cache directory, so that a listing imports none of them.
+"""The cache of what installed plugins register, in the user's cache directory, so that a listing imports none of them.
 
 There is one file for each environment (``sys.prefix``). A plugin is known while its files are the same. The file also
 keeps plugins that are not found now, because another ``PYTHONPATH`` may find them again. It is never trusted: one that
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 FORMAT = 4
 MAX_BYTES = 256 * 1024 * 1024
 MOST_SEARCHES = 8
-"""How many search paths the file keeps the plugins of."""
+"""The number of search paths whose plugins the file keeps."""
 # Tried again when any package is installed: it may be the one that was missing.
 _PASSING_CHECK = "import.fails"
 _STEPS_OF_LOADING = frozenset({"compatibility", "discovery", "review", "settings"})

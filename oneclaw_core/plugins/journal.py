@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 WAIT_SECONDS = 60.0
-"""How long a process waits for another one that imports new plugins."""
+"""The longest time that a process waits for another one that imports new plugins."""
 _MAX_BYTES = 16_384
 
 

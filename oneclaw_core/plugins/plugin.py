@@ -152,7 +152,7 @@ class EventHook(NamedTuple):
 
 
 class Loaded(NamedTuple):
-    """What an imported plugin registers, with its objects, by hook and name; and its event hooks, by name."""
+    """An imported plugin: its registrations with their objects, by hook and name, and its event hooks, by name."""
 
     registrations: Mapping[tuple[str, str], Registration]
     hooks: Mapping[str, EventHook]
@@ -265,7 +265,7 @@ class Plugin:
 
     @property
     def remedy(self) -> str:
-        """What to do with a plugin that does not work."""
+        """The advice about a plugin that does not work."""
         return f"upgrade {self.distribution or 'its package'}, or disable it with: oneclaw plugins disable {self.name}"
 
     def fresh(self) -> Plugin:
