@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from oneclaw_core.sessions.connection import Connection
     from oneclaw_core.types.messages import Message
 
-# Of the arguments and the result of a call, after its script has come to its end.
+# Of the arguments and the result of a call, after its script has finished.
 KEPT_CHARACTERS = 2_000
 
 _COLUMNS = (
@@ -69,7 +69,7 @@ def begin_script(connection: Connection, session_id: str, call_id: str, about: s
 
 
 def note_script_calls(connection: Connection, session_id: str, calls: Sequence[ScriptCall]) -> None:
-    """Write calls of a script, or what became of them.
+    """Write calls of a script, or their results.
 
     Raises:
         SessionBusyError: the session is another turn's by now.
@@ -79,7 +79,7 @@ def note_script_calls(connection: Connection, session_id: str, calls: Sequence[S
 
 
 def end_script(connection: Connection, session_id: str, call_id: str, calls: Sequence[ScriptCall]) -> None:
-    """Write the last calls of a script that has come to its end; of all of them the beginnings are kept.
+    """Write the last calls of a script that has finished, and shorten all of its calls.
 
     Raises:
         SessionBusyError: the session is another turn's by now.
@@ -101,7 +101,7 @@ def script_calls(connection: Connection, session_id: str, call_id: str | None = 
 
 
 def is_open(connection: Connection, session_id: str, call_id: str) -> bool:
-    """Return True if a call has begun a script that has not come to its end."""
+    """Return True if a call has begun a script that has not finished."""
     row = connection.execute(_FIND, {"session": clean_text(session_id), "call": clean_text(call_id)}).fetchone()
     return row is not None and row[0] == ScriptCallState.OPEN
 

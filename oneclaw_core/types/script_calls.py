@@ -32,7 +32,7 @@ class ScriptCall:
         number: counts the calls of a script, from 1; 0 for the script itself.
         tool: its name.
         arguments: JSON; of the script itself, what it was begun with.
-        state: what became of it.
+        state: of the call.
         result: JSON, or the message of an error; ``None`` as long as there is none.
         error_type: of an error, else ``None``.
         marks: where the result comes from, as it is stored; ``None`` for none.

@@ -131,7 +131,7 @@ def test_what_cannot_be_continued_is_said(home, tools, is_changed):
     result = run(home, continues=call_id(home))
 
     assert result.error_type == "validation_error"
-    assert ("its engine is another by now" if is_changed else "has come to its end") in result.error_message
+    assert ("its engine is another by now" if is_changed else "that script has finished") in result.error_message
     assert "no script 'none'" in run(home, continues="none").error_message
 
 

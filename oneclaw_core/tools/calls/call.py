@@ -64,7 +64,7 @@ class Within:
 
     @property
     def in_words(self) -> str:
-        """Which call of which script this is, for a question."""
+        """Place of the call in its script, for a question."""
         return self.rules.in_words(self.number)
 
 

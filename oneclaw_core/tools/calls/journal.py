@@ -45,7 +45,7 @@ class ScriptRecords(Protocol):
         ...
 
     async def end_script(self, session_id: str, call_id: str, calls: Sequence[ScriptCall]) -> None:
-        """Write the last calls of a script that has come to its end."""
+        """Write the last calls of a script that has finished."""
         ...
 
 
@@ -112,7 +112,7 @@ class Journal:
             return cls(records, session_id, rows, is_continued=False)
         rows = await _script(records, session_id, continues)
         if rows[0].state is ScriptCallState.ENDED:
-            raise UsageError("that script has come to its end: there is nothing left to continue")
+            raise UsageError("that script has finished: there is nothing left to continue")
         _check_same(json.loads(rows[0].arguments), {"engine": about["engine"]})
         # So that this call can be resumed, and continued.
         await records.begin_script(session_id, call_id, json.dumps({"continues": rows[0].call_id}))
@@ -193,7 +193,7 @@ class Journal:
             await self._records.note_script_calls(self._session_id, unwritten)
 
     async def end(self) -> None:
-        """Note that the script has come to its end."""
+        """Note that the script has finished."""
         unwritten, self._unwritten = self._unwritten, []
         await self._records.end_script(self._session_id, self.call_id, unwritten)
 

@@ -51,7 +51,7 @@ class Script:
         return self._calls.ended if self._calls is not None else None
 
     async def end(self, *, is_final: bool = True) -> None:
-        """Note that the script has come to its end, or that it stopped before.
+        """Note that the script has finished, or that it stopped before.
 
         Args:
             is_final: False for a script that can go on later: its calls are kept for that.
@@ -63,5 +63,5 @@ class Script:
             await self._calls.end_script(is_final=is_final)
 
     def summary(self) -> str:
-        """Say which calls were made, how they ended and how the script can go on, if it did not come to its end."""
+        """Say which calls were made, how they ended and how the script can go on, if it did not finish."""
         return self._calls.summary() if self._calls is not None else ""
