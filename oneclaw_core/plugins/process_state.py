@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import logging
 import os
 import signal
@@ -35,11 +36,14 @@ def restored(plugin: Plugin) -> Iterator[None]:
     is not used.
     """
     directory = _open_directory()
+    stdout, printed = sys.stdout, io.StringIO()
+    sys.stdout = printed
     before, library, threads = _settings(), _library(), set(threading.enumerate())
     try:
         yield
     finally:
         changed = _put_back_settings(before)
+        sys.stdout = stdout
         if directory is not None:
             with suppress(OSError):
                 if not os.path.samestat(os.stat("."), os.fstat(directory)):  # noqa: PTH116
@@ -62,6 +66,9 @@ def restored(plugin: Plugin) -> Iterator[None]:
     for change in changed:
         cause = f"its import changed {change}"
         plugin.report("import", cause, plugin.remedy, is_error=False, check="import.changes-process")
+    if text := "" if printed.closed else printed.getvalue():
+        remedy = "ask its author to log instead"
+        plugin.report("import", f"it printed {text[:100]!r}", remedy, is_error=False, check="import.prints")
 
 
 def _open_directory() -> int | None:

@@ -50,7 +50,7 @@ SURVIVED = {
     "logs": ("import logging; logging.basicConfig(level=1)", "its import changed the root logger"),
     "closes_stdout": ("import io, sys; sys.stdout = io.StringIO()", "its import changed sys.stdout or sys.stderr"),
     "takes_signals": ("import signal; signal.signal(2, signal.SIG_IGN)", "signal only works in main thread"),
-    "writes": ("import sys; print('hello'); print('hello', file=sys.stderr)", "implements no hook"),
+    "writes": ("import sys; print('hello'); print('hello', file=sys.stderr)", "it printed 'hello"),
     "forks": ("import os, time\nif not os.fork():\n    time.sleep(2)\n    os._exit(0)", "implements no hook"),
 }
 
