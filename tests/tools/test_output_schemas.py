@@ -170,6 +170,25 @@ def test_tools_of_one_type_share_a_line():
     assert types_of_results([ToolDefinition("d", "Writes.")]) == ""
 
 
+def test_the_types_in_a_conversation_stay_when_a_plugin_is_upgraded(tmp_path, monkeypatch):
+    home = home_with(tmp_path, [MailPlugin()], run_script)
+    home.model.calls("load_tool_group", group_name="mail").says("Loaded.")
+    home.send("go")
+    loaded = home.model.requests[-1].messages[-1].content
+    newer = dataclasses.replace(mail_list.definition, output_schema={"type": "string"})
+    monkeypatch.setattr(mail_list, "_definition", newer)
+    home.reopen()
+    home.app.add_tools(run_script)
+    home.model.says("Yes.")
+    home.send("still there?")
+    request = home.model.requests[-1]
+    home.close()
+
+    assert "mail_list -> {messages:" in loaded
+    assert [each.content for each in request.messages if each.tool_name == "load_tool_group"][-1] == loaded
+    assert next(each for each in request.tools if each.name == "mail_list").output_schema == {"type": "string"}
+
+
 def test_without_scripts_loading_a_group_stays_as_it_was(tmp_path):
     home = home_with(tmp_path, [MailPlugin()])
     loaded = home.call_tool("load_tool_group", group_name="mail").result
