@@ -33,6 +33,7 @@ if TYPE_CHECKING:  # for OneClaw's own plugins: nothing is promised
     from oneclaw_core.process.probe import run_probe as run_probe
     from oneclaw_core.process.probe_child import Channel as Channel
     from oneclaw_core.process.probe_child import ProcessState as ProcessState
+    from oneclaw_core.process.probe_child import exit_fault as exit_fault
     from oneclaw_core.process.python_runner import PythonProcess as PythonProcess
     from oneclaw_core.process.python_runner import describe_end as describe_end
     from oneclaw_core.process.python_runner import python_process as python_process

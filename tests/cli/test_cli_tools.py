@@ -64,6 +64,7 @@ def test_the_listing_has_all_tools_with_what_a_program_needs_to_know(ok, weather
         "timeout_seconds": 7,
         "read_only": True,
         "idempotent": False,
+        "output_schema": None,
     }
     assert tools["read_file"]["plugin"] == "builtin"
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import functools
 import inspect
 import json
@@ -16,6 +17,7 @@ import importlib_metadata
 from oneclaw_core import cli
 from oneclaw_core.permissions import KNOWN_PERMISSIONS
 from oneclaw_core.plugins import CORE_TOOL_PLUGINS, HOOK_KINDS, HookKind, load_plugins, report_skill_problems
+from oneclaw_core.process import exit_fault
 from oneclaw_devtools.fixed_names import BUILTIN_PLUGIN, ENTRY_POINT_GROUP
 
 if TYPE_CHECKING:
@@ -106,8 +108,11 @@ def look(request: Mapping[str, Any], channel: Channel) -> None:
     """Load the plugin and send one message with its facts."""
     check_commands = cli.check_commands  # before the plugin, which does not pay for what this imports
 
+    exit_functions = atexit._ncallbacks()
     catalog = load_plugins(entry_points=entry_points(request, channel))
     record = catalog.plugins[-1]
+    if atexit._ncallbacks() > exit_functions and (fault := exit_fault()):
+        record.report("import", fault, "end the program nowhere", check="import.changes-process")
     check_commands(record)
     _load_registered(record, channel)
     report_skill_problems(catalog, [each for each in catalog.skills if each.record is record], is_thorough=True)
