@@ -84,8 +84,8 @@ def test_a_turn_within_a_call_takes_from_the_budget_of_the_turn_around_it():
     ("message", "said"),
     [
         ({"text": "Hi", "session": 1}, "session must be a text or None, not int"),
-        ({"text": "Hi", "agent": b"a"}, "agent must be a text or None, not bytes"),
-        ({"text": "Hi", "model": []}, "model must be a text or None, not list"),
+        ({"text": "Hi", "agent": b"a"}, "agent must be a name, an Agent or None, not bytes"),
+        ({"text": "Hi", "model": []}, "model must be PROVIDER/MODEL, None, or an object"),
         ({"text": "Hi", "command": 1.5}, "command must be a text or None, not float"),
         ({"text": "Hi", "task": {}}, "task must be a text or None, not dict"),
         ({"text": "Hi", "reasoning": "loud"}, "reasoning is one of off, low, medium, high, not 'loud'"),

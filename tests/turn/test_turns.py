@@ -315,7 +315,7 @@ def test_the_model_of_an_agent_that_cannot_be_used_is_said_to_be_the_agents(home
 def test_only_a_session_that_is_there_is_compacted(home):
     with pytest.raises(NotFoundError, match="there is no session 'tale'"):
         home.run(home.app.compact("tale"))
-    with pytest.raises(UsageError, match="model must be a text or None, not int"):
+    with pytest.raises(UsageError, match=r"model must be PROVIDER/MODEL, None, or an object"):
         home.run(home.app.compact("tale", model=1))
     home.model.says("One.").says("Two.").says("The user counts.")
     home.send("Count.", session="story")
