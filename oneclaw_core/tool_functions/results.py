@@ -69,5 +69,5 @@ def _is_structured(hint: Any) -> bool:
 
 def _reason(error: Exception) -> str:
     if getattr(error, "code", None) == "typed-dict-version":
-        return "import TypedDict from typing_extensions, which works before Python 3.12 too"
+        return "take `TypedDict` from typing_extensions, which works before Python 3.12 too"
     return str(error).strip().partition("\n")[0]

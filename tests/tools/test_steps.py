@@ -38,6 +38,9 @@ class Plugins:
     async def context_of_tool(self, plugin):
         return None
 
+    async def observers_have_room(self):
+        pass
+
 
 def name_of(step):
     return getattr(step, "__qualname__", type(step).__qualname__).partition(".")[0]

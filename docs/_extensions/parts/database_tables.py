@@ -26,6 +26,7 @@ _MEANINGS = {
     "tool_states": "Which tools and groups the user has switched off or on.",
     "search_state": "How far the full-text index reaches; one row.",
     "agents": "A row for each agent that the user or a model has made.",
+    "script_calls": "The journal of scripts: their calls, and the scripts themselves.",
     "plugin_values": "Values that plugins store by keys, as JSON.",
     "plugin_schemas": "The version of each plugin's tables.",
 }

@@ -1,4 +1,4 @@
-"""What running tools needs of plugins: the hooks on a call, and the context of the plugin that a tool is from."""
+"""The hooks of plugins on a call, and the context of the plugin that a tool is from, as running a tool needs them."""
 
 from __future__ import annotations
 
