@@ -26,8 +26,6 @@ from oneclaw_core.plugins.reviewing import Reviews
 from oneclaw_core.plugins.running.hook_settings import HookTimeouts, hook_timeouts, plugin_order
 from oneclaw_core.plugins.running.running_plugin import make_context
 from oneclaw_core.plugins.running.runtime import Plugins
-from oneclaw_core.plugins.sources.published_tools import PublishedTools
-from oneclaw_core.plugins.sources.tool_sources import ToolSources
 from oneclaw_core.plugins.stores import home_with_backend
 from oneclaw_core.project.trust import Project
 from oneclaw_core.provenance.marks import CallOrigins
@@ -38,6 +36,8 @@ from oneclaw_core.sessions.for_plugins import Sessions
 from oneclaw_core.sessions.store import Store
 from oneclaw_core.system.home import Home, current_directory, find_home
 from oneclaw_core.system.threads import run_in_thread
+from oneclaw_core.tool_sources.published_tools import PublishedTools
+from oneclaw_core.tool_sources.tool_sources import ToolSources
 from oneclaw_core.tools.calls.answered import answered, denial_answered
 from oneclaw_core.tools.calls.available import available
 from oneclaw_core.tools.calls.hooked import gated, observed, result_rewritten, rewritten

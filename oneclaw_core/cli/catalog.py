@@ -17,10 +17,10 @@ from oneclaw_core.plugins.catalog import Catalog
 from oneclaw_core.plugins.loading import disabled_plugins, load_plugins, review_required
 from oneclaw_core.plugins.plugin import SOURCE_HOOK
 from oneclaw_core.plugins.reviewing import Reviews
-from oneclaw_core.plugins.sources.published_tools import PublishedTools
 from oneclaw_core.plugins.stores import home_with_backend
 from oneclaw_core.sessions.settings import UserStates, read_states
 from oneclaw_core.system.home import find_home
+from oneclaw_core.tool_sources.published_tools import PublishedTools
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -84,7 +84,7 @@ def load_catalog(*, is_quiet: bool = False) -> HomeCatalog:
         reviews = Reviews(is_required=review_required(states.settings, os.environ))
         loaded = load_plugins(disabled, reviews=reviews)
         if any(each.hook == SOURCE_HOOK for record in loaded.plugins for each in record.registrations):
-            from oneclaw_core.plugins.sources.known_tools import list_sources
+            from oneclaw_core.tool_sources.known_tools import list_sources
 
             published = PublishedTools(loaded.registry, loaded.plugins)
             list_sources(published, home.tool_sources, ListingContext(home.path, states.settings, os.environ), disabled)

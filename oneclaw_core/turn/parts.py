@@ -18,13 +18,13 @@ if TYPE_CHECKING:
     from oneclaw_core.contract.arguments import SessionInfo
     from oneclaw_core.permissions.policy import PermissionPolicy
     from oneclaw_core.plugins.running.runtime import Plugins
-    from oneclaw_core.plugins.sources.tool_sources import ToolSources
     from oneclaw_core.project.trust import Project
     from oneclaw_core.providers.pool import ProviderPool
     from oneclaw_core.sessions.background import Background
     from oneclaw_core.sessions.settings import UserStates
     from oneclaw_core.sessions.store import Store
     from oneclaw_core.sessions.turns import TurnStart
+    from oneclaw_core.tool_sources.tool_sources import ToolSources
     from oneclaw_core.tools.executor import ToolExecutor
     from oneclaw_core.tools.registry import ToolRegistry
     from oneclaw_core.turn.model import ModelChooser

@@ -20,10 +20,10 @@ from oneclaw_core import (
 from oneclaw_core.plugins import GroupTools, ListingContext, SourceGroup
 from oneclaw_core.plugins.isolation import HookError
 from oneclaw_core.plugins.plugin import Plugin, PluginProblem, Registration
-from oneclaw_core.plugins.sources import known_tools, tool_sources
-from oneclaw_core.plugins.sources.known_tools import Known, KnownGroup, StandInTool, list_sources, read_known
-from oneclaw_core.plugins.sources.published_tools import PublishedTools
-from oneclaw_core.plugins.sources.tool_sources import ToolSources, _Source
+from oneclaw_core.tool_sources import known_tools, tool_sources
+from oneclaw_core.tool_sources.known_tools import Known, KnownGroup, StandInTool, list_sources, read_known
+from oneclaw_core.tool_sources.published_tools import PublishedTools
+from oneclaw_core.tool_sources.tool_sources import ToolSources, _Source
 
 WHERE = "tool source 'found'"
 DISABLE = "disable the plugin with: oneclaw plugins disable acme"

@@ -24,10 +24,10 @@ from oneclaw_core import (
 from oneclaw_core.plugins import GroupTools, ListingContext, SourceGroup
 from oneclaw_core.plugins.plugin import Plugin as PluginRecord
 from oneclaw_core.plugins.registrars import ToolRegistrar
-from oneclaw_core.plugins.sources import tool_sources
-from oneclaw_core.plugins.sources.known_tools import list_sources
-from oneclaw_core.plugins.sources.published_tools import PublishedTools
-from oneclaw_core.plugins.sources.tool_sources import ToolSources
+from oneclaw_core.tool_sources import tool_sources
+from oneclaw_core.tool_sources.known_tools import list_sources
+from oneclaw_core.tool_sources.published_tools import PublishedTools
+from oneclaw_core.tool_sources.tool_sources import ToolSources
 from oneclaw_core.tools.load_tool_group import LoadToolGroupTool
 from oneclaw_core.types.tools import ToolSourceInfo, ToolSourceType
 

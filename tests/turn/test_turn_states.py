@@ -38,9 +38,9 @@ from oneclaw_core.errors import (
     StoreUnavailableError,
     TurnRefusedError,
 )
-from oneclaw_core.plugins.sources.tool_sources import ToolSources
 from oneclaw_core.providers import ModelResponse, TextDelta
 from oneclaw_core.providers.route import Route
+from oneclaw_core.tool_sources.tool_sources import ToolSources
 from oneclaw_core.turn import store_retry
 from oneclaw_core.types.agents import GENERAL_ASSISTANT
 from oneclaw_core.types.messages import StopReason, TokenUsage, ToolCall

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from oneclaw_core.contract.tool_source import ListingContext
     from oneclaw_core.plugins.plugin import Registration
-    from oneclaw_core.plugins.sources.published_tools import PublishedBySource, PublishedTools
+    from oneclaw_core.tool_sources.published_tools import PublishedBySource, PublishedTools
     from oneclaw_core.tools.context import ToolContext
     from oneclaw_core.types.tool_definition import Tool, ToolDefinition
 

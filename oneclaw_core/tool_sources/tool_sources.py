@@ -14,8 +14,8 @@ from oneclaw_core.contract.tool_source import ToolSource
 from oneclaw_core.errors import PluginError, describe_error
 from oneclaw_core.plugins.isolation import ForeignError, HookError, IsolatedCall, call_isolated
 from oneclaw_core.plugins.plugin import PluginProblem
-from oneclaw_core.plugins.sources.known_tools import Known, known_path, publish_known, read_known, write_known
 from oneclaw_core.system.threads import run_in_thread, started_task
+from oneclaw_core.tool_sources.known_tools import Known, known_path, publish_known, read_known, write_known
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Collection, Coroutine, Iterable
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from oneclaw_core.contract.context import PluginContext
     from oneclaw_core.plugins.plugin import Registration
-    from oneclaw_core.plugins.sources.published_tools import PublishedBySource, PublishedTools
+    from oneclaw_core.tool_sources.published_tools import PublishedBySource, PublishedTools
 
 FIRST_WAIT_SECONDS = 5.0
 """The time that a request waits for a source to start; afterwards its tools come with a later request."""
