@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 
 from oneclaw_core.sessions import sessions
 from oneclaw_core.sessions.connection import ENDLESS
-from oneclaw_core.system.redaction import redact
+from oneclaw_core.system.redaction import redact_all
 from oneclaw_core.types.script_calls import ScriptCall, ScriptCallState, continuing_text
 from oneclaw_core.types.text import clean_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from oneclaw_core.sessions.connection import Connection
     from oneclaw_core.types.messages import Message
@@ -88,10 +88,14 @@ def end_script(connection: Connection, session_id: str, call_id: str, calls: Seq
         note_script_calls(connection, session_id, calls)
     place = {"session": clean_text(session_id), "call": clean_text(call_id)}
     connection.execute(_END, place)
-    for each in script_calls(connection, session_id, call_id)[1:]:
-        short = {"arguments": _short(each.arguments), "result": each.result and _short(each.result)}
-        if short != {"arguments": each.arguments, "result": each.result}:
-            connection.execute(_SHORTEN, place | short | {"key": each.key, "occurrence": each.occurrence})
+    connection.execute_many(
+        _SHORTEN,
+        [
+            place | {"arguments": arguments, "result": result, "key": each.key, "occurrence": each.occurrence}
+            for each, (arguments, result) in _shortened(script_calls(connection, session_id, call_id)[1:])
+            if (arguments, result) != (each.arguments, each.result)
+        ],
+    )
 
 
 def script_calls(connection: Connection, session_id: str, call_id: str | None = None) -> list[ScriptCall]:
@@ -128,8 +132,16 @@ def cut_off(connection: Connection, session_id: str, answers: Iterable[Message])
     ]
 
 
+def _shortened(calls: Sequence[ScriptCall]) -> Iterator[tuple[ScriptCall, tuple[str, str | None]]]:
+    """Yield each call with the beginnings of its arguments and its result, without known secrets."""
+    arguments = redact_all(_short(each.arguments) for each in calls)
+    results = redact_all(_short(each.result or "") for each in calls)
+    for each, given, result in zip(calls, arguments, results, strict=True):
+        yield each, (given, None if each.result is None else result)
+
+
 def _short(text: str) -> str:
-    return redact(text if len(text) <= KEPT_CHARACTERS else text[:KEPT_CHARACTERS] + "…")
+    return text if len(text) <= KEPT_CHARACTERS else text[:KEPT_CHARACTERS] + "…"
 
 
 def _row(session_id: str, call: ScriptCall) -> dict[str, object]:

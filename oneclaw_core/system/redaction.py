@@ -138,11 +138,29 @@ def redact_all(
 ) -> list[str]:
     """Do the same for several texts; the secrets are looked for once."""
     found = list(texts)
-    if not any(found):
-        return found
-    secrets = _secrets_in(os.environ if environ is None else environ) | _remembered.secrets
-    wanted = [each for each in secrets if len(each) >= max(shortest, 1)]
-    return [_without(wanted, text) for text in found]
+    return Redaction(environ)(found, shortest=shortest) if any(found) else found
+
+
+class Redaction:
+    """Redacts texts at different times; the environment is read once, and what is remembered meanwhile counts.
+
+    Args:
+        environ: the environment; by default the program's own.
+    """
+
+    def __init__(self, environ: Mapping[str, str] | None = None) -> None:
+        self._of_environment = _secrets_in(os.environ if environ is None else environ)
+
+    def __call__(self, texts: Iterable[str], *, shortest: int = SHORTEST_SECRET_CHARACTERS) -> list[str]:
+        """Replace every secret that the texts contain.
+
+        Args:
+            texts: what is about to be shown.
+            shortest: how many characters a secret has at least; a shorter one stays.
+        """
+        secrets = self._of_environment | _remembered.secrets
+        wanted = [each for each in secrets if len(each) >= max(shortest, 1)]
+        return [_without(wanted, text) for text in texts]
 
 
 def _without(secrets: Iterable[str], text: str) -> str:

@@ -11,7 +11,7 @@ from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, Protocol
 
 from oneclaw_core.errors import StoreError, UsageError
-from oneclaw_core.system.redaction import redact
+from oneclaw_core.system.redaction import Redaction
 from oneclaw_core.tools.calls.available import unavailable_tool, unknown_tool
 from oneclaw_core.tools.calls.call import InnerCallBegun, InnerCallEnded, ToolOutcome, Within
 from oneclaw_core.tools.calls.journal import DivergedError, Journal
@@ -132,6 +132,7 @@ class InnerCalls:
         self._wait_for_observers = wait_for_observers
         self._records = records
         self._journal: Journal | None = None
+        self._redaction: Redaction | None = None
         self._open = 0
         self._is_over = False
         self._number = 0
@@ -306,7 +307,7 @@ class InnerCalls:
     async def _shown(self, one: _One) -> ToolResult:
         """Run a call, and show that it begins and how it ends."""
         outer, asked = self._outer, one.asked
-        shown = ToolCall(asked.id, asked.name, redact(asked.arguments[:SHOWN_CHARACTERS]))
+        shown = ToolCall(asked.id, asked.name, self._redacted(asked.arguments[:SHOWN_CHARACTERS]))
         outer.show(InnerCallBegun(shown, outer.asked.id))
         outer.report(f"{one.number} {'call' if one.number == 1 else 'calls'}, {asked.name}", None)
         self._log.append((asked.name, _RUNNING))
@@ -314,13 +315,14 @@ class InnerCalls:
         self._open += 1
         started = time.perf_counter()
         result = ToolResult.error("interrupted", "The call was interrupted.")
+        text = result.text()
         try:
-            result = self._kept(asked.name, await self._journalled(one))
+            result, text = self._kept(asked.name, await self._journalled(one))
             self._log[place] = asked.name, _DONE if result.is_success else result.error_type or "execution_error"
         finally:
             self._open -= 1
             duration_ms = (time.perf_counter() - started) * 1000
-            outer.show(InnerCallEnded(shown, outer.asked.id, short_result(result), duration_ms))
+            outer.show(InnerCallEnded(shown, outer.asked.id, self._short(result, text), duration_ms))
         self._note(one.key, asked.name, result)
         return result
 
@@ -401,16 +403,39 @@ class InnerCalls:
         """Mark the result of the tool: nothing that is made of a page is that page, nor the user's own words."""
         self._outer.provenance.marks += [each.passed_on() for each in marks if each.kind is not MarkKind.USER]
 
-    def _kept(self, name: str, result: ToolResult) -> ToolResult:
-        """Return a result for the script: all of it, or an error."""
-        size = len(result.text().encode("utf-8", "surrogatepass"))
+    def _kept(self, name: str, result: ToolResult) -> tuple[ToolResult, str]:
+        """Return a result for the script, all of it or an error, and its text."""
+        text = result.text()
+        size = len(text.encode("utf-8", "surrogatepass"))
         self._size_bytes += size
         if size > MAX_RESULT_BYTES:
-            text = f"Tool '{name}' ran, but its result of {size:,} bytes is more than the {MAX_RESULT_BYTES:,} that a "
-            return ToolResult.error("too_large", f"{text}script can take. Ask for a smaller part.")
+            text = (
+                f"Tool '{name}' ran, but its result of {size:,} bytes is more than the {MAX_RESULT_BYTES:,} that a "
+                "script can take. Ask for a smaller part."
+            )
+            return ToolResult.error("too_large", text), text
         if self._size_bytes > MAX_TOTAL_BYTES:
             self._end("limit_reached", f"The results of one script can have {MAX_TOTAL_BYTES:,} bytes together.")
-        return result
+        return result, text
+
+    def _redacted(self, text: str) -> str:
+        if self._redaction is None:
+            self._redaction = Redaction()
+        return self._redaction((text,))[0]
+
+    def _short(self, result: ToolResult, text: str) -> ToolResult:
+        """Return a result for people: its beginning, without known keys and files.
+
+        Args:
+            result: the result.
+            text: of it.
+        """
+        short = self._redacted(text[:SHOWN_CHARACTERS])
+        if not result.is_success:
+            return ToolResult.error(result.error_type or "execution_error", short)
+        if len(text) > SHOWN_CHARACTERS:
+            return ToolResult.success(f"{short} … ({len(text):,} characters)")
+        return ToolResult.success(result.result if short == text else short)
 
     def _note(self, key: str, name: str, result: ToolResult) -> None:
         """Count calls that fail in the same way again and again."""
@@ -422,13 +447,3 @@ class InnerCalls:
             self._end(
                 "no_progress", f"The script made the same call of '{name}' {failures} times, and it failed each time."
             )
-
-
-def short_result(result: ToolResult) -> ToolResult:
-    """Return a result for people: its beginning, without known keys and files."""
-    text = result.text()
-    if not result.is_success:
-        return ToolResult.error(result.error_type or "execution_error", redact(text[:SHOWN_CHARACTERS]))
-    if len(text) > SHOWN_CHARACTERS:
-        return ToolResult.success(redact(text[:SHOWN_CHARACTERS]) + f" … ({len(text):,} characters)")
-    return ToolResult.success(result.result if redact(text) == text else redact(text))
