@@ -519,7 +519,7 @@ class ToolContext:
     ) -> ToolResult:
         questions = self._running.questions
         questions.check_open()
-        return await questions.loop.run(self._inner.call(name, arguments, act, is_repeatable=is_repeatable))
+        return await questions.loop.run_in_task(self._inner.call(name, arguments, act, is_repeatable=is_repeatable))
 
     def _on_own_loop(self, act: Act) -> Act:
         """Return a function that runs another one on the event loop of this tool."""

@@ -31,6 +31,12 @@ class HomeLoop:
         """Await a coroutine there, from any event loop."""
         return await run_on(self.loop, work)
 
+    async def run_in_task(self, work: Coroutine[Any, Any, _Value]) -> _Value:
+        """The same in a task: what it sets among the context variables is not the caller's."""
+        if asyncio.get_running_loop() is self.loop:
+            return await asyncio.create_task(work)
+        return await self.run(work)
+
     def submit(self, work: Coroutine[Any, Any, _Value]) -> Future[_Value]:
         """Run a coroutine there, for a thread that waits."""
         return asyncio.run_coroutine_threadsafe(work, self.loop)

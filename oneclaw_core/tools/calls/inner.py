@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import time
 from collections import Counter
@@ -152,7 +151,7 @@ class InnerCalls:
     async def call(
         self, name: str, arguments: Mapping[str, Any], act: Act | None = None, *, is_repeatable: bool = False
     ) -> ToolResult:
-        """Run one call, in a separate task.
+        """Run one call, in a task of its own: what it sets among the context variables is not the tool's.
 
         Args:
             name: of the tool.
@@ -181,8 +180,7 @@ class InnerCalls:
         found = self._tool(name)
         is_repeatable = is_repeatable or (found is not None and found.definition.is_repeatable)
         one = _One(asked, key, occurrence, self._number, act, is_repeatable)
-        # In a task: what a call sets among the context variables is not the tool's.
-        return await asyncio.create_task(self._shown(one))
+        return await self._shown(one)
 
     async def begin(self, code: str, purpose: str, engine: str, continues: str | None) -> Script:
         """Begin a script, see :meth:`oneclaw_core.tools.context.ToolContext.begin_script`."""

@@ -14,7 +14,7 @@ from oneclaw_javascript.result import ConsoleLine
 if TYPE_CHECKING:
     from oneclaw_core.process import PythonProcess
     from oneclaw_javascript.bridges import JavaScriptBridges
-    from oneclaw_javascript.protocol import Ending, WorkerMessage
+    from oneclaw_javascript.protocol import Ending
 
 MAX_CONSOLE_CHARACTERS = 20_000
 # The engine's side keeps to 32 requests of 8 million characters in all, and one that it waits for.
@@ -48,7 +48,6 @@ class Conversation:
         self._answering: set[asyncio.Task[None]] = set()
         self.denials: dict[str, PermissionDeniedError] = {}
         self.failures: dict[str, ToolFailureError] = {}
-        self._ended: asyncio.Future[None] = asyncio.get_running_loop().create_future()
 
     @property
     def console(self) -> tuple[ConsoleLine, ...]:
@@ -88,30 +87,25 @@ class Conversation:
         """
         await self._process.send(written_json(0, job))
         try:
-            while True:
-                message = await self._next_message()
-                if isinstance(message, ConsoleLine):
-                    self._keep(message)
-                elif isinstance(message, Request):
-                    self._begin(message)
-                elif isinstance(message, Ready):
-                    raise ProtocolError("that it is ready, again")
-                else:
-                    return message
-        finally:
-            for task in self._answering:
-                task.cancel()
-            await asyncio.gather(*self._answering, return_exceptions=True)
+            async with asyncio.TaskGroup() as answers:
+                ending = await self._ending(answers)
+                for task in self._answering:
+                    task.cancel()
+        except ExceptionGroup as errors:  # one of them ended the others
+            raise errors.exceptions[0] from None
+        return ending
 
-    async def _next_message(self) -> WorkerMessage:
-        reading = asyncio.ensure_future(read_message(self._process.stdout))
-        try:
-            await asyncio.wait((reading, self._ended), return_when=asyncio.FIRST_COMPLETED)
-            if self._ended.done():
-                self._ended.result()
-            return await reading
-        finally:
-            reading.cancel()
+    async def _ending(self, answers: asyncio.TaskGroup) -> Ending:
+        while True:
+            message = await read_message(self._process.stdout)
+            if isinstance(message, ConsoleLine):
+                self._keep(message)
+            elif isinstance(message, Request):
+                self._begin(message, answers)
+            elif isinstance(message, Ready):
+                raise ProtocolError("that it is ready, again")
+            else:
+                return message
 
     def _keep(self, line: ConsoleLine) -> None:
         if self._console_characters_left <= 0:
@@ -120,7 +114,7 @@ class Conversation:
         self._console.append(line)
         self._bridges.on_console(line)
 
-    def _begin(self, request: Request) -> None:
+    def _begin(self, request: Request, answers: asyncio.TaskGroup) -> None:
         # The engine's side counts; whether the earlier one is answered by now makes no difference.
         if request.id <= self._last_request_id:
             raise ProtocolError("the same request twice")
@@ -133,17 +127,15 @@ class Conversation:
             self._open[request.id] = request.size_bytes
         if len(self._open) > _MAX_OPEN_REQUESTS or sum(self._open.values()) > _MAX_OPEN_BYTES:
             raise ProtocolError("more requests at once than are allowed")
-        task = asyncio.create_task(self._answer(request))
+        task = answers.create_task(self._answer(request))
         self._answering.add(task)
         task.add_done_callback(self._answering.discard)
 
     async def _answer(self, request: Request) -> None:
         try:
             reply = written_json(request.id, {"value": await self._ask(request)})
-        except ScriptEndedError as error:
-            if not self._ended.done():
-                self._ended.set_exception(error)
-            return
+        except ScriptEndedError:
+            raise
         except ToolFailureError as error:
             self.failures[str(error)] = error
             told = {"message": str(error), "errorType": error.error_type, "tool": error.tool}
