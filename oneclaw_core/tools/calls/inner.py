@@ -15,6 +15,7 @@ from oneclaw_core.tools.calls.available import unavailable_tool, unknown_tool
 from oneclaw_core.tools.calls.call import InnerCallBegun, InnerCallEnded, ToolOutcome, Within
 from oneclaw_core.tools.calls.journal import DivergedError, Journal
 from oneclaw_core.tools.calls.script import Script
+from oneclaw_core.tools.calls.script_attachments import ScriptAttachments
 from oneclaw_core.types.budget import ScriptAllowance
 from oneclaw_core.types.messages import ToolCall
 from oneclaw_core.types.provenance import MarkKind
@@ -132,6 +133,7 @@ class InnerCalls:
         self._records = records
         self._journal: Journal | None = None
         self._redaction: Redaction | None = None
+        self._attachments: ScriptAttachments | None = None
         self._open = 0
         self._is_over = False
         self._number = 0
@@ -199,6 +201,7 @@ class InnerCalls:
         elif continues is not None:
             raise UsageError("there is no session here, so no earlier script to continue")
         self.purpose = about["purpose"]
+        self._attachments = ScriptAttachments()
         return Script(
             about["code"], self.purpose, about["started_ms"], tuple(about["seed"]), self._callable_names(), self
         )
@@ -208,6 +211,10 @@ class InnerCalls:
         self._is_over = is_final
         if self._journal is not None:
             await (self._journal.end() if is_final else self._journal.write())
+
+    def returned(self, text: str) -> tuple[tuple[Attachment, ...], str]:
+        """See :meth:`oneclaw_core.tools.calls.script_attachments.ScriptAttachments.returned`."""
+        return self._attachments.returned(text) if self._attachments is not None else ((), "")
 
     def _callable_names(self) -> tuple[str, ...]:
         names = (*self._outer.caller.active.names, *self._outer.caller.own_tools)
@@ -395,7 +402,9 @@ class InnerCalls:
         views.add(outcome.views)
         self._take_marks(outcome.marks)
         self.files += [each for each in outcome.result.attachments if each.is_for_user]
-        return outcome
+        if self._attachments is None or not outcome.result.attachments:
+            return outcome
+        return replace(outcome, result=self._attachments.named(outcome.result, name, one.key, one.occurrence))
 
     def _take_marks(self, marks: Iterable[Mark]) -> None:
         """Mark the result of the tool: nothing that is made of a page is that page, nor the user's own words."""

@@ -86,6 +86,7 @@ class Journal:
         self._unclaimed = {key for key, each in self._known.items() if each.state is not ScriptCallState.READ}
         self._unknown: set[str] = set()
         self._unwritten: list[ScriptCall] = []
+        self._unwritten_characters = 0
         self._moved = asyncio.Event()
         self._held = 0
 
@@ -162,8 +163,7 @@ class Journal:
 
     async def start(self, call: ScriptCall) -> None:
         """Write that a call that cannot be repeated is about to run, and what the script has read before."""
-        unwritten, self._unwritten = self._unwritten, []
-        await self._records.note_script_calls(self._session_id, [*unwritten, call])
+        await self._records.note_script_calls(self._session_id, [*self._take_unwritten(), call])
 
     async def finish(self, call: ScriptCall, result: ToolResult, marks: Iterable[Mark], *, had_effect: bool) -> None:
         """Write how a call ended.
@@ -182,20 +182,23 @@ class Journal:
             marks=marks_to_text(marks),
         )
         self._unwritten.append(done)
-        size = sum(len(each.result or "") for each in self._unwritten)
-        if had_effect or len(self._unwritten) > _MAX_UNWRITTEN or size > _MAX_UNWRITTEN_CHARACTERS:
+        self._unwritten_characters += len(done.result or "")
+        is_much = len(self._unwritten) > _MAX_UNWRITTEN or self._unwritten_characters > _MAX_UNWRITTEN_CHARACTERS
+        if had_effect or is_much:
             await self.write()
 
     async def write(self) -> None:
         """Write what is still to be written."""
-        unwritten, self._unwritten = self._unwritten, []
-        if unwritten:
+        if unwritten := self._take_unwritten():
             await self._records.note_script_calls(self._session_id, unwritten)
 
     async def end(self) -> None:
         """Note that the script has finished."""
-        unwritten, self._unwritten = self._unwritten, []
-        await self._records.end_script(self._session_id, self.call_id, unwritten)
+        await self._records.end_script(self._session_id, self.call_id, self._take_unwritten())
+
+    def _take_unwritten(self) -> list[ScriptCall]:
+        unwritten, self._unwritten, self._unwritten_characters = self._unwritten, [], 0
+        return unwritten
 
 
 async def _script(records: ScriptRecords, session_id: str, call_id: str) -> list[ScriptCall]:

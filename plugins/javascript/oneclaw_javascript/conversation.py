@@ -134,7 +134,7 @@ class Conversation:
     async def _answer(self, request: Request) -> None:
         try:
             reply = written_json(request.id, {"value": await self._ask(request)})
-        except ScriptEndedError:
+        except ScriptEndedError:  # ends the others, and the program
             raise
         except ToolFailureError as error:
             self.failures[str(error)] = error

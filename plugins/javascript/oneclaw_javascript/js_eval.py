@@ -44,7 +44,8 @@ async def js_eval(
 
     Returns:
         A string as it is, anything else as JSON; then what it wrote to the console; without known keys, as
-        ``read_file`` gives what the code may have read. Of a script that failed, the calls that it made.
+        ``read_file`` gives what the code may have read. Attachments of calls, if the script returns their names. Of a
+        script that failed, the calls that it made.
     """
     if not code.strip() and continues is None:
         return ToolResult.error("validation_error", "code must not be blank.")
@@ -66,7 +67,9 @@ async def js_eval(
     except JavaScriptError as error:
         return await _failed_by(error, script)
     await script.end()
-    return ToolResult.success(redact(_shown(result), shortest=SHORTEST_KEY_CHARACTERS))
+    attachments, note = script.returned(result.text)
+    text = "\n\n".join(part for part in (_shown(result), note) if part)
+    return ToolResult.success(redact(text, shortest=SHORTEST_KEY_CHARACTERS), attachments=attachments)
 
 
 async def _begun(code: str, purpose: str, continues: str | None, context: ToolContext) -> Script:

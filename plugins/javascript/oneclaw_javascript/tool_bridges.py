@@ -99,7 +99,7 @@ class _Bridges:
         self._lines_left = _SHOWN_LINES
 
     async def tool(self, arguments: dict[str, Any]) -> Any:
-        """Call a tool; of what has files, the program gets the names of those that models can look at."""
+        """Call a tool; of its attachments, the program gets the names."""
         name, given = _text(arguments, "name"), arguments.get("arguments")
         if not isinstance(given, dict):
             raise BridgeError("arguments must be an object")

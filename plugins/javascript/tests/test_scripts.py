@@ -2,11 +2,12 @@
 
 import asyncio
 import json
+import re
 
 import pytest
 from oneclaw_javascript.tool_names import named_tools
 
-from oneclaw_core import PermissionAnswer, hookimpl, tool
+from oneclaw_core import Attachment, PermissionAnswer, ToolResult, hookimpl, tool
 
 
 @tool(read_only=True)
@@ -33,10 +34,21 @@ def long(size: int) -> str:
     return "x" * size
 
 
+PICTURE = Attachment("shot.png", "image/png", b"\x89PNG\r\n\x1a\n1")
+REPORT = Attachment("report.txt", "text/plain", b"all", is_for_user=True)
+
+
+@tool(read_only=True)
+def look(form: str = "text", count: int = 1) -> ToolResult:
+    """Return pictures for the model, and a file for the user."""
+    value = {"text": "seen", "object": {"title": "seen"}, "list": ["seen"]}[form]
+    return ToolResult.success(value, attachments=(*[PICTURE] * count, REPORT))
+
+
 class Tools:
     @hookimpl
     def register_tools(self, register):
-        for each in (get, put, bad, long):
+        for each in (get, put, bad, long, look):
             register(each)
 
 
@@ -153,6 +165,43 @@ def test_names_of_tools_are_checked_before_anything_runs(code, message, run, hom
 )
 def test_the_tools_that_a_script_names(code, names):
     assert named_tools(code) == names
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "return await tools.look({})",
+        "return (await tools.look({form: 'object'})).attachments",
+        "return {all: [await tools.look({})]}",
+    ],
+)
+def test_a_picture_is_shown_if_the_script_returns_its_name(code, run):
+    result = run(code)
+    assert result.attachments == (PICTURE, REPORT)
+    assert "shot.png, image/png" in result.result
+    assert "Not shown" not in result.result
+
+
+def test_a_picture_that_is_not_returned_is_named(run):
+    result = run("await tools.look({count: 2}); const r = await tools.look({form: 'object'}); return r.title")
+    assert result.attachments == (REPORT, REPORT)
+    assert re.fullmatch(
+        r"seen\n\nNot shown: (attachment:\w+\.0(\.1)? \(image/png, of look\), ){2}attachment:\w+\.0 "
+        r"\(image/png, of look\)\. To look at one, return its name\.",
+        result.result,
+    )
+
+
+def test_a_picture_has_the_same_name_when_the_script_is_written_again(run):
+    code = "const r = await tools.look({form: 'list'});"
+    [name] = re.findall(r"attachment:[\w.]+\d", run(f"{code} return r").result)
+    assert run(f"{code} return '{name}'").attachments == (PICTURE, REPORT)
+
+
+def test_a_name_of_no_picture_is_told(run):
+    result = run("return 'attachment:00000000.0'")
+    assert "No longer kept: attachment:00000000.0" in result.result
+    assert result.attachments == ()
 
 
 def test_nothing_returned_is_said(run):

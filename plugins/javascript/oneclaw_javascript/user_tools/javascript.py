@@ -93,9 +93,12 @@ class JavaScriptTool:
             return ToolResult.error(ended.error_type, str(ended))
         except UsageError as error:
             return ToolResult.error("execution_error", f"Tool '{self.definition.name}' cannot be run: {error}.")
-        if script is not None:
-            await script.end()
-        return ToolResult.success("" if result.value is None else result.value)
+        value = "" if result.value is None else result.value
+        if script is None:
+            return ToolResult.success(value)
+        await script.end()
+        attachments, _ = script.returned(result.text)
+        return ToolResult.success(value, attachments=attachments)
 
     async def _script(self, context: ToolContext) -> Script | None:
         """Begin a script, if the code may call tools."""
