@@ -15,7 +15,6 @@ import time
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
-from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -25,7 +24,7 @@ from benchmarks.measuring import tokens_of, tokens_of_text
 from oneclaw_core import hookimpl, tool
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from oneclaw_core.providers import ModelRequest
 
@@ -283,30 +282,60 @@ def play(task: Task, style: str, plugins: Iterable[object] = ()) -> Row:
     return Row(task.name, style, len(home.model.requests), input_tokens, not_cached, output, seconds)
 
 
-def inner_call_ms(plugins: Iterable[object] = ()) -> tuple[float, float]:
-    """Measure what a call in a script takes: the least of some rounds, with a tool that does nothing.
+@dataclass(frozen=True)
+class CallTime:
+    """The time of one call, in milliseconds.
 
-    Returns:
-        Milliseconds, and milliseconds of processor time in OneClaw's process, which other programs do not prolong.
+    Attributes:
+        taken: what a clock says.
+        used: processor time in OneClaw's process, which other programs do not prolong.
     """
+
+    taken: float
+    used: float
+
+
+def call_times(plugins: Iterable[object] = ()) -> dict[str, CallTime]:
+    """Measure a call of a tool that does nothing, in a script and by itself: the least of some rounds."""
     with tempfile.TemporaryDirectory() as folder:
         home = _home(Path(folder), plugins)
         code = "for (let i = 0; i < COUNT; i++) await tools.mail_next({message_id: 'm1'}); return 1;"
 
-        def seconds(count: int) -> tuple[float, float]:
+        def script(count: int) -> None:
             home.model.calls("load_tool_group", group_name="mail")
             home.model.calls("js_eval", code=code.replace("COUNT", str(count))).says("Done.")
-            started, used = time.perf_counter(), time.process_time()
             (_, called) = home.send("Please do it.", session=None).tool_calls
             if not called.result.is_success:
                 raise RuntimeError(called.result.error_message)
-            return time.perf_counter() - started, time.process_time() - used
 
-        seconds(1)
-        with_calls, without = ([seconds(count) for _ in range(ROUNDS)] for count in (INNER_CALLS, 0))
+        async def by_itself() -> None:
+            for _ in range(INNER_CALLS):
+                await home.app.call_tool("mail_next", '{"message_id": "m1"}')
+
+        script(1)
+        ways: dict[str, list[CallTime]] = {"with": [], "without": [], "alone": []}
+        for _ in range(ROUNDS):
+            ways["with"].append(_time_of(lambda: script(INNER_CALLS)))
+            ways["without"].append(_time_of(lambda: script(0)))
+            ways["alone"].append(_time_of(lambda: home.run(by_itself())))
         home.close()
-    taken, used = (min(map(itemgetter(at), with_calls)) - min(map(itemgetter(at), without)) for at in (0, 1))
-    return taken / INNER_CALLS * 1000, used / INNER_CALLS * 1000
+    least = {
+        way: CallTime(min(each.taken for each in times), min(each.used for each in times))
+        for way, times in ways.items()
+    }
+    with_calls, without, alone = (least[way] for way in ("with", "without", "alone"))
+    return {
+        "in a script": CallTime(
+            (with_calls.taken - without.taken) / INNER_CALLS, (with_calls.used - without.used) / INNER_CALLS
+        ),
+        "by itself": CallTime(alone.taken / INNER_CALLS, alone.used / INNER_CALLS),
+    }
+
+
+def _time_of(work: Callable[[], object]) -> CallTime:
+    started, used = time.perf_counter(), time.process_time()
+    work()
+    return CallTime((time.perf_counter() - started) * 1000, (time.process_time() - used) * 1000)
 
 
 def definition_tokens() -> dict[str, int]:
@@ -336,15 +365,16 @@ def table(rows: Iterable[Row]) -> str:
 def main() -> None:
     """Measure, and print the figures."""
     rows = [play(task, style) for task in TASKS for style in STYLES]
-    inner = {"in a session": inner_call_ms(), "with checkpoints": inner_call_ms(["checkpoints"])}
+    homes = {"": call_times(), " with checkpoints": call_times(["checkpoints"])}
+    calls = {f"{way}{home}": each for home, times in homes.items() for way, each in times.items()}
     if "--json" in sys.argv[1:]:
         figures = [{**vars(row), "seconds_with_model": row.seconds_with_model} for row in rows]
-        print(json.dumps({"rows": figures, "inner_call_ms": inner}))
+        print(json.dumps({"rows": figures, "call_ms": {name: vars(each) for name, each in calls.items()}}))
         return
     print(table(rows))
     print("\nTokens in each request:", ", ".join(f"{name} {count}" for name, count in definition_tokens().items()))
-    for where, (taken, used) in inner.items():
-        print(f"\nA call in a script {where} takes {taken:.2f} ms, and {used:.2f} ms of processor time.")
+    for name, each in calls.items():
+        print(f"\nA call {name} takes {each.taken:.2f} ms, and {each.used:.2f} ms of processor time.")
 
 
 if __name__ == "__main__":
