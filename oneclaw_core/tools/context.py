@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from oneclaw_core.contract.home_services import HomeServices
     from oneclaw_core.files.paths import PathGuard
     from oneclaw_core.tools.calls.call import Act
-    from oneclaw_core.tools.calls.script import Script
+    from oneclaw_core.tools.calls.script import Adapt, Script
     from oneclaw_core.tools.calls.services import RunningCall, ToolCalls
     from oneclaw_core.types.agents import ReasoningLevel
     from oneclaw_core.types.budget import TurnBudget
@@ -448,7 +448,13 @@ class ToolContext:
         return await self._call_inner(name, given, self._on_own_loop(act), is_repeatable=is_repeatable)
 
     async def begin_script(
-        self, code: str, purpose: str = "", *, engine: str = "", continues: str | None = None
+        self,
+        code: str,
+        purpose: str = "",
+        *,
+        engine: str = "",
+        continues: str | None = None,
+        adapt: Adapt | None = None,
     ) -> Script:
         """Begin a script: a program that calls tools by :meth:`call_tool`, the same way whenever it is run.
 
@@ -458,6 +464,8 @@ class ToolContext:
             engine: what else its outcome depends on, such as the version of what runs it.
             continues: the id of the call that began a script earlier in the session, whose code is run again; ``code``
                 is not used then.
+            adapt: returns the result of a call as the script gets it, before it is stored: called with the name of the
+                tool, the id of the call, which is the same in each run of the script, and the result.
 
         Raises:
             UsageError: there is no such script, or it cannot be continued.
@@ -465,7 +473,7 @@ class ToolContext:
         """
         questions = self._running.questions
         questions.check_open()
-        return await questions.loop.run(self._inner.begin(code, purpose, engine, continues))
+        return await questions.loop.run(self._inner.begin(code, purpose, engine, continues, adapt))
 
     def tool_problems(self, names: Iterable[str]) -> dict[str, str]:
         """Return why :meth:`call_tool` cannot call tools, by their names; tools that it can call are left out.

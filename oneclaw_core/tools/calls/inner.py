@@ -15,7 +15,6 @@ from oneclaw_core.tools.calls.available import unavailable_tool, unknown_tool
 from oneclaw_core.tools.calls.call import InnerCallBegun, InnerCallEnded, ToolOutcome, Within
 from oneclaw_core.tools.calls.journal import DivergedError, Journal
 from oneclaw_core.tools.calls.script import Script
-from oneclaw_core.tools.calls.script_attachments import ScriptAttachments
 from oneclaw_core.types.budget import ScriptAllowance
 from oneclaw_core.types.messages import ToolCall
 from oneclaw_core.types.provenance import MarkKind
@@ -29,6 +28,7 @@ if TYPE_CHECKING:
     from oneclaw_core.tools.calls.call import Act, Call, Caller
     from oneclaw_core.tools.calls.clock import CallClock
     from oneclaw_core.tools.calls.journal import ScriptRecords
+    from oneclaw_core.tools.calls.script import Adapt
     from oneclaw_core.tools.registry import RegisteredTool, ToolRegistry
     from oneclaw_core.types.messages import Attachment
     from oneclaw_core.types.provenance import Mark
@@ -133,7 +133,7 @@ class InnerCalls:
         self._records = records
         self._journal: Journal | None = None
         self._redaction: Redaction | None = None
-        self._attachments: ScriptAttachments | None = None
+        self._adapt: Adapt = lambda tool, call_id, result: result
         self._open = 0
         self._is_over = False
         self._number = 0
@@ -184,7 +184,9 @@ class InnerCalls:
         one = _One(asked, key, occurrence, self._number, act, is_repeatable)
         return await self._shown(one)
 
-    async def begin(self, code: str, purpose: str, engine: str, continues: str | None) -> Script:
+    async def begin(
+        self, code: str, purpose: str, engine: str, continues: str | None, adapt: Adapt | None = None
+    ) -> Script:
         """Begin a script, see :meth:`oneclaw_core.tools.context.ToolContext.begin_script`."""
         caller, call_id = self._outer.caller, self._outer.asked.id
         digest = blake2b(call_id.encode("utf-8", "surrogatepass"), digest_size=16).digest()
@@ -201,7 +203,7 @@ class InnerCalls:
         elif continues is not None:
             raise UsageError("there is no session here, so no earlier script to continue")
         self.purpose = about["purpose"]
-        self._attachments = ScriptAttachments()
+        self._adapt = adapt or self._adapt
         return Script(
             about["code"], self.purpose, about["started_ms"], tuple(about["seed"]), self._callable_names(), self
         )
@@ -211,10 +213,6 @@ class InnerCalls:
         self._is_over = is_final
         if self._journal is not None:
             await (self._journal.end() if is_final else self._journal.write())
-
-    def returned(self, text: str) -> tuple[tuple[Attachment, ...], str]:
-        """See :meth:`oneclaw_core.tools.calls.script_attachments.ScriptAttachments.returned`."""
-        return self._attachments.returned(text) if self._attachments is not None else ((), "")
 
     def _callable_names(self) -> tuple[str, ...]:
         names = (*self._outer.caller.active.names, *self._outer.caller.own_tools)
@@ -402,9 +400,7 @@ class InnerCalls:
         views.add(outcome.views)
         self._take_marks(outcome.marks)
         self.files += [each for each in outcome.result.attachments if each.is_for_user]
-        if self._attachments is None or not outcome.result.attachments:
-            return outcome
-        return replace(outcome, result=self._attachments.named(outcome.result, name, one.key, one.occurrence))
+        return replace(outcome, result=self._adapt(name, asked.id, outcome.result))
 
     def _take_marks(self, marks: Iterable[Mark]) -> None:
         """Mark the result of the tool: nothing that is made of a page is that page, nor the user's own words."""

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
-if TYPE_CHECKING:
-    from oneclaw_core.types.messages import Attachment
-    from oneclaw_core.types.tools import ToolResult
+from oneclaw_core.types.tools import ToolResult
+
+Adapt = Callable[[str, str, ToolResult], ToolResult]
+"""Returns the result of a call as the script gets it, before it is stored: see ``ToolContext.begin_script``."""
 
 
 class CallsOfScript(Protocol):
@@ -20,10 +22,6 @@ class CallsOfScript(Protocol):
 
     async def end_script(self, *, is_final: bool) -> None:
         """Write what is still to be written of a script."""
-        ...
-
-    def returned(self, text: str) -> tuple[tuple[Attachment, ...], str]:
-        """Return the attachments that a value names, and a note on the others."""
         ...
 
     def summary(self) -> str:
@@ -66,20 +64,6 @@ class Script:
         """
         if self._calls is not None:
             await self._calls.end_script(is_final=is_final)
-
-    def returned(self, text: str) -> tuple[tuple[Attachment, ...], str]:
-        """Return what the script has to show the model: the attachments of calls whose names its value contains.
-
-        The value of a call that has attachments for the model names each as ``attachment:...``.
-
-        Args:
-            text: of the value.
-
-        Returns:
-            The attachments, for the result of the running tool, and a note for the model on those that the value does
-            not name, ``""`` for none.
-        """
-        return self._calls.returned(text) if self._calls is not None else ((), "")
 
     def summary(self) -> str:
         """Say which calls were made, how they ended and how the script can go on, if it did not finish."""

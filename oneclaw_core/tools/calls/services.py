@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from oneclaw_core.permissions.call_network import CallNetwork, Sources
     from oneclaw_core.tools.calls.call import Act
     from oneclaw_core.tools.calls.questions import Questions
-    from oneclaw_core.tools.calls.script import Script
+    from oneclaw_core.tools.calls.script import Adapt, Script
     from oneclaw_core.types.tools import ToolResult
 
 # Of each piece of news about a call: thousands of them may wait to be shown.
@@ -30,7 +30,9 @@ class ToolCalls(Protocol):
         """Run one."""
         ...
 
-    async def begin(self, code: str, purpose: str, engine: str, continues: str | None) -> Script:
+    async def begin(
+        self, code: str, purpose: str, engine: str, continues: str | None, adapt: Adapt | None = None
+    ) -> Script:
         """Begin a script."""
         ...
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from oneclaw_core import OneClawError, PermissionDeniedError, ToolResult, UsageError, redact
 from oneclaw_core.tools import SHORTEST_KEY_CHARACTERS
 from oneclaw_javascript.bridges import ScriptEndedError
+from oneclaw_javascript.call_attachments import CallAttachments
 from oneclaw_javascript.errors import JavaScriptError, JavaScriptTimeoutError
 
 if TYPE_CHECKING:
@@ -49,8 +50,9 @@ async def js_eval(
     """
     if not code.strip() and continues is None:
         return ToolResult.error("validation_error", "code must not be blank.")
+    attachments = CallAttachments()
     try:
-        script = await _begun(code, purpose, continues, context)
+        script = await _begun(code, purpose, continues, attachments, context)
     except UsageError as error:
         return ToolResult.error("validation_error", _sentence(error))
     unknown = _tool_problems(script, context)
@@ -67,17 +69,21 @@ async def js_eval(
     except JavaScriptError as error:
         return await _failed_by(error, script)
     await script.end()
-    attachments, note = script.returned(result.text)
+    returned, note = attachments.returned(result.text)
     text = "\n\n".join(part for part in (_shown(result), note) if part)
-    return ToolResult.success(redact(text, shortest=SHORTEST_KEY_CHARACTERS), attachments=attachments)
+    return ToolResult.success(redact(text, shortest=SHORTEST_KEY_CHARACTERS), attachments=returned)
 
 
-async def _begun(code: str, purpose: str, continues: str | None, context: ToolContext) -> Script:
+async def _begun(
+    code: str, purpose: str, continues: str | None, attachments: CallAttachments, context: ToolContext
+) -> Script:
     from oneclaw_core.tools import Script
     from oneclaw_javascript.running import ENGINE_VERSION, engine_name
 
     try:
-        return await context.begin_script(code, purpose, engine=engine_name(ENGINE_VERSION), continues=continues)
+        return await context.begin_script(
+            code, purpose, engine=engine_name(ENGINE_VERSION), continues=continues, adapt=attachments.named
+        )
     except UsageError:
         raise
     except OneClawError:  # executed by hand, where there are no tools

@@ -10,6 +10,7 @@ from oneclaw_core import ToolResult, UsageError, redact
 from oneclaw_core.plugins import PluginProblem
 from oneclaw_core.process import run_in_thread
 from oneclaw_javascript.bridges import ScriptEndedError
+from oneclaw_javascript.call_attachments import CallAttachments
 from oneclaw_javascript.errors import JavaScriptError, JavaScriptTimeoutError
 from oneclaw_javascript.user_tools.manifest import declared_tools, parse_user_manifest
 from oneclaw_javascript.user_tools.user_tool import FileTools, Language, UserTool
@@ -72,7 +73,8 @@ class JavaScriptTool:
         from oneclaw_javascript.tool_bridges import javascript_bridges
 
         variables = await run_in_thread(context.services.configuration.environment.values)
-        script = await self._script(context)
+        attachments = CallAttachments()
+        script = await self._script(context, attachments)
         seconds = self.definition.timeout_seconds
         left = seconds - (time.monotonic() - started)
         try:
@@ -93,21 +95,20 @@ class JavaScriptTool:
             return ToolResult.error(ended.error_type, str(ended))
         except UsageError as error:
             return ToolResult.error("execution_error", f"Tool '{self.definition.name}' cannot be run: {error}.")
-        value = "" if result.value is None else result.value
-        if script is None:
-            return ToolResult.success(value)
-        await script.end()
-        attachments, _ = script.returned(result.text)
-        return ToolResult.success(value, attachments=attachments)
+        if script is not None:
+            await script.end()
+        returned, _ = attachments.returned(result.text)
+        return ToolResult.success("" if result.value is None else result.value, attachments=returned)
 
-    async def _script(self, context: ToolContext) -> Script | None:
+    async def _script(self, context: ToolContext, attachments: CallAttachments) -> Script | None:
         """Begin a script, if the code may call tools."""
         if not self.tools:
             return None
         from oneclaw_javascript.running import ENGINE_VERSION, engine_name
 
         purpose = f"the tool {self.definition.name}"
-        return await context.begin_script(self.code, purpose, engine=engine_name(ENGINE_VERSION))
+        engine = engine_name(ENGINE_VERSION)
+        return await context.begin_script(self.code, purpose, engine=engine, adapt=attachments.named)
 
     def _options(self, script: Script | None) -> ScriptOptions | None:
         from oneclaw_javascript.running import ScriptOptions
