@@ -86,7 +86,6 @@ class Journal:
         self._unclaimed = {key for key, each in self._known.items() if each.state is not ScriptCallState.READ}
         self._unknown: set[str] = set()
         self._unwritten: list[ScriptCall] = []
-        self._unwritten_characters = 0
         self._moved = asyncio.Event()
         self._held = 0
 
@@ -182,9 +181,8 @@ class Journal:
             marks=marks_to_text(marks),
         )
         self._unwritten.append(done)
-        self._unwritten_characters += len(done.result or "")
-        is_much = len(self._unwritten) > _MAX_UNWRITTEN or self._unwritten_characters > _MAX_UNWRITTEN_CHARACTERS
-        if had_effect or is_much:
+        size = sum(len(each.result or "") for each in self._unwritten)
+        if had_effect or len(self._unwritten) > _MAX_UNWRITTEN or size > _MAX_UNWRITTEN_CHARACTERS:
             await self.write()
 
     async def write(self) -> None:
@@ -197,7 +195,7 @@ class Journal:
         await self._records.end_script(self._session_id, self.call_id, self._take_unwritten())
 
     def _take_unwritten(self) -> list[ScriptCall]:
-        unwritten, self._unwritten, self._unwritten_characters = self._unwritten, [], 0
+        unwritten, self._unwritten = self._unwritten, []
         return unwritten
 
 
