@@ -15,6 +15,8 @@ from oneclaw_core.config.models import ModelLists
 from oneclaw_core.config.settings import SettingsReader
 from oneclaw_core.contract.home_services import HomeServices
 from oneclaw_core.files.paths import PathGuard
+from oneclaw_core.installation.reviewing import Reviews
+from oneclaw_core.installation.stores import home_with_backend
 from oneclaw_core.permissions.asking import Asking
 from oneclaw_core.permissions.decisions import Decisions
 from oneclaw_core.permissions.people import People
@@ -22,11 +24,9 @@ from oneclaw_core.permissions.permitted import denied, exposed, permitted, text_
 from oneclaw_core.permissions.policy import PermissionPolicy
 from oneclaw_core.permissions.task_permissions import TaskPermissions
 from oneclaw_core.plugins.loading import disabled_plugins, given_plugins, load_plugins, review_required
-from oneclaw_core.plugins.reviewing import Reviews
 from oneclaw_core.plugins.running.hook_settings import HookTimeouts, hook_timeouts, plugin_order
 from oneclaw_core.plugins.running.running_plugin import make_context
 from oneclaw_core.plugins.running.runtime import Plugins
-from oneclaw_core.plugins.stores import home_with_backend
 from oneclaw_core.project.trust import Project
 from oneclaw_core.provenance.marks import CallOrigins
 from oneclaw_core.providers.pool import ProviderPool

@@ -52,7 +52,7 @@ if TYPE_CHECKING:  # for OneClaw's own plugins: nothing is promised
     from oneclaw_core.cli.trust import forget_trust as forget_trust
     from oneclaw_core.cli.trust import trust_directory as trust_directory
     from oneclaw_core.config.environment_variables import EnvironmentVariables as EnvironmentVariables
-    from oneclaw_core.plugins.stores import backend_of as backend_of
+    from oneclaw_core.installation.stores import backend_of as backend_of
     from oneclaw_core.services.manager import chat_services as chat_services
     from oneclaw_core.system.home import find_profiles as find_profiles
     from oneclaw_core.turn.attachments import read_attachment as read_attachment

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from click.shell_completion import CompletionItem
 
-    from oneclaw_core.plugins.commands import PluginCommand
+    from oneclaw_core.cli.plugin_commands import PluginCommand
 
 
 class CommandGroup(click.Group):
@@ -74,7 +74,7 @@ class CommandGroup(click.Group):
         key = f"{__name__}.{self.name}"
         if key not in ctx.meta:
             from oneclaw_core.cli.catalog import load_catalog
-            from oneclaw_core.plugins.commands import plugin_commands
+            from oneclaw_core.cli.plugin_commands import plugin_commands
 
             try:
                 # A command that needs the database says itself that it cannot be read.

@@ -13,7 +13,7 @@ import click
 from oneclaw_core.cli.command_group import CommandGroup
 from oneclaw_core.cli.output import json_option, print_json, print_table, print_text
 from oneclaw_core.errors import NotFoundError
-from oneclaw_core.plugins.stores import backend_of, home_with_backend
+from oneclaw_core.installation.stores import backend_of, home_with_backend
 from oneclaw_core.system.home import find_home
 
 if TYPE_CHECKING:

@@ -167,7 +167,7 @@ def check_home(home: Home) -> Iterator[CheckLine]:
 
 def check_database(home: Home) -> Iterator[CheckLine]:
     """Check that the database opens, that its schema is known, and that it is whole."""
-    from oneclaw_core.plugins.stores import home_with_backend
+    from oneclaw_core.installation.stores import home_with_backend
     from oneclaw_core.sessions.backend import SCHEMA_VERSION, looking_into
 
     _, backend = home_with_backend(home, os.environ)
@@ -196,8 +196,8 @@ def check_settings(catalog: HomeCatalog) -> Iterator[CheckLine]:
     """Check that the settings can be read and are valid, those of plugins too."""
     from oneclaw_core.cli.keys import all_secrets
     from oneclaw_core.config.keys import KeyStore
+    from oneclaw_core.config.plugin_settings import registered_settings
     from oneclaw_core.config.setting_service import setting_states
-    from oneclaw_core.plugins.settings import registered_settings
     from oneclaw_core.system.distributions import how_to_install, plugin_of
 
     if catalog.states_error is not None:
@@ -347,10 +347,10 @@ def check_keys(home: Home) -> Iterator[CheckLine]:
 
 def check_plugins(catalog: HomeCatalog) -> Iterator[CheckLine]:
     """Check every plugin."""
+    from oneclaw_core.installation.origins import report_origins
+    from oneclaw_core.installation.skill_checks import report_skill_problems
     from oneclaw_core.plugins.loading import disabled_plugins
-    from oneclaw_core.plugins.origins import report_origins
     from oneclaw_core.plugins.running.hook_settings import HookTimeouts
-    from oneclaw_core.plugins.skill_checks import report_skill_problems
     from oneclaw_core.system.distributions import how_to_install, missing_parts
     from oneclaw_core.system.home import find_home
 

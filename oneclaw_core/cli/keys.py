@@ -15,11 +15,11 @@ from oneclaw_core.cli.command_group import CommandGroup
 from oneclaw_core.cli.output import is_terminal, json_option, print_listing, print_text, warn_if_set
 from oneclaw_core.config.keys import MAX_KEY_CHARACTERS, KeySource, KeyStore, check_key
 from oneclaw_core.config.plugin_secrets import MAX_SECRET_CHARACTERS
+from oneclaw_core.config.plugin_settings import registered_settings
 from oneclaw_core.config.provider_options import place_of
 from oneclaw_core.config.providers import Providers
 from oneclaw_core.config.setting_fields import secret_key, variable_of
 from oneclaw_core.errors import NotFoundError, UsageError
-from oneclaw_core.plugins.settings import registered_settings
 from oneclaw_core.system.distributions import OUR_DISTRIBUTIONS, PROVIDER_PLUGINS, keys_now, plugin_of, why_missing
 
 if TYPE_CHECKING:

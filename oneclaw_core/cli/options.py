@@ -246,7 +246,7 @@ def open_asking(
 
 def note_changed_plugins(claw: OneClaw) -> None:
     """Warn in one line about plugins whose files changed under the same version, until they are accepted."""
-    from oneclaw_core.plugins.origins import report_origins
+    from oneclaw_core.installation.origins import report_origins
 
     found = [each for each in report_origins(claw.home, claw.catalog.plugins) if not each.is_new]
     if found:

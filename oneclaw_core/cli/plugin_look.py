@@ -15,8 +15,8 @@ from oneclaw_core.capabilities.page import ReviewedPlugin
 from oneclaw_core.capabilities.record import user_reviews
 from oneclaw_core.errors import SandboxError
 from oneclaw_core.files.paths import PathGuard
+from oneclaw_core.installation.reviewing import is_ours, package_of, reviewed_package, seen_plugin
 from oneclaw_core.plugins.plugin import Plugin
-from oneclaw_core.plugins.reviewing import is_ours, package_of, reviewed_package, seen_plugin
 from oneclaw_core.process.probe import Scratch
 from oneclaw_core.process.programs import run_program
 from oneclaw_core.process.sandbox.choice import choose_sandbox
@@ -188,7 +188,7 @@ def declared_by(plugin: Plugin, root: Path | None) -> Declaration:
     """
     if root is not None:
         return read_declaration(plugin.name, plugin.target, root)
-    from oneclaw_core.plugins.reviewing import declaration_of
+    from oneclaw_core.installation.reviewing import declaration_of
 
     return declaration_of(plugin)
 

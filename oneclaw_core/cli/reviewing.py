@@ -13,10 +13,10 @@ from oneclaw_core.capabilities.record import user_reviews
 from oneclaw_core.cli.catalog import load_catalog
 from oneclaw_core.cli.output import is_terminal, json_option, print_json, print_text, printable
 from oneclaw_core.errors import NotFoundError, OneClawError, UsageError
+from oneclaw_core.installation.origins import PluginOrigins, normalised
+from oneclaw_core.installation.reviewing import is_ours, package_of, reviewed_package
 from oneclaw_core.plugins.cache import PluginCache, cache_path
 from oneclaw_core.plugins.loading import discover
-from oneclaw_core.plugins.origins import PluginOrigins, normalised
-from oneclaw_core.plugins.reviewing import is_ours, package_of, reviewed_package
 from oneclaw_core.system.distributions import similar_names
 
 if TYPE_CHECKING:

@@ -65,7 +65,7 @@ def with_store(work: Callable[[Store], Awaitable[Value]], *, is_read_only: bool 
     Raises:
         OneClawError: the home or its database cannot be used; the message says what to do.
     """
-    from oneclaw_core.plugins.stores import home_with_backend
+    from oneclaw_core.installation.stores import home_with_backend
     from oneclaw_core.sessions.store import Store
 
     home, backend = home_with_backend(find_home(), os.environ)
@@ -90,7 +90,7 @@ def with_home(work: Callable[[OneClaw], Awaitable[Value]], *, migrates: bool = T
         StoreVersionError: the database is older, and not to be migrated.
     """
     if not migrates:
-        from oneclaw_core.plugins.stores import home_with_backend
+        from oneclaw_core.installation.stores import home_with_backend
         from oneclaw_core.sessions.backend import explaining
 
         _, backend = home_with_backend(find_home(), os.environ)

@@ -23,7 +23,7 @@ from oneclaw_core.system.distributions import OUR_DISTRIBUTIONS, install_command
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from oneclaw_core.plugins.commands import PluginCommand
+    from oneclaw_core.cli.plugin_commands import PluginCommand
     from oneclaw_core.plugins.plugin import Plugin, Registration
     from oneclaw_core.services.manager import ServiceNews
 

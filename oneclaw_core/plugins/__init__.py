@@ -43,16 +43,14 @@ if TYPE_CHECKING:  # for OneClaw's own plugins: nothing is promised
     from oneclaw_core.plugins.installed import CORE_TOOL_PLUGINS as CORE_TOOL_PLUGINS
     from oneclaw_core.plugins.loading import discover as discover
     from oneclaw_core.plugins.loading import load_plugins as load_plugins
-    from oneclaw_core.plugins.names.clashes import NameClash as NameClash
-    from oneclaw_core.plugins.names.clashes import NewPlugins as NewPlugins
-    from oneclaw_core.plugins.origins import accept_plugins as accept_plugins
     from oneclaw_core.plugins.plugin import Plugin as Plugin
     from oneclaw_core.plugins.plugin import PluginSkill as PluginSkill
     from oneclaw_core.plugins.plugin import Registration as Registration
     from oneclaw_core.plugins.registrars import StoreRegistrar as StoreRegistrar
-    from oneclaw_core.plugins.skill_checks import report_skill_problems as report_skill_problems
 
-_find, __dir__, __all__ = lazy_names(__name__, "oneclaw_core.project", "oneclaw_core.config")
+_find, __dir__, __all__ = lazy_names(
+    __name__, "oneclaw_core.project", "oneclaw_core.config", "oneclaw_core.installation"
+)
 
 
 def __getattr__(name: str) -> Any:

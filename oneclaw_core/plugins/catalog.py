@@ -103,7 +103,7 @@ class Catalog:
             environ: the environment.
         """
         from oneclaw_core.config.configuration import Configuration
-        from oneclaw_core.plugins.settings import registered_settings
+        from oneclaw_core.config.plugin_settings import registered_settings
 
         return Configuration.of(
             home,

@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping
 
     from oneclaw_core.plugins.looking import Looker
-    from oneclaw_core.plugins.reviewing import Reviews
 
 
 class EntryPoint(Protocol):
@@ -37,6 +36,18 @@ class EntryPoint(Protocol):
 
     def load(self) -> Any:
         """Import it."""
+        ...
+
+
+class Reviews(Protocol):
+    """The part of :class:`oneclaw_core.installation.reviewing.Reviews` that loading needs."""
+
+    def blocks(self, plugin: Plugin) -> bool:
+        """Return True if a plugin is not to be loaded, and not even imported; it is reported then."""
+        ...
+
+    def hold(self, plugin: Plugin) -> None:
+        """Take from a plugin what goes beyond what was reviewed, and report it."""
         ...
 
 
@@ -71,7 +82,7 @@ def load_plugins(
         loading.add(plugin)
     loading.catalog.complete()
     if any(each.hook == SETTINGS_HOOK for plugin in plugins for each in plugin.registrations):
-        from oneclaw_core.plugins.settings import settle_described_settings
+        from oneclaw_core.config.plugin_settings import settle_described_settings
 
         settle_described_settings(plugins)
     cache.save(plugins)

@@ -11,11 +11,11 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
+from oneclaw_core.config.plugin_settings import describe_settings
 from oneclaw_core.plugins import isolation
 from oneclaw_core.plugins.isolation import ForeignCall
 from oneclaw_core.plugins.plugin import LEFT_ALONE, Plugin
-from oneclaw_core.plugins.process_state import restored
-from oneclaw_core.plugins.settings import describe_settings
+from oneclaw_core.process.process_state import restored
 from oneclaw_core.tools.registry import ToolRegistry
 
 if TYPE_CHECKING:

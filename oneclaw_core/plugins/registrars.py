@@ -15,9 +15,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple
 
 from oneclaw_core.errors import PluginError, ToolDefinitionError
-from oneclaw_core.plugins.commands import COMMAND_GROUPS
 from oneclaw_core.plugins.plugin import (
     CHECK_HOOK,
+    COMMAND_GROUPS,
     GROUP_HOOK,
     MANIFEST_HOOK,
     PRECONFIGURED_HOOK,

@@ -4,8 +4,8 @@ import pytest
 
 from oneclaw_core.cli.command_group import CommandGroup
 from oneclaw_core.cli.main import BUILTIN_COMMANDS, check_commands
-from oneclaw_core.plugins.commands import COMMAND_GROUPS
 from oneclaw_core.plugins.loading import load_plugins
+from oneclaw_core.plugins.plugin import COMMAND_GROUPS
 
 pytestmark = pytest.mark.lowest_versions
 

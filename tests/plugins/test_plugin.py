@@ -13,9 +13,9 @@ import click
 import pytest
 
 from oneclaw_core import ToolDefinition, ToolGroupDefinition
+from oneclaw_core.cli.plugin_commands import PluginCommand, plugin_commands
 from oneclaw_core.errors import PluginError
 from oneclaw_core.plugins import isolation
-from oneclaw_core.plugins.commands import PluginCommand, plugin_commands
 from oneclaw_core.plugins.plugin import Loaded, Plugin, PluginProblem, Registration, import_target, new_problem
 from oneclaw_core.plugins.registrars import target_name
 from oneclaw_core.plugins.running.calling import HookOptions

@@ -17,7 +17,7 @@ from oneclaw_core.contract.contact_points import WebRequest, WebResponse
 from oneclaw_core.contract.context import ChatCommandContext, PluginContext, ServiceContext
 from oneclaw_core.contract.home_services import _across, _events_across
 from oneclaw_core.hookspecs import HOOK_KINDS, HookKind
-from oneclaw_core.plugins import stores
+from oneclaw_core.installation import stores
 from oneclaw_core.plugins.plugin import Plugin, Registration
 from oneclaw_core.secrets.store import SecretPlace
 

@@ -10,7 +10,7 @@ from hashlib import sha256
 import pytest
 
 from oneclaw_core.errors import OneClawError
-from oneclaw_core.plugins.origins import OriginNews, PluginOrigins, normalised, package_of, report_origins
+from oneclaw_core.installation.origins import OriginNews, PluginOrigins, normalised, package_of, report_origins
 from oneclaw_core.plugins.plugin import Plugin as InstalledPlugin
 from oneclaw_core.plugins.plugin import PluginProblem
 from oneclaw_core.system.home import Home
@@ -214,7 +214,7 @@ def test_a_record_that_cannot_be_written_matters_to_the_one_who_accepts(home, pa
     def refuse(path, content):
         raise OSError(30, "Read-only file system")
 
-    monkeypatch.setattr("oneclaw_core.plugins.origins.write_private", refuse)
+    monkeypatch.setattr("oneclaw_core.installation.origins.write_private", refuse)
     assert look(home, package) == []
     with pytest.raises(OneClawError) as error:
         PluginOrigins(home).accept([package.plugin], {"acme-tools"})

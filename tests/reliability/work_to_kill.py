@@ -14,7 +14,7 @@ from importlib import import_module
 
 STORE_MODULES = (
     "sqlite3",
-    "oneclaw_core.plugins.stores",
+    "oneclaw_core.installation.stores",
     "oneclaw_database.copying",
     "oneclaw_core.sessions.migrations",
     "oneclaw_core.sessions.locks",
@@ -80,7 +80,7 @@ async def resume_or_take_turn(home: str) -> None:
 
 
 async def migrate(url: str) -> None:
-    from oneclaw_core.plugins.stores import backend_of
+    from oneclaw_core.installation.stores import backend_of
     from oneclaw_core.sessions.database import Database
 
     await (await Database.open(backend_of(url, {}))).close()
@@ -89,7 +89,7 @@ async def migrate(url: str) -> None:
 async def copy(urls: str) -> None:
     from oneclaw_database import copying
 
-    from oneclaw_core.plugins.stores import backend_of
+    from oneclaw_core.installation.stores import backend_of
 
     source, target = urls.split(" ")
     copying.copy(backend_of(source, {}), backend_of(target, {}), lambda name, count: None)

@@ -293,7 +293,7 @@ def test_ids_that_calls_of_this_session_have_are_replaced(tmp_path: Path) -> Non
 
 STORE_CALL_AND_WAIT = """
 import asyncio, sys, tempfile
-from oneclaw_core.plugins.stores import backend_of
+from oneclaw_core.installation.stores import backend_of
 from pathlib import Path
 from oneclaw_core.types.messages import Message, MessageType, ToolCallStatus
 from oneclaw_core.sessions.store import Store

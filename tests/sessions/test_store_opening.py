@@ -356,7 +356,7 @@ def test_many_processes_that_open_at_once_make_one_database(tmp_path: Path) -> N
 KILLED_WHILE_CREATING = """
 import asyncio, os, signal, sys
 from pathlib import Path
-from oneclaw_core.plugins.stores import backend_of
+from oneclaw_core.installation.stores import backend_of
 from oneclaw_core.sessions.database import Database
 from oneclaw_core.sessions.sqlite_connection import SqliteConnection
 

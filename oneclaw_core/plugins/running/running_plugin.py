@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from oneclaw_core.config.keys import secret_store
 from oneclaw_core.config.plugin_secrets import PluginSecrets
+from oneclaw_core.config.plugin_settings import registered_settings
 from oneclaw_core.config.setting_fields import variable_of
 from oneclaw_core.config.settings import CurrentSettings
 from oneclaw_core.contract.context import PluginContext
@@ -21,7 +22,6 @@ from oneclaw_core.permissions.host_patterns import private_place
 from oneclaw_core.permissions.requests import PermissionRequest
 from oneclaw_core.plugins.isolation import ForeignError, HookError, HookTimeoutError, call_isolated
 from oneclaw_core.plugins.running.calling import begin_wrapper, end_wrapper
-from oneclaw_core.plugins.settings import registered_settings
 from oneclaw_core.system.distributions import EARLIER_KEYS
 from oneclaw_core.system.threads import LoopBlockedError
 from oneclaw_core.worker_loop import WorkerLoop

@@ -202,7 +202,7 @@ def test_what_does_not_arrive_as_it_left_is_noticed(
 COPY = """
 import os, signal, sys
 from oneclaw_database import copying
-from oneclaw_core.plugins.stores import backend_of
+from oneclaw_core.installation.stores import backend_of
 
 def progress(table, rows):
     if table == "messages" and rows >= 500:

@@ -7,7 +7,7 @@ from histories import database_url
 from oneclaw_postgres.backend import PostgresBackend
 
 from oneclaw_core import OneClaw
-from oneclaw_core.plugins.stores import backend_of
+from oneclaw_core.installation.stores import backend_of
 
 pytestmark = pytest.mark.lowest_versions
 

@@ -302,7 +302,7 @@ def test_a_user_that_may_not_make_the_schema_is_told_what_to_do(postgres: Postgr
 def test_a_missing_driver_is_reported() -> None:
     program = (
         "import sys; sys.modules['psycopg'] = None\n"
-        "from oneclaw_core.plugins.stores import backend_of\n"
+        "from oneclaw_core.installation.stores import backend_of\n"
         "from oneclaw_core.errors import StoreError\n"
         "try:\n    backend_of('postgresql+psycopg://u:hunter2@h/x', {})\n"
         "except StoreError as error:\n    print(error)"

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from oneclaw_core.capabilities import ReviewedPlugin
-    from oneclaw_core.plugins import NameClash
+    from oneclaw_core.installation import NameClash
     from oneclaw_devtools.installing.package_manager import ResolvedPackage
     from oneclaw_devtools.installing.record import RecordedPlugin
     from oneclaw_devtools.installing.requirement import PluginRequirement
@@ -299,7 +299,7 @@ class _Installer:
             failures: as for :meth:`install`.
             is_checked: as for :meth:`install`.
         """
-        from oneclaw_core.plugins import accept_plugins
+        from oneclaw_core.installation import accept_plugins
         from oneclaw_devtools.installing.backup import PackageBackup
 
         packages = [package for _, resolved in plans for package in resolved]
@@ -343,7 +343,7 @@ class _Installer:
             OneClawError: A name belongs to another package, or cannot be given away.
         """
         from oneclaw_core.cli import check_commands, load_catalog
-        from oneclaw_core.plugins import NewPlugins
+        from oneclaw_core.installation import NewPlugins
 
         catalog = load_catalog(is_quiet=True)
         new = NewPlugins(folder, catalog.plugins, {each.name for each in wanted})

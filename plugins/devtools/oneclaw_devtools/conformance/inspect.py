@@ -15,8 +15,9 @@ from typing import TYPE_CHECKING, Any
 import importlib_metadata
 
 from oneclaw_core import cli
+from oneclaw_core.installation import report_skill_problems
 from oneclaw_core.permissions import KNOWN_PERMISSIONS
-from oneclaw_core.plugins import CORE_TOOL_PLUGINS, HOOK_KINDS, HookKind, load_plugins, report_skill_problems
+from oneclaw_core.plugins import CORE_TOOL_PLUGINS, HOOK_KINDS, HookKind, load_plugins
 from oneclaw_core.process import exit_fault
 from oneclaw_devtools.fixed_names import BUILTIN_PLUGIN, ENTRY_POINT_GROUP
 

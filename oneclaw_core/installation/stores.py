@@ -7,8 +7,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from oneclaw_core.errors import PluginError, StoreError, describe_error
+from oneclaw_core.installation.reviewing import Reviews
 from oneclaw_core.plugins.loading import disabled_plugins, load_plugins, review_required
-from oneclaw_core.plugins.reviewing import Reviews
 from oneclaw_core.sessions.backend import Backend
 
 if TYPE_CHECKING:

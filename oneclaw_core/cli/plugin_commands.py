@@ -10,12 +10,6 @@ if TYPE_CHECKING:
 
     from oneclaw_core.plugins.plugin import Plugin, Registration
 
-COMMAND_GROUPS = frozenset(
-    {"agents", "config", "db", "groups", "keys", "models", "permissions", "plugins", "providers", "serve"}
-    | {"sessions", "tools"}
-)
-"""The groups of OneClaw's own commands that plugins can extend."""
-
 
 @dataclass(frozen=True, slots=True)
 class PluginCommand:

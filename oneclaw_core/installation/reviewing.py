@@ -167,7 +167,7 @@ def reviewed_package(
         plugin: one of its plugins.
         capabilities: what was reviewed of its plugins, by name.
     """
-    from oneclaw_core.plugins.origins import content_of
+    from oneclaw_core.installation.origins import content_of
 
     return ReviewedPackage(plugin.version or "?", content_of(plugin), dict(capabilities))
 
