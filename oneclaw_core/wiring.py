@@ -12,9 +12,11 @@ from typing import TYPE_CHECKING, Any
 
 from oneclaw_core.config.keys import KeyStore, known_secret_check
 from oneclaw_core.config.models import ModelLists
+from oneclaw_core.config.plugin_choices import disabled_plugins, hook_timeouts, plugin_order, review_required
 from oneclaw_core.config.settings import SettingsReader
 from oneclaw_core.contract.home_services import HomeServices
 from oneclaw_core.files.paths import PathGuard
+from oneclaw_core.installation.plugin_context import make_context
 from oneclaw_core.installation.reviewing import Reviews
 from oneclaw_core.installation.stores import home_with_backend
 from oneclaw_core.permissions.asking import Asking
@@ -23,9 +25,8 @@ from oneclaw_core.permissions.people import People
 from oneclaw_core.permissions.permitted import denied, exposed, permitted, text_asked
 from oneclaw_core.permissions.policy import PermissionPolicy
 from oneclaw_core.permissions.task_permissions import TaskPermissions
-from oneclaw_core.plugins.loading import disabled_plugins, given_plugins, load_plugins, review_required
-from oneclaw_core.plugins.running.hook_settings import HookTimeouts, hook_timeouts, plugin_order
-from oneclaw_core.plugins.running.running_plugin import make_context
+from oneclaw_core.plugins.loading import given_plugins, load_plugins
+from oneclaw_core.plugins.running.hook_timeouts import HookTimeouts
 from oneclaw_core.plugins.running.runtime import Plugins
 from oneclaw_core.project.trust import Project
 from oneclaw_core.provenance.marks import CallOrigins

@@ -11,12 +11,13 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from oneclaw_core.cli.output import reserved_stdout, warn
+from oneclaw_core.config.plugin_choices import disabled_plugins, review_required
 from oneclaw_core.contract.tool_source import ListingContext
 from oneclaw_core.errors import NotFoundError, StoreError
 from oneclaw_core.installation.reviewing import Reviews
 from oneclaw_core.installation.stores import home_with_backend
 from oneclaw_core.plugins.catalog import Catalog
-from oneclaw_core.plugins.loading import disabled_plugins, load_plugins, review_required
+from oneclaw_core.plugins.loading import load_plugins
 from oneclaw_core.plugins.plugin import SOURCE_HOOK
 from oneclaw_core.sessions.settings import UserStates, read_states
 from oneclaw_core.system.home import find_home

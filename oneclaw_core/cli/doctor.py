@@ -347,10 +347,10 @@ def check_keys(home: Home) -> Iterator[CheckLine]:
 
 def check_plugins(catalog: HomeCatalog) -> Iterator[CheckLine]:
     """Check every plugin."""
+    from oneclaw_core.config.plugin_choices import disabled_plugins
     from oneclaw_core.installation.origins import report_origins
     from oneclaw_core.installation.skill_checks import report_skill_problems
-    from oneclaw_core.plugins.loading import disabled_plugins
-    from oneclaw_core.plugins.running.hook_settings import HookTimeouts
+    from oneclaw_core.plugins.running.hook_timeouts import HookTimeouts
     from oneclaw_core.system.distributions import how_to_install, missing_parts
     from oneclaw_core.system.home import find_home
 

@@ -6,11 +6,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from oneclaw_core.config.plugin_settings import settle_settings
+from oneclaw_core.errors import OneClawError
 from oneclaw_core.plugins.cache import PluginCache, cache_path
 from oneclaw_core.plugins.installed import find_installed
 from oneclaw_core.plugins.names.claims import PLUGIN, TOOL, Claim, claims_of, name_of
-from oneclaw_core.plugins.names.name_record import user_record
-from oneclaw_core.plugins.names.ownership import Claimant, find_owners, give_names, is_known_claimant
+from oneclaw_core.plugins.names.name_record import KnownNames, user_record
+from oneclaw_core.plugins.names.ownership import Claimant, find_owners
 from oneclaw_core.plugins.plugin import SETTINGS_HOOK, Plugin
 from oneclaw_core.system.distributions import CORE_DISTRIBUTION, normalised
 
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from oneclaw_core.plugins.names.claims import Name
+    from oneclaw_core.plugins.names.name_record import NameRecord
     from oneclaw_core.tools.registry import ToolRegistry
 
 
@@ -80,7 +82,7 @@ class NewPlugins:
             (each.distribution, claim.key): NameClash(each.distribution, claim.kind, claim.name, owner.why)
             for each in self._claimants
             for claim, owner in owners.lost(each)
-            if not is_known_claimant(self._record, each.distribution, claim)
+            if not _is_known_claimant(self._record, each.distribution, claim)
         }
         return [
             *found.values(),
@@ -100,7 +102,7 @@ class NewPlugins:
         """
         given = [each for name in names for each in self._claims_of(name)]
         if given:
-            give_names(self._record, given)
+            _give_names(self._record, given)
 
     def _claims_of(self, name: str) -> list[tuple[Name, str]]:
         return [(claim.key, each.distribution) for each in self._wanted for claim in each.claims if claim.name == name]
@@ -153,3 +155,25 @@ def _claimant(plugin: Plugin, *, is_looked_at: bool) -> Claimant:
 
 def _package_of(plugin: Plugin) -> str:
     return CORE_DISTRIBUTION if plugin.is_builtin else normalised(plugin.distribution or plugin.target)
+
+
+def _is_known_claimant(record: NameRecord, distribution: str, claim: Claim) -> bool:
+    """Return True if it has been noted before that a distribution claims a name."""
+    try:
+        return distribution in record.read().lines.get(claim.key, ())
+    except OneClawError:
+        return False
+
+
+def _give_names(record: NameRecord, names: Iterable[tuple[Name, str]]) -> None:
+    """Note that the user gives names to distributions.
+
+    Raises:
+        OneClawError: that cannot be written.
+    """
+    given = dict(names)
+
+    def give(known: KnownNames) -> KnownNames:
+        return KnownNames(known.lines, {**known.chosen, **given})
+
+    record.change(give)

@@ -6,9 +6,10 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from oneclaw_core.config.plugin_choices import disabled_plugins, review_required
 from oneclaw_core.errors import PluginError, StoreError, describe_error
 from oneclaw_core.installation.reviewing import Reviews
-from oneclaw_core.plugins.loading import disabled_plugins, load_plugins, review_required
+from oneclaw_core.plugins.loading import load_plugins
 from oneclaw_core.sessions.backend import Backend
 
 if TYPE_CHECKING:

@@ -97,13 +97,6 @@ def search_path_state(known: Mapping[str, Any]) -> dict[str, Any]:
     return state
 
 
-def holds_same_packages(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
-    """Return True if two states of ``sys.path`` have the same packages' metadata in the same order."""
-    return [(path, listing) for path, (_, listing) in one.items() if listing] == [
-        (path, listing) for path, (_, listing) in other.items() if listing
-    ]
-
-
 def _is_early(plugin: Plugin) -> bool:
     """Return True for a plugin with core tools or providers of OneClaw, whose names no other plugin can take."""
     return plugin.name in _EARLY_PLUGINS and plugin.distribution == OUR_DISTRIBUTIONS.get(plugin.name)

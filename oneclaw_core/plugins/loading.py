@@ -13,7 +13,7 @@ from oneclaw_core.plugins.names.naming import Naming
 from oneclaw_core.plugins.plugin import SETTINGS_HOOK, Plugin, import_target
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping
+    from collections.abc import Collection, Iterable
 
     from oneclaw_core.plugins.looking import Looker
 
@@ -195,27 +195,6 @@ def _plugin_of(each: Plugin | EntryPoint) -> Plugin:
     plugin = described(each.name, each.value, getattr(each, "dist", None))
     plugin.given, plugin.has_own_loop = each.load, getattr(each, "has_own_loop", True)
     return plugin
-
-
-def disabled_plugins(stored: Mapping[str, Any], environ: Mapping[str, str]) -> frozenset[str]:
-    """Read the one setting that is needed before anything else.
-
-    An invalid value counts as none, so that listings work whatever is stored.
-    """
-    return frozenset(listed_setting(stored, environ, "disabled_plugins"))
-
-
-def review_required(stored: Mapping[str, Any], environ: Mapping[str, str]) -> bool:
-    """Read the setting ``reviewed_plugins_only`` before settings are validated; an invalid value counts as on."""
-    value = environ.get("ONECLAW_REVIEWED_PLUGINS_ONLY") or stored.get("reviewed_plugins_only", False)
-    return value is not False and str(value).strip().casefold() not in ("false", "no", "off", "0")
-
-
-def listed_setting(stored: Mapping[str, Any], environ: Mapping[str, str], key: str) -> list[str]:
-    """Read a setting that is a list of texts, before settings are validated."""
-    value = environ.get(f"ONECLAW_{key.upper()}") or stored.get(key, ())
-    items = value.split(",") if isinstance(value, str) else value if isinstance(value, list | tuple) else ()
-    return [str(each).strip() for each in items if str(each).strip()]
 
 
 def given_plugin(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from oneclaw_core.plugins.loading import disabled_plugins
+from oneclaw_core.config.plugin_choices import disabled_plugins
 from oneclaw_core.turn.estimate import ToolSizes
 from oneclaw_core.turn.prompt import TurnPrompt, news_of, read_prompt, selection_text
 from oneclaw_core.turn.request import CachePrefixes, prompt_lists, tool_names

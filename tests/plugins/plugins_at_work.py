@@ -12,7 +12,7 @@ from oneclaw_core import (
     TurnInfo,
 )
 from oneclaw_core.plugins.plugin import EventHook, Loaded, Plugin
-from oneclaw_core.plugins.running.hook_settings import HookTimeouts
+from oneclaw_core.plugins.running.hook_timeouts import HookTimeouts
 from oneclaw_core.plugins.running.running_plugin import RunningPlugin
 from oneclaw_core.plugins.running.runtime import Plugins
 

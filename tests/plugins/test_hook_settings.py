@@ -4,8 +4,9 @@ import json
 
 from plugins_at_work import record_with, running
 
+from oneclaw_core.config.plugin_choices import hook_timeouts, plugin_order, read_timeout
 from oneclaw_core.plugins.plugin import Plugin
-from oneclaw_core.plugins.running.hook_settings import HookTimeouts, hook_timeouts, plugin_order, read_timeout
+from oneclaw_core.plugins.running.hook_timeouts import HookTimeouts
 
 
 def test_settings_of_hooks_are_read_from_the_environment_or_the_store():

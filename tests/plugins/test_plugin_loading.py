@@ -16,7 +16,8 @@ from oneclaw_scheduled_tasks.commands import tasks
 from oneclaw_core import ToolDefinition, ToolGroupDefinition, ToolResult, ToolSourceType, hookimpl, tool
 from oneclaw_core.cli.command_group import make_option
 from oneclaw_core.cli.plugin_commands import plugin_commands
-from oneclaw_core.plugins.loading import disabled_plugins, discover, load_plugins
+from oneclaw_core.config.plugin_choices import disabled_plugins
+from oneclaw_core.plugins.loading import discover, load_plugins
 from oneclaw_core.system.distributions import CORE_TOOLS
 
 pytestmark = [pytest.mark.every_python, pytest.mark.lowest_versions]

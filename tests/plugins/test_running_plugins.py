@@ -13,11 +13,12 @@ from oneclaw_core import (
     PluginError,
     UsageError,
 )
+from oneclaw_core.installation.plugin_context import make_context
 from oneclaw_core.plugins.isolation import ForeignCall, ForeignError, HookError, HookTimeoutError, call_isolated
 from oneclaw_core.plugins.plugin import Plugin, Registration
 from oneclaw_core.plugins.running import running_plugin
-from oneclaw_core.plugins.running.hook_settings import HookTimeouts
-from oneclaw_core.plugins.running.running_plugin import ObserverQueue, call_hook, make_context
+from oneclaw_core.plugins.running.hook_timeouts import HookTimeouts
+from oneclaw_core.plugins.running.running_plugin import ObserverQueue, call_hook
 from oneclaw_core.system.home import Home
 
 

@@ -27,7 +27,7 @@ from oneclaw_core import (
 from oneclaw_core.plugins import ChatNotice
 from oneclaw_core.plugins.plugin import Plugin
 from oneclaw_core.plugins.running import running_plugin, runtime
-from oneclaw_core.plugins.running.hook_settings import HookTimeouts
+from oneclaw_core.plugins.running.hook_timeouts import HookTimeouts
 
 CALL = CallInfo(id="call_1", tool="shell", arguments={"command": "ls"}, group="files")
 SESSION = SessionInfo(id="s1", agent="General Assistant")

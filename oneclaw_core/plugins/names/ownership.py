@@ -12,7 +12,7 @@ from oneclaw_core.plugins.names.name_record import KnownNames
 from oneclaw_core.system.distributions import CORE_DISTRIBUTION, OUR_DISTRIBUTIONS
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping, Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
     from oneclaw_core.plugins.names.claims import Claim, Name
     from oneclaw_core.plugins.names.name_record import NameRecord
@@ -190,28 +190,6 @@ class _Finding:
             return False
         is_looked_at = distribution in self._seen and distribution not in self._incomplete
         return not is_looked_at or distribution in self._claims.get(name, {})
-
-
-def is_known_claimant(record: NameRecord, distribution: str, claim: Claim) -> bool:
-    """Return True if it has been noted before that a distribution claims a name."""
-    try:
-        return distribution in record.read().lines.get(claim.key, ())
-    except OneClawError:
-        return False
-
-
-def give_names(record: NameRecord, names: Iterable[tuple[Name, str]]) -> None:
-    """Note that the user gives names to distributions.
-
-    Raises:
-        OneClawError: that cannot be written.
-    """
-    given = dict(names)
-
-    def give(known: KnownNames) -> KnownNames:
-        return KnownNames(known.lines, {**known.chosen, **given})
-
-    record.change(give)
 
 
 def _are_both_ours(one: str, other: str) -> bool:

@@ -24,7 +24,7 @@ from oneclaw_core.plugins.isolation import HookError
 from oneclaw_core.plugins.plugin import CHECK_HOOK
 from oneclaw_core.plugins.running.calling import Step, gather_results, plan
 from oneclaw_core.plugins.running.checks import PluginCheck, failed_check, run_check, run_fix
-from oneclaw_core.plugins.running.hook_settings import HookTimeouts
+from oneclaw_core.plugins.running.hook_timeouts import HookTimeouts
 from oneclaw_core.plugins.running.running_plugin import RunningPlugin
 from oneclaw_core.plugins.running.tool_calls import CALL_HOOKS, Around, HookedCall
 from oneclaw_core.system.distributions import missing_part

@@ -1,45 +1,18 @@
-"""Time limits and order of the hooks of plugins: the user's settings, and hooks that time out again and again."""
+"""Hooks of plugins that time out again and again, and are switched off for a while."""
 
 from __future__ import annotations
 
 import json
 import time
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from oneclaw_core.plugins.loading import listed_setting
-from oneclaw_core.plugins.plugin import MAX_TIMEOUT_SECONDS
 from oneclaw_core.system.private_files import write_private
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable
     from pathlib import Path
 
     from oneclaw_core.plugins.plugin import Plugin
-
-
-def plugin_order(stored: Mapping[str, Any], environ: Mapping[str, str]) -> list[str]:
-    """Return the names of the plugins whose hooks run first, in this order."""
-    return listed_setting(stored, environ, "plugin_order")
-
-
-def hook_timeouts(stored: Mapping[str, Any], environ: Mapping[str, str]) -> dict[str, float]:
-    """Return the user's time limits of hooks in seconds, by plugin; what cannot be read is left out."""
-    limits = {}
-    for each in listed_setting(stored, environ, "hook_timeouts"):
-        read = read_timeout(each)
-        if read is not None:
-            limits[read[0]] = read[1]
-    return limits
-
-
-def read_timeout(text: str) -> tuple[str, float] | None:
-    """Read ``NAME=SECONDS``; return ``None`` if it is something else."""
-    name, _, number = text.partition("=")
-    try:
-        seconds = float(number)
-    except ValueError:
-        return None
-    return (name.strip(), seconds) if name.strip() and 0 < seconds <= MAX_TIMEOUT_SECONDS else None
 
 
 MAX_TIMEOUTS = 3
