@@ -6,7 +6,7 @@ import json
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
 
-from oneclaw_core.plugins.catalog import add_program_tools
+from oneclaw_core.tool_sources.program_tools import add_program_tools
 from oneclaw_core.turn.preview import next_request, preview
 from oneclaw_core.turn.turn_request import TurnRequest, check_texts
 from oneclaw_core.types.agents import GENERAL_ASSISTANT, AgentLimits

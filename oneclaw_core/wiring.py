@@ -16,6 +16,7 @@ from oneclaw_core.config.plugin_choices import disabled_plugins, hook_timeouts, 
 from oneclaw_core.config.settings import SettingsReader
 from oneclaw_core.contract.home_services import HomeServices
 from oneclaw_core.files.paths import PathGuard
+from oneclaw_core.installation.given_plugins import given_plugins
 from oneclaw_core.installation.plugin_context import make_context
 from oneclaw_core.installation.reviewing import Reviews
 from oneclaw_core.installation.stores import home_with_backend
@@ -25,7 +26,7 @@ from oneclaw_core.permissions.people import People
 from oneclaw_core.permissions.permitted import denied, exposed, permitted, text_asked
 from oneclaw_core.permissions.policy import PermissionPolicy
 from oneclaw_core.permissions.task_permissions import TaskPermissions
-from oneclaw_core.plugins.loading import given_plugins, load_plugins
+from oneclaw_core.plugins.loading import load_plugins
 from oneclaw_core.plugins.running.hook_timeouts import HookTimeouts
 from oneclaw_core.plugins.running.runtime import Plugins
 from oneclaw_core.project.trust import Project

@@ -60,7 +60,7 @@ class NewPlugins:
         self._record = user_record()
         self._new = find_installed([str(folder)])
         if self._new:
-            from oneclaw_core.plugins.looking import look_in_subprocess
+            from oneclaw_core.process.plugin_looks import look_in_subprocess
 
             look_in_subprocess(self._new, import_paths=[str(folder)])
         packages = {_package_of(plugin) for plugin in self._new}

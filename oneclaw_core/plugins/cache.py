@@ -22,8 +22,8 @@ from typing import TYPE_CHECKING, Any
 from oneclaw_core.contract import CONTRACT_VERSION
 from oneclaw_core.errors import OneClawError
 from oneclaw_core.plugins.installed import find_installed, search_path_state, stamp
-from oneclaw_core.plugins.journal import Journal
 from oneclaw_core.plugins.plugin import LEFT_ALONE, Plugin, new_problem
+from oneclaw_core.process.import_journal import Journal
 from oneclaw_core.system.private_files import KeptFiles, make_private_directory, read_private, write_private
 from oneclaw_core.system.version import __version__
 

@@ -8,12 +8,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from oneclaw_core.errors import DuplicateToolError
+from oneclaw_core.plugins.group_reports import (
+    report_ignored_meanings,
+    report_joined_groups,
+    report_permission_meanings,
+)
 from oneclaw_core.plugins.plugin import (
     BUILTIN_PLUGIN,
     DOES_NOT_WORK,
     GROUP_HOOK,
     PRECONFIGURED_HOOK,
-    PROGRAM_PLUGIN,
     PROVIDER_HOOK,
     SKILL_HOOK,
     TOOL_HOOK,
@@ -24,12 +28,10 @@ from oneclaw_core.providers.known import KnownProviders, LazyProviderFactory, Pr
 from oneclaw_core.system.distributions import CORE_TOOLS, PROVIDER_PLUGINS
 from oneclaw_core.tools.manifest_tool import DeferredTool, FunctionTarget, ManifestTool
 from oneclaw_core.tools.registry import ToolRegistry
-from oneclaw_core.types.permission_meanings import KNOWN_PERMISSIONS
-from oneclaw_core.types.tool_groups import ToolGroupDefinition, generated_group_definition
 from oneclaw_core.types.tools import ToolSourceInfo, ToolSourceType
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Mapping
 
     from oneclaw_core.config.configuration import Configuration
     from oneclaw_core.plugins.plugin import Registration
@@ -37,6 +39,7 @@ if TYPE_CHECKING:
     from oneclaw_core.sessions.store import Store
     from oneclaw_core.system.home import Home
     from oneclaw_core.types.tool_definition import Tool, ToolDefinition
+    from oneclaw_core.types.tool_groups import ToolGroupDefinition
 
 
 Value = TypeVar("Value")
@@ -120,22 +123,11 @@ class Catalog:
         """Order the core tools, describe groups that no plugin describes, and report what reaches beyond a plugin."""
         self._describe_absent_plugins()
         for plugin in self.plugins:
-            _report_ignored_meanings(self.registry, plugin)
+            report_ignored_meanings(self.registry, plugin)
         self.registry.move_to_front(CORE_TOOLS)
         self.provider_types = _in_listing_order(self.provider_types)
         self.known_providers.preconfigured = _in_listing_order(self.known_providers.preconfigured)
-        owners = {group: plugin for plugin in reversed(self.plugins) for group in plugin.groups}
-        joining: dict[str, dict[str, list[str]]] = {}
-        for group, tool_names in self.registry.get_tool_groups().items():
-            if group not in owners and self.registry.get_group_definition(group) is None:
-                self.registry.register_group(generated_group_definition(group, tool_names))
-            for name in tool_names if group in owners else ():
-                source = self.registry.get_source_info(name)
-                if source is not None and source.plugin not in (None, owners[group].name):
-                    joining.setdefault(source.plugin or "", {}).setdefault(group, []).append(name)
-        for plugin in self.plugins:
-            for group, names in joining.get(plugin.name, {}).items():
-                _report_joining(plugin, group, names, owners[group])
+        report_joined_groups(self.registry, self.plugins)
 
     def _describe_absent_plugins(self) -> None:
         absent = self.known_providers.absent_plugins
@@ -148,7 +140,7 @@ class Catalog:
         self.registry.absent_plugins = absent
 
     def _add_group(self, group: ToolGroupDefinition, plugin: Plugin) -> None:
-        self._look_at_permissions(group, plugin)
+        report_permission_meanings(self.registry, group, plugin)
         if self.registry.register_group(group, plugin.name):
             plugin.groups.append(group.name)
             return
@@ -163,34 +155,6 @@ class Catalog:
                 is_error=False,
                 check="groups.taken",
             )
-
-    def _look_at_permissions(self, group: ToolGroupDefinition, plugin: Plugin) -> None:
-        """Report what the registry will not take of what a group says about permissions."""
-        for permission, meaning in group.permissions.items():
-            if permission in KNOWN_PERMISSIONS:
-                plugin.report(
-                    "register_groups",
-                    f"the tool group {group.name!r} says what {permission!r} means, which is OneClaw's own; this is "
-                    "ignored",
-                    "leave it out, or explain a permission of your own",
-                    is_error=False,
-                    check="permissions.not-own",
-                )
-                continue
-            said = self.registry.get_permission_meaning(permission, plugin.name)
-            if said is not None and said.text != meaning:
-                other = (
-                    "another group says something else; the first one stays"
-                    if said.plugin == plugin.name
-                    else f"the plugin {said.plugin!r} says something else; each is believed for its own tools"
-                )
-                plugin.report(
-                    "register_groups",
-                    f"the tool group {group.name!r} says what {permission!r} means, and {other}",
-                    "use another permission, or the same words",
-                    is_error=False,
-                    check="permissions.meaning-taken",
-                )
 
     def _add_tool(self, each: Registration, definition: ToolDefinition, plugin: Plugin) -> None:
         if plugin.name == BUILTIN_PLUGIN:
@@ -225,56 +189,10 @@ class Catalog:
         plugin.providers.append(registration.name)
 
 
-def _report_joining(plugin: Plugin, group: str, joining: list[str], owner: Plugin) -> None:
-    """Report a plugin whose tools belong to a group that another plugin declares."""
-    plugin.report(
-        TOOL_HOOK,
-        f"{len(joining)} tool{'s' if len(joining) > 1 else ''} of {plugin.package or plugin.name} "
-        f"({', '.join(joining[:5])}{', ...' if len(joining) > 5 else ''}) joined the tool group {group!r} of "
-        f"{owner.package or owner.name}",
-        f"if you did not expect that: oneclaw plugins disable {plugin.name}",
-        is_error=False,
-        check="groups.joined",
-    )
-
-
-def _report_ignored_meanings(registry: ToolRegistry, plugin: Plugin) -> None:
-    """Report which permissions a plugin explains that are not its own, once all tools are there."""
-    for permission in registry.get_ignored_meanings(plugin.name):
-        plugin.report(
-            "register_groups",
-            f"it says what {permission!r} means, which none of its tools declares and none of its groups is named "
-            "after; this is ignored, but for its own tools",
-            "declare it in required_permissions of the tool that needs it, or begin it with the name of a group",
-            is_error=False,
-            check="permissions.not-declared",
-        )
-
-
 def _in_listing_order(by_name: dict[str, Value]) -> dict[str, Value]:
     """Put OneClaw's own provider types or providers first."""
     own = {name: by_name[name] for name in PROVIDER_PLUGINS if name in by_name}
     return own | {name: value for name, value in by_name.items() if name not in own}
-
-
-def add_program_tools(catalog: Catalog, tools: Iterable[Tool], group: str | ToolGroupDefinition | None) -> None:
-    """Register tools; see :meth:`oneclaw_core.OneClaw.add_tools`."""
-    registry = catalog.registry
-    plugin = next((each for each in catalog.plugins if each.name == PROGRAM_PLUGIN), None)
-    if plugin is None:
-        plugin = Plugin(PROGRAM_PLUGIN, target="the embedding program", has_own_loop=False)
-        catalog.plugins.append(plugin)
-    name = group.name if isinstance(group, ToolGroupDefinition) else group
-    for each in tools:
-        own_group = name or getattr(each, "group", None)
-        kind = ToolSourceType.TOOL_GROUP if own_group else ToolSourceType.PLUGIN
-        registry.register(each, ToolSourceInfo(kind, own_group, PROGRAM_PLUGIN))
-        plugin.tools.append(each.definition.name)
-        if isinstance(group, ToolGroupDefinition):
-            registry.register_group(group, PROGRAM_PLUGIN)
-        elif own_group and registry.get_group_definition(own_group) is None:
-            names = registry.get_tool_groups().get(own_group, [])
-            registry.register_group(generated_group_definition(own_group, names), PROGRAM_PLUGIN)
 
 
 class LazyTool(DeferredTool):

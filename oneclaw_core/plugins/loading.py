@@ -5,7 +5,6 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol
 
-from oneclaw_core.errors import NotFoundError
 from oneclaw_core.plugins.cache import PluginCache, cache_path
 from oneclaw_core.plugins.catalog import Catalog
 from oneclaw_core.plugins.look_here import LOOKS_HERE
@@ -71,7 +70,7 @@ def load_plugins(
     """
     cache = PluginCache(cache_path())
     is_whole = entry_points is None
-    plugins = cache.plugins() if entry_points is None else [cache.known(_plugin_of(each)) for each in entry_points]
+    plugins = cache.plugins() if entry_points is None else [cache.known(plugin_of(each)) for each in entry_points]
     loading = _Loading(cache, plugins, reviews)
     naming = Naming(plugins, is_whole=is_whole)
     for place, plugin in enumerate(plugins):
@@ -166,7 +165,7 @@ class _Loading:
                     self._cache.keep(plugin)
                 note(None)
             else:
-                from oneclaw_core.plugins.looking import look_in_subprocess
+                from oneclaw_core.process.plugin_looks import look_in_subprocess
 
                 look_in_subprocess(left)
                 for plugin in left:
@@ -187,7 +186,8 @@ class _Loading:
         return self._made
 
 
-def _plugin_of(each: Plugin | EntryPoint) -> Plugin:
+def plugin_of(each: Plugin | EntryPoint) -> Plugin:
+    """Return the plugin of an entry point."""
     if isinstance(each, Plugin):
         return each
     from oneclaw_core.plugins.installed import described
@@ -195,57 +195,3 @@ def _plugin_of(each: Plugin | EntryPoint) -> Plugin:
     plugin = described(each.name, each.value, getattr(each, "dist", None))
     plugin.given, plugin.has_own_loop = each.load, getattr(each, "has_own_loop", True)
     return plugin
-
-
-def given_plugin(
-    implementation: Any, name: str = "", *, target: str = "given by the program", has_own_loop: bool = False
-) -> Plugin:
-    """Return the plugin of a module, or of any object with hooks.
-
-    Args:
-        implementation: the module or object.
-        name: of the plugin; by default that of the module or class.
-        target: where it comes from, for listings.
-        has_own_loop: True to run its async code as that of an installed plugin, not on the program's event loop.
-    """
-    named = str(getattr(implementation, "__name__", None) or type(implementation).__name__).rpartition(".")[2]
-    return Plugin(name or named, target, given=lambda: implementation, has_own_loop=has_own_loop)
-
-
-def given_plugins(plugins: Iterable[object]) -> list[Plugin]:
-    """Return plugins that a program gives.
-
-    Args:
-        plugins: entry points, names of installed plugins or packages, modules with hooks, or objects with hooks.
-
-    Raises:
-        NotFoundError: there is no such plugin; the message names those there are.
-    """
-    found: list[Plugin] = []
-    for each in [plugins] if isinstance(plugins, str) else plugins:
-        if isinstance(each, str):
-            found += [it for it in named_plugins(discover(), each) if it not in found]
-        else:
-            found.append(_plugin_of(each) if _is_entry_point(each) else given_plugin(each))  # type: ignore[arg-type]
-    return found
-
-
-def named_plugins(installed: Iterable[Plugin], name: str) -> list[Plugin]:
-    """Return the installed plugins of that name, or of the package of that name.
-
-    Raises:
-        NotFoundError: there is none; the message names those there are.
-    """
-    wanted, installed = name.strip(), list(installed)
-    found = [each for each in installed if wanted in (each.name, each.distribution)]
-    if not found:
-        names = ", ".join(each.name for each in installed)
-        raise NotFoundError(
-            f"no plugin {wanted!r} is installed; installed are: {names}. Install the package that is tested, such as "
-            "by: pip install --editable ."
-        )
-    return found
-
-
-def _is_entry_point(value: object) -> bool:
-    return isinstance(value, Plugin) or all(hasattr(value, name) for name in ("name", "value", "load"))

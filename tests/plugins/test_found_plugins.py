@@ -9,10 +9,10 @@ import importlib_metadata
 import pytest
 
 from oneclaw_core.errors import NotFoundError
+from oneclaw_core.installation.given_plugins import given_plugins, named_plugins
 from oneclaw_core.plugins import compatibility, installed, loading
 from oneclaw_core.plugins.compatibility import Incompatibility, find_incompatibility
 from oneclaw_core.plugins.installed import described, stamp
-from oneclaw_core.plugins.loading import given_plugins, named_plugins
 from oneclaw_core.plugins.plugin import Plugin, PluginProblem
 
 CORE = compatibility.CORE_VERSION

@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import pluggy
 
 from oneclaw_core import hookimpl
-from oneclaw_core.plugins.loading import given_plugin
+from oneclaw_core.installation.given_plugins import given_plugin
 from oneclaw_core.plugins.manager import PluginManager
 from oneclaw_core.plugins.plugin import PluginProblem
 from oneclaw_core.tools.registry import ToolRegistry

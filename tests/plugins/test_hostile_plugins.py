@@ -16,9 +16,10 @@ from site_plugins import GOOD, install, ours, remove
 
 from oneclaw_core import OneClaw, hookimpl
 from oneclaw_core.errors import PluginError
+from oneclaw_core.installation.given_plugins import given_plugin
 from oneclaw_core.plugins import isolation
 from oneclaw_core.plugins.cache import PluginCache, _key, cache_path
-from oneclaw_core.plugins.loading import discover, given_plugin, load_plugins
+from oneclaw_core.plugins.loading import discover, load_plugins
 from oneclaw_core.plugins.look_here import LOOKS_HERE
 
 pytestmark = pytest.mark.one_python

@@ -5,8 +5,8 @@ import asyncio
 import pytest
 
 from oneclaw_core import OneClaw, StoreError, hookimpl
+from oneclaw_core.installation.given_plugins import given_plugin
 from oneclaw_core.installation.stores import backend_of, home_with_backend
-from oneclaw_core.plugins.loading import given_plugin
 from oneclaw_core.sessions.sqlite_backend import SqliteBackend
 from oneclaw_core.system.home import find_home
 

@@ -9,7 +9,7 @@ from pytest_oneclaw.chosen_plugins import chosen_plugins
 
 from oneclaw_core import OneClaw, hookimpl
 from oneclaw_core.config.providers import MODEL_SETTING, PROVIDER_SETTING
-from oneclaw_core.plugins.loading import given_plugin
+from oneclaw_core.installation.given_plugins import given_plugin
 from oneclaw_core.types.model_requests import ModelInfo
 
 if TYPE_CHECKING:

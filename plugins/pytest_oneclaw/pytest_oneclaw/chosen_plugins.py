@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from oneclaw_core.plugins.loading import discover, given_plugin, named_plugins
+from oneclaw_core.installation.given_plugins import given_plugin, named_plugins
+from oneclaw_core.plugins.loading import discover
 from oneclaw_core.plugins.plugin import BUILTIN_PLUGIN
 
 if TYPE_CHECKING:

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 from oneclaw_core.app import OneClaw
 from oneclaw_core.config.providers import MODEL_SETTING, PROVIDER_SETTING
 from oneclaw_core.errors import OneClawError, ToolDefinitionError
+from oneclaw_core.installation.given_plugins import given_plugin
 from oneclaw_core.plugins.catalog import LazyTool
-from oneclaw_core.plugins.loading import given_plugin
 from oneclaw_core.system.home import find_home
 from oneclaw_core.testing.scripted import MODEL, PROVIDER, ScriptedModel, ScriptedModelPlugin, ScriptedUser
 from oneclaw_core.tool_functions.function import FunctionTool

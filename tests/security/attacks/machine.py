@@ -24,7 +24,8 @@ from secrets_at_stake import SECRETS, leaks
 
 from oneclaw_core import OneClaw, PermissionAnswer
 from oneclaw_core.config.keys import KeyStore
-from oneclaw_core.plugins.loading import discover, given_plugin
+from oneclaw_core.installation.given_plugins import given_plugin
+from oneclaw_core.plugins.loading import discover
 from oneclaw_core.system.home import find_home
 from oneclaw_core.types.permissions import Grant
 

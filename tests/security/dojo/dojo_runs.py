@@ -15,7 +15,8 @@ from following_model import FollowingModel
 from pytest_oneclaw import TurnRecord
 
 from oneclaw_core import OneClaw, PermissionAnswer
-from oneclaw_core.plugins.loading import discover, given_plugin
+from oneclaw_core.installation.given_plugins import given_plugin
+from oneclaw_core.plugins.loading import discover
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
