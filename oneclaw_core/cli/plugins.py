@@ -18,8 +18,8 @@ from oneclaw_core.cli.output import json_option, print_listing, print_text, warn
 from oneclaw_core.cli.reviewing import review
 from oneclaw_core.cli.running import with_store
 from oneclaw_core.errors import NotFoundError, UsageError
-from oneclaw_core.installation.origins import PluginOrigins, normalised, package_of, report_origins
-from oneclaw_core.installation.reviewing import reviewed_plugins
+from oneclaw_core.installation.origins import PluginOrigins, normalised, report_origins
+from oneclaw_core.installation.reviewing import package_of, reviewed_plugins
 from oneclaw_core.installation.skill_checks import report_skill_problems
 from oneclaw_core.plugins.cache import PluginCache, cache_path
 from oneclaw_core.plugins.loading import discover

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 from oneclaw_core.config.setting_fields import CORE_DEFAULTS, SettingsModel, fields_of, schema_of, variable_of
 from oneclaw_core.errors import PluginError
 from oneclaw_core.plugins.isolation import raised_cause
+from oneclaw_core.plugins.names.ownership import OURS
 from oneclaw_core.plugins.plugin import SETTINGS_HOOK, import_target
-from oneclaw_core.system.distributions import CORE_DISTRIBUTION, OUR_DISTRIBUTIONS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 
 # Variables of OneClaw that are no settings.
 _OTHER_VARIABLES = ("ONECLAW_HOME", "ONECLAW_DATABASE_URL", "ONECLAW_PROFILE")
-_OURS = frozenset({CORE_DISTRIBUTION, *OUR_DISTRIBUTIONS.values()})
 _REMEDY = "register one pydantic model"
 
 
@@ -50,7 +49,7 @@ def describe_settings(plugin: Plugin) -> None:
 
     Those of OneClaw's own plugins are described at their first need: nobody else can have their names.
     """
-    if plugin.is_installed and plugin.distribution in _OURS:
+    if plugin.is_installed and plugin.distribution in OURS:
         return
     for place, registration in enumerate(plugin.registrations):
         if registration.hook == SETTINGS_HOOK:
@@ -66,7 +65,7 @@ def describe_settings(plugin: Plugin) -> None:
 
 def settle_described_settings(plugins: Sequence[Plugin]) -> None:
     """Refuse settings whose variables belong to others, as far as they can be known by now."""
-    strangers = [each for each in plugins if each.distribution not in _OURS]
+    strangers = [each for each in plugins if each.distribution not in OURS]
     if any(each.hook == SETTINGS_HOOK for plugin in strangers for each in plugin.registrations):
         settle_settings(plugins)
 

@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from oneclaw_core.errors import OneClawError
+from oneclaw_core.installation.reviewing import package_of
 from oneclaw_core.system.distributions import normalised as normalised
 from oneclaw_core.system.private_files import read_private, write_private
 
@@ -156,11 +157,6 @@ def accept_plugins(packages: Iterable[str]) -> None:
     from oneclaw_core.system.home import find_home
 
     PluginOrigins(find_home()).accept(find_installed(), {normalised(each) for each in packages})
-
-
-def package_of(plugin: Plugin) -> str:
-    """Return the normalised name of a plugin's package."""
-    return normalised(plugin.distribution or plugin.name)
 
 
 def _by_package(plugins: Iterable[Plugin]) -> dict[str, Plugin]:

@@ -51,11 +51,6 @@ class Home:
         return (database.parent if database is not None else self.path) / "locks"
 
     @property
-    def loading(self) -> Path:
-        """The record of the plugin that is being loaded."""
-        return self.path / "loading"
-
-    @property
     def hook_timeouts(self) -> Path:
         """The place where the timeouts of plugin hooks are counted."""
         return self.path / "hook-timeouts.json"

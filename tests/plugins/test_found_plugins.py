@@ -10,7 +10,7 @@ import pytest
 
 from oneclaw_core.errors import NotFoundError
 from oneclaw_core.installation.given_plugins import given_plugins, named_plugins
-from oneclaw_core.plugins import compatibility, installed, loading
+from oneclaw_core.plugins import compatibility, installed
 from oneclaw_core.plugins.compatibility import Incompatibility, find_incompatibility
 from oneclaw_core.plugins.installed import described, stamp
 from oneclaw_core.plugins.plugin import Plugin, PluginProblem
@@ -242,7 +242,7 @@ def test_plugins_are_found_by_their_names_or_packages(monkeypatch):
         "no plugin 'three' is installed; installed are: one, two. Install the package that is tested, such as by: pip "
         "install --editable ."
     )
-    monkeypatch.setattr(loading, "discover", lambda: [first, second])
+    monkeypatch.setattr("oneclaw_core.installation.given_plugins.discover", lambda: [first, second])
     module = SimpleNamespace(__name__="acme.plugin")
     assert given_plugins("one") == [first]
     found = given_plugins(["one", "pack", second, module, object()])

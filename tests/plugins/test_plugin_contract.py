@@ -22,15 +22,24 @@ from oneclaw_core.plugins.plugin import Plugin, Registration
 from oneclaw_core.secrets.store import SecretPlace
 
 DEFAULTS = {
-    arguments.SessionInfo: {"name": None, "parent_id": None},
+    arguments.SessionInfo: dict.fromkeys(
+        ("name", "parent_id", "created_at", "directory", "model", "title", "updated_at")
+    ),
     arguments.TurnInfo: {"can_ask": False, "parent_call_id": None},
     arguments.CallInfo: {
         **{"group": None, "plugin": None, "required_permissions": (), "agent": "", "turn": None, "caller": "model"},
         "is_read_only": False,
+        "parent_call_id": None,
     },
-    arguments.TurnOutcome: {"text": "", "cost": None, "error": None, "is_interrupted": False},
+    arguments.TurnOutcome: {"text": "", "cost": None, "error": None, "error_type": None, "is_interrupted": False},
     arguments.ModelCall: {"purpose": "answer"},
-    arguments.ModelAnswer: {"response": None, "error": None, "error_type": None, "duration_ms": 0.0},
+    arguments.ModelAnswer: {
+        "response": None,
+        "error": None,
+        "error_type": None,
+        "duration_ms": 0.0,
+        "first_chunk_ms": None,
+    },
     arguments.TurnWork: {"outcome": None},
     arguments.ModelWork: {"answer": None},
     arguments.ToolWork: {"result": None},

@@ -17,6 +17,7 @@ from oneclaw_core import ToolDefinition, ToolGroupDefinition, ToolResult, ToolSo
 from oneclaw_core.cli.command_group import make_option
 from oneclaw_core.cli.plugin_commands import plugin_commands
 from oneclaw_core.config.plugin_choices import disabled_plugins
+from oneclaw_core.contract import CONTRACT_VERSION
 from oneclaw_core.plugins.loading import discover, load_plugins
 from oneclaw_core.system.distributions import CORE_TOOLS
 
@@ -197,7 +198,7 @@ def test_an_unknown_hook_is_a_warning():
     record = record_of(catalog, "newer")
     assert record.status == "ok"
     assert "register_dreams" in record.problems[0].cause
-    assert "plugin contract 1" in record.problems[0].remedy
+    assert f"plugin contract {CONTRACT_VERSION}" in record.problems[0].remedy
 
 
 @pytest.mark.parametrize("nothing", [SimpleNamespace(), object(), "text"])

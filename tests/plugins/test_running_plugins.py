@@ -13,6 +13,7 @@ from oneclaw_core import (
     PluginError,
     UsageError,
 )
+from oneclaw_core.installation import plugin_context
 from oneclaw_core.installation.plugin_context import make_context
 from oneclaw_core.plugins.isolation import ForeignCall, ForeignError, HookError, HookTimeoutError, call_isolated
 from oneclaw_core.plugins.plugin import Plugin, Registration
@@ -370,10 +371,10 @@ def test_contexts_are_made_of_a_home(tmp_path):
 
     asyncio.run(work())
     same = {"A": "b"}
-    assert running_plugin._with_earlier_variables(same) is same
+    assert plugin_context._with_earlier_variables(same) is same
     before, after = "ONECLAW_SCHEDULED_TASKS_MAIL_SERVER", "ONECLAW_NOTIFY_MAIL_SERVER"
-    assert running_plugin._with_earlier_variables({before: "x"}) == {before: "x", after: "x"}
-    assert running_plugin._with_earlier_variables({before: "x", after: "y"}) == {before: "x", after: "y"}
+    assert plugin_context._with_earlier_variables({before: "x"}) == {before: "x", after: "x"}
+    assert plugin_context._with_earlier_variables({before: "x", after: "y"}) == {before: "x", after: "y"}
 
 
 def test_foreign_code_is_called_with_a_limit():
