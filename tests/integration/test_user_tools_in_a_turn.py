@@ -35,7 +35,7 @@ def results_of(home, server, wire, *, during=None):
         async with OneClaw.open(home, environ=environ, start_directory=home, ask=ask) as claw:
             results = []
             async for event in claw.send_message("How many?", model=wire.full_model):
-                if isinstance(event, ToolResultEvent):
+                if isinstance(event, ToolResultEvent) and event.parent_id is None:
                     results.append(event.result)
                     if during is not None:
                         during()

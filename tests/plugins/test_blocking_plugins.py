@@ -95,7 +95,7 @@ def _impatient(monkeypatch):
 
 
 @pytest.fixture
-def opened(site, children, tmp_path):
+def opened(site, tmp_path):
     """Open a home with the plugin ``hostile`` of a source; end its blocks with the home."""
 
     @asynccontextmanager
@@ -351,7 +351,7 @@ async def after_tool_call(context, call, result):
 """
 
 
-def test_everything_of_a_context_works_from_the_loop_of_a_plugin(site, children, tmp_path, web_server):
+def test_everything_of_a_context_works_from_the_loop_of_a_plugin(site, tmp_path, web_server):
     install(site, "hostile", CONTEXT)
     web_server.answers("/page", "page")
     asked = []

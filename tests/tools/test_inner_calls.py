@@ -337,7 +337,7 @@ def test_a_cancelled_script_cancels_its_calls(oneclaw_factory):
             ended.append(True)
         return ""
 
-    @tool(timeout_seconds=0.3)
+    @tool(timeout_seconds=0.5)
     async def brief(context: ToolContext) -> str:
         """Call one that never ends."""
         return (await context.call_tool("endless", {})).text()
@@ -345,7 +345,9 @@ def test_a_cancelled_script_cancels_its_calls(oneclaw_factory):
     begun = time.monotonic()
     home = oneclaw_factory([Tools(endless, brief)], check_plugins=False)
     assert home.call_tool("brief").error_type == "timeout"
-    assert (ended, time.monotonic() - begun < 10) == ([True], True)
+    while not ended and time.monotonic() - begun < 20:  # a busy machine ends it a little later
+        time.sleep(0.01)
+    assert ended == [True]
 
 
 def test_a_synchronous_tool_calls_another_one(oneclaw_factory):

@@ -123,6 +123,9 @@ def read_parameters(schema: Mapping[str, Any]) -> list[Parameter]:
     properties, required = schema.get("properties"), schema.get("required")
     names = required if isinstance(required, list) else []
     parts = properties if isinstance(properties, dict) else {}
+    names = names or [
+        name for name in parts if name == "code"
+    ]  # a tool that can go on with earlier code needs some first
     found = [_parameter(name, _resolved(part, schema), schema, name in names) for name, part in parts.items()]
     return sorted(found, key=lambda each: not each.is_required)[:_MOST_PARAMETERS]
 

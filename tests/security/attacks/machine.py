@@ -53,6 +53,7 @@ _PASSING = (
 _TABLES_OF_CONVERSATIONS = (
     "sessions",
     "messages",
+    "script_calls",
     "attachments",
     "usage",
     "permission_log",
