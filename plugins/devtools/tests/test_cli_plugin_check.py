@@ -1,6 +1,9 @@
 """``oneclaw plugins check``: what it prints, and its exit status."""
 
 import json
+import os
+import subprocess
+import sys
 
 import pytest
 from broken_plugins.kinds import make_wheel
@@ -152,11 +155,15 @@ def test_the_names_of_other_installed_plugins_are_taken(oneclaw, install_plugin,
     }
 
 
-def test_a_neighbour_that_kills_the_process_is_a_note(oneclaw, install_plugin, project, tmp_path):
-    install_plugin("zz_killer", "import os\nos._exit(3)\n")
+def test_a_neighbour_that_kills_the_process_costs_one_command_and_is_a_note(home, install_plugin, project):
+    package = install_plugin("zz_killer", "import os\nos._exit(3)\n")
+    command = [sys.executable, "-m", "oneclaw_core", "plugins", "check", str(project), "--no-calls", "--json"]
+    environ = os.environ | {"PYTHONPATH": str(package.parent)}
 
-    (finding,) = oneclaw("plugins", "check", str(project), "--no-calls", "--json").json["findings"]
+    killed, done = (subprocess.run(command, env=environ, capture_output=True, text=True, check=False) for _ in range(2))
 
+    assert killed.returncode == 3
+    (finding,) = json.loads(done.stdout)["findings"]
     assert (finding["check"], finding["severity"]) == ("names.neighbours", Severity.NOTE)
     assert "zz_killer" in finding["where"]
 

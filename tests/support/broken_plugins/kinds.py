@@ -145,7 +145,7 @@ KINDS: dict[str, Kind] = {
     "reading_tool": _called("calls.reads-outside"),
     "writing_tool": _called("permissions.undeclared"),
     "starting_tool": _called("permissions.undeclared"),
-    "connecting_tool": _called("permissions.undeclared"),
+    "connecting_tool": _called("permissions.undeclared", "capabilities.undeclared"),
     "printing_tool": _called("calls.prints"),
     "moving_tool": _called("calls.changes-process"),
     "silent_error": _called("calls.error-type", "calls.no-message"),
