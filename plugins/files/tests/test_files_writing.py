@@ -13,7 +13,7 @@ from oneclaw_core.tools import FileChange
 PATCH = """*** Begin Patch
 *** Update File: app.py
 *** Move to: main.py
-
+@@
 -x = 1
 +x = 2
 *** Add File: docs/new.md

@@ -368,6 +368,7 @@ def test_direct_server_publishes_the_schemas_of_own_results(oneclaw_factory: Hom
     oneclaw.run(use())
 
 
+@pytest.mark.one_python  # with oneclaw-javascript
 def test_scripts_are_shown_the_types_of_a_server_and_none_of_its_words(
     oneclaw_factory: HomeFactory, tmp_path: Path
 ) -> None:
