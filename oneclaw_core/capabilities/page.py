@@ -78,7 +78,7 @@ class ReviewedPlugin:
 
 
 def beyond(capabilities: frozenset[Capability], reviewed: frozenset[Capability]) -> frozenset[Capability]:
-    """Return the capabilities that were not reviewed. Whoever reviewed "anything" has reviewed each part of it."""
+    """Return the capabilities that were not reviewed. A review of "anything" has reviewed each part of it."""
     new = capabilities - reviewed
     if UNDECLARED in reviewed:
         return frozenset(each for each in new if each.kind not in DECLARED_KINDS)

@@ -47,7 +47,7 @@ def registered_settings(plugins: Iterable[Plugin]) -> list[SettingsModel]:
 def describe_settings(plugin: Plugin) -> None:
     """Describe the settings of a plugin while it is looked at, so that its names are known.
 
-    Those of OneClaw's own plugins are described at their first need: nobody else can have their names.
+    Those of OneClaw's own plugins are described at their first need: no one else can have their names.
     """
     if plugin.is_installed and plugin.distribution in OURS:
         return

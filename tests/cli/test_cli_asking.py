@@ -194,6 +194,7 @@ def test_many_spaces_are_seen_and_counted():
     assert shell_question("if true\n    echo  a␣ ")[2:] == ["    │ if true", "    │     echo␣␣a\\u2423␣"]
 
 
+@pytest.mark.long
 @pytest.mark.one_python
 def test_details_show_all_of_a_command(home, monkeypatch):
     monkeypatch.setenv("ONECLAW_SANDBOX", "off")
@@ -212,6 +213,7 @@ def test_details_show_all_of_a_command(home, monkeypatch):
         assert terminal.exit_status() == 1
 
 
+@pytest.mark.long
 @pytest.mark.one_python
 def test_always_is_offered_for_what_it_can_name_and_holds_where_it_was_asked(home, ok, monkeypatch):
     monkeypatch.setenv("ONECLAW_SANDBOX", "off")

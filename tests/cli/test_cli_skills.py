@@ -257,6 +257,7 @@ def test_a_skill_that_cannot_be_used_says_why_and_does_not_end_a_chat(serve, cha
     assert "the skill 'deploy' belongs to the project" in outcome.stderr
 
 
+@pytest.mark.long
 @pytest.mark.one_python
 def test_completion_leaves_room_for_arguments(serve, home, project):
     write(home / "skills", "quarterly-report", "Write quarterly reports.")

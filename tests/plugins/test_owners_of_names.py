@@ -370,6 +370,7 @@ def test_names_wait_for_an_owner_that_is_away_while_no_other_takes_them(here):
     assert owner_of(here.load()[0]) == "zz-first"
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("how", ["disabled", "broken"])
 def test_an_owner_that_does_not_work_keeps_its_names(here, how):
     here.install("zz-first")
@@ -481,6 +482,7 @@ def test_doctor_says_if_the_owners_of_names_cannot_be_read(machine):
     assert (found["status"], str(machine.record) in found["message"]) == ("warning", True)
 
 
+@pytest.mark.long
 def test_plugins_of_one_name_are_disabled_apart(machine):
     for name in ("zz-first", "aa-second"):
         machine.install(name, plugin="parcels", tool=name.replace("-", "_"))

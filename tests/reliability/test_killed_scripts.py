@@ -66,6 +66,7 @@ def test_a_killed_script_does_nothing_twice(tmp_path):
     many_kills(tmp_path, 4)
 
 
+@pytest.mark.long
 def test_a_killed_script_in_javascript_does_nothing_twice(tmp_path):
     many_kills(tmp_path, 2, "javascript", longest_seconds=0.8)
 

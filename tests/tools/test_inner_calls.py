@@ -233,6 +233,7 @@ def test_a_script_makes_five_hundred_calls_at_most(run):
     assert result.result[-1] == ["limit_reached", "At most 500 calls can be made by one script."]
 
 
+@pytest.mark.long
 def test_the_scripts_of_a_turn_make_two_thousand_calls_at_most(oneclaw_factory):
     home = oneclaw_factory([Tools()], check_plugins=False)
     model, calls = home.model, [["plain", {"x": each}] for each in range(410)]

@@ -99,6 +99,7 @@ def test_a_wider_version_shows_what_is_new_and_is_held_to_what_was_reviewed(with
     assert (listed(with_uv)["version"], listed(with_uv)["status"]) == ("3.0", "ok")
 
 
+@pytest.mark.long
 def test_without_a_sandbox_the_page_says_that_nothing_looked(with_uv, wheels):
     wheel(wheels)
 

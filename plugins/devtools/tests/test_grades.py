@@ -69,6 +69,7 @@ def test_a_plugin_with_all_of_it_is_gold(project):
     assert (grade.name, grade.missing) == ("gold", ()), found
 
 
+@pytest.mark.long
 def test_gold_needs_capabilities_groups_and_tests(project):
     source = SOURCE.replace('@tool(group="acme_parcels")', "@tool").replace("register(ToolGroup", "(ToolGroup")
 
@@ -82,6 +83,7 @@ def test_gold_needs_capabilities_groups_and_tests(project):
     ]
 
 
+@pytest.mark.long
 def test_what_a_tool_uses_and_does_not_declare_keeps_it_from_silver(project):
     source = SOURCE.replace(
         '    return "on its way"', '    socket.getaddrinfo("tracker.example.org", 80)\n    return ""'
@@ -93,6 +95,7 @@ def test_what_a_tool_uses_and_does_not_declare_keeps_it_from_silver(project):
     assert grade.name == ""
 
 
+@pytest.mark.long
 def test_an_error_leaves_no_grade(project):
     grade, _ = graded(project(declared={"format": 1, "hosts": "*"}))
 

@@ -65,6 +65,7 @@ def test_what_is_no_index_is_named(oneclaw, tmp_path, content, said):
     assert said in outcome.stderr
 
 
+@pytest.mark.long
 @pytest.mark.one_python
 def test_young_and_blocked_releases_are_named(with_uv, wheels, tmp_path):
     write_wheel(wheels, "acme-tools")

@@ -9,6 +9,7 @@ from installations import write_wheel
 pytestmark = pytest.mark.one_python
 
 
+@pytest.mark.long
 def test_the_file_of_another_home_gives_the_same_versions(with_uv, wheels, tmp_path):
     old = write_wheel(wheels, "acme-tools")
     write_wheel(wheels, "acme-tools", "2.0")

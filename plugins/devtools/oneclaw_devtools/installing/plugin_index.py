@@ -49,7 +49,7 @@ class IndexEntry(BaseModel):
     summary: str = Field("", description="one line for people")
     released: date | None = Field(None, description="the day of its release")
     yanked: str = Field("", description="why its author withdrew it; empty if that is not so")
-    blocked: str = Field("", description="why nobody should install it; empty if that is not so")
+    blocked: str = Field("", description="why no one should install it; empty if that is not so")
 
     @property
     def fits(self) -> bool:
