@@ -31,6 +31,8 @@ def _entry(module: str, name: str) -> str:
     place = f"{module}.{name}"
     if inspect.isclass(value) and issubclass(value, Exception):
         return f".. autoexception:: {place}\n   :show-inheritance:\n   :members:"
+    if inspect.isclass(value) and value.__module__.partition(".")[0] != module.partition(".")[0]:
+        return f".. autoclass:: {place}\n   :no-index:"  # it is described where it is from
     if inspect.isclass(value):
         return f".. autoclass:: {place}\n   :members:\n   :special-members: __call__"
     if inspect.isfunction(value):
