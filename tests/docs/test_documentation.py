@@ -98,6 +98,7 @@ def reader(request, tmp_path, monkeypatch, page):
     # A file that is written twice within a second may otherwise be read in its first form.
     monkeypatch.setattr("sys.dont_write_bytecode", True)
     monkeypatch.setenv("PYTHONDONTWRITEBYTECODE", "1")
+    monkeypatch.delenv("CI", raising=False)  # a reader is at a terminal
     reader = PageReader(tmp_path, is_by_the_letter=is_by_the_letter)
     monkeypatch.chdir(reader.folder)
     for entry in reversed(reader.search_path):
