@@ -183,7 +183,7 @@ class Plugin:
         tools, groups, providers, skills: the names of what a catalog took of it.
         withheld: what it registered by names that belong to other distributions, such as ``tool read_file``.
         known_causes: of problems that the user was already told about.
-        has_own_loop: True if its async code runs on an event loop of its own; False for an object of the program.
+        has_own_loop: True if its async code runs on a separate event loop; False for an object of the program.
         source: the tool source, as ``PLUGIN NAME``, that is listed like a plugin; ``None`` for a plugin.
         given: returns the object with the hooks, for a plugin that is not installed.
         importer: imports the plugin, or an object of it, given its name ``module:attribute``.

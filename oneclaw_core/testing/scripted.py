@@ -297,7 +297,7 @@ def streamed(response: ModelResponse) -> Iterator[ModelEvent]:
 
 
 def counted(response: ModelResponse, request: ModelRequest) -> ModelResponse:
-    """Return an answer with an estimate of what it used, if it has no count of its own."""
+    """Return an answer with an estimate of its tokens, if it has no count."""
     return replace(response, usage=_usage(request, response)) if response.usage == TokenUsage() else response
 
 

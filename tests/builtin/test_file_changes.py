@@ -1,4 +1,4 @@
-"""What programs learn of the files that a tool has changed."""
+"""Programs are told which files a tool has changed."""
 
 import asyncio
 

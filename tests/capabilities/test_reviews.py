@@ -1,4 +1,4 @@
-"""What a plugin may do is shown, reviewed, and withheld where it goes beyond that."""
+"""The capabilities of a plugin are shown and reviewed; those beyond the review are withheld."""
 
 import json
 import os

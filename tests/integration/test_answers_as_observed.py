@@ -1,4 +1,4 @@
-"""What plugins learn of an answer, with every wire format: ids, names of models, times and kinds of errors."""
+"""Plugins see ids, names of models, times and kinds of errors of an answer, with every wire format."""
 
 import asyncio
 from contextlib import contextmanager

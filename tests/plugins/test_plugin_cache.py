@@ -1,4 +1,4 @@
-"""What is known of plugins from an earlier start: which of them are imported, and when."""
+"""The cache of plugins: which plugins are imported at a start, and when."""
 
 import shutil
 import sys

@@ -153,7 +153,7 @@ class InnerCalls:
     async def call(
         self, name: str, arguments: Mapping[str, Any], act: Act | None = None, *, is_repeatable: bool = False
     ) -> ToolResult:
-        """Run one call, in a task of its own: what it sets among the context variables is not the tool's.
+        """Run one call in a separate task, so that the context variables that it sets do not reach the tool.
 
         Args:
             name: of the tool.

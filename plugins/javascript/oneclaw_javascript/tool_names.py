@@ -17,7 +17,7 @@ def named_tools(code: str) -> list[str]:
     """Return the names of the tools that a script calls as ``tools.NAME``, in their order.
 
     Args:
-        code: the script; one with a variable ``tools`` of its own names none.
+        code: the script; one that declares a variable ``tools`` names no tools.
     """
     plain = _NO_CODE.sub(lambda match: " " if match[0].startswith("/") else '""', code)
     if _OWN.search(plain):

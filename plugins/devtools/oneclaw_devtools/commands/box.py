@@ -39,7 +39,7 @@ _HOOKS = "register_"
     help="Its network access; by default all if a tool needs a permission for it.",
 )
 def box(name: str, reads: tuple[str, ...], writes: tuple[str, ...], network: str | None) -> None:
-    """Run the tools of a plugin in a sandbox, as an MCP server with a home of its own.
+    """Run the tools of a plugin in a sandbox, as an MCP server with a separate home.
 
     The plugin is disabled in OneClaw itself, so nothing else of it runs: no hook, service or command. Its tools see the
     system, Python and the directories that you name, and no key or file of yours. 'oneclaw plugins unbox NAME' is the
