@@ -136,8 +136,9 @@ def test_the_cache_is_that_of_the_environment(monkeypatch):
 
 def test_a_problem_is_told_once_and_again_after_it_changed(site, caplog):
     install(site, "hostile", "raise ValueError('one')")
-    for cause, count in (("one", 1), ("one", 0), ("two", 1)):
-        (site / "hostile_plugin.py").write_text(f"raise ValueError({cause!r})" + "\n" * len(cause + str(count)))
+    for size, (cause, count) in enumerate((("one", 1), ("one", 0), ("two", 1))):
+        # Python takes a source of the same size and the same second for the same one, so each has a size of its own.
+        (site / "hostile_plugin.py").write_text(f"raise ValueError({cause!r})" + "\n" * size)
         caplog.clear()
         assert f"ValueError: {cause}" in load()["hostile"].problems[0].cause
         assert len([each for each in caplog.records if "hostile" in each.getMessage()]) == count
