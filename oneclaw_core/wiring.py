@@ -20,6 +20,8 @@ from oneclaw_core.installation.given_plugins import given_plugins
 from oneclaw_core.installation.plugin_context import make_context
 from oneclaw_core.installation.reviewing import Reviews
 from oneclaw_core.installation.stores import home_with_backend
+from oneclaw_core.json_schema.result_checks import result_checked
+from oneclaw_core.json_schema.valid import Validators, valid
 from oneclaw_core.permissions.asking import Asking
 from oneclaw_core.permissions.decisions import Decisions
 from oneclaw_core.permissions.people import People
@@ -46,7 +48,6 @@ from oneclaw_core.tools.calls.hooked import gated, observed, result_rewritten, r
 from oneclaw_core.tools.calls.inner import InnerCalls
 from oneclaw_core.tools.calls.marked import declared, marked
 from oneclaw_core.tools.calls.running import Running
-from oneclaw_core.tools.calls.valid import Validators, valid
 from oneclaw_core.tools.executor import ToolExecutor
 from oneclaw_core.turn.adapted import adapted
 from oneclaw_core.turn.compacting import compacting
@@ -311,7 +312,7 @@ def tool_executor(
         return InnerCalls(call, clock, executor.outcome, registry, hooked.observers_have_room, scripts)
 
     run = chain(
-        (*([result_rewritten] if hooked else []), declared),
+        (*([result_rewritten] if hooked else []), declared, result_checked()),
         Running(asking, inner_calls, plugins, home, services, deps),
     )
     checks = chain(
@@ -321,7 +322,7 @@ def tool_executor(
             marked(registry),  # refusals have marks too
             available(registry),
             valid(validators),
-            *([rewritten(validators)] if hooked else []),  # from here on the arguments are final
+            *([rewritten(validators.faults)] if hooked else []),  # from here on the arguments are final
             denial_answered,
             *([gated(asking)] if hooked else []),
             text_asked(asking),

@@ -23,9 +23,10 @@ MANIFESTS = (
 def register_tools(register: ToolRegistrar) -> None:
     """Register the core tools, the way to load all others among them."""
     from oneclaw_core.builtin.find_tool_groups import FindToolGroupsTool
+    from oneclaw_core.json_schema.short_types import types_of_results
     from oneclaw_core.tools.load_tool_group import LoadToolGroupTool
 
-    register(LoadToolGroupTool(register.registry))
+    register(LoadToolGroupTool(register.registry, types_of_results))
     register(FindToolGroupsTool(register.registry))
     for name in MANIFESTS:
         register.manifest(Path(__file__).parent / "manifests" / f"{name}.json")

@@ -96,7 +96,7 @@ class SettingField:
 
     def fault(self, value: Any) -> str | None:
         """Compare a value with the JSON Schema; ``None`` if it is valid."""
-        from oneclaw_core.json_schema.arguments import argument_faults, compile_schema
+        from oneclaw_core.json_schema.validation import argument_faults, compile_schema
 
         properties = {key: value for key, value in self.schema.items() if key != "$defs"}
         schema = {"type": "object", "properties": {self.name: properties}, "$defs": self.schema.get("$defs", {})}
@@ -210,7 +210,7 @@ def _parsed(text: str, schema: Mapping[str, Any], definitions: Mapping[str, Any]
         case "integer":
             return int(text)
         case "number":
-            from oneclaw_core.json_schema.arguments import finite_float  # listings read no numbers
+            from oneclaw_core.types.arguments import finite_float  # listings read no numbers
 
             return finite_float(text)
         case "boolean":

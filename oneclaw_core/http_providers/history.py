@@ -12,7 +12,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from oneclaw_core.json_schema.arguments import ArgumentsError, parse_arguments
+from oneclaw_core.types.arguments import ArgumentsError, parse_arguments
 from oneclaw_core.types.messages import Message, MessageType, ToolCallStatus
 from oneclaw_core.types.text import compact_json
 from oneclaw_core.types.tools import ToolResult

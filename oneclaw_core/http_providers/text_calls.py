@@ -15,8 +15,9 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from oneclaw_core.json_schema.arguments import ArgumentsError, argument_faults, compile_schema, parse_arguments
 from oneclaw_core.json_schema.lenient_arguments import lenient_arguments
+from oneclaw_core.json_schema.validation import argument_faults, compile_schema
+from oneclaw_core.types.arguments import ArgumentsError, parse_arguments
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping

@@ -6,7 +6,7 @@ import re
 import uuid
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from oneclaw_core.json_schema.arguments import ArgumentsError, parse_arguments
+from oneclaw_core.types.arguments import ArgumentsError, parse_arguments
 from oneclaw_core.types.identity_cache import IdentityCache
 from oneclaw_core.types.text import compact_json
 

@@ -1,1 +1,16 @@
-"""JSON and JSON Schema of arguments: parse, read leniently, validate; check and shorten schemas."""
+"""JSON Schema of arguments and results: validate, read leniently, say what is wrong, and write short types."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from oneclaw_core._lazy import lazy_names
+
+if TYPE_CHECKING:  # for OneClaw's own plugins: nothing is promised
+    from oneclaw_core.json_schema.result_checks import result_faults as result_faults
+    from oneclaw_core.json_schema.short_types import plain_types as plain_types
+    from oneclaw_core.json_schema.short_types import short_type as short_type
+    from oneclaw_core.json_schema.validation import argument_faults as argument_faults
+    from oneclaw_core.json_schema.validation import compile_schema as compile_schema
+
+__getattr__, __dir__, __all__ = lazy_names(__name__)

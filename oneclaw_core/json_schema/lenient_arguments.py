@@ -11,25 +11,21 @@ from typing import TYPE_CHECKING, Any
 
 from referencing.exceptions import Unresolvable
 
-from oneclaw_core.json_schema.arguments import (
-    ArgumentsError,
-    CheckTakesTooLongError,
-    compile_schema,
-    finite_float,
-    parse_arguments,
-    parse_json,
-    schema_errors,
-    without_absent,
-)
 from oneclaw_core.json_schema.nearest import errors_by_alternative
+from oneclaw_core.json_schema.validation import CheckTakesTooLongError, compile_schema, schema_errors
+from oneclaw_core.types.arguments import (
+    finite_float,
+    json_or_none,
+    whole_object,
+    without_absent,
+    without_fence,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from jsonschema import ValidationError
 
-_FENCE = "```"
-_LANGUAGES = ("json", "JSON")
 _INTEGER = re.compile(r"-?(?:0|[1-9]\d{0,30})", re.ASCII)
 _NUMBER = re.compile(r"-?(?:0|[1-9]\d{0,30})(?:\.\d{1,30})?(?:[eE][+-]?\d{1,3})?", re.ASCII)
 _CONSTANTS: dict[str, tuple[str, Any]] = {
@@ -61,23 +57,6 @@ def lenient_arguments(text: str, schema: Mapping[str, Any]) -> dict[str, Any] | 
     except (CheckTakesTooLongError, RecursionError, OverflowError, re.error, Unresolvable):
         pass  # the caller says so when it validates them
     return arguments
-
-
-def whole_object(text: str) -> dict[str, Any] | None:
-    """Read a JSON object, also within a Markdown fence or a JSON string, as all of a text; ``None`` if it is none."""
-    for _ in range(2):  # a fence in a string, or a string in a fence
-        text = _without_fence(text)
-        try:
-            return parse_arguments(text)
-        except ArgumentsError:
-            value = _json(text)
-        if not isinstance(value, str):
-            return None
-        text = value
-    try:
-        return parse_arguments(text) if text.strip() else None
-    except ArgumentsError:
-        return None
 
 
 def _wanted_types(errors: Iterable[ValidationError]) -> dict[tuple[str | int, ...], frozenset[str]]:
@@ -146,26 +125,9 @@ def _readings(text: str, types: frozenset[str]) -> Iterator[Any]:
         except ValueError:
             return
     elif not types.isdisjoint({"object", "array"}):
-        value = _json(_without_fence(text))
+        value = json_or_none(without_fence(text))
         if isinstance(value, dict | list) and ("object" if isinstance(value, dict) else "array") in types:
             yield value
-
-
-def _without_fence(text: str) -> str:
-    """Take a Markdown fence away that is around all of a text."""
-    inner = text.strip()
-    if len(inner) < 2 * len(_FENCE) or not (inner.startswith(_FENCE) and inner.endswith(_FENCE)):
-        return text
-    inner = inner[len(_FENCE) : -len(_FENCE)]
-    return next((inner.removeprefix(each) for each in _LANGUAGES if inner.startswith(each)), inner)
-
-
-def _json(text: str) -> Any:
-    """Read JSON; ``None`` if it is none."""
-    try:
-        return parse_json(text)
-    except (ValueError, RecursionError):
-        return None
 
 
 def _types_of(value: Any) -> frozenset[str]:

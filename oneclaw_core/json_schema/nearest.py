@@ -12,6 +12,8 @@ from dataclasses import dataclass, replace
 from enum import IntEnum
 from typing import TYPE_CHECKING, Any
 
+from oneclaw_core.types.arguments import json_pointer
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
@@ -158,8 +160,6 @@ def _joined(path: Path, alternatives: Sequence[list[Fault]]) -> Fault:
 
 
 def _relative(path: Path, fault: Fault) -> str:
-    from oneclaw_core.json_schema.arguments import json_pointer
-
     place = json_pointer(fault.path[len(path) :])
     return f"{place.removeprefix('/')}: {fault.message}" if place else fault.message
 

@@ -10,7 +10,9 @@ import re
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
+
+    from oneclaw_core.types.tool_definition import ToolDefinition
 
 MAX_TYPE_CHARACTERS = 600
 _IDENTIFIER = re.compile(r"[A-Za-z_$][A-Za-z0-9_$]{0,39}")
@@ -124,3 +126,24 @@ def _literal(value: object) -> str:
     return (
         {None: "null", True: "true", False: "false"}[value] if value is None or isinstance(value, bool) else str(value)
     )
+
+
+_MAX_TYPES_CHARACTERS = 6_000  # of all the tools of a group
+
+
+def types_of_results(definitions: Sequence[ToolDefinition]) -> str:
+    """Write what tools give to scripts, as short types; empty if no tool says what it gives.
+
+    It stands in the result of loading a group, and so stays as it is in a conversation.
+    """
+    schemas = {each.name: each.output_schema for each in definitions if each.output_schema is not None}
+    if not schemas:
+        return ""
+    room = min(MAX_TYPE_CHARACTERS, _MAX_TYPES_CHARACTERS // len(schemas))
+    by_type: dict[str, list[str]] = {}
+    for name, schema in schemas.items():
+        by_type.setdefault(short_type(schema, room), []).append(name)
+    if len(by_type) == 1 and len(schemas) == len(definitions) > 1:
+        return f"Results in scripts: {next(iter(by_type))}"
+    lines = (f"{', '.join(names)} -> {written}" for written, names in by_type.items())
+    return "\n".join(["Results in scripts:", *lines])

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from contextlib import contextmanager, nullcontext
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from oneclaw_core.errors import PermissionDeniedError, denied_for_good
 from oneclaw_core.permissions.requests import SANDBOX, PermissionRequest
 from oneclaw_core.provenance.marks import asks_again
+from oneclaw_core.types.arguments import json_or_none
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from oneclaw_core.permissions.policy import PermissionPolicy
     from oneclaw_core.permissions.requests import RequirePermission
@@ -123,7 +124,7 @@ class Asking:
         return self._policy.people.can_ask_in(call.caller.session_of_user)
 
     async def ask_user(self, call: Call, question: UserQuestion, timeout_seconds: float | None) -> str | None:
-        """Ask the user a question on behalf of a call."""
+        """Ask the user a question on behalf of a call; ``None`` also for values that do not fit its form."""
         caller = call.caller
         question = replace(
             question,
@@ -134,7 +135,16 @@ class Asking:
             call_id=call.asked.id,
         )
         with _outer_calls_paused(caller):
-            return await self._policy.people.ask_user(question, timeout_seconds)
+            answer = await self._policy.people.ask_user(question, timeout_seconds)
+        return answer if question.form is None or answer is None or _fits(question.form, answer) else None
+
+
+def _fits(form: Mapping[str, Any], answer: str) -> bool:
+    """Return True if an answer is the JSON of values that fit a form."""
+    from oneclaw_core.json_schema.validation import argument_faults, compile_schema
+
+    values = json_or_none(answer)
+    return isinstance(values, dict) and not argument_faults(compile_schema(form), values)
 
 
 @contextmanager

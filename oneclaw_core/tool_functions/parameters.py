@@ -10,9 +10,10 @@ import typing
 from typing import TYPE_CHECKING, Annotated, Any, Union, get_args, get_origin
 
 from oneclaw_core.errors import ToolDefinitionError
-from oneclaw_core.json_schema.arguments import fault_texts, json_pointer
-from oneclaw_core.json_schema.schema import compact_schema, discriminators
+from oneclaw_core.json_schema.compact import compact_schema, discriminators
+from oneclaw_core.json_schema.validation import fault_texts
 from oneclaw_core.tools.context import ToolContext
+from oneclaw_core.types.arguments import json_pointer
 from oneclaw_core.types.tools import ToolResult
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ import sys
 import types
 from typing import TYPE_CHECKING, Annotated, Any, Union, get_args, get_origin
 
-from oneclaw_core.json_schema.schema import compact_schema
+from oneclaw_core.json_schema.compact import compact_schema
 from oneclaw_core.tool_functions.parameters import resolve_hint, signature_of
 from oneclaw_core.types.tools import ToolResult
 

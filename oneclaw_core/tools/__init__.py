@@ -15,15 +15,10 @@ if TYPE_CHECKING:
     from oneclaw_core.types.tools import FileChange as FileChange
 
 if TYPE_CHECKING:  # for OneClaw's own plugins: nothing is promised
-    from oneclaw_core.json_schema.arguments import argument_faults as argument_faults
-    from oneclaw_core.json_schema.arguments import compile_schema as compile_schema
-    from oneclaw_core.json_schema.short_types import plain_types as plain_types
-    from oneclaw_core.json_schema.short_types import short_type as short_type
     from oneclaw_core.system.private_files import make_private_directory as make_private_directory
     from oneclaw_core.system.private_files import read_private as read_private
     from oneclaw_core.system.private_files import write_private as write_private
     from oneclaw_core.system.redaction import SHORTEST_KEY_CHARACTERS as SHORTEST_KEY_CHARACTERS
-    from oneclaw_core.tools.calls.result_checks import result_faults as result_faults
     from oneclaw_core.tools.calls.script import Script as Script
     from oneclaw_core.tools.context import MAX_TURN_DEPTH as MAX_TURN_DEPTH
     from oneclaw_core.tools.context import depth_within as depth_within
@@ -45,5 +40,10 @@ if TYPE_CHECKING:  # for OneClaw's own plugins: nothing is promised
     from oneclaw_core.types.tool_groups import one_line as one_line
 
 __getattr__, __dir__, __all__ = lazy_names(
-    __name__, "oneclaw_core.files", "oneclaw_core.permissions", "oneclaw_core.process", "oneclaw_core.tool_functions"
+    __name__,
+    "oneclaw_core.files",
+    "oneclaw_core.json_schema",
+    "oneclaw_core.permissions",
+    "oneclaw_core.process",
+    "oneclaw_core.tool_functions",
 )

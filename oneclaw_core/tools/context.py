@@ -340,15 +340,14 @@ class ToolContext:
             ToolDefinitionError: the schema is none.
             UsageError: the question is too long.
         """
-        from oneclaw_core.json_schema.arguments import argument_faults, compile_schema
-        from oneclaw_core.json_schema.schema import check_parameters_schema
+        from oneclaw_core.types.schema import check_parameters_schema
         from oneclaw_core.types.user_question import UserQuestion
 
         check_parameters_schema(self.tool_name, schema)
         asked = UserQuestion(question, form=schema, form_name=name)
         answer = await self._running.questions.user(asked, timeout_seconds)
-        values: Any = json.loads(answer) if answer is not None else None
-        return values if isinstance(values, dict) and not argument_faults(compile_schema(schema), values) else None
+        values: dict[str, Any] | None = json.loads(answer) if answer is not None else None
+        return values
 
     async def readable(self, path: str | Path) -> Path:
         """Do what ``paths.readable`` does in a thread, so that the user can be asked; for async tools.

@@ -5,46 +5,33 @@ from __future__ import annotations
 from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
 
-from oneclaw_core.json_schema.short_types import MAX_TYPE_CHARACTERS, short_type
 from oneclaw_core.system.distributions import missing_part
 from oneclaw_core.types.tool_definition import SelfRunningTool, ToolBehaviour, ToolDefinition
 from oneclaw_core.types.tool_groups import FIND_TOOL_GROUPS, LOAD_TOOL_GROUP, SCRIPT_TOOL, one_line
 from oneclaw_core.types.tools import ALL_TOOLS, ToolResult
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from oneclaw_core.tools.context import ToolContext
     from oneclaw_core.tools.registry import ToolRegistry
     from oneclaw_core.tools.toolset import Toolset
     from oneclaw_core.types.tool_groups import ToolGroupDefinition
 
-_MAX_TYPES_CHARACTERS = 6_000  # of all the tools of a group
-
-
-def types_of_results(definitions: Sequence[ToolDefinition]) -> str:
-    """Write what tools give to scripts, as short types; empty if no tool says what it gives.
-
-    It stands in the result of loading a group, and so stays as it is in a conversation.
-    """
-    schemas = {each.name: each.output_schema for each in definitions if each.output_schema is not None}
-    if not schemas:
-        return ""
-    room = min(MAX_TYPE_CHARACTERS, _MAX_TYPES_CHARACTERS // len(schemas))
-    by_type: dict[str, list[str]] = {}
-    for name, schema in schemas.items():
-        by_type.setdefault(short_type(schema, room), []).append(name)
-    if len(by_type) == 1 and len(schemas) == len(definitions) > 1:
-        return f"Results in scripts: {next(iter(by_type))}"
-    lines = (f"{', '.join(names)} -> {written}" for written, names in by_type.items())
-    return "\n".join(["Results in scripts:", *lines])
+    TypesOfResults = Callable[[Sequence[ToolDefinition]], str]
 
 
 class LoadToolGroupTool(SelfRunningTool):
-    """The core tool by which a model makes a group's tools active (RFC-040, step 3)."""
+    """The core tool by which a model makes a group's tools active (RFC-040, step 3).
 
-    def __init__(self, registry: ToolRegistry) -> None:
+    Args:
+        registry: the tools there are.
+        types_of_results: writes what tools give to scripts; ``""`` for nothing.
+    """
+
+    def __init__(self, registry: ToolRegistry, types_of_results: TypesOfResults = lambda definitions: "") -> None:
         self._registry = registry
+        self._types_of_results = types_of_results
         self.definition = ToolDefinition(
             name=LOAD_TOOL_GROUP,
             description="Load all tools in a tool group to make them available for use. "
@@ -105,7 +92,7 @@ class LoadToolGroupTool(SelfRunningTool):
         loaded = f"Loaded {len(definitions)} tools from group '{group.display_name}':\n{lines}"
         if not (self._registry.is_enabled(SCRIPT_TOOL) and tools.allows(SCRIPT_TOOL)):
             return ToolResult.success(loaded)
-        return ToolResult.success("\n\n".join(filter(None, [loaded, types_of_results(definitions)])))
+        return ToolResult.success("\n\n".join(filter(None, [loaded, self._types_of_results(definitions)])))
 
     def _known_groups(self, tools: Toolset) -> list[ToolGroupDefinition]:
         """Return the groups listed to an agent with all tools: empty ones too (RFC-040, step 3), disabled ones not."""

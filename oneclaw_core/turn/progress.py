@@ -7,7 +7,7 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from oneclaw_core.json_schema.arguments import ArgumentsError, parse_arguments
+from oneclaw_core.types.arguments import ArgumentsError, parse_arguments
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Mapping, Sequence

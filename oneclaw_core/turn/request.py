@@ -9,11 +9,11 @@ from hashlib import blake2b
 from itertools import chain, takewhile
 from typing import TYPE_CHECKING
 
-from oneclaw_core.json_schema.arguments import ArgumentsError, parse_arguments
 from oneclaw_core.providers.group_loads import loading_calls
 from oneclaw_core.sessions.history import sent_files
 from oneclaw_core.sessions.usage import PrefixFingerprint
 from oneclaw_core.tools.toolset import build_system_prompt_with_tool_groups
+from oneclaw_core.types.arguments import ArgumentsError, parse_arguments
 from oneclaw_core.types.identity_cache import IdentityCache
 from oneclaw_core.types.messages import Message, MessageType, ToolCall
 from oneclaw_core.types.model_requests import ModelRequest, ToolLoading

@@ -12,7 +12,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from oneclaw_core.errors import TurnLimitError
-from oneclaw_core.json_schema.arguments import ArgumentsError, parse_arguments
 from oneclaw_core.providers.base import TEXT_CALLS_REMEDY
 from oneclaw_core.tools.calls.call import Caller, InnerCallBegun, InnerCallEnded, ToolOutcome, ToolProgress
 from oneclaw_core.tools.context import TurnScope
@@ -25,6 +24,7 @@ from oneclaw_core.turn.spending import record_unstored, usage_event
 from oneclaw_core.turn.state import Answer, Ask
 from oneclaw_core.turn.stream import closing
 from oneclaw_core.turn.summary import explanation_request
+from oneclaw_core.types.arguments import ArgumentsError, parse_arguments
 from oneclaw_core.types.events import (
     GroupLoadedEvent,
     NoticeEvent,

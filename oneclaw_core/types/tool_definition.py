@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, Protocol, Self, runtime_checkable
 
 from oneclaw_core.errors import ToolDefinitionError
-from oneclaw_core.json_schema.schema import check_output_schema, check_parameters_schema
+from oneclaw_core.types.schema import check_output_schema, check_parameters_schema
 from oneclaw_core.types.tools import NAME_PATTERN
 
 if TYPE_CHECKING:

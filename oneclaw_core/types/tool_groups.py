@@ -166,7 +166,7 @@ def requested_group(tool_input: str | None) -> str | None:
     except (ValueError, TypeError, RecursionError):
         arguments = None
     if not isinstance(arguments, dict):
-        from oneclaw_core.json_schema.lenient_arguments import whole_object
+        from oneclaw_core.types.arguments import whole_object
 
         arguments = whole_object(tool_input) if isinstance(tool_input, str) else None
     name = arguments.get("group_name") if isinstance(arguments, dict) else None

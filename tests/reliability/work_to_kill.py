@@ -40,7 +40,7 @@ TURN_MODULES = (
     "oneclaw_javascript.running",
     "oneclaw_javascript.tool_bridges",
     "oneclaw_openai.chat",
-    "oneclaw_core.json_schema.arguments",
+    "oneclaw_core.json_schema.validation",
     "oneclaw_core.tool_functions.function",
 )
 

@@ -47,8 +47,8 @@ from oneclaw_core.errors import OneClawError
 from oneclaw_core.http_providers.answer import AnswerCutError, AnswerFailedError, AnswerGarbledError
 from oneclaw_core.http_providers.body_documents import BodyDocuments, BodyTooLargeError, BrokenDocumentError
 from oneclaw_core.http_providers.retry import AttemptFailed
-from oneclaw_core.json_schema.arguments import ArgumentsError, parse_arguments
 from oneclaw_core.permissions import rules as permission_rules
+from oneclaw_core.types.arguments import ArgumentsError, parse_arguments
 from oneclaw_core.types.messages import ToolCall
 
 

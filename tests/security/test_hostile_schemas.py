@@ -13,15 +13,10 @@ from referencing.exceptions import Unresolvable
 
 from oneclaw_core import ToolDefinition, ToolResult
 from oneclaw_core.errors import ToolDefinitionError
-from oneclaw_core.json_schema import arguments as arguments_module
-from oneclaw_core.json_schema.arguments import (
-    SearchTakesTooLongError,
-    argument_faults,
-    compile_schema,
-    is_found,
-    is_quick,
-)
-from oneclaw_core.json_schema.schema import check_parameters_schema
+from oneclaw_core.json_schema import validation as arguments_module
+from oneclaw_core.json_schema.validation import SearchTakesTooLongError, argument_faults, compile_schema, is_found
+from oneclaw_core.types.patterns import is_quick
+from oneclaw_core.types.schema import check_parameters_schema
 
 pytestmark = pytest.mark.lowest_versions
 
@@ -76,7 +71,7 @@ ON_EVERY_PYTHON = ("repeated group", "doubling", "all different")
 )
 def test_checking_arguments_comes_to_an_end(what, monkeypatch):
     monkeypatch.setattr(arguments_module, "CHECK_SECONDS", 0.1)
-    monkeypatch.setattr("oneclaw_core.json_schema.arguments.SEARCH_SECONDS", 0.1)
+    monkeypatch.setattr("oneclaw_core.json_schema.validation.SEARCH_SECONDS", 0.1)
     schema, value = BOMBS[what]
     check_parameters_schema("bomb", schema)
     started = time.monotonic()
@@ -97,7 +92,7 @@ def test_a_model_is_told_that_checking_took_too_long_and_the_tool_is_not_run(one
 
     oneclaw = oneclaw_factory(())
     with monkeypatch.context() as patch:
-        patch.setattr("oneclaw_core.json_schema.arguments.SEARCH_SECONDS", 0.1)
+        patch.setattr("oneclaw_core.json_schema.validation.SEARCH_SECONDS", 0.1)
         result = oneclaw.call_tool(Bomb(), x=NEEDS_LONG)
     assert result.error_type == "validation_error"
     assert "could not be found out in time" in result.error_message
@@ -170,7 +165,7 @@ def test_what_is_unique_is_what_jsonschema_says(items):
 
 @pytest.mark.one_python
 def test_a_search_is_given_up_after_its_time(monkeypatch):
-    monkeypatch.setattr("oneclaw_core.json_schema.arguments.SEARCH_SECONDS", 0.4)
+    monkeypatch.setattr("oneclaw_core.json_schema.validation.SEARCH_SECONDS", 0.4)
     started = time.monotonic()
     with pytest.raises(SearchTakesTooLongError):
         is_found(ENDLESS, NEEDS_LONG)

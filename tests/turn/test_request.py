@@ -10,7 +10,6 @@ from oneclaw_openai.chat_wire import RequestEncoder
 from stage import some_tools
 
 from oneclaw_core.contract.arguments import PromptSection
-from oneclaw_core.json_schema.arguments import ArgumentsError, parse_arguments
 from oneclaw_core.providers.base import ProviderConfig
 from oneclaw_core.turn.adapted import prepare_request
 from oneclaw_core.turn.model import ChosenModel
@@ -28,6 +27,7 @@ from oneclaw_core.turn.request import (
     with_files_taken,
 )
 from oneclaw_core.types.agents import GENERAL_ASSISTANT
+from oneclaw_core.types.arguments import ArgumentsError, parse_arguments
 from oneclaw_core.types.messages import Attachment, Message, MessageType, ToolCall, ToolCallStatus
 from oneclaw_core.types.model_requests import ModelInfo, ModelRequest, ModelResponse, ToolLoading
 from oneclaw_core.types.tool_definition import ToolDefinition

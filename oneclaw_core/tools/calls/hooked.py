@@ -7,17 +7,20 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from oneclaw_core.errors import PluginError
-from oneclaw_core.json_schema.arguments import ArgumentsError, parse_arguments
 from oneclaw_core.tools.calls.answered import presentable
+from oneclaw_core.types.arguments import ArgumentsError, parse_arguments
 from oneclaw_core.types.tools import ToolResult
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from oneclaw_core.permissions.asking import Asking
     from oneclaw_core.tools.calls.call import Call, Caller, Handler, PermittedCall, Run, Step
     from oneclaw_core.tools.calls.hooks import CallHooks, PluginsOfCalls
-    from oneclaw_core.tools.calls.valid import Validators
     from oneclaw_core.tools.registry import RegisteredTool
     from oneclaw_core.types.messages import ToolCall
+
+    FaultsOf = Callable[[RegisteredTool, dict[str, Any]], list[str]]
 
 
 def hooks_on(plugins: PluginsOfCalls, call: ToolCall, caller: Caller, found: RegisteredTool | None) -> CallHooks | None:
@@ -55,14 +58,18 @@ async def observed(call: Call, run: Handler) -> ToolResult:
     return result
 
 
-def rewritten(validators: Validators) -> Step:
-    """Return the step that has plugins rewrite the arguments, which are validated again."""
+def rewritten(faults_of: FaultsOf) -> Step:
+    """Return the step that has plugins rewrite the arguments, which are validated again.
+
+    Args:
+        faults_of: finds what is wrong with the arguments of a tool.
+    """
 
     async def step(call: Call, run: Handler) -> ToolResult:
         if call.hooks is None:
             return await run(call)
         try:
-            arguments = await call.hooks.rewrite(call.arguments, partial(validators.faults, call.tool))
+            arguments = await call.hooks.rewrite(call.arguments, partial(faults_of, call.tool))
         except PluginError as error:
             return ToolResult.error("execution_error", f"The call was not run: {error}.")
         return await run(call.with_arguments(arguments))

@@ -16,7 +16,6 @@ from oneclaw_core.tools.calls.call import NotAvailableError
 from oneclaw_core.tools.calls.clock import CallClock
 from oneclaw_core.tools.calls.home_loop import HomeLoop
 from oneclaw_core.tools.calls.questions import Questions, QuestionsOfPaths
-from oneclaw_core.tools.calls.result_checks import ResultChecks
 from oneclaw_core.tools.calls.services import RunningCall
 from oneclaw_core.tools.context import ToolContext
 from oneclaw_core.tools.invoke import invoke
@@ -71,7 +70,6 @@ class Running:
         self._services = services
         self._deps = deps
         self._blocks = LoopBlocks()
-        self._checks = ResultChecks()
 
     async def __call__(self, call: PermittedCall) -> ToolResult:
         """Run the tool of a call, with its plugin started.
@@ -120,8 +118,6 @@ class Running:
         if within is not None:
             await within.starting()
         result = await timed.run(tool if call.act is None else _StandIn(call.act, definition), call.arguments, context)
-        if not source.is_foreign:  # what a server sends is checked by what talks to it
-            self._checks.look(definition, result)
         return inner.with_files(result)
 
     def _running(self, call: Call, clock: CallClock, inner: InnerCalls, declaration: Declaration | None) -> RunningCall:

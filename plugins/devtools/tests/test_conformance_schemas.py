@@ -10,8 +10,8 @@ from oneclaw_devtools.conformance.facts import PluginFacts, ToolFacts
 from oneclaw_devtools.conformance.schema_places import places, referred
 from oneclaw_devtools.conformance.schemas import schema_findings
 
-from oneclaw_core.json_schema.arguments import argument_faults, compile_schema
-from oneclaw_core.json_schema.schema import check_parameters_schema
+from oneclaw_core.json_schema.validation import argument_faults, compile_schema
+from oneclaw_core.types.schema import check_parameters_schema
 
 TREE = {
     "type": "object",

@@ -71,7 +71,7 @@ def foreign_faults(schema: dict[str, Any], value: Any) -> list[str]:
     Raises:
         ValueError: it cannot be used.
     """
-    from oneclaw_core.tools import argument_faults, compile_schema
+    from oneclaw_core.json_schema import argument_faults, compile_schema
 
     readable, _ = read_schema(schema, is_of_object=False)
     return argument_faults(compile_schema(checked_schema(readable)), value)

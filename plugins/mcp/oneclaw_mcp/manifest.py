@@ -8,7 +8,8 @@ from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any, Self
 
 from oneclaw_core import OneClawError, ToolDefinition
-from oneclaw_core.tools import ToolBehaviour, ToolDefinitionError, plain_types, read_private, write_private
+from oneclaw_core.json_schema import plain_types
+from oneclaw_core.tools import ToolBehaviour, ToolDefinitionError, read_private, write_private
 from oneclaw_mcp.cleaning import cleaned, dialect_of, read_schema
 from oneclaw_mcp.naming import MANIFESTS_FOLDER, colliding, groups_of, permission_name, tool_name
 

@@ -194,7 +194,7 @@ def _call(messages: Sequence[Message], name: str, arguments: Sequence[Mapping[st
 
 def _validated(tool: ToolDefinition, filling: Filling) -> Filling:
     """Drop optional values that do not match the schema; required ones count as missing."""
-    from oneclaw_core.tools import argument_faults, compile_schema
+    from oneclaw_core.json_schema import argument_faults, compile_schema
 
     validator = compile_schema(tool.parameters)
     calls = []

@@ -12,7 +12,7 @@ from oneclaw_openai.chat import OpenAIChatProvider
 from provider_session import Service, hello
 
 from oneclaw_core.errors import ProviderError
-from oneclaw_core.json_schema.arguments import ArgumentsError, parse_arguments
+from oneclaw_core.types.arguments import ArgumentsError, parse_arguments
 from oneclaw_core.types.messages import ToolCall
 from oneclaw_core.types.model_requests import ModelResponse, RetryNotice
 

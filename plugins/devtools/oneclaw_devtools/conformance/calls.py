@@ -11,9 +11,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from oneclaw_core.json_schema import result_faults
 from oneclaw_core.permissions import Decision, Grant
 from oneclaw_core.process import ProcessState
-from oneclaw_core.tools import result_faults
 from oneclaw_devtools.conformance.arguments import Case, cases
 from oneclaw_devtools.conformance.guard import Guard
 from oneclaw_devtools.conformance.inspect import entry_points

@@ -10,7 +10,7 @@ import json
 import re
 from typing import TYPE_CHECKING, Any
 
-from oneclaw_core.tools import argument_faults, compile_schema
+from oneclaw_core.json_schema import argument_faults, compile_schema
 from oneclaw_devtools.conformance.finding import Check, Finding, Severity, summarised
 from oneclaw_devtools.conformance.schema_places import Place, places, referred
 

@@ -1,4 +1,4 @@
-"""Arguments of tool calls: parse and validate them in bounded time.
+"""Validate arguments of tool calls by their schema in bounded time.
 
 A schema of a few lines can ask for more checks than there are atoms (``$ref`` that doubles at each step), compare every
 element of an array with every other one (``uniqueItems``), or search with an expression that never ends (``pattern``).
@@ -7,8 +7,6 @@ Arguments come from a model, and schemas from manifests that a model may have wr
 
 from __future__ import annotations
 
-import json
-import math
 import re
 import time
 from contextvars import ContextVar
@@ -18,6 +16,8 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from oneclaw_core.json_schema.nearest import faults_of
+from oneclaw_core.types.arguments import json_pointer, shortened
+from oneclaw_core.types.patterns import LONGEST_MATCHED_NAME, is_quick
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -27,94 +27,8 @@ if TYPE_CHECKING:
 
     from oneclaw_core.json_schema.nearest import Fault
 
-QUOTED_CHARACTERS = 200
 # A list can have one for each of its elements; no one reads so many, and finding them takes time.
 MOST_FAULTS = 50
-
-
-class ArgumentsError(Exception):
-    """The text is not a JSON object; the message quotes the fault."""
-
-
-def parse_arguments(text: str) -> dict[str, Any]:
-    """Read the JSON object that a model wrote as arguments; nothing at all counts as no arguments.
-
-    Raises:
-        ArgumentsError: it is something else, with the place and the text around it.
-    """
-    if not text.strip():
-        return {}
-    try:
-        value = _DECODER.decode(text)
-    except json.JSONDecodeError as error:
-        around = text[max(0, error.pos - 40) : error.pos + 40]
-        raise ArgumentsError(
-            f"the arguments are not valid JSON: {error.msg} at character {error.pos + 1}, near {around!r}"
-        ) from None
-    except RecursionError:
-        raise ArgumentsError("the arguments are nested too deeply") from None
-    except ValueError as error:  # NaN, Infinity, or a number that is too large
-        raise ArgumentsError(f"the arguments are not valid JSON: {error}") from None
-    if not isinstance(value, dict):
-        raise ArgumentsError(f"the arguments must be a JSON object, not {_quote(text)}")
-    return value
-
-
-def parse_json(text: str) -> Any:
-    """Read JSON that can be written again.
-
-    Raises:
-        ValueError: it is none, or has a number that JSON cannot hold.
-        RecursionError: it is nested too deeply.
-    """
-    return _DECODER.decode(text)
-
-
-def finite_float(text: str) -> float:
-    """Read a number with a fraction or an exponent: JSON has 1e999, and nothing that it could be written as again.
-
-    Raises:
-        ValueError: it is larger than any number of a computer's.
-    """
-    value = float(text)
-    if not math.isfinite(value):
-        raise ValueError(f"the number {text[:40]} is too large")
-    return value
-
-
-def without_absent(arguments: Mapping[str, Any], schema: Mapping[str, Any]) -> dict[str, Any]:
-    """Leave out nulls that stand for an absent value: those of a parameter whose schema does not take null."""
-    properties = schema.get("properties", {})
-    return {
-        name: value
-        for name, value in arguments.items()
-        if value is not None or name not in properties or _takes_null(properties[name])
-    }
-
-
-def _takes_null(schema: Any) -> bool:
-    if not isinstance(schema, dict):
-        return schema is True
-    if "type" in schema:
-        return schema["type"] == "null" or (isinstance(schema["type"], list) and "null" in schema["type"])
-    for keyword in ("anyOf", "oneOf"):
-        if keyword in schema:
-            return any(_takes_null(each) for each in schema[keyword])
-    if "enum" in schema:
-        return None in schema["enum"]
-    return "$ref" not in schema
-
-
-def refuse_constant(name: str) -> None:
-    """Refuse ``NaN`` and ``Infinity``, which Python reads and JSON does not have."""
-    raise ValueError(f"{name} is not a JSON number")
-
-
-_DECODER = json.JSONDecoder(parse_constant=refuse_constant, parse_float=finite_float)
-
-
-def _quote(text: str) -> str:
-    return repr(text if len(text) <= QUOTED_CHARACTERS else text[:QUOTED_CHARACTERS] + "…")
 
 
 @dataclass(frozen=True, eq=False)
@@ -136,7 +50,7 @@ def compile_schema(schema: Mapping[str, Any]) -> ArgumentsValidator:
     """Make a validator of arguments that never fetches a remote reference, and always ends.
 
     Args:
-        schema: a schema that :func:`~oneclaw_core.json_schema.schema.check_parameters_schema` has passed.
+        schema: a schema that :func:`~oneclaw_core.types.schema.check_parameters_schema` has passed.
     """
     return ArgumentsValidator(schema)
 
@@ -184,33 +98,12 @@ def schema_errors(
 
 
 CHECK_SECONDS = 3.0
-# Among names of properties jsonschema itself searches, which knows of no bound.
-LONGEST_MATCHED_NAME = 100
 _MATCHING = frozenset({"patternProperties", "unevaluatedProperties"})
-# What stands there is data, whatever it looks like.
-_DATA = frozenset({"const", "enum", "default", "examples"})
-
 _deadline: ContextVar[float] = ContextVar("deadline")
 
 
 class CheckTakesTooLongError(Exception):
     """True if the schema could not be checked in time."""
-
-
-def boundless_property_pattern(schema: Mapping[str, Any]) -> str | None:
-    """Find an expression in a schema's ``patternProperties`` that may search without end, ``None`` if all are quick."""
-    waiting: list[Any] = [schema]
-    while waiting:
-        each = waiting.pop()
-        if isinstance(each, list):
-            waiting += each
-        elif isinstance(each, dict):
-            waiting += [value for name, value in each.items() if name not in _DATA]
-            patterns = each.get("patternProperties")
-            for pattern in patterns if isinstance(patterns, dict) else ():
-                if not is_quick(pattern, LONGEST_MATCHED_NAME):
-                    return str(pattern)
-    return None
 
 
 @cache
@@ -282,15 +175,6 @@ def _comparable(value: Any) -> Any:
 
 
 SEARCH_SECONDS = 1.0
-# Ways to match a text, at most, that Python's engine tries: a fraction of a second, if it tries them all.
-_MOST_WAYS = 2_000_000
-# Not compiled here: listings import this module, and few schemas have patterns.
-_ESCAPE_OR_SET = r"(?s)\\.|\[\^?\]?(?:\\.|[^\]\\])*\]"
-_REPEATED_GROUP = r"\)(?:[*+]|\{)"
-_BEGINNING_OF_GROUP = r"\(\?"
-_REPETITION = r"[*+]|\{\d*,\d*\}"
-# It lets blanks and comments stand between a group and its repetition.
-_VERBOSE = r"\(\?[a-zA-Z]*x"
 # Python's own expressions have no fuzzy matches such as "a{e}" and no classes such as "[[:alpha:]]".
 _ESCAPE_SET_OR_BRACE = (
     r"(?s)\\.|\[(?P<negation>\^?)(?P<members>\]?(?:\\.|[^\]\\])*)\]|(?P<brace>\{(?!\d+(?:,\d*)?\}|,\d*\}))"
@@ -331,31 +215,3 @@ def _escaped(match: re.Match[str]) -> str:
 
     members = re.sub(_MEMBER_WITH_A_MEANING, escaped, match["members"])
     return f"[{match['negation']}{members}]"
-
-
-def is_quick(pattern: str, length: int) -> bool:
-    """Return True if a search cannot take long, by a bound that most expressions stay far below.
-
-    Every repetition can begin at, or go on to, any place of the text; every option and alternative doubles the ways.
-    A repeated group multiplies them by itself, so there is no such bound.
-    """
-    plain = re.sub(_BEGINNING_OF_GROUP, "(", re.sub(_ESCAPE_OR_SET, "x", pattern))
-    if re.search(_REPEATED_GROUP, plain) or re.search(_VERBOSE, pattern):
-        return False
-    repetitions = len(re.findall(_REPETITION, plain))
-    choices = plain.count("?") + plain.count("|")
-    if repetitions > 20 or choices > 20:
-        return False
-    is_anchored = plain.startswith("^") and "|" not in plain
-    ways: int = (length + 1) ** (repetitions + (not is_anchored)) * 2**choices
-    return ways <= _MOST_WAYS
-
-
-def json_pointer(path: Iterable[str | int]) -> str:
-    """Write a path as an RFC 6901 JSON Pointer, ``""`` for the whole document."""
-    return "".join("/" + str(part).replace("~", "~0").replace("/", "~1") for part in path)
-
-
-def shortened(text: str, limit: int = 300) -> str:
-    """Cut a text that is longer than the limit, in characters."""
-    return text if len(text) <= limit else text[: limit - 1] + "…"

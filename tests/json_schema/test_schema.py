@@ -8,9 +8,11 @@ from jsonschema import Draft202012Validator, FormatChecker
 from processor_time import processor_seconds
 
 from oneclaw_core.errors import ToolDefinitionError
-from oneclaw_core.json_schema import schema as schema_module
-from oneclaw_core.json_schema.arguments import argument_faults, compile_schema, json_pointer
-from oneclaw_core.json_schema.schema import check_parameters_schema
+from oneclaw_core.json_schema.compact import compact_schema
+from oneclaw_core.json_schema.validation import argument_faults, compile_schema
+from oneclaw_core.types import schema as schema_module
+from oneclaw_core.types.arguments import json_pointer
+from oneclaw_core.types.schema import check_parameters_schema
 
 pytestmark = pytest.mark.lowest_versions
 
@@ -298,7 +300,7 @@ def test_what_is_wrong_with_a_schema_is_told_with_its_place():
 
 
 def test_a_schema_is_made_compact():
-    compact = schema_module.compact_schema
+    compact = compact_schema
     named = {"title": "N", "type": "object", "properties": {"title": {"title": "T", "type": "string"}}}
     choice = {"title": "C", "enum": ["title", {"title": "x"}]}
     for schema, expected in (

@@ -8,14 +8,11 @@ from how_long import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from oneclaw_core.json_schema import arguments
-from oneclaw_core.json_schema.arguments import (
-    ArgumentsError,
-    argument_faults,
-    compile_schema,
-    parse_arguments,
-    without_absent,
-)
+from oneclaw_core.json_schema import validation
+from oneclaw_core.json_schema.validation import argument_faults, compile_schema
+from oneclaw_core.types import arguments as reading
+from oneclaw_core.types import patterns
+from oneclaw_core.types.arguments import ArgumentsError, parse_arguments, without_absent
 
 pytestmark = pytest.mark.lowest_versions
 
@@ -132,9 +129,9 @@ def test_faults_have_a_place_and_are_kept_short():
     assert (len(long), long[-1]) == (len("/a: ") + 300, "…")
     (whole,) = faults({"const": "z"}, "y" * 100)
     assert whole.startswith("/a: 'z' was expected")
-    assert arguments.shortened("x" * 300) == "x" * 300
-    assert arguments.shortened("x" * 301) == "x" * 299 + "…"
-    assert arguments.json_pointer([]) == ""
+    assert reading.shortened("x" * 300) == "x" * 300
+    assert reading.shortened("x" * 301) == "x" * 299 + "…"
+    assert reading.json_pointer([]) == ""
 
 
 def test_patterns_and_equal_elements_are_told():
@@ -152,9 +149,9 @@ def test_patterns_and_equal_elements_are_told():
 def test_a_check_has_an_end(monkeypatch):
     slow = "/: whether they fit could not be found out in time; give less at once"
     for seconds, schema in ((-1.0, WHOLE), (-1.0, {"not": WHOLE})):
-        monkeypatch.setattr(arguments, "CHECK_SECONDS", seconds)
+        monkeypatch.setattr(validation, "CHECK_SECONDS", seconds)
         assert faults(schema, "x") == [slow]
-    monkeypatch.setattr(arguments, "CHECK_SECONDS", 3.0)
+    monkeypatch.setattr(validation, "CHECK_SECONDS", 3.0)
     deep = value = []
     for _ in range(100_000):
         value.append([])
@@ -169,7 +166,7 @@ def test_a_check_has_an_end(monkeypatch):
     assert faults(names, {"a" * 101: 1}) == [slow]
     beside = {"patternProperties": {}, "additionalProperties": False}
     assert faults(beside, {"b" * 101: 1}) == [slow]
-    monkeypatch.setattr(arguments, "SEARCH_SECONDS", 0.01)
+    monkeypatch.setattr(validation, "SEARCH_SECONDS", 0.01)
     endless = "^(a+)+$"
     assert faults({"pattern": endless}, "a" * 5000 + "b") == [
         f"/a: whether it matches {endless!r} could not be found out in time"
@@ -210,7 +207,7 @@ def test_a_quick_expression_is_known_by_its_form():
         ("(?x)a", 1, False),
         ("(?ix)a", 1, False),
     ):
-        assert arguments.is_quick(pattern, length) is quick, (pattern, length)
+        assert patterns.is_quick(pattern, length) is quick, (pattern, length)
 
 
 @pytest.mark.filterwarnings("ignore::FutureWarning")  # of sets that look like those of other languages
@@ -228,7 +225,7 @@ def test_a_slow_expression_finds_the_same():
         (r"(b)*\{e", "{e"),
     ):
         expected = re.search(pattern, text) is not None
-        assert arguments.is_found(pattern, text) is expected, (pattern, text)
+        assert validation.is_found(pattern, text) is expected, (pattern, text)
 
 
 def test_nulls_are_left_out_where_no_null_is_taken():
@@ -269,11 +266,11 @@ def test_the_fault_is_shown_with_the_text_around_it():
             parse_arguments(text)
         assert str(error.value) == message
     with pytest.raises(ValueError, match=r"^the number 1e9{38} is too large$"):
-        arguments.finite_float("1e" + "9" * 100)
+        reading.finite_float("1e" + "9" * 100)
 
 
 def test_an_expression_for_names_has_to_be_quick():
-    find = arguments.boundless_property_pattern
+    find = patterns.boundless_property_pattern
     endless = {"patternProperties": {"^a$": {}, "(a+)+": {}}}
     assert (
         find({"type": "object"}) is find({"patternProperties": {"^a+$": {}}}) is find({"patternProperties": 7}) is None

@@ -7,18 +7,13 @@ import logging
 from typing import TYPE_CHECKING, Any
 
 from oneclaw_core.errors import PluginError
-from oneclaw_core.json_schema.arguments import (
-    ArgumentsError,
-    argument_faults,
-    compile_schema,
-    parse_arguments,
-    without_absent,
-)
+from oneclaw_core.json_schema.validation import argument_faults, compile_schema
 from oneclaw_core.tools.manifest_tool import DeferredTool
+from oneclaw_core.types.arguments import ArgumentsError, parse_arguments, without_absent
 from oneclaw_core.types.tools import ToolResult
 
 if TYPE_CHECKING:
-    from oneclaw_core.json_schema.arguments import ArgumentsValidator
+    from oneclaw_core.json_schema.validation import ArgumentsValidator
     from oneclaw_core.tools.calls.call import Call, Handler, Step
     from oneclaw_core.tools.registry import RegisteredTool
     from oneclaw_core.types.tool_definition import ToolDefinition

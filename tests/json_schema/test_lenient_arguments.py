@@ -8,8 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from processor_time import processor_seconds
 
-from oneclaw_core.json_schema.arguments import argument_faults, compile_schema
-from oneclaw_core.json_schema.lenient_arguments import _readings, lenient_arguments, whole_object
+from oneclaw_core.json_schema.lenient_arguments import _readings, lenient_arguments
+from oneclaw_core.json_schema.validation import argument_faults, compile_schema
+from oneclaw_core.types.arguments import whole_object
 
 INTEGER, NUMBER, BOOLEAN = {"type": "integer"}, {"type": "number"}, {"type": "boolean"}
 OBJECT = {"type": "object", "properties": {"n": INTEGER}}

@@ -11,7 +11,7 @@ import pytest
 from pydantic import BaseModel, ConfigDict, Field
 
 from oneclaw_core import OneClaw, ToolDefinition, ToolResult, tool
-from oneclaw_core.json_schema.arguments import argument_faults, compile_schema
+from oneclaw_core.json_schema.validation import argument_faults, compile_schema
 
 
 class Circle(BaseModel):

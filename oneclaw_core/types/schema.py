@@ -1,4 +1,4 @@
-"""JSON Schemas of tool parameters: check that they are well-formed, and leave out what a model does not need.
+"""JSON Schemas of tools: check that they are well-formed.
 
 The full check of a schema takes 1.5 ms and the import of jsonschema 160 ms. A program that lists a hundred tools
 would spend most of its time on that, so schemas that use common keywords in the plain way are passed by a table;
@@ -8,15 +8,13 @@ jsonschema has the last word on everything else.
 from __future__ import annotations
 
 import re
-from collections import Counter
-from copy import deepcopy
 from itertools import repeat
 from typing import TYPE_CHECKING, Any
 
 from oneclaw_core.errors import ToolDefinitionError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Mapping
 
 
 # Of schemas within schemas that are looked at here; jsonschema refuses what goes much deeper, on every Python.
@@ -173,7 +171,8 @@ _NOUNS = {"parameters": "parameters are", "output_schema": "output_schema is"}
 def _check_in_full(tool_name: str, schema: dict[str, Any], where: str = "parameters") -> None:
     from jsonschema import Draft202012Validator, FormatChecker
 
-    from oneclaw_core.json_schema.arguments import boundless_property_pattern, json_pointer, shortened
+    from oneclaw_core.types.arguments import json_pointer, shortened
+    from oneclaw_core.types.patterns import boundless_property_pattern
 
     # A pattern that cannot be compiled would fail at every call instead of once, here.
     validator = Draft202012Validator(Draft202012Validator.META_SCHEMA, format_checker=FormatChecker(["regex"]))
@@ -193,104 +192,3 @@ def _check_in_full(tool_name: str, schema: dict[str, Any], where: str = "paramet
             "write it without repeated groups, and with few repetitions",
             f"/{where}",
         )
-
-
-_MAPS_OF_SCHEMAS = frozenset({"properties", "patternProperties", "dependentSchemas", "$defs"})
-_PREFIX = "#/$defs/"
-
-
-def compact_schema(schema: dict[str, Any]) -> dict[str, Any]:
-    """Leave out what a model does not need, and put definitions where they are used.
-
-    Titles repeat the names they stand by. A definition that is used once, or is a mere list of values, moves to the
-    place of its use; others, recursive ones among them, stay in ``$defs``. The property that tells the members of a
-    union apart is required in each of them, as the union requires it, and has no default.
-    """
-    schema = _with_required_tags(schema)
-    definitions: dict[str, Any] = schema.get("$defs", {})
-    uses = Counter(_references(schema))
-    moving = {
-        name: definition
-        for name, definition in definitions.items()
-        if uses[name] == 1 or (not any(_references(definition)) and "properties" not in definition)
-    }
-    compact: dict[str, Any] = _compact(schema, moving)
-    staying = {name: each for name, each in compact.pop("$defs", {}).items() if name not in moving}
-    return {**compact, "$defs": staying} if staying else compact
-
-
-def discriminators(schema: Any) -> Iterator[tuple[str, list[Any]]]:
-    """Find the properties that tell the members of unions apart, each with the values that it may have."""
-    for union in _unions(schema):
-        yield union["discriminator"]["propertyName"], list(union["discriminator"].get("mapping", ()))
-
-
-def _unions(schema: Any) -> Iterator[dict[str, Any]]:
-    """Find the unions whose members are told apart by a property."""
-    if isinstance(schema, list):
-        for each in schema:
-            yield from _unions(each)
-    elif isinstance(schema, dict):
-        if _names_property(schema.get("discriminator")):
-            yield schema
-        for each in schema.values():
-            yield from _unions(each)
-
-
-def _names_property(discriminator: object) -> bool:
-    return isinstance(discriminator, dict) and isinstance(discriminator.get("propertyName"), str)
-
-
-def _with_required_tags(schema: dict[str, Any]) -> dict[str, Any]:
-    if next(_unions(schema), None) is None:
-        return schema
-    schema = deepcopy(schema)
-    definitions = schema.get("$defs", {})
-    for union in _unions(schema):
-        tag = union["discriminator"]["propertyName"]
-        for member in (*union.get("oneOf", ()), *union.get("anyOf", ())):
-            target = member.get("$ref") if isinstance(member, dict) else None
-            found = definitions.get(target.removeprefix(_PREFIX)) if isinstance(target, str) else member
-            if isinstance(found, dict) and isinstance(found.get("properties", {}).get(tag), dict):
-                found["properties"][tag].pop("default", None)
-                found["required"] = list(dict.fromkeys([tag, *found.get("required", ())]))
-    return schema
-
-
-def _references(schema: Any) -> Iterator[str]:
-    if isinstance(schema, list):
-        for each in schema:
-            yield from _references(each)
-    elif isinstance(schema, dict):
-        target = schema.get("$ref")
-        if isinstance(target, str) and target.startswith(_PREFIX):
-            yield target.removeprefix(_PREFIX)
-        for each in schema.values():
-            yield from _references(each)
-
-
-def _compact(schema: Any, moving: dict[str, Any]) -> Any:
-    if isinstance(schema, list):
-        return [_compact(each, moving) for each in schema]
-    if not isinstance(schema, dict):
-        return schema
-    target = schema.get("$ref")
-    if isinstance(target, str) and target.removeprefix(_PREFIX) in moving:
-        beside = {key: value for key, value in schema.items() if key != "$ref"}
-        return {**_compact(moving[target.removeprefix(_PREFIX)], moving), **_compact(beside, moving)}
-    return {
-        key: _compact_value(key, value, moving)
-        for key, value in schema.items()
-        if key != "title" and (key != "discriminator" or _names_property(value))
-    }
-
-
-def _compact_value(key: str, value: Any, moving: dict[str, Any]) -> Any:
-    if key in _MAPS_OF_SCHEMAS:
-        return {name: _compact(each, moving) for name, each in value.items()}
-    if key in ("default", "const", "enum", "examples", "required"):
-        return value
-    if key == "discriminator":
-        # Its mapping names definitions, which may move.
-        return {"propertyName": value["propertyName"]}
-    return _compact(value, moving)
