@@ -10,9 +10,12 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from how_long import some
+from program import Outcome
 
 from oneclaw_core import OneClaw
+from oneclaw_core.cli.main import main
 from oneclaw_core.plugins import discover, load_plugins
+from oneclaw_core.plugins.look_here import LOOKS_HERE
 
 TOOL = """
 from oneclaw_core import hookimpl, tool
@@ -112,6 +115,12 @@ class Machine:
         self.environ["ONECLAW_DISABLED_PLUGINS"] = ",".join(sorted(ours - {"pdf"}))
         self.age = 0
 
+    def forget(self):
+        """Take what was installed here out of the interpreter, as if another process came next."""
+        for name, module in list(sys.modules.items()):
+            if (vars(module).get("__file__") or "").startswith(str(self.site)):
+                del sys.modules[name]
+
     def install(self, name, source=None, *, tool="parcel_find", plugin=None, version="1.0"):
         module = name.lower().replace("-", "_")
         self.uninstall(name)
@@ -129,7 +138,8 @@ class Machine:
         for info in self.site.glob(f"{module}-*.dist-info"):
             shutil.rmtree(info)
 
-    def oneclaw(self, *arguments, **environ):
+    def process(self, *arguments, **environ):
+        """Run the program in a process of its own."""
         return subprocess.run(
             [sys.executable, "-P", "-m", "oneclaw_core", *arguments],
             env={**os.environ, **self.environ, "PYTHONPATH": str(self.site), **environ},
@@ -139,8 +149,8 @@ class Machine:
             timeout=120,
         )
 
-    def document(self, *arguments, **environ):
-        done = self.oneclaw(*arguments, "--json", **environ)
+    def document(self, *arguments):
+        done = self.oneclaw(*arguments, "--json")
         return {each["name"]: each for each in json.loads(done.stdout)}, done.stderr
 
     @property
@@ -155,19 +165,46 @@ def machine(tmp_path):
 
 
 @pytest.fixture
-def here(machine, monkeypatch):
-    """The machine in this process: what is loaded, as ``{plugin: record}`` with the catalogue."""
+def in_process(machine, monkeypatch):
+    """The machine in this process, which also looks at its plugins."""
     monkeypatch.syspath_prepend(machine.site)
+    # A file that is written twice within a second may otherwise be read in its first form.
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)
     for name, value in machine.environ.items():
         monkeypatch.setenv(name, value)
+    token = LOOKS_HERE.set(True)
+    yield machine
+    LOOKS_HERE.reset(token)
+    machine.forget()
+
+
+@pytest.fixture
+def here(in_process):
+    """The machine in this process: what is loaded, as ``{plugin: record}`` with the catalogue."""
+    machine = in_process
     disabled = machine.environ["ONECLAW_DISABLED_PLUGINS"].split(",")
 
     def load(*also_disabled):
+        machine.forget()
         catalog = load_plugins((*disabled, *also_disabled))
         return catalog, {each.name: each for each in catalog.plugins}
 
     machine.load = load
     return machine
+
+
+@pytest.fixture
+def commands(in_process, capfd):
+    """The machine with the program run in this process: ``commands.oneclaw("tools", "list").stdout``."""
+
+    def oneclaw(*arguments):
+        in_process.forget()
+        capfd.readouterr()
+        status = main(list(arguments))
+        return Outcome(status, *capfd.readouterr())
+
+    in_process.oneclaw = oneclaw
+    return in_process
 
 
 def owner_of(catalog, tool="parcel_find"):
@@ -179,37 +216,37 @@ def causes(record):
     return " | ".join(each.cause for each in record.problems if each.is_error)
 
 
-def test_a_later_package_does_not_take_a_tool_of_oneclaw(machine):
-    machine.install("aa-pdf", tool="pdf_info")
+def test_a_later_package_does_not_take_a_tool_of_oneclaw(commands):
+    commands.install("aa-pdf", tool="pdf_info")
 
-    tools, stderr = machine.document("tools", "list")
+    tools, stderr = commands.document("tools", "list")
 
     assert tools["pdf_info"]["plugin"] == "pdf"
     (line,) = stderr.splitlines()
     assert "the tool 'pdf_info' belongs to oneclaw-pdf, a distribution of OneClaw" in line
     assert "aa-pdf" in line
-    plugins, _ = machine.document("plugins", "list")
+    plugins, _ = commands.document("plugins", "list")
     assert (plugins["pdf"]["status"], plugins["aa_pdf"]["status"]) == ("ok", "degraded")
     assert "first one stays" not in json.dumps(plugins)
 
 
-def test_each_command_says_who_has_a_name_and_keeps_its_document_clean(machine):
-    machine.install("zz-first")
-    machine.oneclaw("tools", "list")
-    machine.install("aa-second")
+def test_each_command_says_who_has_a_name_and_keeps_its_document_clean(commands):
+    commands.install("zz-first")
+    commands.oneclaw("tools", "list")
+    commands.install("aa-second")
     said = "the tool 'parcel_find' belongs to zz-first, which had it first"
 
     for arguments in (("tools", "list", "--json"), ("plugins", "list", "--json"), ("doctor", "--json")):
-        done = machine.oneclaw(*arguments)
+        done = commands.oneclaw(*arguments)
         json.loads(done.stdout)
         assert [line for line in done.stderr.splitlines() if said in line] == done.stderr.splitlines()[:1]
-    called = machine.oneclaw("call", "parcel_find")
+    called = commands.oneclaw("call", "parcel_find")
     assert json.loads(called.stdout)["result"] == "zz-first"
     assert said in called.stderr
 
-    shutil.rmtree(machine.cache)
-    assert json.loads(machine.oneclaw("call", "parcel_find").stdout)["result"] == "zz-first"
-    (problem,) = machine.document("plugins", "list")[0]["aa_second"]["problems"]
+    shutil.rmtree(commands.cache)
+    assert json.loads(commands.oneclaw("call", "parcel_find").stdout)["result"] == "zz-first"
+    (problem,) = commands.document("plugins", "list")[0]["aa_second"]["problems"]
     assert "uninstall aa-second or zz-first" in problem["remedy"]
 
 
@@ -251,7 +288,7 @@ def test_every_kind_of_name_stays_with_the_first(here):
     assert [each.record.name for each in catalog.skills] == ["parcels"]
 
 
-def test_a_service_whose_short_name_is_taken_keeps_its_full_one(machine):
+def test_a_service_whose_short_name_is_taken_keeps_its_full_one(commands):
     source = """
 import os, signal
 from oneclaw_core import hookimpl
@@ -265,11 +302,11 @@ def register_services(register):
     register("courier", work)
 """
     for name in ("zz-first", "aa-second"):
-        machine.install(name, source.format(who=name))
-        machine.oneclaw("plugins", "list")
+        commands.install(name, source.format(who=name))
+        commands.oneclaw("plugins", "list")
 
     for chosen, who in (("courier", "zz-first"), ("aa_second.courier", "aa-second")):
-        shown = machine.oneclaw("serve", "--only", chosen).stderr
+        shown = commands.process("serve", "--only", chosen).stderr
         assert [each for each in ("zz-first", "aa-second") if f"{each} works" in shown] == [who]
 
 
@@ -337,7 +374,6 @@ def test_an_upgrade_keeps_names_and_gives_up_those_that_it_drops(here):
     here.install("zz-first", version="2.0")
     assert owner_of(here.load()[0]) == "zz-first"
 
-    sys.modules.pop("zz_first", None)
     here.install("zz-first", tool="other_find", version="3.0")
 
     catalog, records = here.load()
@@ -376,7 +412,6 @@ def test_an_owner_that_does_not_work_keeps_its_names(here, how):
     here.install("zz-first")
     here.load()
     if how == "broken":
-        sys.modules.pop("zz_first", None)
         here.install("zz-first", "raise RuntimeError('broken')", version="2.0")
     here.install("aa-second")
 
@@ -386,7 +421,7 @@ def test_an_owner_that_does_not_work_keeps_its_names(here, how):
     assert "belongs to zz-first" in causes(records["aa_second"])
 
 
-def test_oneclaw_comes_before_a_stranger_that_had_a_name_first(here, monkeypatch):
+def test_oneclaw_comes_before_a_stranger_that_had_a_name_first(here):
     here.install("aa-pdf", tool="pdf_info")
     catalog, _ = here.load("pdf")
     assert owner_of(catalog, "pdf_info") == "aa-pdf"
@@ -448,8 +483,9 @@ def test_what_was_noted_holds_where_nothing_can_be_noted(here):
 def test_processes_that_look_at_the_same_time_agree(machine):
     for name in ("zz-first", "mm-second", "aa-third"):
         machine.install(name)
-    with ThreadPoolExecutor(4) as pool:
-        found = list(pool.map(lambda _: json.loads(machine.oneclaw("call", "parcel_find").stdout), range(4)))
+    programs = some(range(4), 2)
+    with ThreadPoolExecutor(len(programs)) as pool:
+        found = list(pool.map(lambda _: json.loads(machine.process("call", "parcel_find").stdout), programs))
 
     assert {each["result"] for each in found} == {"zz-first"}
     names = json.loads(machine.record.read_text())["names"]
@@ -471,26 +507,26 @@ def test_embedding_programs_follow_the_same_rule(here):
     assert asyncio.run(opened()) == "zz-first"
 
 
-def test_doctor_says_if_the_owners_of_names_cannot_be_read(machine):
-    machine.install("zz-first")
-    machine.oneclaw("plugins", "list")
-    machine.record.write_text("{")
+def test_doctor_says_if_the_owners_of_names_cannot_be_read(commands):
+    commands.install("zz-first")
+    commands.oneclaw("plugins", "list")
+    commands.record.write_text("{")
 
-    checks = json.loads(machine.oneclaw("doctor", "--json").stdout)["checks"]
+    checks = json.loads(commands.oneclaw("doctor", "--json").stdout)["checks"]
 
     (found,) = [each for each in checks if "owners of names" in each["message"]]
-    assert (found["status"], str(machine.record) in found["message"]) == ("warning", True)
+    assert (found["status"], str(commands.record) in found["message"]) == ("warning", True)
 
 
 @pytest.mark.long
-def test_plugins_of_one_name_are_disabled_apart(machine):
+def test_plugins_of_one_name_are_disabled_apart(commands, monkeypatch):
     for name in ("zz-first", "aa-second"):
-        machine.install(name, plugin="parcels", tool=name.replace("-", "_"))
-        machine.oneclaw("plugins", "list")
-    del machine.environ["ONECLAW_DISABLED_PLUGINS"]
+        commands.install(name, plugin="parcels", tool=name.replace("-", "_"))
+        commands.oneclaw("plugins", "list")
+    monkeypatch.delenv("ONECLAW_DISABLED_PLUGINS")
 
-    done = machine.oneclaw("plugins", "disable", "parcels@aa-second")
-    listed = machine.document("plugins", "list")[0]
+    done = commands.oneclaw("plugins", "disable", "parcels@aa-second")
+    listed = commands.document("plugins", "list")[0]
 
     assert "no plugin named" not in done.stderr
     assert (listed["parcels"]["status"], listed["parcels@aa-second"]["status"]) == ("ok", "disabled")
