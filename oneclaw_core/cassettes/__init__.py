@@ -1,1 +1,0 @@
-"""Cassettes: answers of models that were recorded once, and are replayed without a key and a network."""
