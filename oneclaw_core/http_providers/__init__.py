@@ -8,6 +8,7 @@ from oneclaw_core._lazy import lazy_names
 
 if TYPE_CHECKING:  # for OneClaw's own plugins: nothing is promised
     from oneclaw_core.http_providers.answer import END_OF_STREAM as END_OF_STREAM
+    from oneclaw_core.http_providers.answer import Answer as Answer
     from oneclaw_core.http_providers.answer import AnswerCutError as AnswerCutError
     from oneclaw_core.http_providers.answer import AnswerFailedError as AnswerFailedError
     from oneclaw_core.http_providers.answer import AnswerGarbledError as AnswerGarbledError
@@ -26,6 +27,7 @@ if TYPE_CHECKING:  # for OneClaw's own plugins: nothing is promised
     from oneclaw_core.http_providers.wire import ToolTexts as ToolTexts
     from oneclaw_core.http_providers.wire import are_complete_arguments as are_complete_arguments
     from oneclaw_core.http_providers.wire import count_member as count_member
+    from oneclaw_core.http_providers.wire import fitting_arguments as fitting_arguments
     from oneclaw_core.http_providers.wire import member as member
     from oneclaw_core.http_providers.wire import objects_in as objects_in
     from oneclaw_core.http_providers.wire import parse_object as parse_object

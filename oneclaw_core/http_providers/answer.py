@@ -48,7 +48,9 @@ class AnswerGarbledError(Exception):
 class Answer(Protocol):
     """Takes the chunks of an answer one by one.
 
-    It may have one more attribute, ``may_end``: True if the answer is complete in case that nothing more comes.
+    It may have two more members. ``may_end`` is True if the answer is complete in case that nothing more comes.
+    ``rest()`` is called at the end of the answer, and gives what was held back from being shown; it may raise
+    ``AttemptFailed``.
     """
 
     @property

@@ -40,7 +40,6 @@ from oneclaw_core.http_providers.retry import (
 )
 from oneclaw_core.http_providers.service_errors import ServiceErrors
 from oneclaw_core.http_providers.service_url import ServiceUrl
-from oneclaw_core.http_providers.text_call_answer import TextCallAnswer, reads_text_calls
 from oneclaw_core.providers.base import KEY_HEADERS, WireRequest
 from oneclaw_core.system.redaction import REDACTED
 from oneclaw_core.types.model_requests import LoadingRefused, ToolLoading, UsageSoFar
@@ -77,8 +76,6 @@ class HttpProvider(ABC):
 
     default_base_url: ClassVar[str]
     loads_natively = False
-    may_send_calls_as_text = False
-    """True for a server that imitates a vendor, and may pass on calls as the model wrote them."""
 
     def __init__(
         self,
@@ -298,8 +295,6 @@ class HttpProvider(ABC):
         import httpx
 
         answer = self._new_answer(request)
-        if self.may_send_calls_as_text and reads_text_calls(request):
-            answer = TextCallAnswer(answer, request, self._config.name)
         counted: TokenUsage | None = None
         has_output = is_repeating = False
         watch = AnswerWatch()
@@ -344,7 +339,7 @@ class HttpProvider(ABC):
         if not (answer.is_complete or getattr(answer, "may_end", False)):
             raise self._errors.broken_off() if answer.has_begun else self._errors.closed_silently()
         try:
-            for event in answer.rest() if isinstance(answer, TextCallAnswer) else ():
+            for event in getattr(answer, "rest", tuple)():
                 yield event
             complete = answer.response()
         except (AnswerCutError, AttemptFailed) as failed:

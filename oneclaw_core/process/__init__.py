@@ -4,10 +4,8 @@
 - :func:`python_process` starts a Python function and gives the pipes to talk with it;
   :func:`~oneclaw_core.process.python_worker.take_pipes`, :func:`read_exactly` and :func:`write_all` are for the
   function's side.
-- :func:`run_probe` runs a task on foreign code that sends messages to its :class:`Channel`, and reports how it ended.
 - :func:`choose_sandbox` finds the sandbox of this machine, in which :func:`run_program` can run a program.
-- :class:`SandboxPolicy` says what programs may do in a sandbox; :func:`restrict_this_process` has one hold for the
-  process itself.
+- :class:`SandboxPolicy` says what programs, and functions of :func:`python_process`, may do in a sandbox.
 - :func:`run_in_thread` runs a blocking function without blocking the event loop.
 
 All processes have a separate session, and end with everything they started when the caller leaves, is cancelled,
@@ -27,13 +25,7 @@ if TYPE_CHECKING:
 
 if TYPE_CHECKING:  # for OneClaw's own plugins: nothing is promised
     from oneclaw_core.errors import SandboxError as SandboxError
-    from oneclaw_core.process.probe import ProbeEnd as ProbeEnd
-    from oneclaw_core.process.probe import ProbeOutcome as ProbeOutcome
-    from oneclaw_core.process.probe import Scratch as Scratch
-    from oneclaw_core.process.probe import run_probe as run_probe
-    from oneclaw_core.process.probe_child import Channel as Channel
-    from oneclaw_core.process.probe_child import ProcessState as ProcessState
-    from oneclaw_core.process.probe_child import exit_fault as exit_fault
+    from oneclaw_core.errors import describe_error as describe_error
     from oneclaw_core.process.python_runner import PythonProcess as PythonProcess
     from oneclaw_core.process.python_runner import describe_end as describe_end
     from oneclaw_core.process.python_runner import python_process as python_process
@@ -48,12 +40,11 @@ if TYPE_CHECKING:  # for OneClaw's own plugins: nothing is promised
     from oneclaw_core.process.sandbox.policy import Network as Network
     from oneclaw_core.process.sandbox.policy import SandboxLimits as SandboxLimits
     from oneclaw_core.process.sandbox.policy import SandboxPolicy as SandboxPolicy
-    from oneclaw_core.process.sandbox.restriction import Restriction as Restriction
-    from oneclaw_core.process.sandbox.restriction import restrict_this_process as restrict_this_process
     from oneclaw_core.process.sandbox_rules import SandboxScope as SandboxScope
     from oneclaw_core.process.sandbox_rules import is_system_place as is_system_place
     from oneclaw_core.process.sandbox_rules import made_protected_places as made_protected_places
     from oneclaw_core.process.sandbox_rules import sandbox_policy as sandbox_policy
+    from oneclaw_core.process.scratch import Scratch as Scratch
     from oneclaw_core.system.redaction import without_secrets as without_secrets
 
 __getattr__, __dir__, __all__ = lazy_names(__name__)

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
 if TYPE_CHECKING:  # for OneClaw's own plugins: nothing is promised
     from oneclaw_core.errors import UnreadableCallError as UnreadableCallError
+    from oneclaw_core.providers.base import TEXT_CALLS_REMEDY as TEXT_CALLS_REMEDY
     from oneclaw_core.providers.base import WireRequest as WireRequest
     from oneclaw_core.providers.group_loads import loading_calls as loading_calls
     from oneclaw_core.providers.route import FailureKind as FailureKind

@@ -9,11 +9,12 @@ from pathlib import Path
 
 from escape_attempts import outcome, report
 
-from oneclaw_core.process import SandboxPolicy, restrict_this_process
+from oneclaw_core.process import SandboxPolicy
+from oneclaw_core.process.python_worker import enter_sandbox
 from oneclaw_core.process.sandbox import confinement, landlock, seccomp
 
 # Another user may not be able to import from here.
-LOADED = resource, confinement, landlock, seccomp
+LOADED = resource, confinement
 
 
 def main():
@@ -26,7 +27,7 @@ def main():
     policy = SandboxPolicy(write_roots=(workspace,), hidden_folders=(secret,), hidden_files=(Path("/etc/shadow"),))
     if kind == "computing":
         policy = SandboxPolicy(is_system_readable=False, can_start_programs=False)
-    restrict_this_process(policy)
+    enter_sandbox(f"{landlock.make_ruleset(policy)} {seccomp.filter_file(policy)}")
     in_a_thread = []
     thread = threading.Thread(target=lambda: in_a_thread.append(outcome((secret / "key").read_text)))
     thread.start()

@@ -4,5 +4,4 @@
 - ``backend``: the interface of what runs programs by a policy: ``bubblewrap``, ``landlocked``.
 - ``choice``: which of them works on this machine.
 - ``seccomp``, ``landlock``, ``confinement``: the parts of Linux that a process can restrict itself with.
-- ``restriction``: a process restricts itself by a policy.
 """

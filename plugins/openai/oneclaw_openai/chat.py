@@ -16,9 +16,10 @@ from oneclaw_openai.chat_answer import ChatAnswer
 from oneclaw_openai.chat_dialect import dialect_of
 from oneclaw_openai.chat_wire import RequestEncoder
 from oneclaw_openai.model_list import offered_models, served_context
+from oneclaw_openai.text_call_answer import TextCallAnswer, reads_text_calls
 
 if TYPE_CHECKING:
-    from oneclaw_core.http_providers import ImageLimits
+    from oneclaw_core.http_providers import Answer, ImageLimits
     from oneclaw_core.providers import ModelInfo, ModelRequest, ProviderConfig
 
 
@@ -41,7 +42,6 @@ class OpenAIChatProvider(HttpProvider):
         self._encoder = RequestEncoder(self._url.origin)
         self._wanting_reasoning: set[str] = set()  # models
         self._is_vendor = dialect_of(self._url.origin).is_vendor
-        self.may_send_calls_as_text = not self._is_vendor
 
     @property
     def attachment_media_types(self) -> tuple[str, ...]:
@@ -94,8 +94,12 @@ class OpenAIChatProvider(HttpProvider):
     def _encode(self, request: ModelRequest) -> bytes:
         return self._encoder.encode(request, wants_reasoning=request.model in self._wanting_reasoning)
 
-    def _new_answer(self, request: ModelRequest) -> ChatAnswer:
-        return ChatAnswer(self._url.origin, is_vendor=self._is_vendor)
+    def _new_answer(self, request: ModelRequest) -> Answer:
+        answer = ChatAnswer(self._url.origin, is_vendor=self._is_vendor)
+        # A server that imitates the vendor may pass on calls as the model wrote them.
+        if self._is_vendor or not reads_text_calls(request):
+            return answer
+        return TextCallAnswer(answer, request, self._config.name)
 
     def _concede(self, refusal: str, request: ModelRequest) -> bool:
         if request.model in self._wanting_reasoning or not _REASONING_MISSED.search(refusal):

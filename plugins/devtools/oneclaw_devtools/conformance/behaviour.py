@@ -12,8 +12,8 @@ from oneclaw_devtools.conformance.finding import Check, Finding, Severity, summa
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
-    from oneclaw_core.process import ProbeEnd
     from oneclaw_devtools.conformance.facts import CallFacts, ToolFacts
+    from oneclaw_devtools.conformance.probe import ProbeEnd
 
 _E, _W, _N = Severity.ERROR, Severity.WARNING, Severity.NOTE
 

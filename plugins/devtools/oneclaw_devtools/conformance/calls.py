@@ -13,16 +13,16 @@ from typing import TYPE_CHECKING, Any
 
 from oneclaw_core.json_schema import result_faults
 from oneclaw_core.permissions import Decision, Grant
-from oneclaw_core.process import ProcessState
 from oneclaw_devtools.conformance.arguments import Case, cases
 from oneclaw_devtools.conformance.guard import Guard
 from oneclaw_devtools.conformance.inspect import entry_points
+from oneclaw_devtools.conformance.probe_child import ProcessState
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from oneclaw_core import OneClaw, ToolResult
-    from oneclaw_core.process import Channel
+    from oneclaw_devtools.conformance.probe_child import Channel
 
 SHOWN_CHARACTERS = 300
 KEY_VARIABLE = "OPENAI_API_KEY"

@@ -13,7 +13,7 @@ from packaging.utils import canonicalize_name
 from oneclaw_core import PluginError
 from oneclaw_core.permissions import KNOWN_PERMISSIONS
 from oneclaw_core.plugins import discover, load_plugins
-from oneclaw_core.process import Scratch, run_probe
+from oneclaw_core.process import Scratch
 from oneclaw_devtools.conformance import (
     behaviour,
     declared,
@@ -30,6 +30,7 @@ from oneclaw_devtools.conformance.facts import NeighbourFacts
 from oneclaw_devtools.conformance.finding import CheckedPlugin, Report, ordered
 from oneclaw_devtools.conformance.grades import grade_of
 from oneclaw_devtools.conformance.package import package_findings, wheel_findings
+from oneclaw_devtools.conformance.probe import run_probe
 from oneclaw_devtools.conformance.target import PluginPoint, Subject, find_subject
 from oneclaw_devtools.conformance.transcript import called_from, facts_of, open_step, steps_of
 from oneclaw_devtools.fixed_names import BUILTIN_PLUGIN
@@ -37,9 +38,9 @@ from oneclaw_devtools.fixed_names import BUILTIN_PLUGIN
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from oneclaw_core.process import ProbeOutcome
     from oneclaw_devtools.conformance.facts import CallFacts, PluginFacts, StepFacts, ToolFacts
     from oneclaw_devtools.conformance.finding import Finding
+    from oneclaw_devtools.conformance.probe import ProbeOutcome
 
 MAX_RESTARTS = 20
 

@@ -18,15 +18,15 @@ from oneclaw_core import cli
 from oneclaw_core.installation import report_skill_problems
 from oneclaw_core.permissions import KNOWN_PERMISSIONS
 from oneclaw_core.plugins import CORE_TOOL_PLUGINS, HOOK_KINDS, HookKind, load_plugins
-from oneclaw_core.process import exit_fault
+from oneclaw_devtools.conformance.probe_child import exit_fault
 from oneclaw_devtools.fixed_names import BUILTIN_PLUGIN, ENTRY_POINT_GROUP
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
     from oneclaw_core.plugins import Catalog, Plugin
-    from oneclaw_core.process import Channel
     from oneclaw_core.tools import ManifestTool
+    from oneclaw_devtools.conformance.probe_child import Channel
 
 _BUILTIN_TARGET = "oneclaw_core.builtin"
 

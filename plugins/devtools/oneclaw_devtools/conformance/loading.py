@@ -9,8 +9,8 @@ from oneclaw_devtools.conformance.finding import Check, Finding, Severity
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from oneclaw_core.process import ProbeEnd
     from oneclaw_devtools.conformance.facts import PluginFacts, StepFacts
+    from oneclaw_devtools.conformance.probe import ProbeEnd
 
 _E, _W, _N = Severity.ERROR, Severity.WARNING, Severity.NOTE
 

@@ -14,14 +14,15 @@ from typing import TYPE_CHECKING, Any
 
 from oneclaw_core import __version__
 from oneclaw_core.plugins import core_requirements, find_incompatibility
-from oneclaw_core.process import run_probe
 from oneclaw_devtools.conformance.finding import Check, Finding, Severity
+from oneclaw_devtools.conformance.probe import run_probe
 from oneclaw_devtools.fixed_names import CORE_DISTRIBUTION
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-    from oneclaw_core.process import Channel, Scratch
+    from oneclaw_core.process import Scratch
+    from oneclaw_devtools.conformance.probe_child import Channel
     from oneclaw_devtools.conformance.target import PackageFacts, Subject
 
 _E, _W, _N = Severity.ERROR, Severity.WARNING, Severity.NOTE

@@ -14,7 +14,7 @@ from oneclaw_devtools.conformance.facts import CallFacts, PluginFacts, StepFacts
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from oneclaw_core.process import ProbeOutcome
+    from oneclaw_devtools.conformance.probe import ProbeOutcome
 
 
 def facts_of(outcome: ProbeOutcome, name: str) -> PluginFacts:

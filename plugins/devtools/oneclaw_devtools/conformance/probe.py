@@ -9,72 +9,19 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from oneclaw_core.process.python_runner import describe_end, python_process
-from oneclaw_core.system.redaction import without_secrets
+from oneclaw_core.process import describe_end, python_process
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Coroutine, Mapping, Sequence
     from pathlib import Path
 
-    from oneclaw_core.process.python_runner import PythonProcess
+    from oneclaw_core.process import PythonProcess, Scratch
 
 MAX_ANSWER_BYTES = 64 * 1024 * 1024
 MAX_STDERR_BYTES = 8 * 1024 * 1024
 _PIECE_BYTES = 1 << 20
 
 _T = TypeVar("_T")
-
-
-@dataclass(frozen=True, slots=True)
-class Scratch:
-    """A temporary directory for everything that a plugin does in a probe.
-
-    Attributes:
-        root: the directory.
-    """
-
-    root: Path
-
-    @property
-    def home(self) -> Path:
-        """The home of OneClaw."""
-        return self.root / "home"
-
-    @property
-    def work(self) -> Path:
-        """The directory in which programs are started."""
-        return self.root / "work"
-
-    @property
-    def secret_file(self) -> Path:
-        """A file beside what tools may read."""
-        return self.root / "outside" / "secret.txt"
-
-    def make(self) -> None:
-        """Make the directories."""
-        for directory in (self.home, self.work, self.secret_file.parent, self.root / "tmp", self.root / "user"):
-            directory.mkdir(exist_ok=True)
-
-    def environment(self) -> dict[str, str]:
-        """Return the environment of a child: without secrets, and with the user's directories inside this one."""
-        user = str(self.root / "user")
-        return {
-            **without_secrets(),
-            "HOME": user,
-            "USERPROFILE": user,
-            "APPDATA": user,
-            "LOCALAPPDATA": user,
-            "XDG_CONFIG_HOME": f"{user}/.config",
-            "XDG_DATA_HOME": f"{user}/.local/share",
-            "XDG_CACHE_HOME": f"{user}/.cache",
-            "TMPDIR": str(self.root / "tmp"),
-            "TEMP": str(self.root / "tmp"),
-            "TMP": str(self.root / "tmp"),
-            "ONECLAW_HOME": str(self.home),
-            "ONECLAW_PROFILE": "",
-            "PYTHON_KEYRING_BACKEND": "keyring.backends.fail.Keyring",
-            "PYTHONDONTWRITEBYTECODE": "1",
-        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +71,7 @@ def run_probe(
 
     Args:
         request: JSON data: ``task``, a ``module:function`` that is called with the request and a
-            :class:`~oneclaw_core.process.Channel`, and what the task needs.
+            :class:`~oneclaw_devtools.conformance.probe_child.Channel`, and what the task needs.
         scratch: An existing directory for the probe.
         silence_seconds: The longest time without a message, after which it is killed with everything that it has
             started; a message with ``patience_seconds`` sets another limit for the time after it.
@@ -139,7 +86,7 @@ def run_probe(
     async def run() -> tuple[list[dict[str, Any]], ProbeEnd]:
         with stderr_file.open("wb") as stderr:
             async with python_process(
-                "oneclaw_core.process.probe_child:serve",
+                "oneclaw_devtools.conformance.probe_child:serve",
                 str(request_file),
                 search_path=[*import_paths, *map(str, sys.path)],
                 options=options,

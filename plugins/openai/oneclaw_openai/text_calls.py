@@ -15,14 +15,12 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from oneclaw_core.json_schema.lenient_arguments import lenient_arguments
-from oneclaw_core.json_schema.validation import argument_faults, compile_schema
-from oneclaw_core.types.arguments import ArgumentsError, parse_arguments
+from oneclaw_core.http_providers import fitting_arguments, parse_object
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-    from oneclaw_core.types.tool_definition import ToolDefinition
+    from oneclaw_core import ToolDefinition
 
 _NAME = r"(?P<name>[A-Za-z_][\w.-]{0,99})"
 # Tokens that stand around calls and between them.
@@ -181,18 +179,7 @@ def valid_arguments(call: TextCall, definition: ToolDefinition) -> str | None:
         properties = definition.parameters.get("properties")
         known = properties if isinstance(properties, dict) else {}
         arguments = {key: _typed(value, known.get(key)) for key, value in arguments.items()}
-    text = json.dumps(arguments, ensure_ascii=False)
-    try:
-        parsed = parse_arguments(text)
-    except ArgumentsError:
-        return None
-    validator = compile_schema(definition.parameters)
-    if not argument_faults(validator, parsed):
-        return text
-    lenient = lenient_arguments(text, definition.parameters)
-    if lenient is None or argument_faults(validator, lenient):
-        return None
-    return json.dumps(lenient, ensure_ascii=False)
+    return fitting_arguments(json.dumps(arguments, ensure_ascii=False), definition.parameters)
 
 
 def _typed(value: Any, schema: Any) -> Any:
@@ -268,11 +255,8 @@ def _json_calls(value: Any) -> Iterator[TextCall]:
         return
     arguments = value.get(argument_key, {}) if argument_key else {}
     if isinstance(arguments, str):
-        try:
-            arguments = parse_arguments(arguments)
-        except ArgumentsError:
-            return
-    if arguments is None:
+        arguments = parse_object(arguments)
+    elif arguments is None:
         arguments = {}
     if isinstance(arguments, dict) and (argument_key or value.get("type") == "function" or name_key == "name"):
         yield TextCall(_plain_name(value[name_key]), arguments)

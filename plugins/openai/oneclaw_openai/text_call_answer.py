@@ -10,20 +10,25 @@ import uuid
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from oneclaw_core.errors import ProviderError, UnreadableCallError
-from oneclaw_core.http_providers.retry import AttemptFailed
-from oneclaw_core.http_providers.text_calls import begun_opener, late_calls, may_be_calls, read_calls, valid_arguments
-from oneclaw_core.providers.base import TEXT_CALLS_REMEDY
-from oneclaw_core.types.messages import MessageType, StopReason, ToolCall
-from oneclaw_core.types.model_requests import ArgumentsDelta, TextDelta, TextWithdrawn
+from oneclaw_core import MessageType, ProviderError, ToolCall
+from oneclaw_core.http_providers import AttemptFailed
+from oneclaw_core.providers import (
+    TEXT_CALLS_REMEDY,
+    ArgumentsDelta,
+    StopReason,
+    TextDelta,
+    TextWithdrawn,
+    UnreadableCallError,
+)
+from oneclaw_openai.text_calls import begun_opener, late_calls, may_be_calls, read_calls, valid_arguments
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from oneclaw_core.http_providers.answer import Answer
-    from oneclaw_core.http_providers.text_calls import TextCall
-    from oneclaw_core.types.messages import TokenUsage
-    from oneclaw_core.types.model_requests import ModelEvent, ModelRequest, ModelResponse
+    from oneclaw_core import TokenUsage
+    from oneclaw_core.http_providers import Answer
+    from oneclaw_core.providers import ModelEvent, ModelRequest, ModelResponse
+    from oneclaw_openai.text_calls import TextCall
 
 # Noted with an answer whose calls were text.
 TEXT_CALLS = "text_calls"

@@ -5,9 +5,9 @@
 import json
 
 import pytest
+from oneclaw_openai.text_calls import late_calls, may_be_calls, read_calls, valid_arguments
 
-from oneclaw_core.http_providers.text_calls import late_calls, may_be_calls, read_calls, valid_arguments
-from oneclaw_core.types.tool_definition import ToolDefinition
+from oneclaw_core import ToolDefinition
 
 WEATHER = ToolDefinition(
     "get_weather",

@@ -18,8 +18,7 @@ from importlib import import_module
 from json import dumps  # as it is before a plugin changes it
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from oneclaw_core.errors import describe_error
-from oneclaw_core.process.python_worker import write_all
+from oneclaw_core.process import describe_error, write_all
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
