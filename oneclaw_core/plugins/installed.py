@@ -166,12 +166,13 @@ def _is_editable(distribution: Any) -> bool:
 def _metadata_in(path: str, changed_at: int) -> list[Any]:
     try:
         with os.scandir(path) as entries:
-            found = [entry for entry in entries if entry.name.endswith(_METADATA_SUFFIXES)]
-        return sorted([entry.name, entry.stat().st_mtime_ns] for entry in found)
+            found = sorted(entry.name for entry in entries if entry.name.endswith(_METADATA_SUFFIXES))
     except NotADirectoryError:  # an archive
         return [["", changed_at]]
     except OSError:
         return []
+    # A broken link has no time.
+    return [[name, *(_file_state(os.path.join(path, name))[1:2] or [0])] for name in found]  # noqa: PTH118  # as text
 
 
 def _file_state(path: str) -> list[Any]:

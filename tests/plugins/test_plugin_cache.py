@@ -56,6 +56,16 @@ def test_a_plugin_is_imported_once_and_again_when_its_code_changes(site, imports
     assert imports() == 1
 
 
+def test_a_broken_link_beside_the_packages_hides_none_of_them(site, tmp_path, monkeypatch):
+    load()
+    other = tmp_path / "other"
+    other.mkdir()
+    install(other, "good", GOOD)
+    (other / "gone-1.0.dist-info").symlink_to(tmp_path / "gone")
+    monkeypatch.syspath_prepend(other)
+    assert load()["good"].tools == ["good_tool"]
+
+
 def test_another_package_does_not_have_the_known_ones_imported(site, imports):
     install(site, "good", NOTING)
     load()
