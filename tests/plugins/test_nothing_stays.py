@@ -470,7 +470,13 @@ async def repeated(work, claw, start, calls):
     await claw.plugins.drain(10)
 
 
-@pytest.mark.parametrize("kind", KINDS)
+# In the normal form, one of the kinds that go the same way; a turn with all its hooks has most of the others.
+ALWAYS = ("async tool", "failing sync tool", "timed-out tool", "cancelled tool", "turn with all its hooks", "service")
+
+
+@pytest.mark.parametrize(
+    "kind", [pytest.param(kind, marks=() if kind in ALWAYS else pytest.mark.long) for kind in KINDS]
+)
 def test_calls_into_a_plugin_leave_no_objects(oneclaw_factory, caplog, kind):
     caplog.set_level("CRITICAL")  # pytest keeps what is logged
     home = oneclaw_factory([Everything()], check_plugins=False)
