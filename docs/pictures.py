@@ -102,7 +102,7 @@ PACKAGES = {
     "app": "the class OneClaw",
     "json_schema": "of arguments",
     "project": "trust, instructions",
-    "worker_loop": "event loops of plugins",
+    "loops": "event loops of plugins",
     "wiring": "puts the parts together",
     "builtin": "tools of the core",
     "turn": "beginning, loop, steps",

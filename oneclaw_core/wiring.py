@@ -22,6 +22,7 @@ from oneclaw_core.installation.reviewing import Reviews
 from oneclaw_core.installation.stores import home_with_backend
 from oneclaw_core.json_schema.result_checks import result_checked
 from oneclaw_core.json_schema.valid import Validators, valid
+from oneclaw_core.loops.blocking import BlockMeter, LoopBlocks
 from oneclaw_core.permissions.asking import Asking
 from oneclaw_core.permissions.decisions import Decisions
 from oneclaw_core.permissions.people import People
@@ -47,7 +48,7 @@ from oneclaw_core.tools.calls.available import available
 from oneclaw_core.tools.calls.hooked import gated, observed, result_rewritten, rewritten
 from oneclaw_core.tools.calls.inner import InnerCalls
 from oneclaw_core.tools.calls.marked import declared, marked
-from oneclaw_core.tools.calls.running import Running
+from oneclaw_core.tools.calls.running import HomeOfTools, Running
 from oneclaw_core.tools.executor import ToolExecutor
 from oneclaw_core.turn.adapted import adapted
 from oneclaw_core.turn.compacting import compacting
@@ -313,7 +314,7 @@ def tool_executor(
 
     run = chain(
         (*([result_rewritten] if hooked else []), declared, result_checked()),
-        Running(asking, inner_calls, plugins, home, services, deps),
+        Running(asking, inner_calls, plugins, HomeOfTools(home, services, deps), partial(BlockMeter, LoopBlocks())),
     )
     checks = chain(
         (

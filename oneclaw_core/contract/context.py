@@ -12,8 +12,8 @@ from oneclaw_core.capabilities.declaration import HOME_SERVICE
 from oneclaw_core.contract.home_services import declared_services
 from oneclaw_core.errors import PluginError, describe_error
 from oneclaw_core.http.clients import GuardedClients
+from oneclaw_core.system.loops import is_worker_thread, run_on
 from oneclaw_core.system.private_files import make_private_directory
-from oneclaw_core.worker_loop import is_worker_thread, run_on
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Iterable, Mapping
@@ -31,9 +31,9 @@ if TYPE_CHECKING:
     from oneclaw_core.permissions.requests import PermissionAnswer, PermissionRequest
     from oneclaw_core.sessions.for_plugins import Sessions
     from oneclaw_core.sessions.plugin_storage import PluginStorage
+    from oneclaw_core.system.loops import Worker
     from oneclaw_core.types.messages import Attachment
     from oneclaw_core.types.user_question import UserAsker
-    from oneclaw_core.worker_loop import WorkerLoop
 
     Asker = Callable[[PermissionRequest], Awaitable[PermissionAnswer]]
     from oneclaw_core.contract.arguments import SessionInfo
@@ -89,7 +89,7 @@ class PluginContext:
         self._loop = asyncio.get_running_loop()
         held = () if declaration is None else (_anywhere, self._allow_request)
         self._clients = GuardedClients(self._loop, self._wait_for, self._ask_for, *held)
-        self.worker: WorkerLoop | None = None
+        self.worker: Worker | None = None
 
     @property
     def settings(self) -> Any:

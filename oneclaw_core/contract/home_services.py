@@ -9,7 +9,7 @@ from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from oneclaw_core.capabilities.declaration import HOME_SERVICE
-from oneclaw_core.worker_loop import run_on
+from oneclaw_core.system.loops import run_on
 
 if TYPE_CHECKING:
     import asyncio

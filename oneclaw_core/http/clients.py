@@ -10,8 +10,8 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from oneclaw_core.errors import UsageError
+from oneclaw_core.system.loops import is_worker_thread
 from oneclaw_core.system.version import USER_AGENT
-from oneclaw_core.worker_loop import is_worker_thread
 
 if TYPE_CHECKING:
     import asyncio
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     import httpx
 
     from oneclaw_core.http.addresses import AddressGate
-    from oneclaw_core.worker_loop import WorkerLoop
+    from oneclaw_core.system.loops import Worker
 
     SyncAddressGate = Callable[[str, str, int], None]
     RequestGate = Callable[[httpx.Request], Awaitable[None]]
@@ -160,7 +160,7 @@ class GuardedClients:
             self._of_threads = create_guarded_sync_client(*map(self._from_thread, self._gates))
         return self._of_threads
 
-    async def aclose(self, worker: WorkerLoop | None) -> None:
+    async def aclose(self, worker: Worker | None) -> None:
         """Close the clients, those of the plugin's event loop on that."""
         try:
             while self._of_loops:

@@ -12,6 +12,7 @@ from oneclaw_core.config.plugin_settings import registered_settings
 from oneclaw_core.config.setting_fields import variable_of
 from oneclaw_core.config.settings import CurrentSettings
 from oneclaw_core.contract.context import PluginContext
+from oneclaw_core.loops.worker_loop import WorkerLoop
 from oneclaw_core.permissions.host_patterns import private_place
 from oneclaw_core.permissions.requests import PermissionRequest
 from oneclaw_core.system.distributions import EARLIER_KEYS
@@ -64,7 +65,7 @@ def make_context(
         detail = f"connect to {host} at the private address {address}"
         await permissions.require(PermissionRequest("network.private", f"plugin {name}", {}, detail, subject=subject))
 
-    return PluginContext(
+    context = PluginContext(
         name,
         home.plugin_folder(name),
         allow_address,
@@ -76,6 +77,9 @@ def make_context(
         services=services,
         declaration=declaration,
     )
+    if own and own[0].has_own_loop:
+        context.worker = WorkerLoop(name)
+    return context
 
 
 def _with_earlier_variables(environ: Mapping[str, str]) -> Mapping[str, str]:

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     import httpx
 
     from oneclaw_core.capabilities.declaration import Declaration
+    from oneclaw_core.system.loops import Worker
     from oneclaw_core.tools.calls.questions import Questions
-    from oneclaw_core.worker_loop import WorkerLoop
 
 SEND_PERMISSION = "data.send"
 _SHOWN_BODY_CHARACTERS = 4_000
@@ -89,7 +89,7 @@ class CallNetwork:
         self._require(httpx.URL(url).host)
         await self._allow_sending(httpx.Request("GET", url), url, sends.encode("utf-8", "replace"))
 
-    async def aclose(self, worker: WorkerLoop | None) -> None:
+    async def aclose(self, worker: Worker | None) -> None:
         """Close the clients that the tool used."""
         for clients in self._clients.values():
             await clients.aclose(worker)

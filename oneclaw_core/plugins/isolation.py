@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     import asyncio
     from collections.abc import Callable
 
-    from oneclaw_core.worker_loop import WorkerLoop
+    from oneclaw_core.system.loops import Worker
 
 
 LOAD_SECONDS = 30.0
@@ -120,7 +120,7 @@ class HookTimeoutError(HookError):
 
 
 async def call_isolated(
-    call: Callable[[], Any], seconds: float, *, is_async: bool, worker: WorkerLoop | None = None, name: str = ""
+    call: Callable[[], Any], seconds: float, *, is_async: bool, worker: Worker | None = None, name: str = ""
 ) -> Any:
     """Call foreign code in a separate task, or in a daemon thread.
 
@@ -164,7 +164,7 @@ class IsolatedCall:
         seconds: float,
         *,
         is_async: bool,
-        worker: WorkerLoop | None = None,
+        worker: Worker | None = None,
         name: str = "",
     ) -> None:
         self._seconds = seconds
@@ -213,7 +213,7 @@ class IsolatedCall:
 
 
 async def _outcome_of(
-    call: Callable[[], Any], is_async: bool, worker: WorkerLoop | None, name: str
+    call: Callable[[], Any], is_async: bool, worker: Worker | None, name: str
 ) -> tuple[Any, BaseException | None, float]:
     # From here on, since with many sessions it may take a while until the event loop gets to this.
     started = time.monotonic()

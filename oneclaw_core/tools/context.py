@@ -111,7 +111,7 @@ class ToolContext:
             OneClawError: the tool runs in a worker process, or was executed by hand.
         """
         # Worker processes wait for the imports of this module, and need no asyncio.
-        from oneclaw_core.worker_loop import is_worker_thread
+        from oneclaw_core.system.loops import is_worker_thread
 
         if self._services is None:
             raise OneClawError(NOT_IN_A_RUNNING_CALL)

@@ -6,6 +6,7 @@ from oneclaw_core import hookimpl
 from oneclaw_core.config.plugin_secrets import PluginSecrets
 from oneclaw_core.contract.context import PluginContext
 from oneclaw_core.http import SecretStore, SecretWords
+from oneclaw_core.loops.worker_loop import WorkerLoop
 from oneclaw_core.plugins.loading import load_plugins
 from oneclaw_core.plugins.running.runtime import Plugins
 
@@ -44,6 +45,8 @@ def plugins_at_work(tmp_path, options=None, /, **given):
     secrets = SecretStore(tmp_path / "keys.json", tmp_path, SecretWords("{name}", "secrets", "secret", "set {name}"))
 
     def make_context(name):
-        return PluginContext(name, tmp_path / name, refuse, secrets=PluginSecrets(name, secrets, {}))
+        context = PluginContext(name, tmp_path / name, refuse, secrets=PluginSecrets(name, secrets, {}))
+        context.worker = WorkerLoop(name)
+        return context
 
     return Plugins(catalog.plugins, make_context, **(options or {}))

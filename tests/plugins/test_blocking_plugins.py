@@ -12,9 +12,9 @@ from types import SimpleNamespace
 import pytest
 from site_plugins import install
 
-from oneclaw_core import Deny, OneClaw, PermissionAnswer, ToolContext, hookimpl, tool, worker_loop
-from oneclaw_core.tools.calls import blocking
-from oneclaw_core.worker_loop import WorkerLoop
+from oneclaw_core import Deny, OneClaw, PermissionAnswer, ToolContext, hookimpl, tool
+from oneclaw_core.loops import blocking, worker_loop
+from oneclaw_core.loops.worker_loop import WorkerLoop
 
 pytestmark = pytest.mark.every_python
 
@@ -222,7 +222,7 @@ def test_cancelling_ends_the_coroutine_on_its_own_loop(opened):
 
 def test_a_call_that_is_cancelled_before_it_begins_ends():
     async def work():
-        worker = WorkerLoop("busy", lambda: None)
+        worker = WorkerLoop("busy")
         is_busy, release = threading.Event(), threading.Event()
 
         async def hold():
@@ -484,7 +484,8 @@ def test_a_tool_of_the_program_that_blocks_is_named_and_the_others_get_their_tim
 PROGRAM = """
 import asyncio, sys, time
 sys.path.insert(0, sys.argv[1])
-from oneclaw_core import OneClaw, worker_loop
+from oneclaw_core import OneClaw
+from oneclaw_core.loops import worker_loop
 worker_loop.HEARTBEAT_SECONDS = 0.2
 
 async def main():

@@ -22,9 +22,10 @@ from oneclaw_core import (
 )
 from oneclaw_core.files import PathGuard
 from oneclaw_core.http import SignInNeededError
+from oneclaw_core.loops import blocking
 from oneclaw_core.provenance.marks import CallOrigins
 from oneclaw_core.tools import context
-from oneclaw_core.tools.calls import answered, blocking, clock, running
+from oneclaw_core.tools.calls import answered, clock, running
 from oneclaw_core.tools.calls.answered import execution_error, presentable
 from oneclaw_core.tools.calls.call import Caller, ToolOutcome
 from oneclaw_core.tools.context import TurnScope, detached_context

@@ -14,7 +14,6 @@ from oneclaw_core.errors import NotReadyError, OneClawError, PluginError, descri
 from oneclaw_core.plugins.isolation import ForeignError, HookError, HookTimeoutError, call_isolated
 from oneclaw_core.plugins.running.calling import begin_wrapper, end_wrapper
 from oneclaw_core.system.threads import LoopBlockedError
-from oneclaw_core.worker_loop import WorkerLoop
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
@@ -22,6 +21,7 @@ if TYPE_CHECKING:
     from oneclaw_core.contract.context import PluginContext
     from oneclaw_core.plugins.plugin import EventHook, Plugin
     from oneclaw_core.plugins.running.hook_timeouts import HookTimeouts
+    from oneclaw_core.system.loops import Worker
 
 
 MAX_WAITING_EVENTS = 1_000
@@ -142,8 +142,8 @@ class RunningPlugin:
         self.record = record
         self.queue = ObserverQueue(record.name, self._deliver)
         self.context = context
-        if record.has_own_loop:
-            context.worker = WorkerLoop(record.name, self._start_again)
+        if context.worker is not None:
+            context.worker.when_abandoned = self._start_again
         self._limits = limits
         self._timeouts = timeouts
         self.is_started = False
@@ -357,7 +357,7 @@ async def call_hook(plugin: str, implementation: EventHook, arguments: Mapping[s
 
 
 async def call_isolated_hook(
-    plugin: str, hook: str, call: Callable[[], Any], seconds: float, *, is_async: bool, worker: WorkerLoop | None
+    plugin: str, hook: str, call: Callable[[], Any], seconds: float, *, is_async: bool, worker: Worker | None
 ) -> Any:
     """Call a part of a hook, and attribute what goes wrong.
 

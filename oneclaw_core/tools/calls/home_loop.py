@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from oneclaw_core.errors import OneClawError
-from oneclaw_core.worker_loop import is_worker_thread, run_on
+from oneclaw_core.system.loops import is_worker_thread, run_on
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Coroutine

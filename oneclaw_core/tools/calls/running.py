@@ -5,13 +5,13 @@ from __future__ import annotations
 import asyncio
 import logging
 from contextlib import nullcontext
+from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from oneclaw_core.errors import OAuthError, PermissionDeniedError, PluginError, errors_within
 from oneclaw_core.system.threads import LoopBlockedError, ThreadWatch, started_task
 from oneclaw_core.tools.calls.answered import execution_error
-from oneclaw_core.tools.calls.blocking import BlockMeter, LoopBlocks
 from oneclaw_core.tools.calls.call import NotAvailableError
 from oneclaw_core.tools.calls.clock import CallClock
 from oneclaw_core.tools.calls.home_loop import HomeLoop
@@ -30,16 +30,47 @@ if TYPE_CHECKING:
     from oneclaw_core.capabilities.declaration import Declaration
     from oneclaw_core.contract.home_services import HomeServices
     from oneclaw_core.permissions.asking import Asking
+    from oneclaw_core.system.loops import Worker
     from oneclaw_core.tools.calls.call import Act, Call, PermittedCall
     from oneclaw_core.tools.calls.hooks import AroundCall, PluginsOfCalls
     from oneclaw_core.tools.calls.inner import InnerCalls
     from oneclaw_core.types.tool_definition import Tool, ToolDefinition
-    from oneclaw_core.worker_loop import WorkerLoop
 
 # How long a cancelled tool may take to clean up before it is left to itself.
 CLEAN_UP_SECONDS = 2.0
 
 _log = logging.getLogger("oneclaw.executor")
+
+
+class BlockMeter(Protocol):
+    """Measures how long one call blocks the program's event loop; see :mod:`oneclaw_core.loops.blocking`."""
+
+    async def run(self, call: Callable[[], Awaitable[Any]]) -> Any:
+        """Await what a function makes, and measure each of its steps."""
+        ...
+
+    def lost_seconds(self, late_seconds: float) -> float:
+        """Return how much time others have taken from the tool."""
+        ...
+
+    def judged(self, tool_name: str, result: ToolResult, clock: CallClock) -> ToolResult:
+        """Return the result of a tool, which is a timeout if it blocked the event loop past its time."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class HomeOfTools:
+    """What the contexts of tools offer of an open home.
+
+    Attributes:
+        path: the user's directory.
+        services: of the home; ``None`` without one.
+        deps: what the embedding program gives to its tools.
+    """
+
+    path: Path
+    services: HomeServices | None = None
+    deps: object = None
 
 
 class Running:
@@ -49,9 +80,8 @@ class Running:
         asking: asks for permissions.
         inner_calls: makes what runs the calls that a tool makes.
         plugins: starts the plugin of a tool; ``None`` without any.
-        home: the user's directory.
-        services: of the open home, for tools; ``None`` without one.
-        deps: what the embedding program gives to its tools.
+        home: what tools get of the open home.
+        meter: makes what measures how long one call blocks the program's event loop.
     """
 
     def __init__(
@@ -59,17 +89,14 @@ class Running:
         asking: Asking,
         inner_calls: Callable[[Call, CallClock], InnerCalls],
         plugins: PluginsOfCalls | None,
-        home: Path,
-        services: HomeServices | None,
-        deps: object,
+        home: HomeOfTools,
+        meter: Callable[[], BlockMeter],
     ) -> None:
         self._asking = asking
         self._inner_calls = inner_calls
         self._plugins = plugins
         self._home = home
-        self._services = services
-        self._deps = deps
-        self._blocks = LoopBlocks()
+        self._meter = meter
 
     async def __call__(self, call: PermittedCall) -> ToolResult:
         """Run the tool of a call, with its plugin started.
@@ -88,7 +115,7 @@ class Running:
         declaration = plugin.declaration if plugin is not None else None
         running = self._running(call, clock, inner, declaration)
         worker = plugin.worker if plugin is not None and not source.is_bound_to_source else None
-        timed = TimedRun(running, BlockMeter(self._blocks), worker, call.hooks.around() if call.hooks else None)
+        timed = TimedRun(running, self._meter(), worker, call.hooks.around() if call.hooks else None)
         caller, provenance = call.caller, call.provenance
         CALL_MARKS.set(provenance.marks)
         asking = self._asking
@@ -97,16 +124,16 @@ class Running:
             running.questions, provenance.project, partial(asking.can_ask, call), partial(asking.granted_places, call)
         )
         context = ToolContext(
-            home=self._home,
+            home=self._home.path,
             session_id=caller.session_id,
             agent_name=caller.agent,
             tool_name=call.asked.name,
             call_id=call.asked.id,
             paths=provenance.paths.for_call(provenance.paths.used, provenance.paths.views, denied, paths, declaration),
             _call=running,
-            _services=self._services,
+            _services=self._home.services,
             _plugin=plugin,
-            deps=self._deps if caller.turn is None or caller.turn.deps is None else caller.turn.deps,
+            deps=self._home.deps if caller.turn is None or caller.turn.deps is None else caller.turn.deps,
             selection=caller.selection,
             turn=caller.turn,
             # A script gets all of it: it is not what a model is shown.
@@ -153,7 +180,7 @@ class TimedRun:
         self,
         running: RunningCall,
         meter: BlockMeter,
-        worker: WorkerLoop | None = None,
+        worker: Worker | None = None,
         around: AroundCall | None = None,
     ) -> None:
         self._running = running

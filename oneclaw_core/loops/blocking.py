@@ -7,8 +7,8 @@ import time
 from types import CoroutineType, coroutine
 from typing import TYPE_CHECKING, Any
 
+from oneclaw_core.loops.worker_loop import HEARTBEAT_SECONDS
 from oneclaw_core.types.tools import ToolResult
-from oneclaw_core.worker_loop import HEARTBEAT_SECONDS
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Generator

@@ -17,7 +17,7 @@ from concurrent.futures import Future
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from oneclaw_core.errors import PluginError
+from oneclaw_core.system.loops import WorkerThread
 from oneclaw_core.system.threads import DaemonExecutor, LoopBlockedError, current_watch, passable
 
 if TYPE_CHECKING:
@@ -39,12 +39,14 @@ class WorkerLoop:
 
     Args:
         plugin: the plugin's name.
+
+    Attributes:
         when_abandoned: called when the loop was found blocked; the next call gets another one.
     """
 
-    def __init__(self, plugin: str, when_abandoned: Callable[[], None]) -> None:
+    def __init__(self, plugin: str) -> None:
         self._plugin = plugin
-        self._when_abandoned = when_abandoned
+        self.when_abandoned: Callable[[], None] = lambda: None
         self._thread: _LoopThread | None = None
 
     async def run(self, call: Callable[[], Awaitable[_T]], name: str) -> _T:
@@ -132,7 +134,7 @@ class WorkerLoop:
             culprit.name if culprit is not None else "unknown code",
             thread.place(),
         )
-        self._when_abandoned()
+        self.when_abandoned()
         for job in list(thread.jobs):
             if job.withdraw():
                 self._submit(job)
@@ -276,7 +278,7 @@ class _Job(Generic[_T]):
             _answer(self._end)
 
 
-class _LoopThread(threading.Thread):
+class _LoopThread(WorkerThread):
     """A thread that runs an event loop.
 
     Args:
@@ -364,32 +366,6 @@ class _LoopThread(threading.Thread):
             task.cancel()
         if tasks:
             await asyncio.wait(tasks, timeout=END_SECONDS)
-
-
-async def run_on(loop: asyncio.AbstractEventLoop, work: Coroutine[Any, Any, _T]) -> _T:
-    """Run a coroutine on an event loop, and wait for it on that of the caller, with the caller's context variables.
-
-    Args:
-        loop: runs in this thread or another.
-        work: cancelled with the caller.
-
-    Raises:
-        PluginError: the loop is closed.
-        BaseException: what the coroutine raises.
-    """
-    if asyncio.get_running_loop() is loop:
-        return await work
-    try:
-        future = asyncio.run_coroutine_threadsafe(work, loop)
-    except RuntimeError:
-        work.close()
-        raise PluginError("the home was closed before this call ended") from None
-    return await asyncio.wrap_future(future)
-
-
-def is_worker_thread() -> bool:
-    """Return True if the running thread is that of a plugin's event loop."""
-    return isinstance(threading.current_thread(), _LoopThread)
 
 
 def _call_soon(loop: asyncio.AbstractEventLoop, call: Callable[..., object], *arguments: Any) -> None:
