@@ -102,6 +102,7 @@ PACKAGES = {
     "app": "the class OneClaw",
     "json_schema": "of arguments",
     "project": "trust, instructions",
+    "shipped": "how to get what is missing",
     "loops": "event loops of plugins",
     "wiring": "puts the parts together",
     "builtin": "tools of the core",

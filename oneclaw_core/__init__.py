@@ -81,10 +81,10 @@ if TYPE_CHECKING:
     from oneclaw_core.plugins.registrars import SettingsRegistrar as SettingsRegistrar
     from oneclaw_core.plugins.registrars import SkillRegistrar as SkillRegistrar
     from oneclaw_core.plugins.registrars import ToolRegistrar as ToolRegistrar
+    from oneclaw_core.secrets.redaction import redact as redact
+    from oneclaw_core.secrets.redaction import remember_secret as remember_secret
     from oneclaw_core.system.home import Home as Home
     from oneclaw_core.system.home import find_home as find_home
-    from oneclaw_core.system.redaction import redact as redact
-    from oneclaw_core.system.redaction import remember_secret as remember_secret
     from oneclaw_core.tool_functions.function import tool as tool
     from oneclaw_core.tools.client import ToolClient as ToolClient
     from oneclaw_core.tools.context import ToolContext as ToolContext

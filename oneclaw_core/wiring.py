@@ -35,10 +35,12 @@ from oneclaw_core.plugins.running.runtime import Plugins
 from oneclaw_core.project.trust import Project
 from oneclaw_core.provenance.marks import CallOrigins
 from oneclaw_core.providers.pool import ProviderPool
+from oneclaw_core.secrets.redacted import redacted
 from oneclaw_core.services.plugin_question import answer_plugin
 from oneclaw_core.sessions.background import Background
 from oneclaw_core.sessions.for_plugins import Sessions
 from oneclaw_core.sessions.store import Store
+from oneclaw_core.shipped.missing import missing_part, missing_type
 from oneclaw_core.system.home import Home, current_directory, find_home
 from oneclaw_core.system.threads import run_in_thread
 from oneclaw_core.tool_sources.published_tools import PublishedTools
@@ -208,6 +210,10 @@ def _wired(
             services=services,
         )
 
+    def how_to_get(kind: str, name: str) -> str | None:
+        return missing_part(kind, name, catalog.absent_plugins)
+
+    catalog.registry.how_to_get = how_to_get
     settings = SettingsReader(environ)
 
     async def free_requests() -> int:
@@ -241,10 +247,10 @@ def _wired(
         order=plugin_order(stored, environ),
         limits=hook_timeouts(stored, environ),
         timeouts=HookTimeouts(home.hook_timeouts),
-        absent=catalog.absent_plugins,
+        how_to_get=how_to_get,
     )
     tool_sources = ToolSources(PublishedTools(catalog.registry, catalog.plugins), home.tool_sources, plugins)
-    providers = ProviderPool(catalog.provider_types, catalog.absent_plugins)
+    providers = ProviderPool(catalog.provider_types, partial(missing_type, absent=catalog.absent_plugins))
     known = catalog.known_providers
     keys, model_lists = KeyStore(home, environ, known), ModelLists(home)
     paths = PathGuard(home.workspace, start_directory, home.path)
@@ -303,7 +309,7 @@ def tool_executor(
     validators = Validators()
     hooked = plugins if plugins is not None and plugins.governs_calls else None
     if permissions is None:
-        checks = chain((answered, marked(registry), available(registry), valid(validators)), denied)
+        checks = chain((redacted, answered, marked(registry), available(registry), valid(validators)), denied)
         return ToolExecutor(registry, hooked, origins, checks)
     asking = Asking(permissions, registry)
 
@@ -313,12 +319,13 @@ def tool_executor(
         return InnerCalls(call, clock, executor.outcome, registry, hooked.observers_have_room, scripts)
 
     run = chain(
-        (*([result_rewritten] if hooked else []), declared, result_checked()),
+        (*([result_rewritten, redacted] if hooked else []), declared, result_checked()),
         Running(asking, inner_calls, plugins, HomeOfTools(home, services, deps), partial(BlockMeter, LoopBlocks())),
     )
     checks = chain(
         (
             *([observed] if hooked else []),  # of every call, also one that is refused or cut off
+            redacted,  # an error may quote a key
             answered,  # every exception becomes a result
             marked(registry),  # refusals have marks too
             available(registry),

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from oneclaw_core.plugins.plugin import Plugin
 
 WORKSPACE = Path(__file__).parents[1]
-PARTS_FILE = WORKSPACE / "oneclaw_core" / "system" / "shipped_parts.json"
+PARTS_FILE = WORKSPACE / "oneclaw_core" / "plugins" / "shipped_parts.json"
 _TABLES = ("our_distributions", "groups", "commands", "chat_commands", "channels", "triggers")
 _TABLES_OF_HOOKS = {
     GROUP_HOOK: "groups",

@@ -7,7 +7,7 @@ from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, TypedDict
 
 from oneclaw_core.errors import AgentError, NotFoundError
-from oneclaw_core.system.distributions import missing_part, unknown_name
+from oneclaw_core.shipped.missing import missing_part, unknown_name
 from oneclaw_core.types.agents import BUILTIN_AGENTS, REASONING_LEVELS, Agent, check_own
 from oneclaw_core.types.text import clean_text
 from oneclaw_core.types.tools import ALL_TOOLS, ToolSelection

@@ -24,7 +24,7 @@ from oneclaw_core.files.text_content import (
     untrusted,
     wide_encoding,
 )
-from oneclaw_core.system.redaction import SHORTEST_KEY_CHARACTERS, redact
+from oneclaw_core.secrets.redaction import SHORTEST_KEY_CHARACTERS, redact
 from oneclaw_core.types.kept_results import handle_in
 from oneclaw_core.types.tools import MAX_CHANGED_FILE_CHARACTERS, FileChange, ToolResult
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from oneclaw_core.channels.chat_commands import OWN_COMMANDS, ChatCommands, plugin_chat_commands
 from oneclaw_core.contract.chat_answer import ChatAnswer
 from oneclaw_core.errors import NotFoundError, UsageError
-from oneclaw_core.system.distributions import missing_part, why_missing
+from oneclaw_core.shipped.missing import missing_part, why_missing
 from oneclaw_core.types.agents import REASONING_LEVELS
 from oneclaw_core.types.budget import dollars
 from oneclaw_core.types.messages import MessageType

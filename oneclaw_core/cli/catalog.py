@@ -115,6 +115,6 @@ def not_found(
         listing: the command that lists them.
         absent: installed plugins that are not loaded, and why.
     """
-    from oneclaw_core.system.distributions import unknown_name
+    from oneclaw_core.shipped.missing import unknown_name
 
     return NotFoundError(unknown_name(what, name, known, listing, absent))

@@ -159,7 +159,7 @@ def require_command(command: str) -> None:
         NotFoundError: it belongs to such a plugin; the message says why, and how to get it.
     """
     from oneclaw_core.cli.catalog import load_catalog
-    from oneclaw_core.system.distributions import COMMANDS, why_missing
+    from oneclaw_core.shipped.missing import COMMANDS, why_missing
 
     plugin = COMMANDS.get(command)
     if plugin is None:

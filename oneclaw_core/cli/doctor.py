@@ -22,7 +22,7 @@ from oneclaw_core.cli.running import with_home
 from oneclaw_core.contract.checks import Health
 from oneclaw_core.errors import NotFoundError, OneClawError, StoreError, StoreVersionError, UsageError, describe_error
 from oneclaw_core.plugins.plugin import CHECK_HOOK
-from oneclaw_core.system.redaction import redact
+from oneclaw_core.secrets.redaction import redact
 from oneclaw_core.system.version import __version__
 
 if TYPE_CHECKING:
@@ -198,7 +198,7 @@ def check_settings(catalog: HomeCatalog) -> Iterator[CheckLine]:
     from oneclaw_core.config.keys import KeyStore
     from oneclaw_core.config.plugin_settings import registered_settings
     from oneclaw_core.config.setting_service import setting_states
-    from oneclaw_core.system.distributions import how_to_install, plugin_of
+    from oneclaw_core.shipped.missing import how_to_install, plugin_of
 
     if catalog.states_error is not None:
         raise catalog.states_error
@@ -248,7 +248,8 @@ def check_model(catalog: HomeCatalog) -> Iterator[CheckLine]:
     """Check that the default model has a service, and that service its key."""
     from oneclaw_core.config.keys import KeyStore
     from oneclaw_core.config.providers import Providers, default_model, lacks_key
-    from oneclaw_core.system.distributions import PROVIDER_PLUGINS, why_missing
+    from oneclaw_core.plugins.distributions import PROVIDER_PLUGINS
+    from oneclaw_core.shipped.missing import why_missing
 
     model, source = default_model(catalog.states.settings, os.environ)
     choose = "choose one with: oneclaw models default PROVIDER/MODEL"
@@ -351,7 +352,7 @@ def check_plugins(catalog: HomeCatalog) -> Iterator[CheckLine]:
     from oneclaw_core.installation.origins import report_origins
     from oneclaw_core.installation.skill_checks import report_skill_problems
     from oneclaw_core.plugins.running.hook_timeouts import HookTimeouts
-    from oneclaw_core.system.distributions import how_to_install, missing_parts
+    from oneclaw_core.shipped.missing import how_to_install, missing_parts
     from oneclaw_core.system.home import find_home
 
     report_skill_problems(catalog)

@@ -11,7 +11,7 @@ import click
 from oneclaw_core.cli.output import is_terminal, print_error, print_text, printable_line, reserved_stdout
 from oneclaw_core.cli.running import with_configuration, with_home
 from oneclaw_core.errors import OneClawError, UsageError
-from oneclaw_core.system.redaction import redact
+from oneclaw_core.secrets.redaction import redact
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable

@@ -20,7 +20,8 @@ from oneclaw_core.config.provider_options import place_of
 from oneclaw_core.config.providers import Providers
 from oneclaw_core.config.setting_fields import secret_key, variable_of
 from oneclaw_core.errors import NotFoundError, UsageError
-from oneclaw_core.system.distributions import OUR_DISTRIBUTIONS, PROVIDER_PLUGINS, keys_now, plugin_of, why_missing
+from oneclaw_core.plugins.distributions import OUR_DISTRIBUTIONS, PROVIDER_PLUGINS
+from oneclaw_core.shipped.missing import keys_now, plugin_of, why_missing
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -13,9 +13,9 @@ from typing import IO, TYPE_CHECKING
 
 from oneclaw_core.cli.output import warn
 from oneclaw_core.errors import OneClawError
+from oneclaw_core.secrets.redaction import SecretFilter
 from oneclaw_core.system.home import find_home
 from oneclaw_core.system.private_files import make_private_directory
-from oneclaw_core.system.redaction import SecretFilter
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -13,7 +13,7 @@ import click
 
 from oneclaw_core.cli.output import printable_name, warn
 from oneclaw_core.errors import UsageError
-from oneclaw_core.system.distributions import how_to_install, missing_parts
+from oneclaw_core.shipped.missing import how_to_install, missing_parts
 from oneclaw_core.types.agents import REASONING_LEVELS
 
 if TYPE_CHECKING:

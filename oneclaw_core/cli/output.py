@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 import click
 
-from oneclaw_core.system.redaction import redact
+from oneclaw_core.secrets.redaction import redact
 from oneclaw_core.types.text import INVISIBLE_CHARACTERS
 from oneclaw_core.types.text import printable as printable
 

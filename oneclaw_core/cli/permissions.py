@@ -170,7 +170,7 @@ def _decide(
     from oneclaw_core.permissions.requests import grant_in_words
     from oneclaw_core.permissions.rules import ALL_PARTS, PermissionRule, subject_kind
     from oneclaw_core.sessions.agents import not_found
-    from oneclaw_core.system.distributions import similar_names
+    from oneclaw_core.shipped.missing import similar_names
     from oneclaw_core.types.permission_meanings import is_permission_name
 
     known = permissions_by_name(load_catalog().registry)

@@ -16,13 +16,13 @@ from oneclaw_core.capabilities.record import user_reviews
 from oneclaw_core.errors import SandboxError
 from oneclaw_core.files.paths import PathGuard
 from oneclaw_core.installation.reviewing import is_ours, package_of, reviewed_package, seen_plugin
+from oneclaw_core.plugins.distributions import normalised
 from oneclaw_core.plugins.plugin import Plugin
 from oneclaw_core.process.programs import run_program
 from oneclaw_core.process.sandbox.choice import choose_sandbox
 from oneclaw_core.process.sandbox.policy import Network, SandboxPolicy
 from oneclaw_core.process.sandbox_rules import SandboxScope, sandbox_policy
 from oneclaw_core.process.scratch import Scratch
-from oneclaw_core.system.distributions import normalised
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

@@ -25,7 +25,7 @@ from oneclaw_core.plugins.cache import PluginCache, cache_path
 from oneclaw_core.plugins.loading import discover
 from oneclaw_core.plugins.plugin import BUILTIN_PLUGIN
 from oneclaw_core.plugins.running.hook_timeouts import HookTimeouts
-from oneclaw_core.system.distributions import similar_names
+from oneclaw_core.shipped.missing import similar_names
 from oneclaw_core.system.home import find_home
 
 if TYPE_CHECKING:

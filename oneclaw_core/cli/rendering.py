@@ -18,7 +18,7 @@ from oneclaw_core.cli.output import (
     shown_on,
     styled,
 )
-from oneclaw_core.system.redaction import redact
+from oneclaw_core.secrets.redaction import redact
 from oneclaw_core.types.events import (
     CompactedEvent,
     ModelSwitchedEvent,

@@ -17,7 +17,7 @@ from oneclaw_core.installation.origins import PluginOrigins, normalised
 from oneclaw_core.installation.reviewing import is_ours, package_of, reviewed_package
 from oneclaw_core.plugins.cache import PluginCache, cache_path
 from oneclaw_core.plugins.loading import discover
-from oneclaw_core.system.distributions import similar_names
+from oneclaw_core.shipped.missing import similar_names
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

@@ -17,8 +17,9 @@ from oneclaw_core.cli.command_group import CommandGroup, make_option
 from oneclaw_core.cli.options import allow_option
 from oneclaw_core.cli.output import json_option, print_listing, printable_line
 from oneclaw_core.errors import OneClawError, UsageError
+from oneclaw_core.plugins.distributions import OUR_DISTRIBUTIONS
 from oneclaw_core.plugins.names.claims import SHORT_NAME_TAKEN
-from oneclaw_core.system.distributions import OUR_DISTRIBUTIONS, install_command
+from oneclaw_core.shipped.missing import install_command
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

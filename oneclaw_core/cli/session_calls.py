@@ -7,7 +7,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from oneclaw_core.cli.output import print_json, print_text, printable_line
-from oneclaw_core.system.redaction import redact
+from oneclaw_core.secrets.redaction import redact
 from oneclaw_core.types.messages import MessageType
 from oneclaw_core.types.script_calls import ScriptCallState
 

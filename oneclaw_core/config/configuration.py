@@ -19,7 +19,7 @@ from oneclaw_core.config.provider_service import ProviderService
 from oneclaw_core.config.providers import ProviderSource
 from oneclaw_core.config.setting_service import SettingService
 from oneclaw_core.errors import NotFoundError, ProtectedError, UsageError
-from oneclaw_core.system.distributions import unknown_name
+from oneclaw_core.shipped.missing import unknown_name
 from oneclaw_core.types.tool_groups import LOAD_TOOL_GROUP
 
 if TYPE_CHECKING:

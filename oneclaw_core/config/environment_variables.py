@@ -8,8 +8,8 @@ from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
 from oneclaw_core.errors import NotFoundError, OneClawError, UsageError
+from oneclaw_core.secrets.redaction import remember_secret
 from oneclaw_core.system.private_files import changing_private, read_private, write_private
-from oneclaw_core.system.redaction import remember_secret
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

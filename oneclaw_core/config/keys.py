@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING
 from oneclaw_core.config.provider_options import is_same_place, place_at, place_of, read_headers, secrets_in
 from oneclaw_core.errors import DuplicateError, NotFoundError, OneClawError, SettingsError, UsageError
 from oneclaw_core.providers.known import KnownProviders
+from oneclaw_core.secrets.redaction import redact, remember_secret, remember_secrets_of
 from oneclaw_core.secrets.store import SecretPlace, SecretStore, SecretUnreadableError, SecretWords
-from oneclaw_core.system.redaction import redact, remember_secret, remember_secrets_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 from oneclaw_core.capabilities.declaration import STORED_SECRET
 from oneclaw_core.config.setting_fields import secret_key, variable_of
 from oneclaw_core.errors import UsageError
+from oneclaw_core.secrets.redaction import remember_secret
 from oneclaw_core.secrets.store import SecretPlace
-from oneclaw_core.system.distributions import EARLIER_KEYS
-from oneclaw_core.system.redaction import remember_secret
+from oneclaw_core.shipped.missing import EARLIER_KEYS
 from oneclaw_core.system.threads import run_in_thread
 
 if TYPE_CHECKING:

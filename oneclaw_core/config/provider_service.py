@@ -26,9 +26,10 @@ from oneclaw_core.config.providers import (
 )
 from oneclaw_core.errors import DuplicateError, InUseError, NotFoundError, ProtectedError, UsageError
 from oneclaw_core.http_providers.service_url import http_parts
+from oneclaw_core.plugins.distributions import PROVIDER_PLUGINS
 from oneclaw_core.providers.known import key_variable_of
-from oneclaw_core.system.distributions import PROVIDER_PLUGINS, missing_type
-from oneclaw_core.system.redaction import is_secret_name
+from oneclaw_core.secrets.redaction import is_secret_name
+from oneclaw_core.shipped.missing import missing_type
 from oneclaw_core.system.threads import run_in_thread
 
 if TYPE_CHECKING:

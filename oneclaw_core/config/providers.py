@@ -11,9 +11,10 @@ from oneclaw_core.config.keys import keys_in
 from oneclaw_core.config.provider_options import OPTIONS, place_of, with_options
 from oneclaw_core.config.setting_fields import SettingField, variable_of
 from oneclaw_core.errors import NotFoundError, SettingsError, UsageError
+from oneclaw_core.plugins.distributions import PROVIDER_PLUGINS
 from oneclaw_core.providers.base import KEY_HEADERS, ProviderConfig
 from oneclaw_core.providers.known import LazyProviderFactory
-from oneclaw_core.system.distributions import PROVIDER_PLUGINS, missing_type, models_to_install, why_missing
+from oneclaw_core.shipped.missing import missing_type, models_to_install, why_missing
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

@@ -9,7 +9,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from oneclaw_core.errors import PluginError
-from oneclaw_core.system.distributions import EARLIER_KEYS
+from oneclaw_core.shipped.missing import EARLIER_KEYS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from oneclaw_core.config.setting_fields import secret_key
 from oneclaw_core.config.settings import check_value, faults_of, given_values, missing
 from oneclaw_core.errors import NotFoundError, UsageError
-from oneclaw_core.system.distributions import how_to_install, keys_now, plugin_of, unknown_name
+from oneclaw_core.shipped.missing import how_to_install, keys_now, plugin_of, unknown_name
 from oneclaw_core.system.threads import run_in_thread
 
 if TYPE_CHECKING:

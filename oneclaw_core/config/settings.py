@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from oneclaw_core.config.setting_fields import CORE_DEFAULTS, variable_of
 from oneclaw_core.errors import OneClawError, SettingsError, describe_error
-from oneclaw_core.system.redaction import remember_secret
+from oneclaw_core.secrets.redaction import remember_secret
 from oneclaw_core.system.threads import run_in_thread
 
 if TYPE_CHECKING:

@@ -41,7 +41,7 @@ from oneclaw_core.http_providers.retry import (
 from oneclaw_core.http_providers.service_errors import ServiceErrors
 from oneclaw_core.http_providers.service_url import ServiceUrl
 from oneclaw_core.providers.base import KEY_HEADERS, WireRequest
-from oneclaw_core.system.redaction import REDACTED
+from oneclaw_core.secrets.redaction import REDACTED
 from oneclaw_core.types.model_requests import LoadingRefused, ToolLoading, UsageSoFar
 from oneclaw_core.types.text import compact_json
 

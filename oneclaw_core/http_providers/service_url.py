@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import SplitResult, urlsplit, urlunsplit
 
 from oneclaw_core.errors import SettingsError
-from oneclaw_core.system.redaction import REDACTED
+from oneclaw_core.secrets.redaction import REDACTED
 
 if TYPE_CHECKING:
     from oneclaw_core.providers.base import ProviderConfig

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 from oneclaw_core.config.plugin_settings import settle_settings
 from oneclaw_core.errors import OneClawError
 from oneclaw_core.plugins.cache import PluginCache, cache_path
+from oneclaw_core.plugins.distributions import CORE_DISTRIBUTION, normalised
 from oneclaw_core.plugins.installed import find_installed
 from oneclaw_core.plugins.names.claims import PLUGIN, TOOL, Claim, claims_of, name_of
 from oneclaw_core.plugins.names.name_record import KnownNames, user_record
 from oneclaw_core.plugins.names.ownership import Claimant, find_owners
 from oneclaw_core.plugins.plugin import SETTINGS_HOOK, Plugin
-from oneclaw_core.system.distributions import CORE_DISTRIBUTION, normalised
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 from oneclaw_core.errors import OneClawError
 from oneclaw_core.installation.reviewing import package_of
-from oneclaw_core.system.distributions import normalised as normalised
+from oneclaw_core.plugins.distributions import normalised as normalised
 from oneclaw_core.system.private_files import read_private, write_private
 
 if TYPE_CHECKING:

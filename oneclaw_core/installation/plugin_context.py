@@ -15,7 +15,7 @@ from oneclaw_core.contract.context import PluginContext
 from oneclaw_core.loops.worker_loop import WorkerLoop
 from oneclaw_core.permissions.host_patterns import private_place
 from oneclaw_core.permissions.requests import PermissionRequest
-from oneclaw_core.system.distributions import EARLIER_KEYS
+from oneclaw_core.shipped.missing import EARLIER_KEYS
 
 if TYPE_CHECKING:
     from oneclaw_core.contract.home_services import HomeServices

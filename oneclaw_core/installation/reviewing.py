@@ -26,8 +26,8 @@ from oneclaw_core.capabilities.declaration import Declaration, DeclarationError,
 from oneclaw_core.capabilities.page import ReviewedPlugin, beyond
 from oneclaw_core.capabilities.record import ReviewedPackage, ReviewRecord, user_reviews
 from oneclaw_core.errors import OneClawError
+from oneclaw_core.plugins.distributions import normalised
 from oneclaw_core.plugins.names.ownership import OURS
-from oneclaw_core.system.distributions import normalised
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping

@@ -116,7 +116,7 @@ def _opened(url: str, scheme: str, record: Plugin, registration: Registration) -
 
 def _unknown(scheme: str) -> StoreError:
     if scheme.partition("+")[0] in _POSTGRES_SCHEMES:
-        from oneclaw_core.system.distributions import how_to_install
+        from oneclaw_core.shipped.missing import how_to_install
 
         return StoreError(f"PostgreSQL needs the plugin postgres: {how_to_install('postgres')}")
     return StoreError(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from contextlib import contextmanager, nullcontext
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from oneclaw_core.errors import PermissionDeniedError, denied_for_good
 from oneclaw_core.permissions.requests import SANDBOX, PermissionRequest
@@ -12,7 +12,7 @@ from oneclaw_core.provenance.marks import asks_again
 from oneclaw_core.types.arguments import json_or_none
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator
 
     from oneclaw_core.permissions.policy import PermissionPolicy
     from oneclaw_core.permissions.requests import RequirePermission
@@ -136,15 +136,18 @@ class Asking:
         )
         with _outer_calls_paused(caller):
             answer = await self._policy.people.ask_user(question, timeout_seconds)
-        return answer if question.form is None or answer is None or _fits(question.form, answer) else None
+        return fitting_answer(question, answer)
 
 
-def _fits(form: Mapping[str, Any], answer: str) -> bool:
-    """Return True if an answer is the JSON of values that fit a form."""
+def fitting_answer(question: UserQuestion, answer: str | None) -> str | None:
+    """Return an answer; ``None`` for one to a form that is not the JSON of values that fit."""
+    if question.form is None or answer is None:
+        return answer
     from oneclaw_core.json_schema.validation import argument_faults, compile_schema
 
     values = json_or_none(answer)
-    return isinstance(values, dict) and not argument_faults(compile_schema(form), values)
+    fits = isinstance(values, dict) and not argument_faults(compile_schema(question.form), values)
+    return answer if fits else None
 
 
 @contextmanager

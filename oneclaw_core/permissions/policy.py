@@ -12,7 +12,7 @@ from oneclaw_core.permissions.decisions import Decisions
 from oneclaw_core.permissions.people import People
 from oneclaw_core.permissions.requests import SANDBOX, PermissionAnswer
 from oneclaw_core.permissions.rules import subject_kind
-from oneclaw_core.system.redaction import redact_all
+from oneclaw_core.secrets.redaction import redact_all
 from oneclaw_core.types.permissions import Decision, Grant, PermissionUse
 
 if TYPE_CHECKING:

@@ -12,8 +12,8 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from oneclaw_core.errors import describe_error
+from oneclaw_core.plugins.distributions import CORE_DISTRIBUTION
 from oneclaw_core.plugins.plugin import PluginProblem, new_problem
-from oneclaw_core.system.distributions import CORE_DISTRIBUTION
 from oneclaw_core.system.version import __version__
 
 if TYPE_CHECKING:

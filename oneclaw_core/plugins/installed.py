@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from oneclaw_core.errors import describe_error
+from oneclaw_core.plugins.distributions import CORE_TOOLS, OUR_DISTRIBUTIONS, PROVIDER_PLUGINS
 from oneclaw_core.plugins.plugin import BUILTIN_PLUGIN, Plugin
-from oneclaw_core.system.distributions import CORE_TOOLS, OUR_DISTRIBUTIONS, PROVIDER_PLUGINS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -14,7 +14,7 @@ from operator import attrgetter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from oneclaw_core.errors import PluginError
-from oneclaw_core.system.redaction import redact
+from oneclaw_core.secrets.redaction import redact
 from oneclaw_core.types.tool_definition import ToolBehaviour, ToolDefinition
 from oneclaw_core.types.tool_groups import ToolGroupDefinition
 

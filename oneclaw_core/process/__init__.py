@@ -45,6 +45,6 @@ if TYPE_CHECKING:  # for OneClaw's own plugins: nothing is promised
     from oneclaw_core.process.sandbox_rules import made_protected_places as made_protected_places
     from oneclaw_core.process.sandbox_rules import sandbox_policy as sandbox_policy
     from oneclaw_core.process.scratch import Scratch as Scratch
-    from oneclaw_core.system.redaction import without_secrets as without_secrets
+    from oneclaw_core.secrets.redaction import without_secrets as without_secrets
 
 __getattr__, __dir__, __all__ = lazy_names(__name__)

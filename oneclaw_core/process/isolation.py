@@ -20,7 +20,7 @@ from oneclaw_core.process.isolated_call import LENGTH_BYTES, Request
 from oneclaw_core.process.isolation_policy import isolated_policy
 from oneclaw_core.process.python_runner import describe_end, python_process
 from oneclaw_core.process.temporary_folders import worker_folder
-from oneclaw_core.system.redaction import without_secrets
+from oneclaw_core.secrets.redaction import without_secrets
 from oneclaw_core.system.threads import run_in_thread
 from oneclaw_core.types.messages import Attachment
 from oneclaw_core.types.provenance import FileState, Mark, MarkKind, UsedFile

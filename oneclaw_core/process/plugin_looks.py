@@ -52,7 +52,7 @@ def look_in_subprocess(plugins: Sequence[Plugin], *, import_paths: Sequence[str]
 def _asked(plugins: Sequence[Plugin], search_path: Sequence[str], folder: Path) -> tuple[list[Mapping[str, Any]], str]:
     """Have a process look at plugins; return its answers, and how it ended, as the end of a sentence."""
     from oneclaw_core.process.python_runner import describe_end
-    from oneclaw_core.system.redaction import without_secrets
+    from oneclaw_core.secrets.redaction import without_secrets
 
     answers = folder / "answers"
     request = {

@@ -16,7 +16,7 @@ from oneclaw_core.process.sandbox.policy import Network
 from oneclaw_core.process.sandbox_listener import SandboxListener
 from oneclaw_core.process.sandbox_supervisor import NOT_STARTED
 from oneclaw_core.process.supervisor import LENGTH_BYTES, NAMED_PROCESSES, SEPARATOR
-from oneclaw_core.system.redaction import without_secrets
+from oneclaw_core.secrets.redaction import without_secrets
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

@@ -311,7 +311,7 @@ def _server_environ(environ: Mapping[str, str] | None, *, is_bare: bool) -> dict
     """Return the environment of a fork server: without secrets, since every worker gets a copy."""
     if is_bare:
         return {name: os.environ[name] for name in _LIBRARY_PATHS if name in os.environ}
-    from oneclaw_core.system.redaction import without_secrets
+    from oneclaw_core.secrets.redaction import without_secrets
 
     return without_secrets(environ)
 

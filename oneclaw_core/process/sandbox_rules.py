@@ -17,7 +17,7 @@ from oneclaw_core.files.hidden_paths import HIDDEN_FOLDERS, folded_name, is_priv
 from oneclaw_core.files.protected_places import ENVIRONMENTS, VERSION_CONTROL, is_protected_name
 from oneclaw_core.files.special_files import find_made_files, find_special_files
 from oneclaw_core.process.sandbox.policy import SandboxPolicy
-from oneclaw_core.system.redaction import without_secrets
+from oneclaw_core.secrets.redaction import without_secrets
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping

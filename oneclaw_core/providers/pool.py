@@ -6,15 +6,13 @@ import asyncio
 import logging
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from oneclaw_core.errors import NotFoundError
 from oneclaw_core.providers.known import LazyProviderFactory
-from oneclaw_core.system.distributions import missing_type
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable, Mapping
+    from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 
     from oneclaw_core.providers.base import Provider, ProviderConfig
 
@@ -30,21 +28,25 @@ class _OpenProvider:
     users: int = 0
 
 
+def _unknown_type(type_name: str, known: Iterable[str]) -> str:
+    return f"no plugin brings the provider type {type_name!r}; there are: {', '.join(known) or 'none'}"
+
+
 class ProviderPool:
     """Connects to a service when it is first needed, and again when its configuration has changed.
 
     Args:
         types: how to make a provider, by provider type.
-        absent_plugins: installed plugins that are not loaded, and why.
+        missing: says what to do about a provider type that is not there, given the types there are.
     """
 
     def __init__(
         self,
         types: Mapping[str, Callable[[ProviderConfig], Provider]],
-        absent_plugins: Mapping[str, str] = MappingProxyType({}),
+        missing: Callable[[str, Iterable[str]], str] = _unknown_type,
     ) -> None:
         self._types = types
-        self._absent_plugins = absent_plugins
+        self._missing = missing
         self._by_name: dict[str, _OpenProvider] = {}
         # Another session's turn may be in the middle of an answer from one of these.
         self._replaced: list[_OpenProvider] = []
@@ -70,7 +72,7 @@ class ProviderPool:
             return known.provider
         make = self._types.get(config.type)
         if make is None:
-            raise NotFoundError(missing_type(config.type, self._types, self._absent_plugins))
+            raise NotFoundError(self._missing(config.type, self._types))
         made = self._by_name[config.name] = _OpenProvider(config, make(config))
         if known is not None:
             self._replaced.append(known)

@@ -16,8 +16,8 @@ from secrets import token_hex
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from oneclaw_core.errors import OneClawError
+from oneclaw_core.secrets.redaction import redact, remember_secret
 from oneclaw_core.system.private_files import KeptFiles, changing_private, read_private, write_private
-from oneclaw_core.system.redaction import redact, remember_secret
 from oneclaw_core.system.threads import start_in_background
 
 if TYPE_CHECKING:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from oneclaw_core.secrets.redaction import redact_all
 from oneclaw_core.sessions import sessions
 from oneclaw_core.sessions.connection import ENDLESS
-from oneclaw_core.system.redaction import redact_all
 from oneclaw_core.types.script_calls import ScriptCall, ScriptCallState, continuing_text
 from oneclaw_core.types.text import clean_text
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from oneclaw_core.contract.tool_source import GroupTools, KnownTool, SourceGroup, SourceTool
 from oneclaw_core.errors import DuplicateToolError, PluginError, ToolDefinitionError, describe_error
 from oneclaw_core.plugins.plugin import SOURCE_HOOK, Plugin, PluginProblem
-from oneclaw_core.system.redaction import redact
+from oneclaw_core.secrets.redaction import redact
 from oneclaw_core.tools.registry import RegisteredTool, UnreadGroup, definition_of
 from oneclaw_core.types.tool_definition import ToolDefinition, check_name
 from oneclaw_core.types.tool_groups import ToolGroupDefinition, generated_group_definition

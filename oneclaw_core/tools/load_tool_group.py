@@ -5,7 +5,6 @@ from __future__ import annotations
 from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
 
-from oneclaw_core.system.distributions import missing_part
 from oneclaw_core.types.tool_definition import SelfRunningTool, ToolBehaviour, ToolDefinition
 from oneclaw_core.types.tool_groups import FIND_TOOL_GROUPS, LOAD_TOOL_GROUP, SCRIPT_TOOL, one_line
 from oneclaw_core.types.tools import ALL_TOOLS, ToolResult
@@ -73,7 +72,7 @@ class LoadToolGroupTool(SelfRunningTool):
             if tools.finds_groups:
                 available += f", and others, which {FIND_TOOL_GROUPS} finds"
             text = f"Tool group '{name}' not found. Available groups: {available}"
-            missing = missing_part("tool group", name, self._registry.absent_plugins) if group is None else None
+            missing = self._registry.how_to_get("tool group", name) if group is None else None
             return ToolResult.error("not_found", text if missing is None else f"{text}; {missing}")
         open_group = self._registry.get_group_opener(name)
         if open_group is not None and not self._registry.is_group_disabled(name):

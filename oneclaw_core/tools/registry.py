@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from oneclaw_core.types.tool_definition import Tool
     from oneclaw_core.types.tool_groups import ToolGroupDefinition
 
+    HowToGet = Callable[[str, str], str | None]
+
 _MAX_TOOLSETS = 256
 
 
@@ -88,11 +90,13 @@ class ToolRegistry:
     Attributes:
         version: grows with every change, so that what is computed from the registry can be kept until then.
         absent_plugins: installed plugins that are not loaded, and why, by name.
+        how_to_get: says how to get what is not installed, given what it is and its name; ``None`` if that is not known.
         foreign_core_tools: core tools that a server or the like supplies, with a mark for their descriptions.
     """
 
     def __init__(self) -> None:
         self.absent_plugins: Mapping[str, str] = {}
+        self.how_to_get: HowToGet = lambda kind, name: None
         self._tools: dict[str, RegisteredTool] = {}
         self._names_by_group: dict[str | None, dict[str, Any]] = {}  # the keys are the names, in their order
         self._groups: dict[str, ToolGroupDefinition] = {}

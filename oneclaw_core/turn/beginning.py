@@ -10,7 +10,6 @@ from oneclaw_core.errors import NotFoundError, UsageError
 from oneclaw_core.sessions.background import BACKGROUND_SETTING
 from oneclaw_core.sessions.for_plugins import session_info
 from oneclaw_core.sessions.sessions import new_id
-from oneclaw_core.system.distributions import why_missing
 from oneclaw_core.turn.attachments import check_attachments, checked_attachments
 from oneclaw_core.turn.call_records import INTERRUPTED
 from oneclaw_core.turn.conversations import shortened
@@ -119,8 +118,7 @@ async def _expanded(parts: TurnParts, command: str, message: Message, agent: Age
     expanded = await parts.plugins.expand_command(use)
     if expanded is None:
         raise NotFoundError(
-            f"no plugin has the command {command!r}; if it is a skill, it needs the plugin skills, which "
-            f"{why_missing('skills', parts.registry.absent_plugins)}"
+            f"no plugin has the command {command!r}; if it is a skill, {parts.registry.how_to_get('skill', command)}"
         )
     outside = (Mark(MarkKind.COMPOSED, ""), Mark.of(MarkKind.OUTSIDE, expanded.outside)) if expanded.outside else ()
     return replace(message, content=expanded.text, marks=outside), expanded.groups

@@ -12,7 +12,7 @@ from model_server import calls, status, text
 from pseudo_terminal import CTRL_C, PseudoTerminal
 from system_keyrings import MemoryKeyring, system_keyring
 
-from oneclaw_core.system import redaction
+from oneclaw_core.secrets import redaction
 
 CANARY = "sk-canary-4f9d1c7e55aa"
 MODEL = ("--model", "openai_compatible/test")
@@ -44,7 +44,7 @@ def set_key(oneclaw, give):
 @pytest.fixture
 def stored(home, monkeypatch):
     """A stored key that this process knows nothing of yet, as in a new process."""
-    monkeypatch.setattr("oneclaw_core.system.redaction._remembered", redaction._Remembered())
+    monkeypatch.setattr("oneclaw_core.secrets.redaction._remembered", redaction._Remembered())
     home.mkdir(mode=0o700)
     (home / "keys.json").write_text(json.dumps({"keys": {"openai_compatible": {"key": CANARY}}}))
     (home / "keys.json").chmod(0o600)

@@ -7,7 +7,8 @@ import pytest
 
 from oneclaw_core.plugins import loading
 from oneclaw_core.plugins.cache import _key
-from oneclaw_core.system.distributions import COMMANDS, CORE_TOOLS, GROUPS, how_to_install
+from oneclaw_core.plugins.distributions import CORE_TOOLS
+from oneclaw_core.shipped.missing import COMMANDS, GROUPS, how_to_install
 
 MEMORY = "MEMORY.md is not used, because the plugin memory is not installed"
 

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from oneclaw_core.system.distributions import OUR_DISTRIBUTIONS, how_to_install
+from oneclaw_core.plugins.distributions import OUR_DISTRIBUTIONS
+from oneclaw_core.shipped.missing import how_to_install
 
 WEATHER = """
     from typing import Literal

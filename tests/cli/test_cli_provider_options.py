@@ -21,8 +21,8 @@ from oneclaw_core.config.providers import lacks_key
 from oneclaw_core.errors import ProviderUnavailableError, SettingsError
 from oneclaw_core.http_providers.provider import HttpProvider
 from oneclaw_core.providers.base import ProviderConfig
+from oneclaw_core.secrets.redaction import redact
 from oneclaw_core.system.home import find_home
-from oneclaw_core.system.redaction import redact
 
 SECRET = "gateway-secret-4711-abcdefgh"
 

@@ -23,8 +23,8 @@ from oneclaw_core.errors import NotFoundError, OneClawError, SettingsError, Usag
 from oneclaw_core.providers.base import ProviderConfig
 from oneclaw_core.providers.known import KnownProviders, PreconfiguredProvider
 from oneclaw_core.secrets import store as module
+from oneclaw_core.secrets.redaction import REDACTED, redact
 from oneclaw_core.system.home import Home, find_home
-from oneclaw_core.system.redaction import REDACTED, redact
 
 pytestmark = pytest.mark.lowest_versions
 

@@ -1,7 +1,7 @@
 import logging
 import sys
 
-from oneclaw_core.system.redaction import REDACTED, SecretFilter, redact, remember_secret, without_secrets
+from oneclaw_core.secrets.redaction import REDACTED, SecretFilter, redact, remember_secret, without_secrets
 
 ENVIRON = {
     "OPENAI_API_KEY": "sk-0123456789",

@@ -18,8 +18,8 @@ from oneclaw_core.cli.command_group import make_option
 from oneclaw_core.cli.plugin_commands import plugin_commands
 from oneclaw_core.config.plugin_choices import disabled_plugins
 from oneclaw_core.contract import CONTRACT_VERSION
+from oneclaw_core.plugins.distributions import CORE_TOOLS
 from oneclaw_core.plugins.loading import discover, load_plugins
-from oneclaw_core.system.distributions import CORE_TOOLS
 
 pytestmark = [pytest.mark.every_python, pytest.mark.lowest_versions]
 

@@ -11,7 +11,7 @@ from oneclaw_core import OneClaw, PluginError, SettingsError, ToolContext, Usage
 from oneclaw_core.config.keys import secret_store
 from oneclaw_core.config.plugin_settings import registered_settings
 from oneclaw_core.plugins.loading import discover, load_plugins
-from oneclaw_core.system.redaction import redact
+from oneclaw_core.secrets.redaction import redact
 
 ALWAYS = [point for point in discover() if point.name in ("builtin", "offline")]
 

@@ -1,6 +1,7 @@
 """Channels, triggers, checks and fixes of plugins, as they are made and called."""
 
 import asyncio
+from functools import partial
 
 import pytest
 from plugins_at_work import DISABLE, at_work, raised_by, record_with
@@ -13,6 +14,7 @@ from oneclaw_core import (
 from oneclaw_core.contract.checks import CheckFix, CheckResult, Health
 from oneclaw_core.contract.contact_points import Channel
 from oneclaw_core.plugins.plugin import Plugin, Registration
+from oneclaw_core.shipped.missing import missing_part
 
 
 def test_what_plugins_register_is_found():
@@ -35,7 +37,7 @@ def test_what_plugins_register_is_found():
     )
 
     async def work():
-        plugins, _ = at_work(first, off, second, absent={})
+        plugins, _ = at_work(first, off, second)
         assert [each.plugin for each in plugins.registrations("register_triggers")] == ["first", "second", "second"]
         found = {each.name: each for each in plugins.triggers()}
         assert {name: each.plugin for name, each in found.items()} == {"tick": "first", "tock": "second"}
@@ -49,7 +51,7 @@ def test_what_plugins_register_is_found():
         assert await raised_by(plugins.channel("pigeon")) == (
             "there is no channel 'pigeon'; plugins have registered: mail"
         )
-        empty, _ = at_work()
+        empty, _ = at_work(how_to_get=partial(missing_part, absent={}))
         assert await raised_by(empty.channel("pigeon")) == "there is no channel 'pigeon'; plugins have registered: none"
         missing = await raised_by(empty.channel("telegram"))
         assert missing.startswith("there is no channel 'telegram'; ")

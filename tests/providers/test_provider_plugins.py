@@ -3,16 +3,18 @@
 import asyncio
 import subprocess
 import sys
+from functools import partial
 
 import pytest
 
 from oneclaw_core import NotFoundError
 from oneclaw_core.config.providers import Providers
+from oneclaw_core.plugins.distributions import PROVIDER_PLUGINS
 from oneclaw_core.plugins.loading import load_plugins
 from oneclaw_core.providers import ProviderConfig
 from oneclaw_core.providers.known import KnownProviders
 from oneclaw_core.providers.pool import ProviderPool
-from oneclaw_core.system.distributions import PROVIDER_PLUGINS
+from oneclaw_core.shipped.missing import missing_type
 
 CONFIGS = Providers({}, {}, load_plugins(frozenset()).known_providers)
 
@@ -66,4 +68,4 @@ def test_a_provider_that_is_not_installed_names_its_distribution(model, message)
 
 def test_an_added_provider_names_the_distribution_of_its_type():
     with pytest.raises(NotFoundError, match=r"provider type 'openai_compatible': .*oneclaw-openai$"):
-        ProviderPool({}).get(ProviderConfig("lab", "openai_compatible"))
+        ProviderPool({}, partial(missing_type, absent={})).get(ProviderConfig("lab", "openai_compatible"))

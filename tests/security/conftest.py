@@ -9,7 +9,7 @@ import pytest
 from how_long import IS_LONG
 
 from oneclaw_core.cli.main import main
-from oneclaw_core.system import redaction as secrets
+from oneclaw_core.secrets import redaction as secrets
 
 _VARIABLES_OF_OTHERS = re.compile(r"(ONECLAW|OPENAI|ANTHROPIC|GEMINI|GOOGLE|OLLAMA)_\w+|\w+_API_KEY|NO_COLOR")
 

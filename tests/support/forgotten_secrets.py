@@ -2,7 +2,7 @@
 
 import pytest
 
-from oneclaw_core.system import redaction
+from oneclaw_core.secrets import redaction
 
 
 @pytest.fixture(autouse=True)

@@ -6,6 +6,7 @@ import logging
 import threading
 import time
 from dataclasses import replace
+from functools import partial
 
 import pytest
 from policies import policy_of
@@ -23,6 +24,7 @@ from oneclaw_core import (
     ToolSelection,
     ToolSourceInfo,
     ToolSourceType,
+    remember_secret,
     tool,
 )
 from oneclaw_core.files import PathGuard
@@ -30,6 +32,7 @@ from oneclaw_core.http import SignInNeededError
 from oneclaw_core.permissions import Decision, Grant
 from oneclaw_core.permissions.requests import PermissionAnswer
 from oneclaw_core.provenance.marks import CallOrigins
+from oneclaw_core.shipped.missing import missing_part
 from oneclaw_core.tools import ActiveTools, ToolBehaviour
 from oneclaw_core.tools.calls.call import Caller, ToolOutcome, ToolProgress
 from oneclaw_core.tools.context import TurnScope
@@ -870,6 +873,7 @@ def test_why_a_tool_cannot_be_called_is_said_whole(bench):
         ("z" * 300, none.format("z" * 100)),
     ):
         assert told(bench.result(name)) == ("not_found", message)
+    bench.registry.how_to_get = partial(missing_part, absent={})
     missing = told(bench.result("webfetch"))[1]
     assert missing.startswith(none.format("webfetch") + " ")
     assert missing.endswith(".")
@@ -1227,3 +1231,36 @@ def test_the_session_holds_what_a_tool_declares_that_it_reads(bench, reads):
     held = Provenance()
     assert governed(bench, None, conversation=held).is_success
     assert (bool(held.outside), bool(held.private)) == ("outside" in reads, "private" in reads)
+
+
+def _refused(arguments, context):
+    raise ValueError("refused the key sk-12345678901234567890")
+
+
+@pytest.mark.parametrize(
+    "run",
+    [
+        _refused,
+        lambda arguments, context: ToolResult.error("execution_error", "refused the key sk-12345678901234567890"),
+        lambda arguments, context: ToolResult.error("denied", "no sk-12345678901234567890"),
+    ],
+)
+def test_no_error_quotes_a_key(bench, run):
+    remember_secret("sk-12345678901234567890")
+    bench.add(run=run)
+    message = bench.result().error_message
+    assert "[redacted]" in message
+    assert "sk-1" not in message
+
+
+@pytest.mark.parametrize("value", ["text", {"id": "3"}, [1]])
+def test_a_result_outside_of_its_schema_is_logged_once(bench, caplog, value):
+    schema = {"type": "object", "properties": {"id": {"type": "integer"}}}
+    bench.add(run=lambda arguments, context: ToolResult.success(value), output_schema=schema)
+    with caplog.at_level(logging.WARNING, "oneclaw.tools"):
+        assert [each.result.result for each in bench.outcomes(*[("probe", {})] * 3)] == [value] * 3
+        for _ in range(500):
+            if caplog.records:
+                break
+            time.sleep(0.01)
+    assert [each.getMessage().partition(":")[0] for each in caplog.records] == ["tool probe"]

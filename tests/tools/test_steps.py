@@ -91,7 +91,7 @@ def test_steps_for_hooks_are_left_out_where_no_plugin_governs_calls(tmp_path, mo
     assert hooked.isdisjoint([*line.names[0], *line.names[1]])
 
 
-@pytest.mark.parametrize("place", range(1, 8))
+@pytest.mark.parametrize("place", range(2, 9))
 def test_a_step_that_fails_keeps_the_tool_from_running(tmp_path, monkeypatch, place):
     async def fails(call, run):
         raise RuntimeError("broken")
@@ -101,7 +101,7 @@ def test_a_step_that_fails_keeps_the_tool_from_running(tmp_path, monkeypatch, pl
     assert line.tool.runs == 0
 
 
-@pytest.mark.parametrize("place", range(8))
+@pytest.mark.parametrize("place", range(9))
 def test_a_step_that_answers_by_itself_keeps_the_tool_from_running(tmp_path, monkeypatch, place):
     async def refuses(call, run):
         return ToolResult.error("permission_denied", "no")
@@ -115,7 +115,7 @@ def test_no_step_before_the_permissions_can_do_without_them(tmp_path, monkeypatc
     async def passes_on(call, run):
         return await run(call.with_arguments({"forged": 1}))
 
-    line = Line(tmp_path, monkeypatch, (7, passes_on))
+    line = Line(tmp_path, monkeypatch, (8, passes_on))
     assert line.result(deciding(Decision.DENY)).error_type == "permission_denied"
     assert line.tool.runs == 0
 

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 from oneclaw_core.errors import NotFoundError, OAuthUnavailableError, OneClawError, UsageError
 from oneclaw_core.http.oauth.service import AccessToken
+from oneclaw_core.secrets.redaction import remember_secret
 from oneclaw_core.secrets.store import SecretPlace, SecretStore, SecretWords
 from oneclaw_core.system.private_files import changing_private, make_private_directory, read_private, write_private
-from oneclaw_core.system.redaction import remember_secret
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator, Mapping

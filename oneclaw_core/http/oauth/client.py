@@ -19,7 +19,7 @@ from oneclaw_core.http.oauth.accounts import OAuthAccount, OAuthAccounts
 from oneclaw_core.http.oauth.consent import OAuthConsent, RedirectListener
 from oneclaw_core.http.oauth.service import DEFAULT_ACCOUNT
 from oneclaw_core.http.oauth.tokens import AccessTokens, TokenEndpoint, client_fields, described
-from oneclaw_core.system.redaction import remember_secret
+from oneclaw_core.secrets.redaction import remember_secret
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping

@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 
 from oneclaw_core.errors import SettingsError
 from oneclaw_core.http.messages import shown_url
-from oneclaw_core.system.redaction import remember_secret
+from oneclaw_core.secrets.redaction import remember_secret
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

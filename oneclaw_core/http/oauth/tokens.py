@@ -12,7 +12,7 @@ from oneclaw_core.errors import OAuthError, OAuthUnavailableError, SignInNeededE
 from oneclaw_core.http.clients import expands_boundedly
 from oneclaw_core.http.messages import body_pieces, connection_fault
 from oneclaw_core.http.oauth.service import AccessToken, OAuthGrant, read_grant
-from oneclaw_core.system.redaction import redact, remember_secret
+from oneclaw_core.secrets.redaction import redact, remember_secret
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

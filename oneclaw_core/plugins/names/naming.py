@@ -6,6 +6,7 @@ import logging
 import shlex
 from typing import TYPE_CHECKING
 
+from oneclaw_core.plugins.distributions import CORE_DISTRIBUTION, normalised
 from oneclaw_core.plugins.names.claims import (
     GROUP,
     PERMISSION,
@@ -21,7 +22,6 @@ from oneclaw_core.plugins.names.claims import (
 from oneclaw_core.plugins.names.name_record import user_record
 from oneclaw_core.plugins.names.ownership import OURS, Claimant, find_owners
 from oneclaw_core.plugins.plugin import GROUP_HOOK, new_problem
-from oneclaw_core.system.distributions import CORE_DISTRIBUTION, normalised
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence

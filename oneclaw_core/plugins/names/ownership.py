@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
 from oneclaw_core.errors import OneClawError
+from oneclaw_core.plugins.distributions import CORE_DISTRIBUTION, OUR_DISTRIBUTIONS
 from oneclaw_core.plugins.names.claims import GROUP
 from oneclaw_core.plugins.names.name_record import KnownNames
-from oneclaw_core.system.distributions import CORE_DISTRIBUTION, OUR_DISTRIBUTIONS
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence

@@ -27,7 +27,6 @@ from oneclaw_core.plugins.running.checks import PluginCheck, failed_check, run_c
 from oneclaw_core.plugins.running.hook_timeouts import HookTimeouts
 from oneclaw_core.plugins.running.running_plugin import RunningPlugin
 from oneclaw_core.plugins.running.tool_calls import CALL_HOOKS, Around, HookedCall
-from oneclaw_core.system.distributions import missing_part
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
@@ -84,7 +83,7 @@ class Plugins:
         order: names of plugins whose hooks run first, in this order.
         limits: the user's own time limits of hooks in seconds, by plugin.
         timeouts: of hooks so far.
-        absent: installed plugins that are not loaded, and why.
+        how_to_get: says how to get what is not installed, given what it is and its name; ``None`` if that is not known.
 
     Attributes:
         hooks: the event hooks that any plugin implements.
@@ -100,10 +99,10 @@ class Plugins:
         order: Sequence[str] = (),
         limits: Mapping[str, float] | None = None,
         timeouts: HookTimeouts | None = None,
-        absent: Mapping[str, str] | None = None,
+        how_to_get: Callable[[str, str], str | None] = lambda kind, name: None,
     ) -> None:
         self._records = records
-        self._absent = absent or {}
+        self._how_to_get = how_to_get
         self._make_context = make_context
         self._limits = limits or {}
         self._timeouts = timeouts or HookTimeouts()
@@ -238,7 +237,7 @@ class Plugins:
 
     def _unregistered(self, kind: str, name: str, known: Iterable[str]) -> NotFoundError:
         names = ", ".join(sorted(known)) or "none"
-        hint = missing_part(kind, name, self._absent) or f"plugins have registered: {names}"
+        hint = self._how_to_get(kind, name) or f"plugins have registered: {names}"
         return NotFoundError(f"there is no {kind} {name[:100]!r}; {hint}")
 
     def _function_of(self, registration: Registration, option: str) -> Callable[..., Awaitable[Any]] | None:

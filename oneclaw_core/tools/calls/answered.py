@@ -9,7 +9,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from oneclaw_core.errors import PermissionDeniedError, errors_within
-from oneclaw_core.system.redaction import redact_all
 from oneclaw_core.tools.calls.call import NotAvailableError
 from oneclaw_core.types.messages import Attachment
 from oneclaw_core.types.text import clean_text
@@ -67,11 +66,11 @@ def _type_and_message(error: BaseException) -> str:
 
 
 def presentable(result: ToolResult) -> ToolResult:
-    """Make sure that a result can be stored, sent and printed; an error may quote a key that a service refused."""
+    """Make sure that a result can be stored, sent and printed."""
     result = of_kept_size(result)
     if not result.is_success:
-        said = (str(result.error_type or "execution_error"), str(result.error_message or ""))
-        return ToolResult.error(*redact_all(map(clean_text, said)))
+        error_type, message = result.error_type or "execution_error", result.error_message or ""
+        return ToolResult.error(clean_text(str(error_type)), clean_text(str(message)))
     if (problem := _problem_beside_the_value(result)) is not None:
         return ToolResult.error("execution_error", problem)
     if result.changes:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import difflib
 from typing import TYPE_CHECKING
 
-from oneclaw_core.system.distributions import missing_part
 from oneclaw_core.types.tool_groups import LOAD_TOOL_GROUP
 from oneclaw_core.types.tools import ToolResult
 
@@ -93,7 +92,7 @@ def unknown_tool(registry: ToolRegistry, name: str, caller: Caller) -> str:
     """
     if registry.toolset(caller.selection).has_group(name):
         hint = f"'{name}' is a tool group: call {LOAD_TOOL_GROUP} with group_name '{name}'."
-    elif (missing := missing_part("tool", name, registry.absent_plugins)) is not None:
+    elif (missing := registry.how_to_get("tool", name)) is not None:
         hint = f"{missing[0].upper()}{missing[1:]}."
     elif name in caller.gone:
         hint = "It was there for an earlier turn alone, or its plugin is gone: do without it."

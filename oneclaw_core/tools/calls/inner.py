@@ -10,7 +10,7 @@ from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, Protocol
 
 from oneclaw_core.errors import StoreError, UsageError
-from oneclaw_core.system.redaction import Redaction
+from oneclaw_core.secrets.redaction import Redaction
 from oneclaw_core.tools.calls.available import unavailable_tool, unknown_tool
 from oneclaw_core.tools.calls.call import InnerCallBegun, InnerCallEnded, ToolOutcome, Within
 from oneclaw_core.tools.calls.journal import DivergedError, Journal

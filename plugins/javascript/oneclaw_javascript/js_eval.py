@@ -6,7 +6,7 @@ import time
 from typing import TYPE_CHECKING
 
 from oneclaw_core import OneClawError, PermissionDeniedError, ToolResult, UsageError, redact
-from oneclaw_core.tools import SHORTEST_KEY_CHARACTERS
+from oneclaw_core.secrets import SHORTEST_KEY_CHARACTERS
 from oneclaw_javascript.bridges import ScriptEndedError
 from oneclaw_javascript.call_attachments import CallAttachments
 from oneclaw_javascript.errors import JavaScriptError, JavaScriptTimeoutError

@@ -22,6 +22,7 @@ from postgres_server import administer, database_on_server
 from oneclaw_core.errors import NotFoundError, SessionBusyError, StoreDamagedError, StoreError, StoreVersionError
 from oneclaw_core.permissions import Decision, Grant
 from oneclaw_core.search.query import parse_query
+from oneclaw_core.secrets.redaction import redact
 from oneclaw_core.sessions import messages as stored_messages
 from oneclaw_core.sessions import settings
 from oneclaw_core.sessions import usage as stored_usage
@@ -30,7 +31,6 @@ from oneclaw_core.sessions.database import Database
 from oneclaw_core.sessions.search import SearchRange
 from oneclaw_core.sessions.settings import UserStates, read_states
 from oneclaw_core.sessions.store import Store
-from oneclaw_core.system.redaction import redact
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass, field, fields
 from typing import TYPE_CHECKING, Any
 
 from oneclaw_core.errors import OneClawError
-from oneclaw_core.system.redaction import redact, redact_all
+from oneclaw_core.secrets.redaction import redact, redact_all
 from oneclaw_core.types.messages import StopReason, TokenUsage, ToolCall
 from oneclaw_core.types.model_requests import ModelResponse
 

@@ -8,7 +8,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
-from oneclaw_core.system.redaction import redact
+from oneclaw_core.secrets.redaction import redact
 from oneclaw_core.types.messages import MessageType
 
 if TYPE_CHECKING:

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from oneclaw_core.files.paths import PathGuard
+from oneclaw_core.permissions.asking import fitting_answer
 from oneclaw_core.tools.calls.clock import CallClock
 from oneclaw_core.tools.calls.home_loop import HomeLoop
 from oneclaw_core.tools.calls.questions import Questions, QuestionsOfPaths
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from oneclaw_core.permissions.requests import RequirePermission
     from oneclaw_core.tools.calls.questions import AskUser, TrustedDirectory
     from oneclaw_core.tools.calls.services import ToolCalls
+    from oneclaw_core.types.user_question import UserQuestion
 
 
 @asynccontextmanager
@@ -45,7 +47,8 @@ async def running_call(
         timeout_seconds: the time of the call.
     """
     context = ToolContext(home, "session", "test", "probe", "call_1", PathGuard(home, home))
-    asked = Questions(HomeLoop(), CallClock(timeout_seconds), require or _granted, ask_user, context.marks)
+    fitting = None if ask_user is None else _fitting(ask_user)
+    asked = Questions(HomeLoop(), CallClock(timeout_seconds), require or _granted, fitting, context.marks)
     context.paths = replace(context.paths, questions=QuestionsOfPaths(asked, project, lambda: ask_user is not None))
     running = context._call = RunningCall(asked, report, inner=inner)
     try:
@@ -65,3 +68,12 @@ async def _granted(
     as_a_whole: bool = False,
 ) -> bool:
     return True
+
+
+def _fitting(ask_user: AskUser) -> AskUser:
+    """Return the same without values that do not fit the form of a question, as in a home."""
+
+    async def ask(question: UserQuestion, timeout_seconds: float | None) -> str | None:
+        return fitting_answer(question, await ask_user(question, timeout_seconds))
+
+    return ask

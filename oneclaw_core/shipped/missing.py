@@ -1,46 +1,20 @@
-"""Distributions of OneClaw: which one brings a plugin, a tool or a command that is not installed."""
+"""Say which distribution of OneClaw brings a plugin, a tool or a command that is not installed."""
 
 from __future__ import annotations
 
-import json
 import re
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from oneclaw_core.plugins.distributions import CORE_TOOLS, OUR_DISTRIBUTIONS, PROVIDER_PLUGINS, SHIPPED
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
+    from pathlib import Path
 
-CORE_DISTRIBUTION = "oneclaw-core"
-
-# Written by release/shipped_parts.py.
-_SHIPPED: dict[str, Any] = json.loads(Path(__file__).with_name("shipped_parts.json").read_bytes())
-OUR_DISTRIBUTIONS: dict[str, str] = _SHIPPED["our_distributions"]
-"""OneClaw's own plugins and their distributions."""
-GROUPS: dict[str, str] = _SHIPPED["groups"]
+GROUPS: dict[str, str] = SHIPPED["groups"]
 """Tool groups of OneClaw's own plugins."""
-COMMANDS: dict[str, str] = _SHIPPED["commands"]
+COMMANDS: dict[str, str] = SHIPPED["commands"]
 """Commands of OneClaw's own plugins, by what stands behind ``oneclaw``."""
-
-CORE_TOOLS = {
-    "load_tool_group": "builtin",
-    "find_tool_groups": "builtin",
-    "get_current_time": "builtin",
-    "read_file": "builtin",
-    "write_file": "builtin",
-    "webfetch": "web",
-    "http_request": "builtin",
-    "exec": "shell",
-    "js_eval": "javascript",
-    "load_skill": "skills",
-    "create_agent": "builtin",
-    "save_memory": "memory",
-    "search_history": "memory",
-    "browser": "web",
-}
-"""OneClaw's own core tools and their plugins, in the order in which every request lists them.
-
-The order is fixed: a request must begin with the bytes of the one before, also after an upgrade.
-"""
 
 _OTHER_KEYS = {"memory_max_characters": "memory", "user_tools_python": "javascript"}
 """Plugins of settings whose keys are older than the plugins."""
@@ -62,33 +36,17 @@ def keys_now(earlier: str) -> str | None:
     return " and ".join(key for key, before in EARLIER_KEYS.items() if before == earlier) or None
 
 
-PROVIDER_PLUGINS = {
-    "offline": "offline",
-    "openai": "openai",
-    "openai_compatible": "openai",
-    "anthropic": "anthropic",
-    "gemini": "gemini",
-    "ollama": "openai",
-    "chain": "chain",
-}
-"""OneClaw's own provider types and preconfigured providers, and their plugins, in the order of listings."""
-
 _PARTS = {
     "tool": CORE_TOOLS,
     "tool group": GROUPS,
-    "chat command": _SHIPPED["chat_commands"],
-    "channel": _SHIPPED["channels"],
-    "trigger": _SHIPPED["triggers"],
+    "chat command": SHIPPED["chat_commands"],
+    "channel": SHIPPED["channels"],
+    "trigger": SHIPPED["triggers"],
 }
 
 _HOME_FILES = {"MEMORY.md": "memory", "skills": "skills", "tools": "javascript"}
 
 _PLUGIN_KEY = re.compile(r"([A-Za-z0-9_-][A-Za-z0-9_.-]*)\.\w+")
-
-
-def normalised(name: str) -> str:
-    """Return the name of a package as PEP 503 writes it."""
-    return re.sub(r"[-_.]+", "-", name).lower()
 
 
 def plugin_of(key: str) -> str | None:
@@ -129,14 +87,15 @@ def missing_part(kind: str, name: str, absent: Mapping[str, str]) -> str | None:
     """Say which plugin of OneClaw brings something that is not there, and how to get it.
 
     Args:
-        kind: the noun: ``tool``, ``tool group``, ``chat command``, ``channel`` or ``trigger``, else nothing is known.
+        kind: the noun: ``tool``, ``tool group``, ``chat command``, ``channel``, ``trigger`` or ``skill``; of others,
+            nothing is known.
         name: the name that no loaded plugin knows.
         absent: installed plugins that are not loaded, and why.
 
     Returns:
         The end of a sentence; ``None`` for a name that is not of OneClaw.
     """
-    plugin = _PARTS.get(kind, {}).get(name)
+    plugin = "skills" if kind == "skill" else _PARTS.get(kind, {}).get(name)
     if plugin is None or plugin not in OUR_DISTRIBUTIONS:
         return None
     return f"it needs the plugin {plugin}, which {why_missing(plugin, absent)}"

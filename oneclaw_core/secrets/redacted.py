@@ -1,0 +1,21 @@
+"""Step: an error may quote a key that a service refused; no one is shown it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from oneclaw_core.secrets.redaction import redact_all
+from oneclaw_core.types.tools import ToolResult
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
+    from oneclaw_core.tools.calls.call import Call
+
+
+async def redacted(call: Call, run: Callable[[Any], Awaitable[ToolResult]]) -> ToolResult:
+    """Replace the secrets in the error of a call."""
+    result = await run(call)
+    if result.is_success:
+        return result
+    return ToolResult.error(*redact_all((str(result.error_type), str(result.error_message or ""))))

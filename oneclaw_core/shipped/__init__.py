@@ -1,0 +1,1 @@
+"""What the distributions of OneClaw bring, and how to get what is missing."""
