@@ -35,6 +35,7 @@ from oneclaw_core.plugins.running.runtime import Plugins
 from oneclaw_core.project.trust import Project
 from oneclaw_core.provenance.marks import CallOrigins
 from oneclaw_core.providers.pool import ProviderPool
+from oneclaw_core.scripts.inner_calls import InnerCalls
 from oneclaw_core.secrets.redacted import redacted
 from oneclaw_core.services.plugin_question import answer_plugin
 from oneclaw_core.sessions.background import Background
@@ -48,7 +49,6 @@ from oneclaw_core.tool_sources.tool_sources import ToolSources
 from oneclaw_core.tools.calls.answered import answered, denial_answered
 from oneclaw_core.tools.calls.available import available
 from oneclaw_core.tools.calls.hooked import gated, observed, result_rewritten, rewritten
-from oneclaw_core.tools.calls.inner import InnerCalls
 from oneclaw_core.tools.calls.marked import declared, marked
 from oneclaw_core.tools.calls.running import HomeOfTools, Running
 from oneclaw_core.tools.executor import ToolExecutor
@@ -78,9 +78,9 @@ if TYPE_CHECKING:
     from oneclaw_core.permissions.requests import PermissionAnswer, PermissionRequest
     from oneclaw_core.plugins.catalog import Catalog
     from oneclaw_core.process.sandbox.choice import ChosenSandbox
+    from oneclaw_core.scripts.journal import ScriptRecords
     from oneclaw_core.tools.calls.call import Call
-    from oneclaw_core.tools.calls.clock import CallClock
-    from oneclaw_core.tools.calls.journal import ScriptRecords
+    from oneclaw_core.tools.calls.questions import Questions
     from oneclaw_core.tools.registry import ToolRegistry
     from oneclaw_core.turn.state import Answer, Ask
     from oneclaw_core.types.events import TurnEvent
@@ -313,10 +313,10 @@ def tool_executor(
         return ToolExecutor(registry, hooked, origins, checks)
     asking = Asking(permissions, registry)
 
-    def inner_calls(call: Call, clock: CallClock) -> InnerCalls:
+    def inner_calls(call: Call, questions: Questions) -> InnerCalls:
         if hooked is None:
-            return InnerCalls(call, clock, executor.outcome, registry, records=scripts)
-        return InnerCalls(call, clock, executor.outcome, registry, hooked.observers_have_room, scripts)
+            return InnerCalls(call, questions, executor, registry, records=scripts)
+        return InnerCalls(call, questions, executor, registry, hooked.observers_have_room, scripts)
 
     run = chain(
         (*([result_rewritten, redacted] if hooked else []), declared, result_checked()),

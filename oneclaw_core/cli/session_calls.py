@@ -7,16 +7,16 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from oneclaw_core.cli.output import print_json, print_text, printable_line
+from oneclaw_core.scripts.script_call import ScriptCallState
 from oneclaw_core.secrets.redaction import redact
 from oneclaw_core.types.messages import MessageType
-from oneclaw_core.types.script_calls import ScriptCallState
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterable, Iterable, Sequence
 
+    from oneclaw_core.scripts.script_call import ScriptCall
     from oneclaw_core.sessions.store import Store
     from oneclaw_core.types.messages import Message
-    from oneclaw_core.types.script_calls import ScriptCall
 
 _SHOWN_CHARACTERS = 2_000
 _LINE_CHARACTERS = 100

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from oneclaw_core.scripts.script_call import ScriptCall, ScriptCallState, continuing_text
 from oneclaw_core.secrets.redaction import redact_all
 from oneclaw_core.sessions import sessions
 from oneclaw_core.sessions.connection import ENDLESS
-from oneclaw_core.types.script_calls import ScriptCall, ScriptCallState, continuing_text
 from oneclaw_core.types.text import clean_text
 
 if TYPE_CHECKING:

@@ -18,7 +18,6 @@ if TYPE_CHECKING:  # for OneClaw's own plugins: nothing is promised
     from oneclaw_core.system.private_files import make_private_directory as make_private_directory
     from oneclaw_core.system.private_files import read_private as read_private
     from oneclaw_core.system.private_files import write_private as write_private
-    from oneclaw_core.tools.calls.script import Script as Script
     from oneclaw_core.tools.context import MAX_TURN_DEPTH as MAX_TURN_DEPTH
     from oneclaw_core.tools.context import depth_within as depth_within
     from oneclaw_core.tools.manifest import MAX_MANIFEST_BYTES as MAX_MANIFEST_BYTES

@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from oneclaw_core.contract.home_services import HomeServices
     from oneclaw_core.files.paths import PathGuard
     from oneclaw_core.tools.calls.call import Act
-    from oneclaw_core.tools.calls.script import Adapt, Script
     from oneclaw_core.tools.calls.services import RunningCall, ToolCalls
     from oneclaw_core.types.agents import ReasoningLevel
     from oneclaw_core.types.budget import TurnBudget
@@ -403,7 +402,7 @@ class ToolContext:
         Raises:
             OneClawError: this call has ended, or the tool runs in a worker process or was executed by hand.
         """
-        return await self._call_inner(name, arguments)
+        return await self.inner_calls.call(name, arguments)
 
     def call_tool_sync(self, name: str, arguments: Mapping[str, Any]) -> ToolResult:
         """The same for a synchronous tool.
@@ -415,9 +414,8 @@ class ToolContext:
         Raises:
             OneClawError: as for :meth:`call_tool`, or an async tool called it.
         """
-        running = self._running
-        running.questions.check_open()
-        return running.questions.in_thread("await context.call_tool(...)", self._inner.call(name, arguments))
+        questions = self._running.questions
+        return questions.in_thread("await context.call_tool(...)", self.inner_calls.call(name, arguments))
 
     async def act_as(
         self,
@@ -444,43 +442,7 @@ class ToolContext:
         given = {each: value for each, value in arguments.items() if value is not None}
         if self._call is None or self._call.inner is None:  # executed by hand, where nothing is asked
             return await act(given, self)
-        return await self._call_inner(name, given, self._on_own_loop(act), is_repeatable=is_repeatable)
-
-    async def begin_script(
-        self,
-        code: str,
-        purpose: str = "",
-        *,
-        engine: str = "",
-        continues: str | None = None,
-        adapt: Adapt | None = None,
-    ) -> Script:
-        """Begin a script: a program that calls tools by :meth:`call_tool`, the same way whenever it is run.
-
-        Args:
-            code: the program.
-            purpose: what it is for, in a few words, which people are shown.
-            engine: what else its outcome depends on, such as the version of what runs it.
-            continues: the id of the call that began a script earlier in the session, whose code is run again; ``code``
-                is not used then.
-            adapt: returns the result of a call as the script gets it, before it is stored: called with the name of the
-                tool, the id of the call, which is the same in each run of the script, and the result.
-
-        Raises:
-            UsageError: there is no such script, or it cannot be continued.
-            OneClawError: as for :meth:`call_tool`.
-        """
-        questions = self._running.questions
-        questions.check_open()
-        return await questions.loop.run(self._inner.begin(code, purpose, engine, continues, adapt))
-
-    def tool_problems(self, names: Iterable[str]) -> dict[str, str]:
-        """Return why :meth:`call_tool` cannot call tools, by their names; tools that it can call are left out.
-
-        Args:
-            names: of tools.
-        """
-        return self._inner.problems(names)
+        return await self.inner_calls.call(name, given, self._on_own_loop(act), is_repeatable=is_repeatable)
 
     @asynccontextmanager
     async def inner_call(self, tool: str, arguments: dict[str, Any]) -> AsyncIterator[dict[str, Any]]:
@@ -521,13 +483,6 @@ class ToolContext:
             ended.set()
             await asyncio.wait({call})
 
-    async def _call_inner(
-        self, name: str, arguments: Mapping[str, Any], act: Act | None = None, *, is_repeatable: bool = False
-    ) -> ToolResult:
-        questions = self._running.questions
-        questions.check_open()
-        return await questions.loop.run_in_task(self._inner.call(name, arguments, act, is_repeatable=is_repeatable))
-
     def _on_own_loop(self, act: Act) -> Act:
         """Return a function that runs another one on the event loop of this tool."""
 
@@ -538,10 +493,17 @@ class ToolContext:
         return run
 
     @property
-    def _inner(self) -> ToolCalls:
-        if self._running.inner is None:
+    def inner_calls(self) -> ToolCalls:
+        """Runs the calls that the tool makes; see :meth:`call_tool`.
+
+        Raises:
+            OneClawError: this call has ended, or the tool runs in a worker process or was executed by hand.
+        """
+        running = self._running
+        running.questions.check_open()
+        if running.inner is None:
             raise OneClawError(NOT_IN_A_RUNNING_CALL)
-        return self._running.inner
+        return running.inner
 
     def send_message(
         self,

@@ -14,9 +14,9 @@ import pytest
 from databases import backend_of
 
 from oneclaw_core import Message, MessageType, ToolCallStatus
+from oneclaw_core.scripts.script_call import ScriptCall
 from oneclaw_core.sessions.store import Store
 from oneclaw_core.system.home import find_home
-from oneclaw_core.types.script_calls import ScriptCall
 
 LONG_RESULT = "\n".join(f"line {number} with ``` in it" for number in range(200))
 

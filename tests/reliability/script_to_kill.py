@@ -15,6 +15,7 @@ from pathlib import Path
 
 from oneclaw_core import ToolContext, TurnFinishedEvent, hookimpl, tool
 from oneclaw_core.providers import ModelResponse
+from oneclaw_core.scripts import begin_script
 from oneclaw_core.types.messages import MessageType, ToolCall
 
 HOME, LANGUAGE = Path(sys.argv[1]), sys.argv[2]
@@ -59,7 +60,7 @@ async def put(id: int, text: str) -> str:  # noqa: A002
 @tool(timeout_seconds=60)
 async def script(context: ToolContext) -> int:
     """Do the same in Python."""
-    begun = await context.begin_script("as this file has it", engine="python")
+    begun = await begin_script(context, "as this file has it", engine="python")
 
     async def one(number: int) -> int:
         found = await context.call_tool("look", {"id": number})

@@ -6,10 +6,10 @@ from dataclasses import replace
 import pytest
 
 from oneclaw_core import ToolContext, ToolResult, UsageError, hookimpl, tool
+from oneclaw_core.scripts import begin_script, journal
+from oneclaw_core.scripts.script_call import ScriptCallState
 from oneclaw_core.sessions.sessions import new_id
-from oneclaw_core.tools.calls import journal
 from oneclaw_core.types.messages import MessageType
-from oneclaw_core.types.script_calls import ScriptCallState
 
 STEPS = [["look", {"x": 1}], ["put", {"x": 1}], ["guarded", {"x": 2}], ["put", {"x": 3}]]
 
@@ -45,7 +45,7 @@ class Tools:
             """Make the calls that the test says, up to the first that fails."""
             code = json.dumps(self.steps)
             try:
-                begun = await context.begin_script(code, "a test", engine=self.engine, continues=continues)
+                begun = await begin_script(context, code, "a test", engine=self.engine, continues=continues)
             except UsageError as error:
                 return ToolResult.error("validation_error", str(error))
             results = []

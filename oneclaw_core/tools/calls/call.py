@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class ScriptRules(Protocol):
-    """The rules for all calls of one tool together, see :class:`oneclaw_core.tools.calls.inner.InnerCalls`."""
+    """The rules for all calls of one tool together, see :class:`oneclaw_core.scripts.rules.Rules`."""
 
     def in_words(self, number: int) -> str:
         """Say which call of which script this is, for a question."""

@@ -27,13 +27,12 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Coroutine
     from pathlib import Path
 
-    from oneclaw_core.capabilities.declaration import Declaration
     from oneclaw_core.contract.home_services import HomeServices
     from oneclaw_core.permissions.asking import Asking
     from oneclaw_core.system.loops import Worker
     from oneclaw_core.tools.calls.call import Act, Call, PermittedCall
     from oneclaw_core.tools.calls.hooks import AroundCall, PluginsOfCalls
-    from oneclaw_core.tools.calls.inner import InnerCalls
+    from oneclaw_core.tools.calls.services import ToolCalls
     from oneclaw_core.types.tool_definition import Tool, ToolDefinition
 
 # How long a cancelled tool may take to clean up before it is left to itself.
@@ -87,7 +86,7 @@ class Running:
     def __init__(
         self,
         asking: Asking,
-        inner_calls: Callable[[Call, CallClock], InnerCalls],
+        inner_calls: Callable[[Call, Questions], ToolCalls],
         plugins: PluginsOfCalls | None,
         home: HomeOfTools,
         meter: Callable[[], BlockMeter],
@@ -111,17 +110,18 @@ class Running:
             raise NotAvailableError(f"Tool '{call.asked.name}' is not available: {error}.") from error
         within = call.caller.within
         clock = CallClock(definition.timeout_seconds, within.clock if within is not None else None)
-        inner = self._inner_calls(call, clock)
+        provenance, asking = call.provenance, self._asking
+        questions = Questions(HomeLoop(), clock, asking.of(call), partial(asking.ask_user, call), provenance.marks)
+        inner = self._inner_calls(call, questions)
         declaration = plugin.declaration if plugin is not None else None
-        running = self._running(call, clock, inner, declaration)
+        running = RunningCall(questions, call.report, provenance, inner, declaration)
         worker = plugin.worker if plugin is not None and not source.is_bound_to_source else None
         timed = TimedRun(running, self._meter(), worker, call.hooks.around() if call.hooks else None)
-        caller, provenance = call.caller, call.provenance
+        caller = call.caller
         CALL_MARKS.set(provenance.marks)
-        asking = self._asking
         denied = asking.denied(call, "files.read", "files.write", with_patterns=True)
         paths = QuestionsOfPaths(
-            running.questions, provenance.project, partial(asking.can_ask, call), partial(asking.granted_places, call)
+            questions, provenance.project, partial(asking.can_ask, call), partial(asking.granted_places, call)
         )
         context = ToolContext(
             home=self._home.path,
@@ -146,12 +146,6 @@ class Running:
             await within.starting()
         result = await timed.run(tool if call.act is None else _StandIn(call.act, definition), call.arguments, context)
         return inner.with_files(result)
-
-    def _running(self, call: Call, clock: CallClock, inner: InnerCalls, declaration: Declaration | None) -> RunningCall:
-        asking, provenance = self._asking, call.provenance
-        ask_user = partial(asking.ask_user, call)
-        questions = Questions(HomeLoop(), clock, asking.of(call), ask_user, provenance.marks)
-        return RunningCall(questions, call.report, provenance, inner, declaration)
 
 
 class _StandIn(SelfRunningTool):

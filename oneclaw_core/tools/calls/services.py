@@ -8,13 +8,12 @@ from typing import TYPE_CHECKING, Any, Protocol
 from oneclaw_core.types.text import clean_text
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Mapping
 
     from oneclaw_core.capabilities.declaration import Declaration
     from oneclaw_core.permissions.call_network import CallNetwork, Sources
     from oneclaw_core.tools.calls.call import Act
     from oneclaw_core.tools.calls.questions import Questions
-    from oneclaw_core.tools.calls.script import Adapt, Script
     from oneclaw_core.types.tools import ToolResult
 
 # Of each piece of news about a call: thousands of them may wait to be shown.
@@ -22,26 +21,16 @@ MAX_PROGRESS_CHARACTERS = 1_000
 
 
 class ToolCalls(Protocol):
-    """Runs the calls that a running tool makes; see :class:`oneclaw_core.tools.calls.inner.InnerCalls`."""
+    """Runs the calls that a running tool makes; see :class:`oneclaw_core.scripts.inner_calls.InnerCalls`."""
 
     async def call(
         self, name: str, arguments: Mapping[str, Any], act: Act | None = None, *, is_repeatable: bool = False
     ) -> ToolResult:
-        """Run one."""
+        """Run one, with ``act`` in place of its tool; ``is_repeatable`` if this call can be repeated anyway."""
         ...
 
-    async def begin(
-        self, code: str, purpose: str, engine: str, continues: str | None, adapt: Adapt | None = None
-    ) -> Script:
-        """Begin a script."""
-        ...
-
-    async def end_script(self, *, is_final: bool) -> None:
-        """Write what is still to be written of a script."""
-        ...
-
-    def problems(self, names: Iterable[str]) -> dict[str, str]:
-        """Return why tools cannot be called, by their names."""
+    def with_files(self, result: ToolResult) -> ToolResult:
+        """Return the result of the running tool with the files for the user that its calls had."""
         ...
 
 

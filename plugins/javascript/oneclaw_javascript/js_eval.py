@@ -13,7 +13,7 @@ from oneclaw_javascript.errors import JavaScriptError, JavaScriptTimeoutError
 
 if TYPE_CHECKING:
     from oneclaw_core import ToolContext
-    from oneclaw_core.tools import Script
+    from oneclaw_core.scripts import Script
     from oneclaw_javascript.result import JavaScriptResult
 
 DEFAULT_TIMEOUT_SECONDS = 30
@@ -55,7 +55,7 @@ async def js_eval(
         script = await _begun(code, purpose, continues, attachments, context)
     except UsageError as error:
         return ToolResult.error("validation_error", _sentence(error))
-    unknown = _tool_problems(script, context)
+    unknown = _tool_problems(script)
     if unknown:
         return ToolResult.error("not_available", f"The script was not run:\n{unknown}")
     try:
@@ -77,12 +77,12 @@ async def js_eval(
 async def _begun(
     code: str, purpose: str, continues: str | None, attachments: CallAttachments, context: ToolContext
 ) -> Script:
-    from oneclaw_core.tools import Script
+    from oneclaw_core.scripts import Script, begin_script
     from oneclaw_javascript.running import ENGINE_VERSION, engine_name
 
     try:
-        return await context.begin_script(
-            code, purpose, engine=engine_name(ENGINE_VERSION), continues=continues, adapt=attachments.named
+        return await begin_script(
+            context, code, purpose, engine=engine_name(ENGINE_VERSION), continues=continues, adapt=attachments.named
         )
     except UsageError:
         raise
@@ -90,12 +90,12 @@ async def _begun(
         return Script(code, purpose, time.time_ns() // 1_000_000, (1, 2, 3, 4), ())
 
 
-def _tool_problems(script: Script, context: ToolContext) -> str:
+def _tool_problems(script: Script) -> str:
     """Find the tools that the script names and cannot call, before it has had any effect."""
     from oneclaw_javascript.tool_names import named_tools
 
     names = [each for each in named_tools(script.code) if each not in script.tool_names]
-    return "\n".join(dict.fromkeys(context.tool_problems(names).values())) if names else ""
+    return "\n".join(dict.fromkeys(script.problems(names).values())) if names else ""
 
 
 async def _run(script: Script, timeout_seconds: int, context: ToolContext) -> JavaScriptResult:

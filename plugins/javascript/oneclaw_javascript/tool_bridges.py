@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     import httpx
 
     from oneclaw_core import ToolContext
-    from oneclaw_core.tools import Script
+    from oneclaw_core.scripts import Script
     from oneclaw_javascript.result import ConsoleLine
 
 _Value = TypeVar("_Value")

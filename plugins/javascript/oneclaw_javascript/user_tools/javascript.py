@@ -17,7 +17,7 @@ from oneclaw_javascript.user_tools.user_tool import FileTools, Language, UserToo
 
 if TYPE_CHECKING:
     from oneclaw_core import ToolContext, ToolDefinition
-    from oneclaw_core.tools import Script
+    from oneclaw_core.scripts import Script
     from oneclaw_javascript.bridges import JavaScriptBridges
     from oneclaw_javascript.running import ScriptOptions
 
@@ -104,11 +104,12 @@ class JavaScriptTool:
         """Begin a script, if the code may call tools."""
         if not self.tools:
             return None
+        from oneclaw_core.scripts import begin_script
         from oneclaw_javascript.running import ENGINE_VERSION, engine_name
 
         purpose = f"the tool {self.definition.name}"
         engine = engine_name(ENGINE_VERSION)
-        return await context.begin_script(self.code, purpose, engine=engine, adapt=attachments.named)
+        return await begin_script(context, self.code, purpose, engine=engine, adapt=attachments.named)
 
     def _options(self, script: Script | None) -> ScriptOptions | None:
         from oneclaw_javascript.running import ScriptOptions

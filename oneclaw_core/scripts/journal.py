@@ -8,8 +8,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Protocol
 
 from oneclaw_core.errors import UsageError
+from oneclaw_core.scripts.script_call import ScriptCall, ScriptCallState, ScriptStart
 from oneclaw_core.types.provenance import marks_of_text, marks_to_text
-from oneclaw_core.types.script_calls import ScriptCall, ScriptCallState
 from oneclaw_core.types.tools import ToolResult
 
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ class Journal:
 
     Attributes:
         call_id: of the call that began the script first.
-        about: what it was begun with.
+        start_of_script: what it was begun with.
     """
 
     def __init__(
@@ -75,7 +75,7 @@ class Journal:
     ) -> None:
         itself, *calls = rows
         self.call_id = itself.call_id
-        self.about = json.loads(itself.arguments)
+        self.start_of_script = ScriptStart.from_text(itself.arguments)
         self._records = records
         self._session_id = session_id
         self._known = {
@@ -91,7 +91,7 @@ class Journal:
 
     @classmethod
     async def begun(
-        cls, records: ScriptRecords, session_id: str, call_id: str, about: dict[str, object], continues: str | None
+        cls, records: ScriptRecords, session_id: str, call_id: str, start: ScriptStart, continues: str | None
     ) -> Journal:
         """Begin a script, or go on with an earlier one.
 
@@ -99,21 +99,20 @@ class Journal:
             records: the store.
             session_id: the session.
             call_id: of the call that begins it.
-            about: what it is begun with.
+            start: what it is begun with.
             continues: of the call that began the earlier one.
 
         Raises:
             UsageError: there is no earlier one, or it cannot go on.
         """
         if continues is None:
-            rows = await records.begin_script(session_id, call_id, json.dumps(about))
-            known = json.loads(rows[0].arguments)
-            _check_same(known, about)
+            rows = await records.begin_script(session_id, call_id, start.to_text())
+            _check_same(ScriptStart.from_text(rows[0].arguments), start, "code", "engine")
             return cls(records, session_id, rows, is_continued=False)
         rows = await _script(records, session_id, continues)
         if rows[0].state is ScriptCallState.ENDED:
             raise UsageError("that script has finished: there is nothing left to continue")
-        _check_same(json.loads(rows[0].arguments), {"engine": about["engine"]})
+        _check_same(ScriptStart.from_text(rows[0].arguments), start, "engine")
         # So that this call can be resumed, and continued.
         await records.begin_script(session_id, call_id, json.dumps({"continues": rows[0].call_id}))
         return cls(records, session_id, rows, is_continued=True)
@@ -213,9 +212,9 @@ async def _script(records: ScriptRecords, session_id: str, call_id: str) -> list
     return rows
 
 
-def _check_same(known: dict[str, object], wanted: dict[str, object]) -> None:
-    for name in ("code", "engine"):
-        if name in wanted and known.get(name) != wanted[name]:
+def _check_same(known: ScriptStart, wanted: ScriptStart, *names: str) -> None:
+    for name in names:
+        if getattr(known, name) != getattr(wanted, name):
             raise UsageError(
                 f"the script cannot be run again, since its {name} is another by now: look for what it did before, "
                 "and write a new script for the rest"

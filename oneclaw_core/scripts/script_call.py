@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import json
+from dataclasses import asdict, dataclass
 from enum import StrEnum
 
 
@@ -50,6 +51,35 @@ class ScriptCall:
     error_type: str | None = None
     marks: str | None = None
     duration_ms: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScriptStart:
+    """Data that a script is begun with, and has again whenever it is run.
+
+    Attributes:
+        code: the program.
+        purpose: what it is for, in the words of a model; ``""`` for nothing said.
+        engine: what else its outcome depends on.
+        started_ms: when it was first begun, in milliseconds since 1970.
+        seed: of its random numbers, four numbers of 32 bits.
+    """
+
+    code: str
+    purpose: str
+    engine: str
+    started_ms: int
+    seed: tuple[int, ...]
+
+    def to_text(self) -> str:
+        """Return it as it is stored."""
+        return json.dumps(asdict(self))
+
+    @classmethod
+    def from_text(cls, text: str) -> ScriptStart:
+        """Read what :meth:`to_text` wrote."""
+        stored = json.loads(text)
+        return cls(**stored | {"seed": tuple(stored["seed"])})
 
 
 def continuing_text(call_id: str) -> str:

@@ -1,0 +1,298 @@
+"""The calls that a running tool makes: each passes the same steps as a call of a model."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from hashlib import blake2b
+from typing import TYPE_CHECKING, Any
+
+from oneclaw_core.errors import StoreError, UsageError
+from oneclaw_core.scripts.call_log import CallLog
+from oneclaw_core.scripts.callable_tools import CallableTools
+from oneclaw_core.scripts.journal import DivergedError, Journal
+from oneclaw_core.scripts.rules import Rules
+from oneclaw_core.scripts.script_call import ScriptCall, ScriptCallState, ScriptStart, continuing_text
+from oneclaw_core.tools.calls.call import InnerCallBegun, InnerCallEnded, ToolOutcome, Within
+from oneclaw_core.types.messages import ToolCall
+from oneclaw_core.types.provenance import MarkKind
+from oneclaw_core.types.tools import ToolResult
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Iterable, Mapping
+
+    from oneclaw_core.scripts.journal import ScriptRecords
+    from oneclaw_core.tools.calls.call import Act, Call
+    from oneclaw_core.tools.calls.questions import Questions
+    from oneclaw_core.tools.executor import ToolExecutor
+    from oneclaw_core.tools.registry import ToolRegistry
+    from oneclaw_core.types.messages import Attachment
+    from oneclaw_core.types.provenance import Mark
+
+MAX_PURPOSE_CHARACTERS = 200
+_KEY_BYTES = 9
+
+Adapt = Callable[[str, str, ToolResult], ToolResult]
+"""Returns the result of a call as the script gets it, before it is stored: see :func:`begin_script`."""
+
+
+@dataclass(slots=True)
+class _One:
+    """A call on its way.
+
+    Attributes:
+        asked: the call.
+        key: the same for the same tool and arguments.
+        occurrence: counts those, from 0.
+        number: counts all calls, from 1.
+        act: stands in for the tool.
+        is_repeatable: True if it can be made again.
+        is_started: True if it was written that it may have had its effect.
+    """
+
+    asked: ToolCall
+    key: str
+    occurrence: int
+    number: int
+    act: Act | None
+    is_repeatable: bool
+    is_started: bool = False
+
+
+async def _no_wait() -> None:
+    """Wait for nothing: no plugin observes calls."""
+
+
+class InnerCalls:
+    """Runs the calls that the tool of one running call makes.
+
+    Args:
+        outer: the running call.
+        questions: of the running call; they know its event loop, its time and when it ends.
+        executor: passes a call through the steps.
+        registry: the tools there are.
+        wait_for_observers: returns when the observers of plugins keep up.
+        records: of the calls of scripts; ``None`` without a store.
+
+    Attributes:
+        rules: the limits for all calls.
+        tools: those that can be called.
+    """
+
+    def __init__(
+        self,
+        outer: Call,
+        questions: Questions,
+        executor: ToolExecutor,
+        registry: ToolRegistry,
+        wait_for_observers: Callable[[], Awaitable[None]] = _no_wait,
+        records: ScriptRecords | None = None,
+    ) -> None:
+        self.rules = Rules(outer)
+        self.tools = CallableTools(registry, outer)
+        self._outer = outer
+        self._questions = questions
+        self._executor = executor
+        self._wait_for_observers = wait_for_observers
+        self._records = records
+        self._journal: Journal | None = None
+        self._log = CallLog()
+        self._adapt: Adapt = lambda tool, call_id, result: result
+        self._files: list[Attachment] = []
+        self._open = 0
+        self._is_over = False
+        self._number = 0
+        self._occurrences: dict[str, int] = {}
+
+    # For the tool, on whatever event loop it runs
+
+    async def call(
+        self, name: str, arguments: Mapping[str, Any], act: Act | None = None, *, is_repeatable: bool = False
+    ) -> ToolResult:
+        """Run one call in a separate task, so that the context variables that it sets do not reach the tool.
+
+        Args:
+            name: of the tool.
+            arguments: JSON data.
+            act: stands in for the tool.
+            is_repeatable: True if this call can be repeated though the tool may change something.
+
+        Returns:
+            Its result, also of a call that failed.
+        """
+        made = self._call(name, arguments, act, is_repeatable=is_repeatable)
+        return await self._questions.loop.run_in_task(made)
+
+    async def begin(
+        self, code: str, purpose: str, engine: str, continues: str | None, adapt: Adapt | None = None
+    ) -> ScriptStart:
+        """Begin a script, see :func:`oneclaw_core.scripts.script.begin_script`."""
+        return await self._questions.loop.run(self._begin(code, purpose, engine, continues, adapt))
+
+    async def end_script(self, *, is_final: bool) -> None:
+        """Write what is still to be written of a script."""
+        self._is_over = is_final
+        if (journal := self._journal) is not None:
+            await self._questions.loop.run(journal.end() if is_final else journal.write())
+
+    def summary(self) -> str:
+        """Say which calls were made, how they ended and how a script that did not finish can go on."""
+        parts = [self._log.summary()]
+        if self._journal is not None and self._log and not self._is_over:
+            parts.append(continuing_text(self._journal.call_id))
+        return "\n".join(part for part in parts if part)
+
+    def with_files(self, result: ToolResult) -> ToolResult:
+        """Return the result of the tool with the files for the user that its calls had."""
+        return replace(result, attachments=(*result.attachments, *self._files)) if self._files else result
+
+    # On the event loop of the home
+
+    async def _begin(
+        self, code: str, purpose: str, engine: str, continues: str | None, adapt: Adapt | None
+    ) -> ScriptStart:
+        caller, call_id = self._outer.caller, self._outer.asked.id
+        digest = blake2b(call_id.encode("utf-8", "surrogatepass"), digest_size=16).digest()
+        start = ScriptStart(
+            code=code,
+            purpose=" ".join(purpose.split())[:MAX_PURPOSE_CHARACTERS],
+            engine=engine,
+            started_ms=time.time_ns() // 1_000_000,
+            seed=tuple(int.from_bytes(digest[place : place + 4], "big") for place in range(0, 16, 4)),
+        )
+        if self._records is not None and caller.session_id is not None and caller.within is None:
+            self._journal = await Journal.begun(self._records, caller.session_id, call_id, start, continues)
+            start = self._journal.start_of_script
+        elif continues is not None:
+            raise UsageError("there is no session here, so no earlier script to continue")
+        self.rules.purpose = start.purpose
+        self._adapt = adapt or self._adapt
+        return start
+
+    async def _call(
+        self, name: str, arguments: Mapping[str, Any], act: Act | None, *, is_repeatable: bool
+    ) -> ToolResult:
+        try:
+            text = json.dumps(dict(arguments), sort_keys=True, ensure_ascii=False, allow_nan=False)
+        except (TypeError, ValueError, RecursionError) as error:
+            return ToolResult.error(
+                "validation_error", f"Tool '{name}' was called with arguments that are not JSON: {error}"
+            )
+        self._number += 1
+        key = blake2b(f"{name}\0{text}".encode("utf-8", "surrogatepass"), digest_size=_KEY_BYTES).hexdigest()
+        occurrence = self._occurrences[key] = self._occurrences.get(key, -1) + 1
+        # The same again when the tool runs again, so that a service can tell.
+        first = self._journal.call_id if self._journal is not None else self._outer.asked.id
+        asked = ToolCall(f"{first}.{key}.{occurrence}", name, text)
+        refused = self.rules.refused(self._number)
+        if refused is not None:
+            return refused
+        if act is None and (reason := self.tools.only_for_models(name)) is not None:
+            return ToolResult.error("not_available", reason)
+        found = self.tools.find(name)
+        is_repeatable = is_repeatable or (found is not None and found.definition.is_repeatable)
+        return await self._shown(_One(asked, key, occurrence, self._number, act, is_repeatable))
+
+    async def _shown(self, one: _One) -> ToolResult:
+        """Run a call, and show that it begins and how it ends."""
+        outer, name = self._outer, one.asked.name
+        shown = ToolCall(one.asked.id, name, self._log.redacted(one.asked.arguments))
+        outer.show(InnerCallBegun(shown, outer.asked.id))
+        outer.report(f"{one.number} {'call' if one.number == 1 else 'calls'}, {name}", None)
+        place = self._log.begin(name)
+        self._open += 1
+        started = time.perf_counter()
+        result = ToolResult.error("interrupted", "The call was interrupted.")
+        text = result.text()
+        try:
+            result = await self._journalled(one)
+            text = result.text()
+            kept = self.rules.kept(name, result, text)
+            result, text = kept, text if kept is result else kept.text()
+            self._log.end(place, result)
+        finally:
+            self._open -= 1
+            duration_ms = (time.perf_counter() - started) * 1000
+            outer.show(InnerCallEnded(shown, outer.asked.id, self._log.short(result, text), duration_ms))
+        self.rules.note(one.key, name, result)
+        return result
+
+    async def _journalled(self, one: _One) -> ToolResult:
+        """Run a call, unless the script made it before it was interrupted."""
+        journal = self._journal
+        if journal is None:
+            return (await self._in_turn(one)).result
+        try:
+            known = await journal.look(one.key, one.occurrence, lambda: self._open, is_repeatable=one.is_repeatable)
+            if known is not None:
+                result, marks = known
+                self._take_marks(marks)
+                self._outer.caller.conversation.add(marks)
+                return result
+            started = time.perf_counter()
+            outcome = await self._in_turn(one)
+            duration_ms = (time.perf_counter() - started) * 1000
+            row = self._row(one, journal, duration_ms)
+            await journal.finish(row, outcome.result, outcome.marks, had_effect=one.is_started)
+            return outcome.result
+        except DivergedError:
+            text = "The script did not make the calls again that it had made before, so it was ended."
+            self.rules.end("interrupted", text)
+        except StoreError as error:
+            self.rules.end("interrupted", f"The script was ended, since its calls cannot be written: {error}.")
+        return self.rules.ended or ToolResult.error("interrupted", "The script was ended.")
+
+    def _row(self, one: _One, journal: Journal, duration_ms: float | None = None) -> ScriptCall:
+        return ScriptCall(
+            call_id=journal.call_id,
+            key=one.key,
+            occurrence=one.occurrence,
+            number=one.number,
+            tool=one.asked.name,
+            arguments=one.asked.arguments,
+            state=ScriptCallState.STARTED,
+            duration_ms=duration_ms,
+        )
+
+    async def _in_turn(self, one: _One) -> ToolOutcome:
+        """Run a call when there is room for it."""
+        await self._wait_for_observers()
+        rules = self.rules
+        if rules.depth > 1:  # the call around it has a place, and waits for this one
+            return await self._finished(one)
+        async with rules.allowance.slots:
+            # Calls that were made within the limits run, but none after the user has refused the third one.
+            if rules.ended is not None and rules.is_refused:
+                return ToolOutcome(one.asked, rules.ended, 0)
+            return await self._finished(one)
+
+    async def _finished(self, one: _One) -> ToolOutcome:
+        """Run a call; what it has read is known to the running call before its result is."""
+        outer, asked, journal, rules = self._outer, one.asked, self._journal, self.rules
+        provenance, name = outer.provenance, asked.name
+
+        async def starting() -> None:
+            if journal is not None and not one.is_repeatable:
+                await journal.start(self._row(one, journal))
+                one.is_started = True
+
+        clock, views = self._questions.clock, provenance.paths.views
+        within = Within(outer.asked.id, clock, rules, one.number, rules.depth, provenance.typed, views, starting)
+        outcome = await self._executor.outcome(
+            asked,
+            replace(outer.caller, kind="script", within=within),
+            loaded=outer.loaded,
+            report=lambda message, fraction: outer.report(f"{name}: {message}", None),
+            show=outer.show,
+            act=one.act,
+        )
+        views.add(outcome.views)
+        self._take_marks(outcome.marks)
+        self._files += [each for each in outcome.result.attachments if each.is_for_user]
+        return replace(outcome, result=self._adapt(name, asked.id, outcome.result))
+
+    def _take_marks(self, marks: Iterable[Mark]) -> None:
+        """Mark the result of the tool: nothing that is made of a page is that page, nor the user's own words."""
+        self._outer.provenance.marks += [each.passed_on() for each in marks if each.kind is not MarkKind.USER]
