@@ -8,6 +8,7 @@ import threading
 from pathlib import Path
 
 import pytest
+from how_long import IS_LONG
 from model_server import ModelServer, calls, text
 from oneclaw_offline.provider import OfflineProvider
 
@@ -170,7 +171,7 @@ def test_a_second_turn_of_a_session_waits_or_fails_with_a_clear_message(tmp_path
 
 @pytest.mark.one_python
 def test_many_sessions_wait_for_slow_answers_at_the_same_time(tmp_path):
-    sessions = 150
+    sessions = 150 if IS_LONG else 50
     all_asked = threading.Barrier(sessions, timeout=30)
 
     def reply(body):

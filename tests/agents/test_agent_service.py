@@ -6,6 +6,7 @@ from contextlib import aclosing
 from dataclasses import replace
 
 import pytest
+from how_long import some
 from model_server import ModelServer, calls, text
 
 from oneclaw_core import (
@@ -93,28 +94,31 @@ def test_making_listing_changing_and_deleting(tmp_path):
 
 @pytest.mark.parametrize(
     ("change", "kind", "words"),
-    [
-        ({"name": ""}, AgentError, "must not be empty"),
-        ({"name": 5}, AgentError, "must be a text"),
-        ({"name": "general ASSISTANT"}, DuplicateError, "already"),
-        ({"name": "Other"}, DuplicateError, "already"),
-        ({"system_prompt": "  "}, AgentError, "must not be empty"),
-        ({"system_prompt": None}, AgentError, "must not be empty"),
-        ({"model": "nobody/x"}, NotFoundError, "the providers are"),
-        ({"model": "offline"}, NotFoundError, "PROVIDER/MODEL"),
-        ({"model": 5}, AgentError, "PROVIDER/MODEL"),
-        ({"parameters": {"temperature": 5}}, AgentError, "from 0 to 2"),
-        ({"parameters": [1]}, AgentError, "must be an object"),
-        ({"max_tool_rounds": 0}, AgentError, "max_tool_rounds"),
-        ({"turn_max_cost": float("nan")}, AgentError, "turn_max_cost"),
-        ({"selection": ["read_file"]}, AgentError, "ToolSelection"),
-        ({"selection": ToolSelection.naming(["reed_file"])}, NotFoundError, "did you mean read_file"),
-        ({"selection": ToolSelection.naming(None, ["pfd"])}, NotFoundError, "did you mean pdf"),
-        ({"selection": ToolSelection(frozenset({5, "x"}))}, NotFoundError, "no tool"),
-        ({"selection": ToolSelection(within=ToolSelection(frozenset()))}, AgentError, "within"),
-        ({"id": "x"}, AgentError, "has no 'id'"),
-        ({"is_builtin": True}, AgentError, "what can be set is"),
-    ],
+    some(
+        [
+            ({"name": ""}, AgentError, "must not be empty"),
+            ({"name": 5}, AgentError, "must be a text"),
+            ({"name": "general ASSISTANT"}, DuplicateError, "already"),
+            ({"name": "Other"}, DuplicateError, "already"),
+            ({"system_prompt": "  "}, AgentError, "must not be empty"),
+            ({"system_prompt": None}, AgentError, "must not be empty"),
+            ({"model": "nobody/x"}, NotFoundError, "the providers are"),
+            ({"model": "offline"}, NotFoundError, "PROVIDER/MODEL"),
+            ({"model": 5}, AgentError, "PROVIDER/MODEL"),
+            ({"parameters": {"temperature": 5}}, AgentError, "from 0 to 2"),
+            ({"parameters": [1]}, AgentError, "must be an object"),
+            ({"max_tool_rounds": 0}, AgentError, "max_tool_rounds"),
+            ({"turn_max_cost": float("nan")}, AgentError, "turn_max_cost"),
+            ({"selection": ["read_file"]}, AgentError, "ToolSelection"),
+            ({"selection": ToolSelection.naming(["reed_file"])}, NotFoundError, "did you mean read_file"),
+            ({"selection": ToolSelection.naming(None, ["pfd"])}, NotFoundError, "did you mean pdf"),
+            ({"selection": ToolSelection(frozenset({5, "x"}))}, NotFoundError, "no tool"),
+            ({"selection": ToolSelection(within=ToolSelection(frozenset()))}, AgentError, "within"),
+            ({"id": "x"}, AgentError, "has no 'id'"),
+            ({"is_builtin": True}, AgentError, "what can be set is"),
+        ],
+        3,
+    ),
 )
 def test_a_change_that_does_not_fit_changes_nothing(tmp_path, change, kind, words):
     async def work(agents):

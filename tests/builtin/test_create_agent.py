@@ -7,6 +7,7 @@ from importlib import resources
 
 import pytest
 from histories import pending_calls
+from how_long import some
 from model_server import ModelServer, calls, silence, text
 from pytest_oneclaw.chosen_plugins import chosen_plugins
 
@@ -102,23 +103,26 @@ def test_an_agent_is_made_and_stays(tmp_path):
 @pytest.mark.one_python
 @pytest.mark.parametrize(
     ("arguments", "words"),
-    [
-        ({"name": "", "system_prompt": PROMPT}, "name must not be empty"),
-        ({"name": "N" * 101, "system_prompt": PROMPT}, "at most 100 characters"),
-        ({"name": "N\x1b[2J", "system_prompt": PROMPT}, "control characters"),
-        ({"name": "Poet", "system_prompt": " "}, "system_prompt must not be empty"),
-        ({"name": "Poet", "system_prompt": "x" * 50_001}, "at most 50,000"),
-        ({"name": "general assistant", "system_prompt": PROMPT}, "already"),
-        ({"name": "Poet", "system_prompt": PROMPT, "model": "gpt"}, "PROVIDER/MODEL"),
-        ({"name": "Poet", "system_prompt": PROMPT, "model": "nobody/gpt"}, "the providers are"),
-        ({"name": "Poet", "system_prompt": PROMPT, "tools": ["read_fil"]}, "did you mean read_file"),
-        ({"name": "Poet", "system_prompt": PROMPT, "tools": ["pdf"]}, "is a tool group"),
-        ({"name": "Poet", "system_prompt": PROMPT, "groups": ["read_file"]}, "is a tool, not a tool group"),
-        ({"name": "Poet", "system_prompt": PROMPT, "groups": ["nothing"]}, "there is no tool group 'nothing'"),
-        ({"name": "Poet", "system_prompt": PROMPT, "tools": [5]}, "not of type 'string'"),
-        ({"name": "Poet", "system_prompt": PROMPT, "parameters": {}}, "parameters"),
-        ({"name": "Poet"}, "system_prompt"),
-    ],
+    some(
+        [
+            ({"name": "", "system_prompt": PROMPT}, "name must not be empty"),
+            ({"name": "N" * 101, "system_prompt": PROMPT}, "at most 100 characters"),
+            ({"name": "N\x1b[2J", "system_prompt": PROMPT}, "control characters"),
+            ({"name": "Poet", "system_prompt": " "}, "system_prompt must not be empty"),
+            ({"name": "Poet", "system_prompt": "x" * 50_001}, "at most 50,000"),
+            ({"name": "general assistant", "system_prompt": PROMPT}, "already"),
+            ({"name": "Poet", "system_prompt": PROMPT, "model": "gpt"}, "PROVIDER/MODEL"),
+            ({"name": "Poet", "system_prompt": PROMPT, "model": "nobody/gpt"}, "the providers are"),
+            ({"name": "Poet", "system_prompt": PROMPT, "tools": ["read_fil"]}, "did you mean read_file"),
+            ({"name": "Poet", "system_prompt": PROMPT, "tools": ["pdf"]}, "is a tool group"),
+            ({"name": "Poet", "system_prompt": PROMPT, "groups": ["read_file"]}, "is a tool, not a tool group"),
+            ({"name": "Poet", "system_prompt": PROMPT, "groups": ["nothing"]}, "there is no tool group 'nothing'"),
+            ({"name": "Poet", "system_prompt": PROMPT, "tools": [5]}, "not of type 'string'"),
+            ({"name": "Poet", "system_prompt": PROMPT, "parameters": {}}, "parameters"),
+            ({"name": "Poet"}, "system_prompt"),
+        ],
+        3,
+    ),
 )
 def test_what_is_refused(tmp_path, arguments, words):
     result, agents = call(tmp_path, arguments)

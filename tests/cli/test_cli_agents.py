@@ -3,6 +3,7 @@
 import sys
 
 import pytest
+from how_long import some
 from model_server import calls, text
 
 PROMPT = ("--system-prompt", "You write poems.")
@@ -110,38 +111,41 @@ def test_an_agent_with_everything_keeps_only_what_is_named(ok):
 
 @pytest.mark.parametrize(
     ("arguments", "words"),
-    [
-        (["create", "Poet"], "needs a system prompt"),
-        (["create", "", *PROMPT], "must not be empty"),
-        (["create", "General assistant", *PROMPT], "already"),
-        (["create", "x" * 101, *PROMPT], "at most 100"),
-        (["create", "Poet", "--system-prompt", "x" * 50_001], "at most 50,000"),
-        (["create", "Poet", *PROMPT, "--system-prompt-file", "x"], "not both"),
-        (["create", "Poet", "--system-prompt-file", "/nowhere/at-all"], "cannot be read: No such file"),
-        (["create", "Poet", "--system-prompt-file", "/"], "cannot be read: Is a directory"),
-        (["create", "Poet", "--system-prompt-file", "a\x00b"], "cannot be read"),
-        (["create", "Poet", *PROMPT, "--model", "gpt"], "PROVIDER/MODEL"),
-        (["create", "Poet", *PROMPT, "--temperature", "hot"], "--temperature takes a number or none"),
-        (["create", "Poet", *PROMPT, "--temperature", "nan"], "--temperature takes a number or none"),
-        (["create", "Poet", *PROMPT, "--temperature", "3"], "from 0 to 2"),
-        (["create", "Poet", *PROMPT, "--max-tool-rounds", "1.5"], "--max-tool-rounds takes a whole number or none"),
-        (["create", "Poet", *PROMPT, "--max-tool-rounds", "9" * 400], "max_tool_rounds must be a whole number"),
-        (["create", "Poet", *PROMPT, "--turn-max-tokens", "0"], "turn_max_tokens must be"),
-        (["create", "Poet", *PROMPT, "--turn-max-cost", "-1"], "turn_max_cost must be"),
-        (["create", "Poet", *PROMPT, "--parameter", "top_p"], "NAME=VALUE"),
-        (["create", "Poet", *PROMPT, "--parameter", "top p=1"], "name of a parameter"),
-        (["create", "Poet", *PROMPT, "--parameter", "x=NaN"], "JSON"),
-        (["create", "Poet", *PROMPT, "--tools", "reed_file"], "did you mean read_file"),
-        (["create", "Poet", *PROMPT, "--tools", "pdf"], "is a tool group"),
-        (["create", "Poet", *PROMPT, "--groups", "pdf_info"], "is a tool, not a tool group"),
-        (["create", "Poet", *PROMPT, "--tools", "read_file", "--all-tools"], "--all-tools"),
-        (["show", "Nobody"], "there is no agent 'Nobody'"),
-        (["edit", "Nobody", "--description", "x"], "there is no agent 'Nobody'"),
-        (["edit", "General Assistant", "--description", "x"], "built in"),
-        (["edit", "General Assistant"], "say what to change"),
-        (["delete", "Nobody", "--yes"], "there is no agent 'Nobody'"),
-        (["delete", "General Assistant"], "built in"),
-    ],
+    some(
+        [
+            (["create", "Poet"], "needs a system prompt"),
+            (["create", "", *PROMPT], "must not be empty"),
+            (["create", "General assistant", *PROMPT], "already"),
+            (["create", "x" * 101, *PROMPT], "at most 100"),
+            (["create", "Poet", "--system-prompt", "x" * 50_001], "at most 50,000"),
+            (["create", "Poet", *PROMPT, "--system-prompt-file", "x"], "not both"),
+            (["create", "Poet", "--system-prompt-file", "/nowhere/at-all"], "cannot be read: No such file"),
+            (["create", "Poet", "--system-prompt-file", "/"], "cannot be read: Is a directory"),
+            (["create", "Poet", "--system-prompt-file", "a\x00b"], "cannot be read"),
+            (["create", "Poet", *PROMPT, "--model", "gpt"], "PROVIDER/MODEL"),
+            (["create", "Poet", *PROMPT, "--temperature", "hot"], "--temperature takes a number or none"),
+            (["create", "Poet", *PROMPT, "--temperature", "nan"], "--temperature takes a number or none"),
+            (["create", "Poet", *PROMPT, "--temperature", "3"], "from 0 to 2"),
+            (["create", "Poet", *PROMPT, "--max-tool-rounds", "1.5"], "--max-tool-rounds takes a whole number or none"),
+            (["create", "Poet", *PROMPT, "--max-tool-rounds", "9" * 400], "max_tool_rounds must be a whole number"),
+            (["create", "Poet", *PROMPT, "--turn-max-tokens", "0"], "turn_max_tokens must be"),
+            (["create", "Poet", *PROMPT, "--turn-max-cost", "-1"], "turn_max_cost must be"),
+            (["create", "Poet", *PROMPT, "--parameter", "top_p"], "NAME=VALUE"),
+            (["create", "Poet", *PROMPT, "--parameter", "top p=1"], "name of a parameter"),
+            (["create", "Poet", *PROMPT, "--parameter", "x=NaN"], "JSON"),
+            (["create", "Poet", *PROMPT, "--tools", "reed_file"], "did you mean read_file"),
+            (["create", "Poet", *PROMPT, "--tools", "pdf"], "is a tool group"),
+            (["create", "Poet", *PROMPT, "--groups", "pdf_info"], "is a tool, not a tool group"),
+            (["create", "Poet", *PROMPT, "--tools", "read_file", "--all-tools"], "--all-tools"),
+            (["show", "Nobody"], "there is no agent 'Nobody'"),
+            (["edit", "Nobody", "--description", "x"], "there is no agent 'Nobody'"),
+            (["edit", "General Assistant", "--description", "x"], "built in"),
+            (["edit", "General Assistant"], "say what to change"),
+            (["delete", "Nobody", "--yes"], "there is no agent 'Nobody'"),
+            (["delete", "General Assistant"], "built in"),
+        ],
+        3,
+    ),
 )
 @pytest.mark.usefixtures("all_plugins")
 def test_what_is_refused(oneclaw, arguments, words):

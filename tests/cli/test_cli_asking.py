@@ -99,7 +99,7 @@ def test_what_was_typed_before_the_question_is_no_answer(call_diary):
 
 
 @pytest.mark.one_python
-@pytest.mark.parametrize("typed", some([CTRL_D, "NO\n", "\n"], 2))
+@pytest.mark.parametrize("typed", some([CTRL_D, "NO\n", "\n"], 3))
 def test_enter_and_the_end_of_the_input_mean_no(call_diary, typed):
     with call_diary() as terminal:
         terminal.expect("details: ")
@@ -248,6 +248,7 @@ def test_always_is_offered_for_what_it_can_name_and_holds_where_it_was_asked(hom
     assert outcomes == [("refused", "user"), ("granted", "grant"), ("granted", "user"), ("refused", "user")]
 
 
+@pytest.mark.long
 @pytest.mark.one_python
 def test_progress_does_not_draw_over_an_open_question(home, serve, install_plugin):
     package = install_plugin("busy", BUSY)

@@ -6,6 +6,7 @@ import sqlite3
 import sys
 
 import pytest
+from how_long import some
 from model_server import status, text
 
 MODEL = ("--model", "openai_compatible/test")
@@ -121,7 +122,7 @@ def test_a_path_can_be_typed_or_dragged_into_the_terminal(chat, typed):
 
 
 @pytest.mark.parametrize(
-    "typed", ["missing.png", "'unclosed", "~nobody-of-that-name/x.png", "notes.txt", ".", "a" * 5000]
+    "typed", some(["missing.png", "'unclosed", "~nobody-of-that-name/x.png", "notes.txt", ".", "a" * 5000], 3)
 )
 @pytest.mark.usefixtures("files")
 def test_what_cannot_be_attached_in_a_chat_is_a_line(chat, typed):

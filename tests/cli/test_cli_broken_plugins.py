@@ -52,6 +52,7 @@ def test_a_message_is_answered_and_what_is_wrong_is_listed(name, oneclaw, instal
     assert "get_current_time" in answered.stderr + answered.stdout
 
 
+@pytest.mark.long
 def test_with_all_of_them_installed_the_core_works_and_what_is_wrong_is_listed(home, oneclaw, installed):
     for name in KINDS:
         installed(name)

@@ -132,6 +132,7 @@ def test_what_subprocesses_write_to_descriptor_1_goes_to_stderr(loud):
         assert line in done.stderr.splitlines()
 
 
+@pytest.mark.long
 def test_the_events_of_a_turn_are_not_broken_by_a_subprocess(loud):
     done = start("run", "--json", "--model", "offline/rules", "call get_noise")
     events = [json.loads(line) for line in done.stdout.splitlines()]
@@ -139,6 +140,7 @@ def test_the_events_of_a_turn_are_not_broken_by_a_subprocess(loud):
     assert "from a subprocess\n" in done.stderr
 
 
+@pytest.mark.long
 def test_a_listing_is_not_broken_by_what_a_plugin_writes_to_descriptor_1(loud):
     assert "get_noise" in {each["name"] for each in json.loads(start("tools", "list", "--json").stdout)}
 

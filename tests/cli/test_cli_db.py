@@ -43,6 +43,7 @@ def test_status_shows_what_is_stored(home, capsys):
     assert ["settings", "1"] in [line.split() for line in printed(capsys, "db", "status").splitlines()]
 
 
+@pytest.mark.long
 @pytest.mark.one_python
 def test_a_home_moves_to_postgresql_and_back(home, server_url, tmp_path, monkeypatch, capsys):
     printed(capsys, "run", "--session", "clock", "What time is it in Tokyo?")

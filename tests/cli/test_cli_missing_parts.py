@@ -4,6 +4,7 @@ import importlib.util
 import sys
 
 import pytest
+from how_long import some
 
 from oneclaw_core.plugins import loading
 from oneclaw_core.plugins.cache import _key
@@ -42,7 +43,7 @@ def test_a_new_home_lacks_nothing(home, oneclaw):
     assert "is not used" not in oneclaw("run", "hello").stderr
 
 
-@pytest.mark.parametrize(("command", "plugin"), sorted(COMMANDS.items()))
+@pytest.mark.parametrize(("command", "plugin"), some(sorted(COMMANDS.items()), 3))
 def test_a_command_of_a_missing_plugin_says_what_to_install(home, oneclaw, monkeypatch, command, plugin):
     monkeypatch.setattr(loading.PluginCache, "plugins", lambda self: [])
     outcome = oneclaw(*command.split(), "list")
@@ -148,7 +149,7 @@ COMMANDS_OF_ABSENT_PARTS = [
 ]
 
 
-@pytest.mark.parametrize(("arguments", "plugin"), COMMANDS_OF_ABSENT_PARTS)
+@pytest.mark.parametrize(("arguments", "plugin"), some(list(COMMANDS_OF_ABSENT_PARTS), 3))
 def test_a_part_of_a_disabled_plugin_says_how_to_enable_it(home, oneclaw, monkeypatch, arguments, plugin):
     monkeypatch.setenv("ONECLAW_DISABLED_PLUGINS", plugin)
     outcome = oneclaw(*arguments)

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 import pytest
 from databases import backend_of
+from how_long import some
 
 from oneclaw_core.sessions.store import Store
 from oneclaw_core.system.home import find_home
@@ -187,7 +188,7 @@ def test_a_plugin_is_listed_with_what_it_brings(ok, good):
     }
 
 
-@pytest.mark.parametrize("name", BROKEN)
+@pytest.mark.parametrize("name", some(list(BROKEN), 3))
 def test_a_broken_plugin_is_reported_with_cause_and_remedy(oneclaw, good, install_plugin, name):
     broken = BROKEN[name]
     install_plugin(name, broken.source, files=broken.files)
@@ -273,7 +274,16 @@ def test_a_package_without_metadata_is_listed_all_the_same(oneclaw, install_plug
 
 @pytest.mark.parametrize(
     "entry_points",
-    ["[oneclaw]\nodd = \n", "[oneclaw]\nodd\n", "[oneclaw]\nodd = not a module!\n", "[oneclaw\nodd = x\n", "\x00\x01"],
+    some(
+        [
+            "[oneclaw]\nodd = \n",
+            "[oneclaw]\nodd\n",
+            "[oneclaw]\nodd = not a module!\n",
+            "[oneclaw\nodd = x\n",
+            "\x00\x01",
+        ],
+        2,
+    ),
 )
 def test_a_malformed_entry_point_harms_no_other(oneclaw, good, install_plugin, entry_points):
     install_plugin("odd", "", entry_points=entry_points)

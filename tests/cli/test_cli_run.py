@@ -144,6 +144,7 @@ def test_a_turn_that_failed_is_resumed_without_a_message(oneclaw, serve):
     assert len(server.bodies) == 2
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("ending", some([signal.SIGKILL, signal.SIGTERM, signal.SIGINT], 3))
 @pytest.mark.one_python
 def test_a_program_that_was_ended_during_an_answer_is_resumed(oneclaw, serve, ending):

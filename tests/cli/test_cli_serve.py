@@ -9,6 +9,7 @@ import sys
 from unittest.mock import Mock
 
 import pytest
+from how_long import some
 
 SERVICES = """
 import asyncio
@@ -112,7 +113,7 @@ def test_a_number_outside_the_bounds_of_an_option_is_refused(ringing, oneclaw):
     assert "Invalid value for '--bell-key': 0 is not in the range x>=1." in outcome.stderr
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+@pytest.mark.parametrize("number", some([signal.SIGTERM, signal.SIGINT], 2))
 def test_a_signal_stops_it_with_status_0(ringing, home, number):
     command = [sys.executable, "-m", "oneclaw_core", "serve", "--only", "ringing.bell", "--bell-key", "7"]
     environ = os.environ | {"PYTHONPATH": str(ringing.parent)}

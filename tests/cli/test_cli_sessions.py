@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 from databases import backend_of
+from how_long import some
 
 from oneclaw_core import Message, MessageType, ToolCallStatus
 from oneclaw_core.scripts.script_call import ScriptCall
@@ -208,7 +209,7 @@ def test_an_export_can_go_to_what_is_no_file(ok, story):
 
 
 @pytest.mark.parametrize(
-    "name", ["two\nlines", "a\ttab", "\x1b[31mred", "\x9b31m", "back\u202ewards", "a\u2028b", "\x7f"]
+    "name", some(["two\nlines", "a\ttab", "\x1b[31mred", "\x9b31m", "back\u202ewards", "a\u2028b", "\x7f"], 3)
 )
 def test_a_session_is_not_given_a_name_with_control_characters(oneclaw, ok, name):
     outcome = oneclaw("run", "--session", name, "Hello")

@@ -5,6 +5,7 @@ import subprocess
 import sys
 
 import pytest
+from how_long import some
 
 CORE_TOOLS = {"load_tool_group", "get_current_time", "read_file", "write_file", "http_request"}
 WEATHER = """
@@ -183,7 +184,7 @@ def test_a_damaged_database_costs_a_warning(oneclaw, home, content):
     assert oneclaw("tools", "disable", "write_file").status == 1
 
 
-@pytest.mark.parametrize("arguments", [("tools", "list"), ("groups", "list"), ("plugins", "list")])
+@pytest.mark.parametrize("arguments", some([("tools", "list"), ("groups", "list"), ("plugins", "list")], 2))
 def test_listings_import_nothing_heavy(ok, arguments):
     ok("tools", "enable", "write_file")  # so that there is a database to read
     program = (

@@ -38,15 +38,21 @@ def is_sentence(text: str) -> bool:
 
 
 @cache
-def strings_of(path: Path) -> tuple[str, ...]:
-    """List the texts of a module without its docstrings."""
-    tree = ast.parse(path.read_text(encoding="utf-8"))
-    alone = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
-    return tuple(
+def read(path: Path) -> tuple[tuple[str, ...], frozenset[str]]:
+    """List the texts of a module without its docstrings, and the names of its classes."""
+    nodes = list(ast.walk(ast.parse(path.read_text(encoding="utf-8"))))
+    alone = {id(node.value) for node in nodes if isinstance(node, ast.Expr)}
+    texts = tuple(
         node.value
-        for node in ast.walk(tree)
+        for node in nodes
         if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in alone
     )
+    return texts, frozenset(node.name for node in nodes if isinstance(node, ast.ClassDef))
+
+
+def strings_of(path: Path) -> tuple[str, ...]:
+    """List the texts of a module without its docstrings."""
+    return read(path)[0]
 
 
 @cache
@@ -69,8 +75,7 @@ def texts_in(value: Any) -> Iterator[str]:
 @cache
 def classes() -> frozenset[str]:
     """Collect the names of our classes."""
-    trees = (ast.parse(path.read_text(encoding="utf-8")) for path in CODE)
-    return frozenset(node.name for tree in trees for node in ast.walk(tree) if isinstance(node, ast.ClassDef))
+    return frozenset(name for path in CODE for name in read(path)[1])
 
 
 def glued(path: Path, texts: Iterable[str], of: Container[str] | None = None) -> Iterator[str]:

@@ -6,6 +6,7 @@ import re
 from contextlib import ExitStack
 
 import pytest
+from how_long import some
 from model_server import ModelServer, hang_up_after, silence
 from test_every_model import EXAMPLES, INFO, LOAD, WIRES, command, ended, of_type
 from wire_formats import OTHERS, SEAL, THOUGHT
@@ -81,16 +82,19 @@ def home(tmp_path):
 
 @pytest.mark.parametrize(
     ("reply", "failure"),
-    [
-        (FIRST.refuses(429, "slow down", {"Retry-After": "60"}), "rate_limit"),
-        (FIRST.refuses(529, "overloaded"), "overloaded"),
-        (FIRST.refuses(401, "no such key"), "key"),
-        (FIRST.refuses(402, "no credit"), "quota"),
-        (FIRST.refuses(404, "no such model"), "model"),
-        (silence(), "silence"),
-        (hang_up_after(), "connection"),
-    ],
-    ids=["rate_limit", "overloaded", "key", "quota", "model", "silence", "connection"],
+    some(
+        [
+            (FIRST.refuses(429, "slow down", {"Retry-After": "60"}), "rate_limit"),
+            (FIRST.refuses(529, "overloaded"), "overloaded"),
+            (FIRST.refuses(401, "no such key"), "key"),
+            (FIRST.refuses(402, "no credit"), "quota"),
+            (FIRST.refuses(404, "no such model"), "model"),
+            (silence(), "silence"),
+            (hang_up_after(), "connection"),
+        ],
+        3,
+    ),
+    ids=some(["rate_limit", "overloaded", "key", "quota", "model", "silence", "connection"], 3),
 )
 def test_the_next_model_answers_and_the_failed_one_is_set_aside(home, reply, failure):
     # Another failure than silence is not taken for it, however slow the machine.

@@ -8,6 +8,7 @@ import time
 from contextlib import asynccontextmanager
 
 import pytest
+from how_long import some
 from model_server import ModelServer, calls, silence, text
 
 from oneclaw_core import MessageType, OneClaw, ToolResultEvent, TurnStoppedError, tool
@@ -36,11 +37,14 @@ async def events_of(claw, text):
 
 @pytest.mark.parametrize(
     ("command", "error_type"),
-    [
-        (("permissions", "deny", "files.read"), "permission_denied"),
-        (("tools", "disable", "read_file"), "not_available"),
-        (("plugins", "disable", "pdf"), "not_available"),
-    ],
+    some(
+        [
+            (("permissions", "deny", "files.read"), "permission_denied"),
+            (("tools", "disable", "read_file"), "not_available"),
+            (("plugins", "disable", "pdf"), "not_available"),
+        ],
+        2,
+    ),
 )
 def test_what_is_denied_or_disabled_elsewhere_counts_for_the_next_call(environ, command, error_type):
     @tool

@@ -153,7 +153,9 @@ def of_type(kind, events):
         pytest.param(WIRES["gemini"], "sqlite", ended, id="gemini", marks=pytest.mark.one_python),
         pytest.param(WIRES["openai"], "sqlite", ended, id="openai", marks=pytest.mark.one_python),
         pytest.param(WIRES["openai_compatible"], "sqlite", oneclaw, id="process", marks=pytest.mark.one_python),
-        pytest.param(WIRES["openai"], "postgresql", oneclaw, id="postgresql", marks=pytest.mark.one_python),
+        pytest.param(
+            WIRES["openai"], "postgresql", oneclaw, id="postgresql", marks=[pytest.mark.one_python, pytest.mark.long]
+        ),
     ],
     indirect=["database_environ"],
 )

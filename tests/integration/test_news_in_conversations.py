@@ -8,6 +8,7 @@ from types import SimpleNamespace
 
 import pytest
 from histories import change
+from how_long import some
 from model_server import ModelServer, calls, text
 from wire_formats import FORMATS
 
@@ -196,7 +197,7 @@ def test_a_session_of_an_earlier_version_keeps_its_prompt(sessions):
     assert "page-size" in sessions.users()[-1]
 
 
-@pytest.mark.parametrize("stored", ["no JSON", "[]", "{}", '{"toolset": "", "shown": {"tools": 5}}', '"x"'])
+@pytest.mark.parametrize("stored", some(["no JSON", "[]", "{}", '{"toolset": "", "shown": {"tools": 5}}', '"x"'], 3))
 def test_stored_lists_that_make_no_sense_are_renewed(sessions, stored):
     sessions.say()
     change(sessions.home, "UPDATE sessions SET prompt_lists = ?", stored)

@@ -3,6 +3,7 @@
 import json
 
 import pytest
+from how_long import some
 from model_server import ModelServer, chunk, raw, sse
 from test_every_model import WIRES, addresses, command, ended, every_format, of_type, said, stored
 from wire_formats import SEAL
@@ -110,7 +111,7 @@ def test_a_cut_call_of_the_dispatcher_is_one_of_the_tool_that_it_names(tmp_path)
     assert json.loads(call["function"]["arguments"]) == {"name": "pdf_info", "arguments": {}}
 
 
-@pytest.mark.parametrize("as_json", [False, True])
+@pytest.mark.parametrize("as_json", some([False, True], 3))
 @pytest.mark.parametrize(("reason", "status"), [("length", 1), ("content_filter", 1), ("of_our_own", 1), ("stop", 0)])
 def test_an_answer_that_was_cut_off_is_no_success(tmp_path, reason, status, as_json):
     half = raw(sse([chunk({"content": "Half of"}), chunk({}, reason)]))

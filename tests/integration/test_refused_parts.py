@@ -4,6 +4,7 @@ import asyncio
 import json
 
 import pytest
+from how_long import some
 from model_server import ModelServer
 from oneclaw_openai.chat import OpenAIChatProvider
 from test_every_model import (
@@ -205,17 +206,20 @@ def test_reasoning_that_a_server_does_not_know_is_not_sent_back(tmp_path):
 
 @pytest.mark.parametrize(
     ("wire", "refusal"),
-    [
-        (GEMINI, "Thought signature is not valid"),
-        (WIRES["openai"], "Item 'rs_1' of type 'reasoning' was provided without its required following item."),
-        (WIRES["openai"], "The encrypted content of input item rs_1 could not be verified."),
-        (WIRES["anthropic"], "messages.1.content.0: Invalid `signature` in `thinking` block"),
-        (
-            WIRES["anthropic"],
-            "messages.1.content.0: `thinking` or `redacted_thinking` blocks in the latest assistant message cannot be "
-            "modified. These blocks must remain as they were in the original response.",
-        ),
-    ],
+    some(
+        [
+            (GEMINI, "Thought signature is not valid"),
+            (WIRES["openai"], "Item 'rs_1' of type 'reasoning' was provided without its required following item."),
+            (WIRES["openai"], "The encrypted content of input item rs_1 could not be verified."),
+            (WIRES["anthropic"], "messages.1.content.0: Invalid `signature` in `thinking` block"),
+            (
+                WIRES["anthropic"],
+                "messages.1.content.0: `thinking` or `redacted_thinking` blocks in the latest assistant message "
+                "cannot be modified. These blocks must remain as they were in the original response.",
+            ),
+        ],
+        2,
+    ),
 )
 def test_thoughts_that_are_refused_are_left_out_and_new_ones_are_sent(tmp_path, wire, refusal):
     script = [
@@ -317,6 +321,7 @@ def test_a_known_limit_is_kept_before_it_is_met(monkeypatch, tmp_path):
     assert [len(CHAT.at_hand(body)) for body in server.bodies] == [13, 14, 14]
 
 
+@pytest.mark.long
 def test_more_than_gemini_takes_are_dispatched(tmp_path):
     answers = [GEMINI.calls(LOAD_MANY), GEMINI.calls(USE_TOOL), GEMINI.says("Done.")]
     with ModelServer(answers) as server:
@@ -327,15 +332,18 @@ def test_more_than_gemini_takes_are_dispatched(tmp_path):
 
 @pytest.mark.parametrize(
     ("status", "words"),
-    [
-        (500, "image input is not supported - hint: if this is unexpected, you may need to provide the mmproj"),
-        (403, "This model does not accept image input."),
-        (404, "No endpoints found that support image input"),
-        (413, "The image is too large"),
-        (415, "Unsupported media type: image"),
-        (422, "Bildeingabe wird nicht unterstützt (images)"),
-        (400, "nope"),
-    ],
+    some(
+        [
+            (500, "image input is not supported - hint: if this is unexpected, you may need to provide the mmproj"),
+            (403, "This model does not accept image input."),
+            (404, "No endpoints found that support image input"),
+            (413, "The image is too large"),
+            (415, "Unsupported media type: image"),
+            (422, "Bildeingabe wird nicht unterstützt (images)"),
+            (400, "nope"),
+        ],
+        3,
+    ),
 )
 def test_an_image_is_left_out_under_any_status(tmp_path, status, words):
     wire = WIRES["openai_compatible"]

@@ -114,6 +114,7 @@ async def _waiting(claw):
     return await (await Mailbox.open(claw, "web")).waiting()
 
 
+@pytest.mark.long
 def test_the_message_that_begins_a_turn_outlives_a_kill_with_its_files(token):
     """Killed before the model has answered: the next process finishes the turn without being asked."""
     picture = {"name": "a.png", "media_type": "image/png", "data": base64.b64encode(DOT).decode()}

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from how_long import some
 from model_server import ModelServer, calls, chunk, hang_up_after, silence, sse, status, text
 from wire_formats import CORE, OTHERS
 
@@ -155,13 +156,16 @@ def test_a_group_whose_plugin_is_switched_off_is_gone_and_comes_back(oneclaw):
 
 @pytest.mark.parametrize(
     ("reply", "said"),
-    [
-        (status(401, body={"error": {"message": f"Incorrect API key provided: {KEY}"}}), "OPENAI_API_KEY"),
-        (status(429, headers={"Retry-After": "600"}), "again"),
-        (status(400, body={"error": {"message": "the model is tired"}}), "the model is tired"),
-        (hang_up_after(sse([chunk({"content": "Hel"})], done=False), b'data: {"choices": [{"ind'), "broke off"),
-        (status(200, body=b"nothing that makes sense"), ""),
-    ],
+    some(
+        [
+            (status(401, body={"error": {"message": f"Incorrect API key provided: {KEY}"}}), "OPENAI_API_KEY"),
+            (status(429, headers={"Retry-After": "600"}), "again"),
+            (status(400, body={"error": {"message": "the model is tired"}}), "the model is tired"),
+            (hang_up_after(sse([chunk({"content": "Hel"})], done=False), b'data: {"choices": [{"ind'), "broke off"),
+            (status(200, body=b"nothing that makes sense"), ""),
+        ],
+        3,
+    ),
 )
 @pytest.mark.one_python
 def test_a_service_that_misbehaves_gives_one_line_and_leaves_the_session_intact(oneclaw, tmp_path, reply, said):
@@ -199,21 +203,28 @@ def test_a_service_that_says_nothing_is_given_up_at_the_turns_deadline(oneclaw):
 
 @pytest.mark.parametrize(
     ("arguments", "exit_status", "said"),
-    [
-        (["run", ""], 2, "empty"),
-        (["run"], 2, "MESSAGE"),
-        (["run", "--model", "nonsense", "hello"], 2, "PROVIDER/MODEL"),
-        (["run", "--model", "nobody/model", "hello"], 2, "the providers are"),
-        (["run", "--agent", "Nobody", "hello"], 2, "there is no agent"),
-        (["call", "no_such_tool"], 1, "not_found"),
-        (["call", "read_file", "{"], 1, "validation_error"),
-        (["call", "pdf_info", "{}"], 1, "'path' is a required property"),
-        (["call", "read_file", '{"path": "/etc/passwd"}'], 1, "permission_denied"),
-        (["call", "load_tool_group", "{}"], 1, "missing_parameter"),
-        (["call", "load_tool_group", '{"group_name": "nope"}'], 1, "Available groups: background, pdf"),
-        (["call", "http_request", '{"url": "http://127.0.0.1:9/"}'], 1, "oneclaw permissions grant network.private"),
-        (["prompt", "--session", "nope"], 2, "there is no session"),
-    ],
+    some(
+        [
+            (["run", ""], 2, "empty"),
+            (["run"], 2, "MESSAGE"),
+            (["run", "--model", "nonsense", "hello"], 2, "PROVIDER/MODEL"),
+            (["run", "--model", "nobody/model", "hello"], 2, "the providers are"),
+            (["run", "--agent", "Nobody", "hello"], 2, "there is no agent"),
+            (["call", "no_such_tool"], 1, "not_found"),
+            (["call", "read_file", "{"], 1, "validation_error"),
+            (["call", "pdf_info", "{}"], 1, "'path' is a required property"),
+            (["call", "read_file", '{"path": "/etc/passwd"}'], 1, "permission_denied"),
+            (["call", "load_tool_group", "{}"], 1, "missing_parameter"),
+            (["call", "load_tool_group", '{"group_name": "nope"}'], 1, "Available groups: background, pdf"),
+            (
+                ["call", "http_request", '{"url": "http://127.0.0.1:9/"}'],
+                1,
+                "oneclaw permissions grant network.private",
+            ),
+            (["prompt", "--session", "nope"], 2, "there is no session"),
+        ],
+        3,
+    ),
 )
 @pytest.mark.one_python
 def test_bad_input_is_answered_with_what_to_do(oneclaw, arguments, exit_status, said):
@@ -232,6 +243,7 @@ def test_a_home_that_cannot_be_used(tmp_path):
     assert "Traceback" not in failed.stderr
 
 
+@pytest.mark.long
 @pytest.mark.one_python
 def test_two_processes_send_to_one_session_and_nothing_interleaves(oneclaw, tmp_path):
     with ModelServer(lambda body: text("Answer to " + body["messages"][-1]["content"])) as server:

@@ -12,6 +12,7 @@ import click
 import importlib_metadata
 import oneclaw_skills
 import pytest
+from how_long import some
 from oneclaw_skills import ABOUT_ONECLAW
 from oneclaw_skills.catalog import SkillCatalog, SkillStatus, read_entry
 from oneclaw_skills.folder import SkillFolder
@@ -68,7 +69,7 @@ def commands():
             yield (match[1] or match[2]).strip()
 
 
-@pytest.mark.parametrize("command", sorted(set(commands())))
+@pytest.mark.parametrize("command", some(sorted(set(commands())), 2))
 def test_each_command_exists_with_its_options(command):
     found = command_line()
     context = click.Context(found)

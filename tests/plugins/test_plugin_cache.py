@@ -4,6 +4,7 @@ import shutil
 import sys
 
 import pytest
+from how_long import some
 from site_plugins import GOOD, install, ours, remove
 
 from oneclaw_core.plugins.cache import cache_path
@@ -98,7 +99,7 @@ def test_two_search_paths_of_one_environment_keep_what_each_finds(site, imports,
     assert imports() == 0
 
 
-@pytest.mark.parametrize("change", ["deleted", "damaged", "open to others", "cut off"])
+@pytest.mark.parametrize("change", some(["deleted", "damaged", "open to others", "cut off"], 2))
 def test_a_cache_that_cannot_be_used_costs_one_import(change, site, imports):
     install(site, "good", NOTING)
     load()
@@ -163,6 +164,7 @@ def test_settings_of_others_are_described_at_the_first_look(site):
     assert "good_plugin" not in sys.modules
 
 
+@pytest.mark.long
 def test_many_new_plugins_are_found_in_time_that_grows_with_their_number(site):
     """Look for steps that compare each plugin with each: the calls of OneClaw's functions are counted, not the time."""
 

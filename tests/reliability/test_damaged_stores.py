@@ -13,6 +13,7 @@ from datetime import date
 
 import pytest
 from audit import faults_of_file
+from how_long import some
 from oneclaw_database import copying
 
 from oneclaw_core import OneClaw
@@ -227,7 +228,9 @@ COMMANDS = (
 )
 
 
-@pytest.mark.parametrize("damage", ["truncated", "garbage in the middle", "another program's", "newer", "no database"])
+@pytest.mark.parametrize(
+    "damage", some(["truncated", "garbage in the middle", "another program's", "newer", "no database"], 2)
+)
 def test_every_command_says_in_a_line_what_is_wrong(whole_home, tmp_path, monkeypatch, capsys, damage):
     home = tmp_path / "home"
     shutil.copytree(whole_home, home)

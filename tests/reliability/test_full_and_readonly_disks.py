@@ -97,6 +97,7 @@ def test_a_home_that_may_only_be_read(used):
     assert report["changed"] == []
 
 
+@pytest.mark.long
 def test_files_that_cannot_grow(used):
     report = used("limited", in_namespace=False)
     failed = [ran for ran in report["commands"] if ran["status"]]

@@ -62,6 +62,7 @@ def many_kills(tmp_path, wanted, language="python", environ=None, longest_second
     sys.stdout.write(f"{kills} kills of {scripts} scripts, {effects} of {scripts * DONE} effects done, none twice\n")
 
 
+@pytest.mark.long
 def test_a_killed_script_does_nothing_twice(tmp_path):
     many_kills(tmp_path, 4)
 

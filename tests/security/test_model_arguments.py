@@ -5,6 +5,7 @@ import logging
 import time
 
 import pytest
+from how_long import some
 
 DEEP = 100_000
 HOSTILE = {
@@ -156,7 +157,7 @@ PAIRS = ("a ", "a.", "a/", "a-", "<a", "a=", "[(", "- ", "\n ", "1,", "a:", "../
 
 
 @pytest.mark.parametrize(
-    "unit", ["a", " ", *(pytest.param(each, marks=pytest.mark.one_python) for each in [*REPEATED, *PAIRS])]
+    "unit", some(["a", " ", *(pytest.param(each, marks=pytest.mark.one_python) for each in [*REPEATED, *PAIRS])], 3)
 )
 def test_no_text_makes_an_expression_of_the_program_search_without_end(unit):
     from oneclaw_memory.key_shapes import key_shape

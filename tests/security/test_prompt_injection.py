@@ -4,6 +4,7 @@ import asyncio
 import re
 
 import pytest
+from how_long import some
 from marks import is_marked, outside_marks
 from pytest_oneclaw.web_server import WebServer, response
 
@@ -147,7 +148,7 @@ ANSWERS = {
 
 @pytest.mark.one_python
 @pytest.mark.parametrize("place", ANSWERS)
-@pytest.mark.parametrize("tool", ["http_request", "webfetch"])
+@pytest.mark.parametrize("tool", some(["http_request", "webfetch"], 2))
 def test_what_a_server_says_stands_between_marks_or_not_at_all(oneclaw_factory, tool, place):
     oneclaw = oneclaw_factory(("javascript", "memory", "shell", "skills", "web"), allow=["network.private"])
     with WebServer(lambda _: ANSWERS[place]) as server:

@@ -45,5 +45,6 @@ def test_a_missing_program_is_named_once_with_the_number_of_its_tests(run):
     assert "1 passed, 2 skipped" in printed
 
 
+@pytest.mark.long
 def test_a_program_that_must_be_there_fails_its_tests(run):
     assert "1 passed, 2 errors" in run(ONECLAW_TESTS_NEED="git no-such-program")

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Annotated, Literal
 
 import pytest
+from how_long import some
 from pydantic import BaseModel, Field
 
 from oneclaw_core import (
@@ -197,18 +198,21 @@ class Point:
 
 @pytest.mark.parametrize(
     ("wanted", "given", "value"),
-    [
-        (list[int], '{"result":[1,2]}', [1, 2]),
-        (list[int], "[1,2]", [1, 2]),
-        (int, '{"result":5}', 5),
-        (City | Refusal, '{"result":{"reason":"none"}}', Refusal(reason="none")),
-        (City | Refusal, GOOD, City(name="Lagos", population=15_000_000)),
-        (Literal["yes", "no"], '{"result":"yes"}', "yes"),
-        (Point, '{"x":1}', Point(1)),
-        (dict[str, int], '{"a":1}', {"a": 1}),
-        ({"type": "array", "items": {"type": "integer"}}, '{"result":[3]}', [3]),
-        ({"type": "object", "properties": {"a": {"type": "integer"}}, "required": ["a"]}, '{"a":1}', {"a": 1}),
-    ],
+    some(
+        [
+            (list[int], '{"result":[1,2]}', [1, 2]),
+            (list[int], "[1,2]", [1, 2]),
+            (int, '{"result":5}', 5),
+            (City | Refusal, '{"result":{"reason":"none"}}', Refusal(reason="none")),
+            (City | Refusal, GOOD, City(name="Lagos", population=15_000_000)),
+            (Literal["yes", "no"], '{"result":"yes"}', "yes"),
+            (Point, '{"x":1}', Point(1)),
+            (dict[str, int], '{"a":1}', {"a": 1}),
+            ({"type": "array", "items": {"type": "integer"}}, '{"result":[3]}', [3]),
+            ({"type": "object", "properties": {"a": {"type": "integer"}}, "required": ["a"]}, '{"a":1}', {"a": 1}),
+        ],
+        3,
+    ),
 )
 @pytest.mark.parametrize("mode", ["native", "prompted"])
 def test_what_is_no_object_is_wrapped_for_the_model_alone(tmp_path, mode, wanted, given, value):

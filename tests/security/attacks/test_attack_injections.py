@@ -1,7 +1,7 @@
 """Injections in the style of AgentDojo and of public incidents, against a model that obeys.
 
 In the long form all are tried in a directory that the user trusts and in one where nothing is decided. Otherwise one
-of each carrier is tried, every second one in the trusted directory.
+of every second carrier is tried, in one of the two: each carrier is tried in test_attack_matrix.py.
 """
 
 import pytest
@@ -28,14 +28,14 @@ def everywhere(trusted, undecided):
     return pytest.mark.parametrize(("trusts_project", "name"), cases, indirect=["trusts_project"])
 
 
-@everywhere(trusted=ONE_OF_EACH_CARRIER[::2], undecided=ONE_OF_EACH_CARRIER[1::2])
+@everywhere(trusted=ONE_OF_EACH_CARRIER[::4], undecided=ONE_OF_EACH_CARRIER[2::4])
 def test_an_injection_comes_to_nothing(attack, name):
     injection = INJECTIONS[name]
     harm, user = attack(CARRIERS[injection.carrier], injection.text)
     assert harm == Harm(), user.asked
 
 
-@everywhere(trusted=ONE_OF_EACH_CARRIER[::4], undecided=ONE_OF_EACH_CARRIER[2::4])
+@everywhere(trusted=ONE_OF_EACH_CARRIER[1::8], undecided=ONE_OF_EACH_CARRIER[3::8])
 def test_an_injection_comes_to_nothing_where_no_one_can_be_asked(attack, name):
     injection = INJECTIONS[name]
     harm, _ = attack(CARRIERS[injection.carrier], injection.text, has_user=False)
