@@ -4,7 +4,7 @@ The setting ``marks`` names the tests to run, ``folders`` says where they are, a
 they run.
 
 ``tox -e py312`` runs all tests on Python 3.12. Where tox runs its whole list, no test runs twice: the default Python
-runs the tests of the core, ``plugins`` and ``together`` run those of the plugins, and other Pythons run those that depend
+runs the tests of the core, ``plugins`` and ``together`` run those of the plugins, and other Pythons those that depend
 on the version. These are few, so importing them in a second process would take longer than it saves.
 """
 
