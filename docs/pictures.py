@@ -103,6 +103,7 @@ PACKAGES = {
     "json_schema": "of arguments",
     "project": "trust, instructions",
     "shipped": "how to get what is missing",
+    "manifests": "tools in JSON files",
     "loops": "event loops of plugins",
     "wiring": "puts the parts together",
     "builtin": "tools of the core",

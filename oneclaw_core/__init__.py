@@ -70,6 +70,7 @@ if TYPE_CHECKING:
     from oneclaw_core.errors import TurnStoppedError as TurnStoppedError
     from oneclaw_core.errors import UsageError as UsageError
     from oneclaw_core.files.text_content import untrusted as untrusted
+    from oneclaw_core.manifests.manifest import parse_group_manifest as parse_group_manifest
     from oneclaw_core.permissions.requests import PermissionAnswer as PermissionAnswer
     from oneclaw_core.permissions.requests import PermissionRequest as PermissionRequest
     from oneclaw_core.plugins.registrars import ChatCommandRegistrar as ChatCommandRegistrar
@@ -89,7 +90,6 @@ if TYPE_CHECKING:
     from oneclaw_core.tools.client import ToolClient as ToolClient
     from oneclaw_core.tools.context import ToolContext as ToolContext
     from oneclaw_core.tools.load_tool_group import LoadToolGroupTool as LoadToolGroupTool
-    from oneclaw_core.tools.manifest import parse_group_manifest as parse_group_manifest
     from oneclaw_core.tools.registry import ToolRegistry as ToolRegistry
     from oneclaw_core.tools.toolset import build_system_prompt_with_tool_groups as build_system_prompt_with_tool_groups
     from oneclaw_core.turn.preview import RequestPreview as RequestPreview

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from oneclaw_core.errors import PluginError
 from oneclaw_core.json_schema.validation import argument_faults, compile_schema
-from oneclaw_core.tools.manifest_tool import DeferredTool
+from oneclaw_core.tools.deferred_tool import DeferredTool
 from oneclaw_core.types.arguments import ArgumentsError, parse_arguments, without_absent
 from oneclaw_core.types.tools import ToolResult
 

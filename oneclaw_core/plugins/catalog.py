@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from oneclaw_core.errors import DuplicateToolError
+from oneclaw_core.manifests.manifest_tool import ManifestTool
 from oneclaw_core.plugins.distributions import CORE_TOOLS, PROVIDER_PLUGINS
 from oneclaw_core.plugins.group_reports import (
     report_ignored_meanings,
@@ -26,7 +27,7 @@ from oneclaw_core.plugins.plugin import (
     PluginSkill,
 )
 from oneclaw_core.providers.known import KnownProviders, LazyProviderFactory, PreconfiguredProvider
-from oneclaw_core.tools.manifest_tool import DeferredTool, FunctionTarget, ManifestTool
+from oneclaw_core.tools.deferred_tool import DeferredTool, FunctionTarget
 from oneclaw_core.tools.registry import ToolRegistry
 from oneclaw_core.types.tools import ToolSourceInfo, ToolSourceType
 

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple
 
 from oneclaw_core.errors import PluginError, ToolDefinitionError
+from oneclaw_core.manifests.manifest import load_manifest
 from oneclaw_core.plugins.plugin import (
     CHECK_HOOK,
     COMMAND_GROUPS,
@@ -28,9 +29,8 @@ from oneclaw_core.plugins.plugin import (
     TOOL_HOOK,
     Registration,
 )
+from oneclaw_core.tools.deferred_tool import FunctionTarget
 from oneclaw_core.tools.earlier_behaviour import behaviour_advice, earlier_behaviour
-from oneclaw_core.tools.manifest import load_manifest
-from oneclaw_core.tools.manifest_tool import FunctionTarget
 from oneclaw_core.tools.registry import definition_of
 from oneclaw_core.types.tool_definition import check_name
 from oneclaw_core.types.tool_groups import ToolGroupDefinition

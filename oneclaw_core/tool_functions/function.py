@@ -11,9 +11,9 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Generic, Literal, ParamSpec, TypeVar, overload
 
 from oneclaw_core.errors import ToolDefinitionError
+from oneclaw_core.tool_functions.tool_function import ToolFunction
 from oneclaw_core.tools.context import detached_context
-from oneclaw_core.tools.invoke import ToolFunction
-from oneclaw_core.tools.manifest_tool import FunctionTarget
+from oneclaw_core.tools.deferred_tool import FunctionTarget
 from oneclaw_core.types.tool_definition import SelfRunningTool, ToolBehaviour, ToolDefinition, check_name
 from oneclaw_core.types.tools import ToolResult
 

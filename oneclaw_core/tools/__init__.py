@@ -9,7 +9,7 @@ from oneclaw_core._lazy import lazy_names
 if TYPE_CHECKING:
     from oneclaw_core.errors import DuplicateToolError as DuplicateToolError
     from oneclaw_core.errors import ToolDefinitionError as ToolDefinitionError
-    from oneclaw_core.tools.manifest import ManifestProblem as ManifestProblem
+    from oneclaw_core.manifests.manifest import ManifestProblem as ManifestProblem
     from oneclaw_core.types.kept_results import KeptResult as KeptResult
     from oneclaw_core.types.tool_definition import ToolBehaviour as ToolBehaviour
     from oneclaw_core.types.tools import FileChange as FileChange
@@ -20,12 +20,7 @@ if TYPE_CHECKING:  # for OneClaw's own plugins: nothing is promised
     from oneclaw_core.system.private_files import write_private as write_private
     from oneclaw_core.tools.context import MAX_TURN_DEPTH as MAX_TURN_DEPTH
     from oneclaw_core.tools.context import depth_within as depth_within
-    from oneclaw_core.tools.manifest import MAX_MANIFEST_BYTES as MAX_MANIFEST_BYTES
-    from oneclaw_core.tools.manifest import Manifest as Manifest
-    from oneclaw_core.tools.manifest import parse_json as parse_json
-    from oneclaw_core.tools.manifest import parse_manifest as parse_manifest
-    from oneclaw_core.tools.manifest_tool import FunctionTarget as FunctionTarget
-    from oneclaw_core.tools.manifest_tool import ManifestTool as ManifestTool
+    from oneclaw_core.tools.deferred_tool import FunctionTarget as FunctionTarget
     from oneclaw_core.types.text import INVISIBLE_CHARACTERS as INVISIBLE_CHARACTERS
     from oneclaw_core.types.text import clean_text as clean_text
     from oneclaw_core.types.text import printable as printable
@@ -41,6 +36,7 @@ __getattr__, __dir__, __all__ = lazy_names(
     __name__,
     "oneclaw_core.files",
     "oneclaw_core.json_schema",
+    "oneclaw_core.manifests",
     "oneclaw_core.permissions",
     "oneclaw_core.process",
     "oneclaw_core.secrets",

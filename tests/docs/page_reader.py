@@ -18,7 +18,7 @@ import importlib_metadata
 from documentation_pages import ROOT
 
 from oneclaw_core.cli.main import main
-from oneclaw_core.tools.manifest import load_manifest
+from oneclaw_core.manifests.manifest import load_manifest
 
 _COMMANDS_OF_THE_README = re.compile(r"pip install uv && uv run ")
 _EDITABLE_INSTALLS = ("pip install --editable .", 'pip install --editable ".[test]"')

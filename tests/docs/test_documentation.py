@@ -26,10 +26,10 @@ from oneclaw_core.config.core_settings import Settings
 from oneclaw_core.config.keys import KeySource
 from oneclaw_core.config.model_overrides import ModelOverrides
 from oneclaw_core.config.providers import Providers
+from oneclaw_core.manifests.manifest import TOOL_KEYS
 from oneclaw_core.permissions.requests import PermissionAnswer
 from oneclaw_core.plugins.loading import load_plugins
 from oneclaw_core.providers import ModelEvent, ToolLoading
-from oneclaw_core.tools.manifest import TOOL_KEYS
 from oneclaw_core.types.budget import SpendingLimits
 from oneclaw_core.types.permission_meanings import KNOWN_PERMISSIONS
 

@@ -20,8 +20,8 @@ from public_packages import PUBLIC_PACKAGES
 from oneclaw_core import errors
 from oneclaw_core.cli.main import BUILTIN_COMMANDS, command_line
 from oneclaw_core.config.core_settings import Settings
+from oneclaw_core.manifests.manifest import TOOL_KEYS
 from oneclaw_core.sessions.schema import TABLES
-from oneclaw_core.tools.manifest import TOOL_KEYS
 
 pytestmark = pytest.mark.one_python
 

@@ -19,7 +19,7 @@ from oneclaw_skills.format import parse_document
 from pytest_oneclaw.web_server import WebServer, response
 from terminals import what_steers
 
-from oneclaw_core.tools.manifest import MAX_MANIFEST_BYTES, load_manifest, parse_manifest
+from oneclaw_core.manifests.manifest import MAX_MANIFEST_BYTES, load_manifest, parse_manifest
 
 GOOD = {
     "name": "good",

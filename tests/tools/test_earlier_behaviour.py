@@ -8,9 +8,10 @@ from policies import policy_of
 
 from oneclaw_core import ToolCall, ToolDefinition, ToolRegistry, ToolResult, hookimpl, tool
 from oneclaw_core.files import PathGuard
+from oneclaw_core.manifests import ManifestTool
 from oneclaw_core.permissions import Decision, Grant
 from oneclaw_core.provenance.marks import CallOrigins
-from oneclaw_core.tools import FunctionTarget, ManifestTool, ToolBehaviour
+from oneclaw_core.tools import FunctionTarget, ToolBehaviour
 from oneclaw_core.tools.calls.call import Caller
 from oneclaw_core.wiring import tool_executor
 

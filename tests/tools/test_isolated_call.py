@@ -16,7 +16,7 @@ from oneclaw_core.files.views import FileViews
 from oneclaw_core.process import isolated_call, isolation
 from oneclaw_core.process.isolated_call import Request
 from oneclaw_core.process.isolation import MAX_ANSWER_BYTES, WorkerError
-from oneclaw_core.tools.manifest_tool import FunctionTarget
+from oneclaw_core.tools.deferred_tool import FunctionTarget
 from oneclaw_core.types.messages import Attachment
 from oneclaw_core.types.provenance import Mark, MarkKind, UsedFile
 from oneclaw_core.types.tools import ToolResult, ToolResultStatus

@@ -18,19 +18,19 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator, FormatChecker
 
-import oneclaw_core.tools
+import oneclaw_core.manifests
 from oneclaw_core import ToolContext, ToolGroupDefinition, ToolRegistry, ToolResult
 from oneclaw_core.errors import PluginError
 from oneclaw_core.files import PathGuard
-from oneclaw_core.tools import ToolDefinitionError
-from oneclaw_core.tools import manifest as manifest_module
-from oneclaw_core.tools.manifest import (
+from oneclaw_core.manifests import manifest as manifest_module
+from oneclaw_core.manifests.manifest import (
     Manifest,
     ManifestProblem,
     load_manifest,
     parse_group_manifest,
     parse_tool_manifest,
 )
+from oneclaw_core.tools import ToolDefinitionError
 
 pytestmark = pytest.mark.lowest_versions
 
@@ -475,7 +475,7 @@ def test_a_manifest_can_be_package_data():
 def test_reading_manifests_imports_nothing_heavy(tmp_path):
     path = write(tmp_path, [META, SEARCH])
     program = (
-        "import sys; from pathlib import Path; from oneclaw_core.tools.manifest import load_manifest\n"
+        "import sys; from pathlib import Path; from oneclaw_core.manifests.manifest import load_manifest\n"
         "assert load_manifest(Path(sys.argv[1])).tools\n"
         "assert not {'pydantic', 'jsonschema', 'httpx', 'sqlalchemy', 'anyio'} & set(sys.modules)"
     )
@@ -628,7 +628,7 @@ def test_arguments_that_the_function_does_not_take_are_a_clear_error(module, con
 
 # The published schema
 
-SCHEMA = json.loads((Path(oneclaw_core.tools.__file__).parent / "manifest.schema.json").read_text("utf-8"))
+SCHEMA = json.loads((Path(oneclaw_core.manifests.__file__).parent / "manifest.schema.json").read_text("utf-8"))
 VALIDATOR = Draft202012Validator(SCHEMA, format_checker=FormatChecker(["regex"]))
 
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 from policies import policy_of
 
-import oneclaw_core.tools
+import oneclaw_core.manifests
 from oneclaw_core import (
     ToolCall,
     ToolDefinition,
@@ -24,13 +24,13 @@ from oneclaw_core import (
     build_system_prompt_with_tool_groups,
 )
 from oneclaw_core.files import PathGuard
+from oneclaw_core.manifests.manifest import parse_manifest
 from oneclaw_core.permissions import approval_question, question_text
 from oneclaw_core.permissions.requests import PermissionAnswer, PermissionRequest
 from oneclaw_core.provenance.marks import CallOrigins
 from oneclaw_core.tools import ToolDefinitionError
 from oneclaw_core.tools.calls.call import Caller
 from oneclaw_core.tools.load_tool_group import LoadToolGroupTool
-from oneclaw_core.tools.manifest import parse_manifest
 from oneclaw_core.types.permission_meanings import (
     KNOWN_PERMISSIONS,
     PermissionMeaning,
@@ -46,7 +46,7 @@ def question(request):
 
 
 MEANING = "delete tables permanently"
-SCHEMA = json.loads((Path(oneclaw_core.tools.__file__).parent / "manifest.schema.json").read_text("utf-8"))
+SCHEMA = json.loads((Path(oneclaw_core.manifests.__file__).parent / "manifest.schema.json").read_text("utf-8"))
 VALIDATOR = Draft202012Validator(SCHEMA)
 FIND = {"name": "find", "description": "Finds tables.", "function": "acme:find"}
 

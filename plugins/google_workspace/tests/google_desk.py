@@ -17,9 +17,9 @@ from oneclaw_google_workspace.accounts import SERVICE_ACCOUNT, USER, Account, Ac
 from oneclaw_google_workspace.scopes import SERVICES, consent_scopes
 
 from oneclaw_core import OneClaw, PermissionAnswer, find_home
+from oneclaw_core.manifests.manifest import load_manifest
 from oneclaw_core.plugins import registrars
 from oneclaw_core.plugins.loading import discover
-from oneclaw_core.tools.manifest import load_manifest
 
 # What the tests of one process read but once, for it takes longer than most of them: manifests, which no one changes.
 _load_manifest_once = cache(load_manifest)

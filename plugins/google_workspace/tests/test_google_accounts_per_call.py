@@ -10,7 +10,7 @@ from oneclaw_google_workspace import GROUPS
 from oneclaw_google_workspace.accounts import AccountBook
 from oneclaw_google_workspace.commands import google as command
 
-from oneclaw_core.tools.manifest import load_manifest
+from oneclaw_core.manifests.manifest import load_manifest
 
 MANIFESTS = files("oneclaw_google_workspace") / "manifests"
 

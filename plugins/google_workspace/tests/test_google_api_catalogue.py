@@ -22,7 +22,7 @@ from oneclaw_google_workspace.google_api.finding import details, find_methods, s
 from oneclaw_google_workspace.methods import APIS
 from oneclaw_google_workspace.scopes import SERVICES
 
-from oneclaw_core.tools.manifest import load_manifest
+from oneclaw_core.manifests.manifest import load_manifest
 
 MOST_BYTES = 300_000
 KINDS = {"read", "organize", "write", "send", "share", "forward", "delete"}

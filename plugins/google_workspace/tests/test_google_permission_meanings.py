@@ -6,8 +6,8 @@ from importlib.resources import files
 import pytest
 from google_desk import open_home
 
+from oneclaw_core.manifests.manifest import load_manifest
 from oneclaw_core.permissions import Decision, Grant
-from oneclaw_core.tools.manifest import load_manifest
 
 MANIFESTS = sorted(
     (each for each in files("oneclaw_google_workspace").joinpath("manifests").iterdir() if each.name.endswith(".json")),

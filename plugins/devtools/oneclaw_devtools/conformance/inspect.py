@@ -24,8 +24,8 @@ from oneclaw_devtools.fixed_names import BUILTIN_PLUGIN, ENTRY_POINT_GROUP
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
+    from oneclaw_core.manifests import ManifestTool
     from oneclaw_core.plugins import Catalog, Plugin
-    from oneclaw_core.tools import ManifestTool
     from oneclaw_devtools.conformance.probe_child import Channel
 
 _BUILTIN_TARGET = "oneclaw_core.builtin"
@@ -156,7 +156,7 @@ def _meanings(catalog: Catalog) -> dict[str, str]:
 
 
 def _tool(catalog: Catalog, name: str, channel: Channel) -> dict[str, Any]:
-    from oneclaw_core.tools import ManifestTool
+    from oneclaw_core.manifests import ManifestTool
 
     tool, definition = catalog.registry.get_tool(name), catalog.registry.get_definition(name)
     source = catalog.registry.get_source_info(name)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from oneclaw_core import DuplicateError, NotFoundError, OneClawError, ProtectedError, UsageError
-from oneclaw_core.tools import parse_json
+from oneclaw_core.manifests import parse_json
 from oneclaw_javascript.user_tools.checking import (
     DEFAULT_TIMEOUT_SECONDS,
     checked_code,

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
 from oneclaw_core import UsageError
+from oneclaw_core.manifests import parse_json
 from oneclaw_core.permissions import KNOWN_PERMISSIONS
-from oneclaw_core.tools import parse_json
 from oneclaw_javascript.errors import JavaScriptError
 from oneclaw_javascript.user_tools.javascript import definition_fault
 from oneclaw_javascript.user_tools.manifest import parse_user_manifest

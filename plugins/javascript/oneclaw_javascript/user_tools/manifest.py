@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from oneclaw_core.tools import parse_json, parse_manifest
+from oneclaw_core.manifests import parse_json, parse_manifest
 
 if TYPE_CHECKING:
-    from oneclaw_core.tools import Manifest
+    from oneclaw_core.manifests import Manifest
 
 TOOLS_KEY = "tools"
 _CURRENT_KEYS = {"requiredPermissions": "required_permissions", "timeoutSeconds": "timeout_seconds"}

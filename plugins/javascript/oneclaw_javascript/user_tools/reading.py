@@ -8,8 +8,8 @@ from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from oneclaw_core.manifests import MAX_MANIFEST_BYTES
 from oneclaw_core.plugins import PluginProblem
-from oneclaw_core.tools import MAX_MANIFEST_BYTES
 from oneclaw_javascript.user_tools.files import UnreadableFileError, read_file
 from oneclaw_javascript.user_tools.javascript import read_javascript
 from oneclaw_javascript.user_tools.user_tool import FileTools

@@ -16,7 +16,8 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Protocol
 
 from oneclaw_core.errors import ToolDefinitionError, UsageError
-from oneclaw_core.tools.manifest_tool import FunctionTarget, ManifestTool
+from oneclaw_core.manifests.manifest_tool import ManifestTool
+from oneclaw_core.tools.deferred_tool import FunctionTarget
 from oneclaw_core.types.arguments import finite_float, json_pointer, refuse_constant
 from oneclaw_core.types.permission_meanings import (
     KNOWN_PERMISSIONS,
