@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import sys
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -200,13 +201,13 @@ def look_at_unpacked(folder: Path) -> list[ReviewedPlugin]:
         folder: with the packages, as they would be in ``site-packages``.
     """
     from oneclaw_core.cli.catalog import load_catalog
-    from oneclaw_core.cli.reviewing import sandbox_setting
+    from oneclaw_core.config.plugin_choices import sandbox_setting
     from oneclaw_core.plugins.installed import find_installed
 
     plugins = [each for each in find_installed([str(folder)]) if not is_ours(each)]
     if not plugins:
         return []
-    setting = sandbox_setting(load_catalog(is_quiet=True).states.settings)
+    setting = sandbox_setting(load_catalog(is_quiet=True).states.settings, os.environ)
     return seen_plugins(plugins, folder, look_at(plugins, folder, setting), user_reviews().read())
 
 

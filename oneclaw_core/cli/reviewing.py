@@ -12,6 +12,7 @@ from oneclaw_core.capabilities.page import page_lines
 from oneclaw_core.capabilities.record import user_reviews
 from oneclaw_core.cli.catalog import load_catalog
 from oneclaw_core.cli.output import is_terminal, json_option, print_json, print_text, printable
+from oneclaw_core.config.plugin_choices import sandbox_setting
 from oneclaw_core.errors import NotFoundError, OneClawError, UsageError
 from oneclaw_core.installation.origins import PluginOrigins, normalised
 from oneclaw_core.installation.reviewing import is_ours, package_of, reviewed_package
@@ -20,12 +21,10 @@ from oneclaw_core.plugins.loading import discover
 from oneclaw_core.shipped.missing import similar_names
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-    from typing import Any
+    from collections.abc import Iterable, Sequence
 
     from oneclaw_core.capabilities.page import ReviewedPlugin
     from oneclaw_core.cli.catalog import HomeCatalog
-    from oneclaw_core.cli.plugin_look import Look
     from oneclaw_core.plugins.plugin import Plugin
 
 
@@ -89,7 +88,7 @@ def _named(name: str) -> list[Plugin]:
 
 
 def _seen(catalog: HomeCatalog, plugins: Sequence[Plugin], *, needs_sandbox: bool) -> list[ReviewedPlugin]:
-    from oneclaw_core.cli.plugin_look import Look, seen_plugins
+    from oneclaw_core.cli.plugin_look import Look, look_at, seen_plugins
 
     blocked = {each.target for each in catalog.plugins if each.status == "not reviewed"}
     cache = PluginCache(cache_path())
@@ -98,21 +97,7 @@ def _seen(catalog: HomeCatalog, plugins: Sequence[Plugin], *, needs_sandbox: boo
     looks = {each.target: cache.known(each) for each in plugins if each not in missing}
     unseen = ""
     if missing:
-        look = look_by_settings(catalog.states.settings, missing, needs_sandbox=needs_sandbox)
+        setting = sandbox_setting(catalog.states.settings, os.environ)
+        look = look_at(missing, None, setting, needs_sandbox=needs_sandbox)
         looks, unseen = {**looks, **look.plugins}, look.unseen
     return seen_plugins(plugins, None, Look(looks, unseen), user_reviews().read())
-
-
-def look_by_settings(stored: Mapping[str, Any], plugins: Sequence[Plugin], *, needs_sandbox: bool = True) -> Look:
-    """Look at installed plugins in the sandbox of the setting ``sandbox``; see ``look_at``."""
-    from oneclaw_core.cli.plugin_look import look_at
-
-    return look_at(plugins, None, sandbox_setting(stored), needs_sandbox=needs_sandbox)
-
-
-def sandbox_setting(stored: Mapping[str, Any]) -> str:
-    """Read the setting ``sandbox`` without validating the others; an unknown value counts as ``auto``."""
-    from oneclaw_core.process.sandbox.choice import AUTO, SANDBOXES
-
-    value = os.environ.get("ONECLAW_SANDBOX") or stored.get("sandbox")
-    return value if value in SANDBOXES else AUTO

@@ -8,7 +8,6 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator
 from pydantic_core import PydanticCustomError
 
 from oneclaw_core.config.setting_fields import SettingsModel, fields_of, schema_of
-from oneclaw_core.config.settings import check_value
 
 MAX_HOOK_SECONDS = 600.0
 
@@ -85,13 +84,3 @@ def _is_limit(text: str) -> bool:
 
 
 CORE_SETTINGS = SettingsModel(None, fields_of(schema_of(Settings)), Settings, lambda: Settings)
-
-
-def check_model_name(text: str) -> str:
-    """Check ``PROVIDER/MODEL`` as the setting ``model``, and return it.
-
-    Raises:
-        SettingsError: it has another form.
-    """
-    field = next(field for field in CORE_SETTINGS.fields if field.name == "model")
-    return str(check_value(field, text, Settings))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 from pydantic_core import PydanticCustomError
 
-from oneclaw_core.config.models import ModelPrices
+from oneclaw_core.config.prices import ModelPrices
 from oneclaw_core.config.providers import MODEL_SETTING
 from oneclaw_core.errors import SettingsError
 from oneclaw_core.types.agents import ReasoningLevel  # noqa: TC001  # pydantic reads it

@@ -182,9 +182,11 @@ class ModelService:
         Raises:
             UsageError: there is no such provider, it is disabled, or the name does not fit.
         """
-        from oneclaw_core.config.core_settings import check_model_name
+        from oneclaw_core.config.core_settings import CORE_SETTINGS, Settings
+        from oneclaw_core.config.settings import check_value
 
-        await self.check_provider(check_model_name(model))
+        field = next(each for each in CORE_SETTINGS.fields if each.name == "model")
+        await self.check_provider(str(check_value(field, model, Settings)))
 
     async def check_provider(self, model: str) -> None:
         """Refuse a model whose provider is not configured.

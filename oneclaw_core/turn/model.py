@@ -7,7 +7,8 @@ import logging
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from oneclaw_core.config.models import ModelPrices, load_prices, model_facts, needs_prices, said_of
+from oneclaw_core.config.models import model_facts, said_of
+from oneclaw_core.config.prices import ModelPrices, load_prices, needs_prices
 from oneclaw_core.config.providers import LEARNED_SETTING, OFFLINE_MODEL, Providers, with_key
 from oneclaw_core.errors import NotFoundError, SettingsError, UsageError
 from oneclaw_core.providers.left_out import most_tools_in

@@ -7,7 +7,7 @@ import logging
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from oneclaw_core.config.models import cost_of
+from oneclaw_core.config.prices import cost_of
 from oneclaw_core.errors import SpendingLimitError, StoreError
 from oneclaw_core.sessions.usage import UsageRecord
 from oneclaw_core.turn.estimate import Estimator, text_tokens

@@ -15,16 +15,8 @@ import pytest
 
 from oneclaw_core import ProviderError, SettingsError
 from oneclaw_core.config.model_overrides import ModelOverrides, check_override, model_overrides
-from oneclaw_core.config.models import (
-    FRESH_SECONDS,
-    ModelList,
-    ModelLists,
-    ModelPrices,
-    cost_of,
-    load_prices,
-    model_facts,
-    needs_prices,
-)
+from oneclaw_core.config.models import FRESH_SECONDS, ModelList, ModelLists, model_facts
+from oneclaw_core.config.prices import ModelPrices, cost_of, load_prices, needs_prices
 from oneclaw_core.errors import ProviderRequestError, ProviderUnavailableError
 from oneclaw_core.plugins.loading import load_plugins
 from oneclaw_core.providers import ModelInfo, ProviderConfig
@@ -430,7 +422,7 @@ def test_no_price_is_fetched(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_nothing_is_imported_before_a_price_is_wanted() -> None:
-    code = "import sys, oneclaw_core.config.models; print('genai_prices' in sys.modules)"
+    code = "import sys, oneclaw_core.config.prices; print('genai_prices' in sys.modules)"
     ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert ended.stdout == "False\n"
 

@@ -28,7 +28,7 @@ from wire_formats import CORE, FORMATS, OTHERS, PDF, SEAL, THOUGHT, each_of
 
 from oneclaw_core import OneClaw, RetryEvent, TextEvent, ToolResultEvent, TurnFinishedEvent, UsageError
 from oneclaw_core.cli.main import main
-from oneclaw_core.config.models import cost_of
+from oneclaw_core.config.prices import cost_of
 from oneclaw_core.config.providers import Providers
 from oneclaw_core.errors import ProviderAuthenticationError, ProviderUnavailableError, SpendingLimitError
 from oneclaw_core.plugins.loading import load_plugins

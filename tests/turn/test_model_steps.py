@@ -10,7 +10,7 @@ import pytest
 from stage import ScriptedModel, says, streams
 
 from oneclaw_core import Message, MessageType, ModelSwitchedEvent, TokenUsage, ToolCall, ToolDefinition, UsageEvent
-from oneclaw_core.config.models import ModelPrices
+from oneclaw_core.config.prices import ModelPrices
 from oneclaw_core.contract.arguments import SessionInfo
 from oneclaw_core.errors import (
     ProviderRequestError,

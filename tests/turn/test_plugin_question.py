@@ -9,7 +9,7 @@ from stage import ScriptedModel, says
 
 from oneclaw_core import MessageType
 from oneclaw_core.config.core_settings import Settings
-from oneclaw_core.config.models import ModelPrices
+from oneclaw_core.config.prices import ModelPrices
 from oneclaw_core.errors import ProviderError, SpendingLimitError, TurnDeadlineError
 from oneclaw_core.providers import ModelInfo, ProviderConfig
 from oneclaw_core.services.plugin_question import answer_plugin
