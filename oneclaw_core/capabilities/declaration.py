@@ -57,7 +57,7 @@ class Declaration:
 
     def allows_host(self, host: str) -> bool:
         """Return True if the plugin may connect to a host."""
-        return self._allows(HOST, host.rstrip(".").casefold())
+        return self.allows(HOST, host.rstrip(".").casefold())
 
     def allows_file(self, access: str, names: Iterable[str]) -> bool:
         """Return True if the plugin may use a file.
@@ -66,11 +66,7 @@ class Declaration:
             access: ``read`` or ``write``.
             names: its path, absolute and as seen from the directories of tools.
         """
-        return any(self._allows(access, name) for name in names)
-
-    def allows(self, kind: str, name: str) -> bool:
-        """Return True if the plugin may use a service of the home, or a stored secret."""
-        return self._allows(kind, name)
+        return any(self.allows(access, name) for name in names)
 
     def require_host(self, host: str) -> None:
         """Go on only if the plugin may connect to a host.
@@ -109,7 +105,8 @@ class Declaration:
             )
         return Declaration(self.plugin, {each: reason for each, reason in self.reasons.items() if each in reviewed})
 
-    def _allows(self, kind: str, name: str) -> bool:
+    def allows(self, kind: str, name: str) -> bool:
+        """Return True if the plugin may use a service of the home, a stored secret or something else of a kind."""
         if self.reasons is None:
             return True
         return any(each.kind == kind and fnmatchcase(name, each.name) for each in self.reasons)

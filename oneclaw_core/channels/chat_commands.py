@@ -1,4 +1,4 @@
-"""Chat commands of plugins, for every channel. Listings use this module too: importing it imports no asyncio."""
+"""Chat commands of plugins, for every channel."""
 
 from __future__ import annotations
 
@@ -15,35 +15,6 @@ if TYPE_CHECKING:
     from oneclaw_core.plugins.running.runtime import Plugins
 
 CHAT_COMMAND_HOOK = "register_chat_commands"
-SHARED_COMMANDS = (
-    "help",
-    "usage",
-    "session",
-    "sessions",
-    "model",
-    "reasoning",
-    "agent",
-    "compact",
-    "continue",
-    "copy",
-    "clear",
-    "exit",
-    "quit",
-    "steer",
-    "queue",
-    "stop",
-)
-"""The commands of every channel, without the slash."""
-TERMINAL_COMMANDS = (
-    "tools",
-    "groups",
-    "attach",
-    "detach",
-    "verbose",
-)
-"""The commands of ``oneclaw chat`` alone."""
-OWN_COMMANDS = (*SHARED_COMMANDS, *TERMINAL_COMMANDS)
-"""The names that plugins cannot take."""
 
 
 def plugin_chat_commands(records: Iterable[Plugin], taken: Collection[str]) -> dict[str, Registration]:

@@ -1,4 +1,7 @@
-"""Chat commands of every channel, and running whatever begins with a slash."""
+"""Chat commands of every channel, and running whatever begins with a slash.
+
+Listings use this module too: importing it imports no asyncio.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,7 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
-from oneclaw_core.channels.chat_commands import OWN_COMMANDS, ChatCommands, plugin_chat_commands
+from oneclaw_core.channels.chat_commands import ChatCommands, plugin_chat_commands
 from oneclaw_core.contract.chat_answer import ChatAnswer
 from oneclaw_core.errors import NotFoundError, UsageError
 from oneclaw_core.shipped.missing import missing_part, why_missing
@@ -359,3 +362,7 @@ SHARED = {
     )
 }
 """The commands of every channel, by name with the slash."""
+TERMINAL_COMMANDS = ("tools", "groups", "attach", "detach", "verbose")
+"""The commands of ``oneclaw chat`` alone, without the slash."""
+OWN_COMMANDS = (*(name[1:] for name in SHARED), *TERMINAL_COMMANDS)
+"""The names that plugins cannot take."""

@@ -21,7 +21,6 @@ if TYPE_CHECKING:  # for OneClaw's own plugins: nothing is promised
     from oneclaw_core.cli.catalog import HomeCatalog as HomeCatalog
     from oneclaw_core.cli.catalog import load_catalog as load_catalog
     from oneclaw_core.cli.catalog import not_found as not_found
-    from oneclaw_core.cli.db import database_backend as database_backend
     from oneclaw_core.cli.input_lines import LineReader as LineReader
     from oneclaw_core.cli.main import check_commands as check_commands
     from oneclaw_core.cli.options import ConversationChoice as ConversationChoice
@@ -53,6 +52,7 @@ if TYPE_CHECKING:  # for OneClaw's own plugins: nothing is promised
     from oneclaw_core.cli.trust import trust_directory as trust_directory
     from oneclaw_core.config.environment_variables import EnvironmentVariables as EnvironmentVariables
     from oneclaw_core.installation.stores import backend_of as backend_of
+    from oneclaw_core.installation.stores import home_with_backend as home_with_backend
     from oneclaw_core.services.manager import chat_services as chat_services
     from oneclaw_core.system.home import find_profiles as find_profiles
     from oneclaw_core.turn.attachments import read_attachment as read_attachment

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
-from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from oneclaw_core.cli.output import reserved_stdout, warn
@@ -24,7 +23,7 @@ from oneclaw_core.system.home import find_home
 from oneclaw_core.tool_sources.published_tools import PublishedTools
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable
     from pathlib import Path
 
     from oneclaw_core.system.home import Home
@@ -103,9 +102,7 @@ def load_catalog(*, is_quiet: bool = False) -> HomeCatalog:
     )
 
 
-def not_found(
-    what: str, name: str, known: Iterable[str], listing: str, absent: Mapping[str, str] = MappingProxyType({})
-) -> NotFoundError:
+def not_found(what: str, name: str, known: Iterable[str], listing: str) -> NotFoundError:
     """Make the error for a name that is not known, with the names that are much like it.
 
     Args:
@@ -113,8 +110,7 @@ def not_found(
         name: what the user wrote.
         known: the names there are.
         listing: the command that lists them.
-        absent: installed plugins that are not loaded, and why.
     """
     from oneclaw_core.shipped.missing import unknown_name
 
-    return NotFoundError(unknown_name(what, name, known, listing, absent))
+    return NotFoundError(unknown_name(what, name, known, listing, {}))

@@ -73,7 +73,6 @@ BUILTIN_COMMANDS = {
     "permissions": BuiltinCommand("permissions:permissions", "Grant and deny what tools may do."),
     "trust": BuiltinCommand("trust:trust", "Trust the directory of a project."),
     "config": BuiltinCommand("config:config", "Show and change settings."),
-    "db": BuiltinCommand("db:db", "Show, migrate and copy the database."),
     "doctor": BuiltinCommand("doctor:doctor", "Check the installation and say how to fix problems."),
 }
 
@@ -116,7 +115,8 @@ class CommandLine(CommandGroup):
 
 def check_commands(record: Plugin) -> None:
     """Report the commands and chat commands of a plugin whose names are those of OneClaw's own."""
-    from oneclaw_core.channels.chat_commands import OWN_COMMANDS, plugin_chat_commands
+    from oneclaw_core.channels.chat_commands import plugin_chat_commands
+    from oneclaw_core.channels.shared_commands import OWN_COMMANDS
     from oneclaw_core.cli.plugin_commands import plugin_commands
     from oneclaw_core.plugins.plugin import COMMAND_GROUPS
 

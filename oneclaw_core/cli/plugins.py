@@ -47,11 +47,13 @@ def plugins() -> None:
 @json_option
 def list_plugins(as_json: bool) -> None:
     """List the installed plugins with their tools, groups and problems."""
+    from oneclaw_core.channels.shared_commands import chat_command_names
+
     catalog = load_catalog()
     report_skill_problems(catalog)
     records = catalog.plugins
     report_origins(catalog.home, records)
-    _report_taken_chat_commands(records)
+    chat_command_names(catalog)  # reports those that are taken
     reviewed = reviewed_plugins(records)
     costs = {record.name: _cost(record, catalog) for record in records}
     documents = ({**_document(each), **costs[each.name], "reviewed": reviewed.get(each.name)} for each in records)
@@ -152,12 +154,6 @@ def enable(name: str) -> None:
         print_text(f"plugin {name} is enabled")
     else:
         print_text(f"plugin {name} " + ("is tried again" if was_left_alone else "was not disabled"))
-
-
-def _report_taken_chat_commands(records: list[Plugin]) -> None:
-    from oneclaw_core.channels.chat_commands import OWN_COMMANDS, plugin_chat_commands
-
-    plugin_chat_commands(records, OWN_COMMANDS)
 
 
 def _is_installed(name: str) -> bool:

@@ -7,9 +7,8 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 from pydantic_core import PydanticCustomError
 
+from oneclaw_core.config.plugin_choices import read_timeout
 from oneclaw_core.config.setting_fields import SettingsModel, fields_of, schema_of
-
-MAX_HOOK_SECONDS = 600.0
 
 
 class Settings(BaseModel):
@@ -62,8 +61,7 @@ class Settings(BaseModel):
     @classmethod
     def _are_limits(cls, value: tuple[str, ...]) -> tuple[str, ...]:
         for each in value:
-            name, _, seconds = each.partition("=")
-            if not name.strip() or not _is_limit(seconds):
+            if read_timeout(each) is None:
                 raise PydanticCustomError("no_limit", "it must be NAME=SECONDS, such as policy=60, at most 600 seconds")
         return value
 
@@ -74,13 +72,6 @@ class Settings(BaseModel):
             # Before the text of a ValueError, pydantic would write what that is.
             raise PydanticCustomError("no_provider", "it must be PROVIDER/MODEL, such as offline/rules")
         return value
-
-
-def _is_limit(text: str) -> bool:
-    try:
-        return 0 < float(text) <= MAX_HOOK_SECONDS
-    except ValueError:
-        return False
 
 
 CORE_SETTINGS = SettingsModel(None, fields_of(schema_of(Settings)), Settings, lambda: Settings)

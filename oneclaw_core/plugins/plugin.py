@@ -36,7 +36,7 @@ PRECONFIGURED_HOOK = "register_providers.preconfigured"
 SOURCE_HOOK, MANIFEST_HOOK = "register_tools.source", "register_tools.manifest"
 """Name registrations of tool sources and manifests, which are made in the hook ``register_tools``."""
 COMMAND_GROUPS = frozenset(
-    {"agents", "config", "db", "groups", "keys", "models", "permissions", "plugins", "providers", "serve"}
+    {"agents", "config", "groups", "keys", "models", "permissions", "plugins", "providers", "serve"}
     | {"sessions", "tools"}
 )
 """The groups of OneClaw's own commands that plugins can extend."""

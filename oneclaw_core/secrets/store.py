@@ -283,25 +283,20 @@ class NoKeyringError(OneClawError):
 
 
 def store_in_keyring(account: str, key: str) -> None:
-    """Store a key.
-
-    Args:
-        account: what to call it in the keyring.
-        key: the key.
+    """Store a key under an account of the keyring.
 
     Raises:
         NoKeyringError: there is no keyring to be used here.
         OneClawError: there is one, and it refuses or does not answer.
     """
 
-    def store() -> None:
-        keyring = _usable_keyring()
+    def store(keyring: Any) -> None:
         keyring.set_password(SERVICE, account, key)
         # Some that are set up to store nothing take a password without a word.
         if keyring.get_password(SERVICE, account) != key:
             raise NoKeyringError("the system keyring does not keep what is stored in it")
 
-    _answer_of(store)
+    _ask_keyring(store)
 
 
 def read_from_keyring(account: str) -> str | None:
@@ -310,12 +305,8 @@ def read_from_keyring(account: str) -> str | None:
     Raises:
         OneClawError: the keyring cannot be used, refuses, or does not answer.
     """
-
-    def read() -> str | None:
-        found = _usable_keyring().get_password(SERVICE, account)
-        return found if found is None else str(found)
-
-    return _answer_of(read)
+    found: object = _ask_keyring(lambda keyring: keyring.get_password(SERVICE, account))
+    return None if found is None else str(found)
 
 
 def delete_from_keyring(account: str) -> None:
@@ -324,13 +315,8 @@ def delete_from_keyring(account: str) -> None:
     Raises:
         OneClawError: the keyring cannot be used, refuses, or does not answer.
     """
-
-    def delete() -> None:
-        keyring = _usable_keyring()
-        if keyring.get_password(SERVICE, account) is not None:
-            keyring.delete_password(SERVICE, account)
-
-    _answer_of(delete)
+    if read_from_keyring(account) is not None:
+        _ask_keyring(lambda keyring: keyring.delete_password(SERVICE, account))
 
 
 def _usable_keyring() -> Any:
@@ -343,10 +329,10 @@ def _usable_keyring() -> Any:
     return keyring
 
 
-def _answer_of(call: Callable[[], Value]) -> Value:
+def _ask_keyring(call: Callable[[Any], Value]) -> Value:
     """Do it in a thread that is left behind if the keyring never answers, and so keeps nothing from ending."""
     try:
-        return start_in_background(call, "oneclaw keyring").result(ANSWER_SECONDS)
+        return start_in_background(lambda: call(_usable_keyring()), "oneclaw keyring").result(ANSWER_SECONDS)
     except TimeoutError:
         raise OneClawError(
             f"the system keyring did not answer within {ANSWER_SECONDS:.0f} s: unlock it and try again"

@@ -32,12 +32,18 @@ if TYPE_CHECKING:  # for OneClaw's own plugins: nothing is promised
     from oneclaw_core.sessions.connection import rewrite_placeholders as rewrite_placeholders
     from oneclaw_core.sessions.database_status import STORED_TABLES as STORED_TABLES
     from oneclaw_core.sessions.database_status import count_rows as count_rows
+    from oneclaw_core.sessions.database_status import migrate as migrate
     from oneclaw_core.sessions.database_status import prepared as prepared
+    from oneclaw_core.sessions.database_status import status as status
     from oneclaw_core.sessions.locks import HeldSession as HeldSession
     from oneclaw_core.sessions.locks import SessionLocks as SessionLocks
     from oneclaw_core.sessions.schema import Column as Column
     from oneclaw_core.sessions.schema import Table as Table
     from oneclaw_core.sessions.search import SearchIndex as SearchIndex
+    from oneclaw_core.sessions.snapshots import Snapshot as Snapshot
+    from oneclaw_core.sessions.snapshots import back_up as back_up
+    from oneclaw_core.sessions.snapshots import list_snapshots as list_snapshots
+    from oneclaw_core.sessions.snapshots import restore as restore
     from oneclaw_core.sessions.snapshots import snapshot_before_migration as snapshot_before_migration
     from oneclaw_core.sessions.sqlite_backend import APPLICATION_ID as APPLICATION_ID
     from oneclaw_core.sessions.sqlite_backend import SqliteBackend as SqliteBackend

@@ -27,7 +27,7 @@ from oneclaw_core.tools.registry import ToolRegistry
 
 PLACE = "acme.things:thing"
 NAME_PATTERN = "[a-z][a-z0-9_-]{0,62}"
-PARENTS = "agents, config, db, groups, keys, models, permissions, plugins, providers, serve, sessions, tools"
+PARENTS = "agents, config, groups, keys, models, permissions, plugins, providers, serve, sessions, tools"
 METHODS = "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS"
 
 
@@ -432,7 +432,12 @@ def test_a_faulty_registration_is_reported_with_a_remedy_and_left_out():
 def test_the_first_of_two_registrations_stays():
     for kind, call, other, name in (
         (ChannelRegistrar, lambda it: it("thing", PLACE), lambda it: it("thing", serve), "thing"),
-        (CommandRegistrar, lambda it: it("x", PLACE, parent="db"), lambda it: it("x", hidden, parent="db"), "db x"),
+        (
+            CommandRegistrar,
+            lambda it: it("x", PLACE, parent="tools"),
+            lambda it: it("x", hidden, parent="tools"),
+            "tools x",
+        ),
     ):
         entry = register(kind, lambda it, call=call, other=other: (call(it), other(it)))
         (registration,) = entry.registrations

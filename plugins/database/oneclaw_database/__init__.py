@@ -1,4 +1,4 @@
-"""Commands for databases: copying one into another one, and rescuing a damaged one."""
+"""Commands for databases: show, migrate, back up and restore one, copy it into another, and rescue a damaged one."""
 
 from __future__ import annotations
 
@@ -12,11 +12,5 @@ if TYPE_CHECKING:
 
 @hookimpl
 def register_commands(register: CommandRegistrar) -> None:
-    """Register ``oneclaw db copy`` and ``oneclaw db salvage``."""
-    register("copy", "oneclaw_database.commands:copy", parent="db", help="Copy everything into an empty database.")
-    register(
-        "salvage",
-        "oneclaw_database.commands:salvage",
-        parent="db",
-        help="Rescue the readable content of a damaged file.",
-    )
+    """Register ``oneclaw db``."""
+    register("db", "oneclaw_database.care:db", help="Show, migrate and copy the database.")

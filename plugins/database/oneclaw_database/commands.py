@@ -13,7 +13,6 @@ import click
 from oneclaw_core import UsageError
 from oneclaw_core.cli import (
     backend_of,
-    database_backend,
     is_terminal,
     json_option,
     print_json,
@@ -21,6 +20,7 @@ from oneclaw_core.cli import (
     print_text,
     warn,
 )
+from oneclaw_database.backends import database_backend
 from oneclaw_database.copying import copy as copy_database
 from oneclaw_database.copying import plugins_with_tables
 from oneclaw_database.salvage import salvage as rescue

@@ -7,7 +7,7 @@ from oneclaw_terminal.slash_commands import TERMINAL
 from oneclaw_terminal.talk import Talk
 
 from oneclaw_core.channels import Conversation
-from oneclaw_core.channels.chat_commands import OWN_COMMANDS, SHARED_COMMANDS
+from oneclaw_core.channels.shared_commands import OWN_COMMANDS, SHARED
 from oneclaw_core.cli import TurnView
 
 pytestmark = pytest.mark.every_python
@@ -36,7 +36,7 @@ def talk(oneclaw_factory, capsys):
 
 
 def test_listings_know_the_names_of_all_commands():
-    assert [f"/{name}" for name in OWN_COMMANDS] == [*(f"/{name}" for name in SHARED_COMMANDS), *TERMINAL]
+    assert [f"/{name}" for name in OWN_COMMANDS] == [*SHARED, *TERMINAL]
 
 
 def test_messages_are_answered_and_commands_run(talk):

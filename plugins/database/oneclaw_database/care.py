@@ -10,25 +10,27 @@ from typing import TYPE_CHECKING
 
 import click
 
-from oneclaw_core.cli.command_group import CommandGroup
-from oneclaw_core.cli.output import json_option, print_json, print_table, print_text
-from oneclaw_core.errors import NotFoundError
-from oneclaw_core.installation.stores import backend_of, home_with_backend
-from oneclaw_core.system.home import find_home
+from oneclaw_core import find_home, sessions
+from oneclaw_core.cli import backend_of, home_with_backend, json_option, print_json, print_table, print_text
+from oneclaw_database.backends import database_backend
+from oneclaw_database.commands import copy, salvage
 
 if TYPE_CHECKING:
-    from oneclaw_core.sessions.backend import Backend
-    from oneclaw_core.sessions.snapshots import Snapshot
-    from oneclaw_core.system.home import Home
+    from oneclaw_core import Home
+    from oneclaw_core.sessions import Snapshot
 
 
-@click.group(cls=CommandGroup)
+@click.group()
 def db() -> None:
     """Show and migrate the database, back it up, restore or rescue it, and copy it into another one.
 
     A database is written as a URL: sqlite:///PATH, or postgresql+psycopg://USER:PASSWORD@HOST/DATABASE. The password
     can be in the environment variable PGPASSWORD, or in ~/.pgpass, instead.
     """
+
+
+db.add_command(copy)
+db.add_command(salvage)
 
 
 @db.command("status")
@@ -39,9 +41,7 @@ def show_status(url: str | None, as_json: bool) -> None:
 
     By default that is the one of ONECLAW_DATABASE_URL, or of the home.
     """
-    from oneclaw_core.sessions import database_status
-
-    found = database_status.status(database_backend(url))
+    found = sessions.status(database_backend(url))
     if as_json:
         print_json({"database": found.name, "schema": found.version, "rows": found.rows})
         return
@@ -57,13 +57,11 @@ def migrate(url: str | None) -> None:
     Commands that change something do so by themselves; those that only read ask for this command. A SQLite file is
     snapshotted before; back up a PostgreSQL database with pg_dump.
     """
-    from oneclaw_core.sessions import database_status
-
     # What is logged about it is the result of this command, and no warning.
     logger = logging.getLogger("oneclaw.store")
     logger.addFilter(_print_record)
     try:
-        found = database_status.migrate(database_backend() if url is None else backend_of(url, os.environ))
+        found = sessions.migrate(database_backend() if url is None else backend_of(url, os.environ))
     finally:
         logger.removeFilter(_print_record)
     print_text(f"{found.name} has schema {found.version}")
@@ -76,9 +74,7 @@ def backup(file: Path) -> None:
 
     This is for SQLite; use pg_dump for a PostgreSQL database.
     """
-    from oneclaw_core.sessions import snapshots
-
-    copy = snapshots.back_up(database_backend(), file)
+    copy = sessions.back_up(database_backend(), file)
     print_text(f"the database is in {copy}; to restore it: oneclaw db restore {shlex.quote(str(copy))}")
 
 
@@ -121,12 +117,10 @@ def restore(file: Path) -> None:
     FILE is a backup, or a snapshot or its name, and is checked first. The previous content is kept as a snapshot.
     Refused while a program has the database open. This is for SQLite; use pg_restore for a PostgreSQL database.
     """
-    from oneclaw_core.sessions import snapshots
-
     home, backend = home_with_backend(find_home(), os.environ)
     if not file.exists():
         file = next((each.path for each in _snapshots(home) if each.path.name == file.name == str(file)), file)
-    target, kept = snapshots.restore(backend, file, home.locks)
+    target, kept = sessions.restore(backend, file, home.locks)
     print_text(f"{target} has the content of {file}")
     if kept is not None:
         print_text(f"what was there before is in {kept}")
@@ -141,28 +135,8 @@ def _print_record(record: logging.LogRecord) -> bool:
 
 def _snapshots(home: Home) -> list[Snapshot]:
     """List the snapshots beside the main database, and beside those in the folders of plugins."""
-    from oneclaw_core.sessions.snapshots import list_snapshots
-
     database = home.database_path
     folders = [*([database.parent] if database is not None else []), *sorted((home.path / "plugins").glob("*"))]
-    return sorted((each for folder in folders for each in list_snapshots(folder)), key=lambda each: each.taken_at)
-
-
-def database_backend(url: str | None = None) -> Backend:
-    """Return the backend of an existing database.
-
-    A missing file is refused: a typo in its path would create a new database, and look like a loss of all data.
-
-    Args:
-        url: of the database; ``None`` for the one that OneClaw uses, which may have to be made yet.
-
-    Raises:
-        NotFoundError: there is no such file.
-        StoreError: the URL is invalid.
-    """
-    if url is None:
-        return home_with_backend(find_home(), os.environ)[1]
-    backend = backend_of(url, os.environ)
-    if not backend.exists():
-        raise NotFoundError(f"there is no database {backend.name}; to make one: oneclaw db migrate sqlite:///PATH")
-    return backend
+    return sorted(
+        (each for folder in folders for each in sessions.list_snapshots(folder)), key=lambda each: each.taken_at
+    )
