@@ -49,7 +49,7 @@ def test_each_public_name_is_for_one_audience():
 
 def test_names_for_our_own_plugins_are_listed_apart():
     names = own_names()
-    assert "oneclaw_core.cli.print_wrapped" in names
+    assert "oneclaw_core.cli.print_error" in names
     assert not [each for each in names if each.startswith(("oneclaw_core.testing.", "pytest_oneclaw."))]
 
 

@@ -73,8 +73,8 @@ def test_type_checkers_see_the_same_names(package):
 def test_names_for_our_own_plugins_can_be_imported_and_are_in_no_list():
     from oneclaw_core import cli
 
-    assert callable(cli.print_wrapped)
-    assert "print_wrapped" not in {*dir(cli), *cli.__all__}
+    assert callable(cli.print_error)
+    assert "print_error" not in {*dir(cli), *cli.__all__}
 
 
 def test_an_unknown_name_is_an_attribute_error():

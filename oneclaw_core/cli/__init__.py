@@ -33,7 +33,6 @@ if TYPE_CHECKING:  # for OneClaw's own plugins: nothing is promised
     from oneclaw_core.cli.output import is_terminal as is_terminal
     from oneclaw_core.cli.output import longest_words as longest_words
     from oneclaw_core.cli.output import print_error as print_error
-    from oneclaw_core.cli.output import print_wrapped as print_wrapped
     from oneclaw_core.cli.output import printable as printable
     from oneclaw_core.cli.output import printable_line as printable_line
     from oneclaw_core.cli.output import printable_name as printable_name

@@ -527,62 +527,54 @@ def doctor(context: click.Context, as_json: bool, fixes: bool, says_yes: bool) -
             findings = _examine_all()
             _print_lines(findings)
     elif as_json:
-        _print_json(findings)
+        print_json({"status": str(_worst(findings)), "checks": [each.document() for each in findings]})
     else:
         _print_lines(findings)
     context.exit(1 if _worst(findings) is Health.PROBLEM else 0)
 
 
 def _examine_all() -> list[CheckLine]:
-    return [*examine("python", check_python), *examine("oneclaw", check_package), *_check_home_and_plugins()]
-
-
-def _check_home_and_plugins() -> list[CheckLine]:
+    from oneclaw_core.cli.catalog import load_catalog
     from oneclaw_core.system.home import find_home
 
     home = find_home()
-    findings = [
-        *examine("workers", check_workers),
-        *examine("home", partial(check_home, home)),
-        *examine("database", partial(check_database, home)),
-    ]
-    findings += examine("keys", partial(check_keys, home))
     catalogs: list[HomeCatalog] = []
 
     def load() -> Iterable[CheckLine]:
-        from oneclaw_core.cli.catalog import load_catalog
-
         catalogs.append(load_catalog(is_quiet=True))
         return ()
 
-    findings += examine("plugins", load)
-    checks: dict[str, Callable[[HomeCatalog], Iterable[CheckLine]]] = {
-        "settings": check_settings,
-        "model": check_model,
-        "chains": check_chains,
-        "plugins": check_plugins,
-        "tools": check_tools,
-        "permissions": check_permissions,
-        "sandbox": check_sandbox,
+    checks: dict[str, Callable[[], Iterable[CheckLine]]] = {
+        "python": check_python,
+        "oneclaw": check_package,
+        "workers": check_workers,
+        "home": partial(check_home, home),
+        "database": partial(check_database, home),
+        "keys": partial(check_keys, home),
+        "plugins": load,
     }
+    findings = [line for name, check in checks.items() for line in examine(name, check)]
     for catalog in catalogs:
-        for name, check in checks.items():
-            findings += examine(name, partial(check, catalog))
-        findings += examine("plugins", partial(check_by_plugins, catalog))
+        for name, check_with in _OF_CATALOG:
+            findings += examine(name, partial(check_with, catalog))
     return [*findings, *examine("log", partial(check_log, home))]
+
+
+_OF_CATALOG: tuple[tuple[str, Callable[[HomeCatalog], Iterable[CheckLine]]], ...] = (
+    ("settings", check_settings),
+    ("model", check_model),
+    ("chains", check_chains),
+    ("plugins", check_plugins),
+    ("tools", check_tools),
+    ("permissions", check_permissions),
+    ("sandbox", check_sandbox),
+    ("plugins", check_by_plugins),
+)
+"""The checks that need the plugins, with the names of lines that say that one broke."""
 
 
 def _worst(findings: Iterable[CheckLine]) -> Health:
     return max((finding.status for finding in findings), key=list(Health).index, default=Health.OK)
-
-
-def _print_json(findings: list[CheckLine]) -> None:
-    print_json(
-        {
-            "status": str(_worst(findings)),
-            "checks": [finding.document() for finding in findings],
-        }
-    )
 
 
 def _print_lines(findings: list[CheckLine]) -> None:

@@ -13,7 +13,6 @@ import json
 import os
 import re
 import sys
-import textwrap
 from contextlib import contextmanager, redirect_stdout
 from typing import TYPE_CHECKING, Any, TextIO
 
@@ -108,27 +107,6 @@ def coloured_changes(text: str, stream: TextIO, **style: Any) -> str:
         own = {"fg": colour} if colour is not None else style
         lines.append(styled(line, stream, **own) if own else line)
     return "\n".join(lines)
-
-
-def print_wrapped(text: str, indent: str = "    ") -> None:
-    """Print a text of ours on stdout; on a terminal, long lines are broken between words.
-
-    Args:
-        text: of one line or more.
-        indent: of the rows that a line goes on in.
-    """
-    if is_terminal(sys.stdout):
-        import shutil  # takes long to import, and listings do not need it
-
-        columns = shutil.get_terminal_size().columns - 1
-        text = "\n".join(row for line in text.split("\n") for row in _rows(line, columns, indent))
-    print_text(text)
-
-
-def _rows(line: str, columns: int, indent: str) -> list[str]:
-    if len(line) <= columns:
-        return [line]
-    return textwrap.wrap(line, columns, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)
 
 
 def print_text(text: str = "", *, stream: TextIO | None = None, is_safe: bool = False) -> None:

@@ -25,7 +25,6 @@ from oneclaw_core.cli import (
     note_cut_off,
     note_missing_parts,
     print_text,
-    print_wrapped,
     printable_line,
     printable_name,
     reserved_stdout,
@@ -38,6 +37,7 @@ from oneclaw_core.cli import (
 from oneclaw_core.http import prepare_clients
 from oneclaw_terminal.lines import PipedInput, PlainInput, hidden_typing
 from oneclaw_terminal.talk import Talk, write_to_terminal
+from oneclaw_terminal.wrapping import print_wrapped
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable, Coroutine

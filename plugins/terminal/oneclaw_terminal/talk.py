@@ -12,9 +12,10 @@ import click
 
 from oneclaw_core import OneClawError
 from oneclaw_core.channels import SlashCommands, expandable_command, follow, is_slash_command, with_mentioned_files
-from oneclaw_core.cli import EventLines, has_no_room, print_error, print_text, print_wrapped, reserved_stdout
+from oneclaw_core.cli import EventLines, has_no_room, print_error, print_text, reserved_stdout
 from oneclaw_terminal.clipboard import copy_sequence
 from oneclaw_terminal.slash_commands import TERMINAL
+from oneclaw_terminal.wrapping import print_wrapped
 
 if TYPE_CHECKING:
     from collections.abc import Callable
