@@ -20,17 +20,20 @@ NAMES = ["acme-parcels", *(["Acme.Tables_2", "oneclaw-long-" + "x" * 20, "x2"] i
 ALL_VERSIONS = sorted(interpreters(), key=lambda version: int(version.partition(".")[2]))
 # uv makes the environments of tox in a tenth of the time; in the long form pip does, as for most authors.
 TOX = ["tox"] if IS_LONG else ["tox", "tox-uv"]
+AUTHOR = ["oneclaw-core[standard]", "build", *TOX]
+BUILD = "python -m build --quiet" if IS_LONG else "python -m build --quiet --installer uv"
 EXPRESSION = re.compile(r"\$\{\{ *matrix\.(\w+) *\}\}")
 only_long = pytest.mark.skipif(not IS_LONG, reason="repeats what the whole tox shows; ONECLAW_TESTS_LONG=1 runs it")
 
 
-@pytest.fixture
-def author(outside):
-    """What `pip install "oneclaw-core[standard]" tox` makes."""
-    return outside.make("oneclaw-core[standard]", *TOX)
+@pytest.fixture(scope="module")
+def author(tmp_path_factory, built_wheels):
+    """What `pip install "oneclaw-core[standard]" build tox` makes."""
+    return Outside(tmp_path_factory.mktemp("author") / "outside", built_wheels).make(*AUTHOR)
 
 
-def make_package(author, name, *, directory="my plugins"):
+def make_package(author, name, *, directory=None):
+    directory = directory or f"my {name}"
     author.run(f"oneclaw plugins new {name} --directory '{directory}' --author 'Ada Ünïcode'", author.folder)
     [project] = (author.folder / directory).glob("*/pyproject.toml")
     return project.parent
@@ -89,11 +92,12 @@ def test_the_commands_of_its_readme_work(author):
     assert '"words":' in printed or "words" in printed
 
 
-@pytest.mark.parametrize("version", ALL_VERSIONS if IS_LONG else ALL_VERSIONS[:1])
-def test_its_wheel_is_installed_checked_and_removed(outside, version):
-    author = outside.make("oneclaw-core[standard]", "build", version=version)
+@pytest.mark.parametrize("version", ALL_VERSIONS if IS_LONG else [None])
+def test_its_wheel_is_installed_checked_and_removed(author, outside, version):
+    if version is not None:
+        author = outside.make(*AUTHOR, version=version)
     package = make_package(author, "acme.greeter")
-    author.run("python -m build --quiet .", package)
+    author.run(f"{BUILD} .", package)
     [wheel] = (package / "dist").glob("acme_greeter-0.1.0-*.whl")
     [sdist] = (package / "dist").glob("acme_greeter-0.1.0.tar.gz")
     assert sdist.stat().st_size
@@ -109,7 +113,8 @@ def test_its_wheel_is_installed_checked_and_removed(outside, version):
 
 
 @only_long
-def test_uv_runs_it_too(author):
+def test_uv_runs_it_too(outside):
+    author = outside.make(*AUTHOR)
     package = make_package(author, "acme-parcels")
     shutil.rmtree(author.programs.parent)
     author.run("uv run --extra test pytest -q && uv run --extra test oneclaw plugins check --allow files.read", package)

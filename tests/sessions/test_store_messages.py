@@ -34,7 +34,7 @@ from oneclaw_core.types.messages import Message, MessageType, ToolCallStatus
 from oneclaw_core.types.provenance import Mark, MarkKind
 from oneclaw_core.types.tool_groups import LOAD_TOOL_GROUP, restore_loaded_groups
 
-pytestmark = [pytest.mark.every_python, pytest.mark.lowest_versions]
+pytestmark = pytest.mark.every_python
 
 if TYPE_CHECKING:
     from pathlib import Path

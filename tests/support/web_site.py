@@ -36,7 +36,8 @@ class Rig:
         self.storage = claw.store.plugin_storage("serve")
 
     def client(self, **headers):
-        return httpx.AsyncClient(base_url=self.origin, headers=headers, timeout=10)
+        # Without certificates, which take long to read and are not needed for HTTP.
+        return httpx.AsyncClient(base_url=self.origin, headers=headers, timeout=10, verify=False)
 
     async def program(self, *scopes, name="script"):
         token = await ServerTokens(self.storage).create(name, scopes or ("chat", "read"))

@@ -31,7 +31,7 @@ from oneclaw_core.tools import ToolBehaviour
 from oneclaw_core.types.agents import GENERAL_ASSISTANT
 from oneclaw_core.types.messages import StopReason
 
-pytestmark = [pytest.mark.every_python, pytest.mark.lowest_versions]
+pytestmark = pytest.mark.every_python
 
 
 @pytest.fixture

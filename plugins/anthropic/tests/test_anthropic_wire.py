@@ -19,8 +19,6 @@ from oneclaw_core.types.model_requests import ModelRequest, ToolLoading
 from oneclaw_core.types.tool_definition import ToolDefinition
 from oneclaw_core.types.tool_groups import ActiveTools, LoadedGroup
 
-pytestmark = pytest.mark.lowest_versions
-
 MARK = {"type": "ephemeral"}
 PNG_BLOCK = {
     "type": "image",

@@ -6,6 +6,7 @@ import shutil
 
 import pytest
 from file_trees import tree
+from how_long import some
 from oneclaw_checkpoints.shown import file_lines
 from oneclaw_checkpoints.states import read_state
 from oneclaw_checkpoints.undoing import found_session, planned
@@ -188,13 +189,16 @@ def test_nothing_is_put_back_through_a_link_that_came_since(home, project, tmp_p
 
 @pytest.mark.parametrize(
     ("before", "after"),
-    [
-        (lambda sub: (sub / "a").write_text("old"), lambda sub: (sub / "a").write_text("new")),
-        (lambda sub: (sub / "a").symlink_to("old"), lambda sub: (sub / "a").unlink()),
-        (lambda sub: None, lambda sub: (sub / "a").write_text("new")),
-        (lambda sub: (sub / "a").mkdir(0o700), lambda sub: (sub / "a").chmod(0o755)),
-        (lambda sub: (sub / "a").mkdir(), lambda sub: (sub / "a").rmdir()),
-    ],
+    some(
+        [
+            (lambda sub: (sub / "a").write_text("old"), lambda sub: (sub / "a").write_text("new")),
+            (lambda sub: (sub / "a").symlink_to("old"), lambda sub: (sub / "a").unlink()),
+            (lambda sub: None, lambda sub: (sub / "a").write_text("new")),
+            (lambda sub: (sub / "a").mkdir(0o700), lambda sub: (sub / "a").chmod(0o755)),
+            (lambda sub: (sub / "a").mkdir(), lambda sub: (sub / "a").rmdir()),
+        ],
+        2,
+    ),
 )
 def test_nothing_is_put_back_through_a_link_that_comes_during_the_undo(
     home, project, program, tmp_path, undoing, monkeypatch, before, after

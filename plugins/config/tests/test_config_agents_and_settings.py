@@ -3,28 +3,32 @@
 import sys
 
 import pytest
+from how_long import some
 
 POET = ("create_agent", {"name": "Poet", "system_prompt": "You write poems. " * 20})
 
 
 @pytest.mark.parametrize(
     ("name", "arguments", "error_type"),
-    [
-        ("update_agent", {"agent_id": "General Assistant", "description": "x"}, "permission_denied"),
-        ("delete_agent", {"agent_id": "General Assistant"}, "permission_denied"),
-        ("update_agent", {"agent_id": "nobody", "name": "x"}, "not_found"),
-        ("delete_agent", {"agent_id": "nobody"}, "not_found"),
-        ("update_agent", {"agent_id": " "}, "validation_error"),
-        ("update_agent", {"agent_id": "Poet", "name": "x" * 101}, "validation_error"),
-        ("update_agent", {"agent_id": "Poet", "system_prompt": "x" * 50_001}, "validation_error"),
-        ("update_agent", {"agent_id": "Poet", "preferred_provider_id": "offline"}, "validation_error"),
-        (
-            "update_agent",
-            {"agent_id": "Poet", "preferred_provider_id": "nobody", "preferred_model_id": "x"},
-            "not_found",
-        ),
-        ("update_agent", {"agent_id": "Poet", "name": "General Assistant"}, "update_failed"),
-    ],
+    some(
+        [
+            ("update_agent", {"agent_id": "General Assistant", "description": "x"}, "permission_denied"),
+            ("delete_agent", {"agent_id": "General Assistant"}, "permission_denied"),
+            ("update_agent", {"agent_id": "nobody", "name": "x"}, "not_found"),
+            ("delete_agent", {"agent_id": "nobody"}, "not_found"),
+            ("update_agent", {"agent_id": " "}, "validation_error"),
+            ("update_agent", {"agent_id": "Poet", "name": "x" * 101}, "validation_error"),
+            ("update_agent", {"agent_id": "Poet", "system_prompt": "x" * 50_001}, "validation_error"),
+            ("update_agent", {"agent_id": "Poet", "preferred_provider_id": "offline"}, "validation_error"),
+            (
+                "update_agent",
+                {"agent_id": "Poet", "preferred_provider_id": "nobody", "preferred_model_id": "x"},
+                "not_found",
+            ),
+            ("update_agent", {"agent_id": "Poet", "name": "General Assistant"}, "update_failed"),
+        ],
+        3,
+    ),
 )
 def test_errors_of_the_agent_tools(talk, name, arguments, error_type):
     _, refused, listed = talk(POET, (name, arguments), ("list_agents", {}))

@@ -95,7 +95,7 @@ def test_the_report_is_one_document(ok, project):
     ("kind", "strict", "status"),
     [
         ("missing_function", [], 1),
-        ("short_description", [], 0),
+        pytest.param("short_description", [], 0, marks=pytest.mark.long),
         ("short_description", ["--strict"], 1),
     ],
 )
@@ -155,6 +155,7 @@ def test_the_names_of_other_installed_plugins_are_taken(oneclaw, install_plugin,
     }
 
 
+@pytest.mark.long
 def test_a_neighbour_that_kills_the_process_costs_one_command_and_is_a_note(home, install_plugin, project):
     package = install_plugin("zz_killer", "import os\nos._exit(3)\n")
     command = [sys.executable, "-m", "oneclaw_core", "plugins", "check", str(project), "--no-calls", "--json"]
@@ -195,6 +196,7 @@ def test_escape_sequences_of_a_plugin_do_not_reach_a_terminal(oneclaw, project):
     assert "\x1b" not in outcome.stdout + json.dumps(outcome.stderr)
 
 
+@pytest.mark.long
 def test_the_core_keeps_its_own_rules(ok):
     report = ok("plugins", "check", CORE, "--no-calls", "--json")
 

@@ -51,6 +51,7 @@ def test_somebody_at_a_terminal_is_shown_the_plan_and_asked(calls):
     assert "--target" in unpacked
 
 
+@pytest.mark.long
 @pytest.mark.skipif(sys.prefix == sys.base_prefix, reason="this Python may forbid installing")
 def test_what_the_installer_prints_is_harmless(calls):
     with program("install", "--yes", "acme-tools") as terminal:

@@ -144,9 +144,9 @@ def test_a_wheel_that_lacks_a_manifest(tmp_path):
 @pytest.mark.parametrize(
     ("suffix", "backend", "expected"),
     [
-        (".json", "small_backend", set()),
+        pytest.param(".json", "small_backend", set(), marks=pytest.mark.long),
         (".toml", "small_backend", {"package.not-in-wheel"}),
-        (".json", "a_backend_that_is_nowhere", {"package.wheel-unchecked"}),
+        pytest.param(".json", "a_backend_that_is_nowhere", {"package.wheel-unchecked"}, marks=pytest.mark.long),
     ],
 )
 def test_the_wheel_of_a_project_is_looked_into(tmp_path, suffix, backend, expected):

@@ -18,8 +18,6 @@ from oneclaw_core.types.model_requests import ModelRequest
 from oneclaw_core.types.tool_definition import ToolDefinition
 from oneclaw_core.types.tool_groups import ActiveTools, LoadedGroup
 
-pytestmark = pytest.mark.lowest_versions
-
 SERVER = "https://gemini.test"
 MODEL = "gemini-3-pro"
 SIGNATURE = base64.b64encode(b"what I thought").decode()

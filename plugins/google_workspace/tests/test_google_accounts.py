@@ -16,6 +16,7 @@ from oneclaw_core.http import AccessToken
 LOGIN = "oneclaw google login --account work"
 
 
+@pytest.mark.long
 def test_without_a_sign_in_every_tool_says_at_once_what_to_run(google, empty_home, tmp_path):
     error = Desk(empty_home, tmp_path).error("tasks_complete", task_ids=["x"])
 

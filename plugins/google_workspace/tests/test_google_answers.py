@@ -4,6 +4,7 @@ import json
 
 import pytest
 from google_server import GoogleServer
+from how_long import some
 from hypothesis import given
 from hypothesis import strategies as st
 from oneclaw_google_workspace.answers import (
@@ -42,7 +43,7 @@ def answers(google: GoogleServer, method_id: str, value: object, times: int = 1)
     google.fail(method_id, 200, content=json.dumps(value).encode(), times=times)
 
 
-@pytest.mark.parametrize(("method_id", "value", "tool", "arguments"), READS)
+@pytest.mark.parametrize(("method_id", "value", "tool", "arguments"), some(READS, 4))
 def test_an_answer_of_another_form_is_told_as_one(google, desk, method_id, value, tool, arguments):
     answers(google, method_id, value)
 
@@ -62,7 +63,7 @@ def test_after_a_change_an_answer_of_another_form_says_that_it_may_have_been_don
     )
 
 
-@pytest.mark.parametrize("content", [b"<html>", b"[1]", b"{", b'"x"', b"\xff"])
+@pytest.mark.parametrize("content", some([b"<html>", b"[1]", b"{", b'"x"', b"\xff"], 3))
 def test_an_answer_that_cannot_be_read_leaves_a_change_unclear(google, desk, content):
     google.fail("tasks.tasks.insert", 200, content=content)
     google.fail("tasks.tasks.list", 200, content=content)

@@ -2,6 +2,7 @@
 
 import pytest
 from google_tasks_service import DEFAULT_LIST
+from how_long import some
 from hypothesis import given
 from hypothesis import strategies as st
 from oneclaw_google_workspace.tasks import in_order
@@ -268,20 +269,27 @@ def test_whoever_says_no_keeps_everything_as_it_is(google, tasks, desk):
 
 @pytest.mark.parametrize(
     ("tool", "arguments", "message"),
-    [
-        ("tasks_list", {"due_after": "tomorrow"}, "due_after must be a day such as 2026-03-31, not 'tomorrow'"),
-        ("tasks_list", {"due_before": "9999-12-31"}, "due_before must be a day"),
-        ("tasks_create", {"title": "x", "due": "2026-03-31T10:00"}, "Google Tasks knows no time of day"),
-        ("tasks_create", {"title": "x", "new_tasklist_title": "y", "parent_id": "z"}, "In a new list there is no task"),
-        ("tasks_update", {}, "Give task_id and what to change"),
-        ("tasks_update", {"task_id": "x"}, "Give what to change about the task"),
-        ("tasks_update", {"task_id": "x", "title": " "}, "A task cannot be without a title"),
-        ("tasks_update", {"task_id": "x", "new_tasklist_title": "y"}, "without task_id"),
-        ("tasks_update", {"task_id": "", "title": "y"}, "task must not be empty"),
-        ("tasks_delete", {}, "Give task_ids, from tasks_list"),
-        ("tasks_delete", {"target": "completed", "task_ids": ["x"]}, "task_ids go with target tasks"),
-        ("tasks_delete", {"target": "tasklist"}, "The default list cannot be deleted"),
-    ],
+    some(
+        [
+            ("tasks_list", {"due_after": "tomorrow"}, "due_after must be a day such as 2026-03-31, not 'tomorrow'"),
+            ("tasks_list", {"due_before": "9999-12-31"}, "due_before must be a day"),
+            ("tasks_create", {"title": "x", "due": "2026-03-31T10:00"}, "Google Tasks knows no time of day"),
+            (
+                "tasks_create",
+                {"title": "x", "new_tasklist_title": "y", "parent_id": "z"},
+                "In a new list there is no task",
+            ),
+            ("tasks_update", {}, "Give task_id and what to change"),
+            ("tasks_update", {"task_id": "x"}, "Give what to change about the task"),
+            ("tasks_update", {"task_id": "x", "title": " "}, "A task cannot be without a title"),
+            ("tasks_update", {"task_id": "x", "new_tasklist_title": "y"}, "without task_id"),
+            ("tasks_update", {"task_id": "", "title": "y"}, "task must not be empty"),
+            ("tasks_delete", {}, "Give task_ids, from tasks_list"),
+            ("tasks_delete", {"target": "completed", "task_ids": ["x"]}, "task_ids go with target tasks"),
+            ("tasks_delete", {"target": "tasklist"}, "The default list cannot be deleted"),
+        ],
+        3,
+    ),
 )
 def test_what_cannot_be_is_refused_with_what_to_do(google, desk, tool, arguments, message):
     error_type, said = desk.error(tool, **arguments)

@@ -220,6 +220,7 @@ def test_a_worker_that_does_not_start_is_ended(answer_of, started, monkeypatch):
     assert started[0].returncode is not None
 
 
+@pytest.mark.long
 def test_requests_without_number_are_stopped(answer_of):
     async def wait(_):
         await asyncio.Event().wait()

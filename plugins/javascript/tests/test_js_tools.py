@@ -4,6 +4,7 @@ import asyncio
 import json
 
 import pytest
+from how_long import some
 from pytest_oneclaw import assert_tool_error, assert_tool_succeeded
 
 pytestmark = pytest.mark.usefixtures("agreeing_user")
@@ -73,28 +74,31 @@ def test_nothing_is_written_when_the_user_does_not_agree(oneclaw, call_tool):
 
 @pytest.mark.parametrize(
     ("name", "arguments", "error_type"),
-    [
-        ("create_js_tool", GREET | {"name": "Greet!"}, "validation_error"),
-        ("create_js_tool", GREET | {"description": " "}, "validation_error"),
-        ("create_js_tool", GREET | {"parameters_schema": "{"}, "validation_error"),
-        ("create_js_tool", GREET | {"parameters_schema": {"who": {}}}, "validation_error"),
-        ("create_js_tool", GREET | {"js_code": "function execute("}, "validation_error"),
-        ("create_js_tool", GREET | {"js_code": "let x = 1"}, "validation_error"),
-        ("create_js_tool", GREET | {"timeout_seconds": 601}, "validation_error"),
-        ("create_js_tool", GREET | {"required_permissions": "all"}, "validation_error"),
-        ("create_js_tool", {"name": "greet"}, "validation_error"),
-        ("create_js_tool", GREET | {"name": "read_file"}, "duplicate_name"),
-        ("create_js_tool", GREET | {"name": "create_js_tool"}, "duplicate_name"),
-        ("create_js_tool", GREET | {"name": "there"}, "duplicate_name"),
-        ("update_js_tool", {"name": "nobody", "description": "x"}, "not_found"),
-        ("update_js_tool", {"name": "read_file", "description": "x"}, "protected_tool"),
-        ("update_js_tool", {"name": "grouped", "description": "x"}, "protected_tool"),
-        ("update_js_tool", {"name": "there", "js_code": "execute"}, "validation_error"),
-        ("delete_js_tool", {"name": "nobody"}, "not_found"),
-        ("delete_js_tool", {"name": "../there"}, "not_found"),
-        ("delete_js_tool", {"name": "load_tool_group"}, "protected_tool"),
-        ("delete_js_tool", {"name": "grouped"}, "protected_tool"),
-    ],
+    some(
+        [
+            ("create_js_tool", GREET | {"name": "Greet!"}, "validation_error"),
+            ("create_js_tool", GREET | {"description": " "}, "validation_error"),
+            ("create_js_tool", GREET | {"parameters_schema": "{"}, "validation_error"),
+            ("create_js_tool", GREET | {"parameters_schema": {"who": {}}}, "validation_error"),
+            ("create_js_tool", GREET | {"js_code": "function execute("}, "validation_error"),
+            ("create_js_tool", GREET | {"js_code": "let x = 1"}, "validation_error"),
+            ("create_js_tool", GREET | {"timeout_seconds": 601}, "validation_error"),
+            ("create_js_tool", GREET | {"required_permissions": "all"}, "validation_error"),
+            ("create_js_tool", {"name": "greet"}, "validation_error"),
+            ("create_js_tool", GREET | {"name": "read_file"}, "duplicate_name"),
+            ("create_js_tool", GREET | {"name": "create_js_tool"}, "duplicate_name"),
+            ("create_js_tool", GREET | {"name": "there"}, "duplicate_name"),
+            ("update_js_tool", {"name": "nobody", "description": "x"}, "not_found"),
+            ("update_js_tool", {"name": "read_file", "description": "x"}, "protected_tool"),
+            ("update_js_tool", {"name": "grouped", "description": "x"}, "protected_tool"),
+            ("update_js_tool", {"name": "there", "js_code": "execute"}, "validation_error"),
+            ("delete_js_tool", {"name": "nobody"}, "not_found"),
+            ("delete_js_tool", {"name": "../there"}, "not_found"),
+            ("delete_js_tool", {"name": "load_tool_group"}, "protected_tool"),
+            ("delete_js_tool", {"name": "grouped"}, "protected_tool"),
+        ],
+        4,
+    ),
 )
 def test_what_is_refused_changes_nothing_and_asks_nothing(oneclaw, call_tool, folder, name, arguments, error_type):
     (folder / "there.json").write_text('{"name": "there", "description": "x"}')

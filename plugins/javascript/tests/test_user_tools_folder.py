@@ -7,6 +7,7 @@ from importlib.metadata import Distribution
 from typing import Any
 
 import pytest
+from how_long import some
 from own_tools import user_record, user_tools
 
 from oneclaw_core import OneClaw, ToolContext, hookimpl, tool
@@ -151,7 +152,7 @@ BROKEN = {
 }
 
 
-@pytest.mark.parametrize("file", BROKEN)
+@pytest.mark.parametrize("file", some(BROKEN, 3))
 def test_a_broken_file_is_reported_and_harms_no_other(own, file):
     content, cause = BROKEN[file]
     stem = file.partition(".")[0]
@@ -346,20 +347,26 @@ def test_a_changed_python_file_counts_at_once(python):
 
 @pytest.mark.parametrize(
     ("code", "cause"),
-    [
-        ("import no_such_package", "broken.py: ModuleNotFoundError: No module named 'no_such_package'"),
-        ("def (", "broken.py: SyntaxError"),
-        ("raise SystemExit(3)", "broken.py: SystemExit: 3"),
-        ("raise KeyboardInterrupt", "broken.py: KeyboardInterrupt"),
-        ("x = 1", "broken.py has no function decorated with @tool"),
-        (IMPORT + "@tool\ndef f(): pass", "broken.py: tool 'f': tool 'f' has no description"),
-        (
-            "from oneclaw_core import tool\n@tool(isolation='process')\ndef f():\n  'x'",
-            "broken.py: tool 'f': isolation=",
-        ),
-        ("from oneclaw_core import tool\n@tool(group='a b')\ndef f():\n  'x'", "broken.py: tool 'f': tool group name"),
-        ("from oneclaw_core import tool\n@tool\ndef f(x: 'Nobody'):\n  'x'", "broken.py: tool 'f': "),
-    ],
+    some(
+        [
+            ("import no_such_package", "broken.py: ModuleNotFoundError: No module named 'no_such_package'"),
+            ("def (", "broken.py: SyntaxError"),
+            ("raise SystemExit(3)", "broken.py: SystemExit: 3"),
+            ("raise KeyboardInterrupt", "broken.py: KeyboardInterrupt"),
+            ("x = 1", "broken.py has no function decorated with @tool"),
+            (IMPORT + "@tool\ndef f(): pass", "broken.py: tool 'f': tool 'f' has no description"),
+            (
+                "from oneclaw_core import tool\n@tool(isolation='process')\ndef f():\n  'x'",
+                "broken.py: tool 'f': isolation=",
+            ),
+            (
+                "from oneclaw_core import tool\n@tool(group='a b')\ndef f():\n  'x'",
+                "broken.py: tool 'f': tool group name",
+            ),
+            ("from oneclaw_core import tool\n@tool\ndef f(x: 'Nobody'):\n  'x'", "broken.py: tool 'f': "),
+        ],
+        3,
+    ),
 )
 def test_what_is_wrong_with_a_python_file_is_reported(python, code, cause):
     (python.folder / "broken.py").write_text(code)

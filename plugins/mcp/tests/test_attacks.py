@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from click.testing import CliRunner
+from how_long import some
 from http_gateway import served
 from mcp_homes import HERE, McpHome, plain
 from oneclaw_mcp.adding import check_server
@@ -49,6 +50,7 @@ def test_file_of_another_client_reaches_no_stored_secret(tmp_path: Path) -> None
     assert "refers to a stored secret" in found.problem
 
 
+@pytest.mark.long
 def test_schema_of_results_that_takes_for_ever_holds_nothing_up(oneclaw_factory: HomeFactory, tmp_path: Path) -> None:
     path = tmp_path / "tools.json"
     tool = {"name": "content", "description": "x", "inputSchema": {"type": "object"}, "outputSchema": ENDLESS}
@@ -414,7 +416,8 @@ def test_tools_reach_no_others_that_the_token_only_reads_with(oneclaw_factory: H
 
 
 @pytest.mark.parametrize(
-    "url", ["https://bank.example@evil.example/", "https://b\u0430nk.example/", "file:///etc/passwd", "https://[x/"]
+    "url",
+    some(["https://bank.example@evil.example/", "https://b\u0430nk.example/", "file:///etc/passwd", "https://[x/"], 2),
 )
 def test_address_that_looks_like_another_is_not_shown(url: str, oneclaw_factory: HomeFactory) -> None:
     home = McpHome(oneclaw_factory(["mcp"], allow=["mcp.plain.*"]))

@@ -41,7 +41,8 @@ async def reply(question: UserQuestion) -> str | None:
     return "yes" if "yes" in question.choices else "3"
 
 
-@pytest.mark.parametrize("era", [NEW, pytest.param(OLD, marks=pytest.mark.long)])
+@pytest.mark.long
+@pytest.mark.parametrize("era", [NEW, OLD])
 def test_server_over_http_in_each_era(era: str, oneclaw_factory: HomeFactory) -> None:
     home = McpHome(oneclaw_factory(["mcp"], allow=["mcp.sdk.*"]))
     home.oneclaw.user.reply = reply  # type: ignore[method-assign]

@@ -25,7 +25,8 @@ def text_of(result: Any) -> str:
     return "".join(each.text for each in result.content)
 
 
-@pytest.mark.parametrize("mode", [pytest.param("legacy", marks=pytest.mark.long), "2026-07-28"])
+@pytest.mark.long
+@pytest.mark.parametrize("mode", ["legacy", "2026-07-28"])
 def test_client_of_the_sdk_finds_and_calls_a_tool_of_another_server(
     mode: str, oneclaw_home: Home, oneclaw_factory: HomeFactory
 ) -> None:

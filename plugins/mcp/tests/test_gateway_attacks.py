@@ -7,6 +7,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from how_long import some
 from http_gateway import served
 from mcp_homes import HERE, McpHome
 from oneclaw_mcp.importing import read_servers
@@ -100,6 +101,7 @@ def test_client_forges_no_line_of_the_journal(painting: HomeUnderTest) -> None:
     painting.run(use())
 
 
+@pytest.mark.long
 def test_prompts_of_servers_need_a_person(oneclaw_factory: HomeFactory) -> None:
     """They start a server and send it arguments, and no permission stands before them but that a person chose them."""
     home = McpHome(oneclaw_factory(["mcp"]))
@@ -119,7 +121,7 @@ def test_prompts_of_servers_need_a_person(oneclaw_factory: HomeFactory) -> None:
     home.oneclaw.run(use())
 
 
-@pytest.mark.parametrize("is_direct", [False, True])
+@pytest.mark.parametrize("is_direct", some([False, True], 2))
 def test_agent_that_loses_a_tool_loses_it_for_clients_at_once(painting: HomeUnderTest, is_direct: bool) -> None:
     async def use() -> None:
         from mcp import MCPError

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from pytest_oneclaw import HomeFactory, HomeUnderTest
 
-ERAS = pytest.mark.parametrize("mode", ["legacy", "auto"])
+ERAS = pytest.mark.parametrize("mode", [pytest.param("legacy", marks=pytest.mark.long), "auto"])
 
 
 @tool(read_only=True)

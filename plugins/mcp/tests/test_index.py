@@ -7,6 +7,7 @@ import time
 from typing import TYPE_CHECKING
 
 import pytest
+from how_long import some
 from oneclaw_mcp.index import ServerIndex
 from oneclaw_mcp.manifest import Manifest, ManifestFolder, known_tools
 from oneclaw_mcp.servers import Server, ServerBook
@@ -103,15 +104,18 @@ def test_index_follows_the_files_of_the_servers(folder: Path) -> None:
 
 @pytest.mark.parametrize(
     "damage",
-    [
-        lambda good: b"",
-        lambda good: b"{",
-        lambda good: good[:-1],
-        lambda good: good.replace(b"s0__sail", b"s0__sink"),
-        lambda good: good.replace(b"s0__sail", b"read_file"),
-        lambda good: good.replace(b"5 ", b"4 ", 1),
-        lambda good: b'{"format": 3, "configured": [], "stamps": {}, "servers": {}}',
-    ],
+    some(
+        [
+            lambda good: b"",
+            lambda good: b"{",
+            lambda good: good[:-1],
+            lambda good: good.replace(b"s0__sail", b"s0__sink"),
+            lambda good: good.replace(b"s0__sail", b"read_file"),
+            lambda good: good.replace(b"5 ", b"4 ", 1),
+            lambda good: b'{"format": 3, "configured": [], "stamps": {}, "servers": {}}',
+        ],
+        3,
+    ),
 )
 def test_damaged_index_is_made_anew(folder: Path, damage: Callable[[bytes], bytes]) -> None:
     path = folder / "index.json"

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from counted_objects import assert_none_left, counted_objects, freeze_objects
+from how_long import some
 
 if TYPE_CHECKING:
     from mcp_homes import McpHome
@@ -13,7 +14,7 @@ if TYPE_CHECKING:
 CALLS = 200
 
 
-@pytest.mark.parametrize(("tool", "is_success"), [("plain__echo", True), ("plain__fail", False)])
+@pytest.mark.parametrize(("tool", "is_success"), some([("plain__echo", True), ("plain__fail", False)], 2))
 def test_calls_leave_no_objects(
     mcp_home: McpHome, caplog: pytest.LogCaptureFixture, tool: str, is_success: bool
 ) -> None:

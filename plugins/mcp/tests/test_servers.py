@@ -123,6 +123,7 @@ def test_idle_server_is_stopped_and_started_again_by_the_next_call(oneclaw_facto
     assert [int(each) for each in str(home.call("plain__pids").result).split()] != pids
 
 
+@pytest.mark.long
 def test_no_process_is_left_after_oneclaw_was_killed(oneclaw_home: Home) -> None:
     code = (
         "import asyncio, os, signal, sys\n"
@@ -213,7 +214,7 @@ def test_damaged_file_of_servers_is_reported(mcp_home: McpHome) -> None:
         assert mcp_home.oneclaw.app.catalog.registry.get_tool("plain__echo") is None
 
 
-@pytest.mark.parametrize("kind", ["stdio", pytest.param("http", marks=pytest.mark.long), "sse"])
+@pytest.mark.parametrize("kind", ["stdio", *(pytest.param(kind, marks=pytest.mark.long) for kind in ("http", "sse"))])
 def test_server_of_the_sdk_is_called_over_each_transport(kind: str, oneclaw_factory: HomeFactory) -> None:
     home = McpHome(oneclaw_factory(["mcp"], allow=["mcp.sdk.add", "mcp.sdk.slow"]))
     program = [sys.executable, str(HERE / "sdk_server.py"), kind]

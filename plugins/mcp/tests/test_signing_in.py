@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import parse_qs, urlencode, urlsplit
 
 import pytest
+from how_long import some
 from mcp.shared.auth import OAuthMetadata
 from mcp_homes import McpHome
 from oneclaw_mcp.company_sign_in import CompanyIdentity
@@ -284,31 +285,34 @@ WITH_USER = "http://trusted.example:pass-word@127.0.0.1:{port}/{name}"
 
 @pytest.mark.parametrize(
     ("changed", "says"),
-    [
-        ({"code_challenge_methods_supported": None}, "PKCE with S256"),
-        ({"code_challenge_methods_supported": []}, "PKCE with S256"),
-        ({"code_challenge_methods_supported": ["plain"]}, "PKCE with S256"),
-        ({"code_challenge_methods_supported": ["s256"]}, "PKCE with S256"),
-        ({"issuer": "none"}, "PKCE with S256"),  # it gives no metadata
-        ({"authorization_endpoint": WITH_USER}, "user name or password"),
-        ({"token_endpoint": WITH_USER}, "user name or password"),
-        ({"registration_endpoint": WITH_USER}, "user name or password"),
-        ({"revocation_endpoint": WITH_USER}, "user name or password"),
-        ({"issuer": "https://other.example"}, "issuer"),
-        ({"resource": "https://other.example/mcp"}, "resource"),
-        ({"resource": WITH_USER}, "127.0.0.1"),
-        ({"trusted": WITH_USER}, "user name or password"),
-        ({"authorization_endpoint": "https://192.168.1.1/restart"}, "private address"),
-        ({"authorization_endpoint": "https://[::ffff:169.254.169.254]/latest"}, "private address"),
-        ({"authorization_endpoint": "https://localhost:{port}/authorize"}, "private address"),
-        ({"authorization_endpoint": "https://3232235777/authorize"}, "private address"),
-        ({"authorization_endpoint": "http://8.8.8.8/authorize"}, "neither https"),
-        ({"token_endpoint": "http://8.8.8.8/token"}, "neither https"),
-        ({"registration_endpoint": "http://8.8.8.8/register"}, "neither https"),
-        ({"revocation_endpoint": "http://8.8.8.8/revoke"}, "neither https"),
-        ({"trusted": "http://8.8.8.8"}, "neither https"),
-        ({"authorization_endpoint": "http://127.0.0.1:{port}/authorize#now"}, "fragment"),
-    ],
+    some(
+        [
+            ({"code_challenge_methods_supported": None}, "PKCE with S256"),
+            ({"code_challenge_methods_supported": []}, "PKCE with S256"),
+            ({"code_challenge_methods_supported": ["plain"]}, "PKCE with S256"),
+            ({"code_challenge_methods_supported": ["s256"]}, "PKCE with S256"),
+            ({"issuer": "none"}, "PKCE with S256"),  # it gives no metadata
+            ({"authorization_endpoint": WITH_USER}, "user name or password"),
+            ({"token_endpoint": WITH_USER}, "user name or password"),
+            ({"registration_endpoint": WITH_USER}, "user name or password"),
+            ({"revocation_endpoint": WITH_USER}, "user name or password"),
+            ({"issuer": "https://other.example"}, "issuer"),
+            ({"resource": "https://other.example/mcp"}, "resource"),
+            ({"resource": WITH_USER}, "127.0.0.1"),
+            ({"trusted": WITH_USER}, "user name or password"),
+            ({"authorization_endpoint": "https://192.168.1.1/restart"}, "private address"),
+            ({"authorization_endpoint": "https://[::ffff:169.254.169.254]/latest"}, "private address"),
+            ({"authorization_endpoint": "https://localhost:{port}/authorize"}, "private address"),
+            ({"authorization_endpoint": "https://3232235777/authorize"}, "private address"),
+            ({"authorization_endpoint": "http://8.8.8.8/authorize"}, "neither https"),
+            ({"token_endpoint": "http://8.8.8.8/token"}, "neither https"),
+            ({"registration_endpoint": "http://8.8.8.8/register"}, "neither https"),
+            ({"revocation_endpoint": "http://8.8.8.8/revoke"}, "neither https"),
+            ({"trusted": "http://8.8.8.8"}, "neither https"),
+            ({"authorization_endpoint": "http://127.0.0.1:{port}/authorize#now"}, "fragment"),
+        ],
+        4,
+    ),
 )
 def test_a_sign_in_that_others_could_take_over_is_refused(
     oneclaw_factory: HomeFactory,

@@ -6,6 +6,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from how_long import some
 from mcp_homes import McpHome, plain
 from oneclaw_mcp import listing
 from pytest_oneclaw import WebServer
@@ -66,13 +67,19 @@ def test_error_of_a_living_server_is_told_as_it_is(saying: Callable[[dict[str, s
 
 @pytest.mark.parametrize(
     ("answer", "words"),
-    [
-        ('{"jsonrpc":"2.0","id":$ID,"error":{"code":"E_QUOTA","message":"quota exceeded"}}', "E_QUOTA: quota exceeded"),
-        ('{"jsonrpc":"2.0","id":$ID,"error":{"code":-32001}}', "-32001"),
-        ('{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"Parse error"}}', "Parse error"),
-        ('{"jsonrpc":"2.0","id":$ID,"result":{"content":[{"type":"text","text":"a "b" c"}]}}', "is no JSON"),
-        ('{"jsonrpc":"2.0","result":{"content":[{"text":"a "b" c"}]},"id":$ID,"more":1}', "is no JSON"),
-    ],
+    some(
+        [
+            (
+                '{"jsonrpc":"2.0","id":$ID,"error":{"code":"E_QUOTA","message":"quota exceeded"}}',
+                "E_QUOTA: quota exceeded",
+            ),
+            ('{"jsonrpc":"2.0","id":$ID,"error":{"code":-32001}}', "-32001"),
+            ('{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"Parse error"}}', "Parse error"),
+            ('{"jsonrpc":"2.0","id":$ID,"result":{"content":[{"type":"text","text":"a "b" c"}]}}', "is no JSON"),
+            ('{"jsonrpc":"2.0","result":{"content":[{"text":"a "b" c"}]},"id":$ID,"more":1}', "is no JSON"),
+        ],
+        3,
+    ),
 )
 def test_answer_that_breaks_a_rule_ends_its_call(
     answer: str, words: str, saying: Callable[[dict[str, str]], McpHome]
@@ -141,12 +148,15 @@ def test_later_oddity_leaves_the_pinned_tools_in_use(
 
 @pytest.mark.parametrize(
     "answer",
-    [
-        initialized(protocolVersion="2024-10-07"),
-        initialized(protocolVersion=3, capabilities={"tools": True, "resources": None}, serverInfo=None),
-        initialized(capabilities={}),
-        '{"jsonrpc":"2.0","id":$ID,"error":null,"result":{"protocolVersion":"2025-03-26"}}',
-    ],
+    some(
+        [
+            initialized(protocolVersion="2024-10-07"),
+            initialized(protocolVersion=3, capabilities={"tools": True, "resources": None}, serverInfo=None),
+            initialized(capabilities={}),
+            '{"jsonrpc":"2.0","id":$ID,"error":null,"result":{"protocolVersion":"2025-03-26"}}',
+        ],
+        2,
+    ),
 )
 def test_handshake_that_is_not_whole_is_enough(answer: str, saying: Callable[[dict[str, str]], McpHome]) -> None:
     assert "echo" in tools(saying({"initialize": answer}))
@@ -204,17 +214,22 @@ EVENTS = f": ping\r\n\r\nevent: ping\r\ndata: now\r\n\r\ndata: [DONE]\r\n\r\nid:
 
 @pytest.mark.parametrize(
     "answer",
-    [
-        response(DONE, kind="text/plain; charset=utf-8"),
-        response(f"\ufeff{DONE}", kind=""),
-        response(f'[{{"jsonrpc":"2.0","method":"notifications/message"}},{DONE}]'),
-        response(EVENTS, kind="text/event-stream; charset=utf-8"),
-        response(EVENTS, kind="text/html"),
-        response(DONE, kind="text/event-stream"),
-        response(f"data: {DONE}", kind="text/event-stream"),
-        response(DONE, status="400 Bad Request"),
-    ],
-    ids=["text", "no type", "batch", "events", "events as a page", "events that are JSON", "no blank line", "status"],
+    some(
+        [
+            response(DONE, kind="text/plain; charset=utf-8"),
+            response(f"\ufeff{DONE}", kind=""),
+            response(f'[{{"jsonrpc":"2.0","method":"notifications/message"}},{DONE}]'),
+            response(EVENTS, kind="text/event-stream; charset=utf-8"),
+            response(EVENTS, kind="text/html"),
+            response(DONE, kind="text/event-stream"),
+            response(f"data: {DONE}", kind="text/event-stream"),
+            response(DONE, status="400 Bad Request"),
+        ],
+        4,
+    ),
+    ids=some(
+        ["text", "no type", "batch", "events", "events as a page", "events that are JSON", "no blank line", "status"], 4
+    ),
 )
 def test_body_of_an_answer_is_what_its_bytes_say(answer: str, oneclaw_factory: HomeFactory) -> None:
     server = Web(lambda message, headers: answer)

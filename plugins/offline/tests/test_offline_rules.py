@@ -8,7 +8,7 @@ import time
 
 import jsonschema
 import pytest
-from how_long import examples
+from how_long import examples, some
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from offline_conversation import Conversation, ask, calls_of
@@ -278,7 +278,7 @@ def test_a_huge_result_is_reported_quickly_and_in_short(message, result):
 
 @pytest.mark.parametrize("start", ["read ", "pages 1 -", "render page 3 of x.pdf: "])
 @pytest.mark.parametrize(
-    "piece", ["a", " ", "'", "“", "```\n", "a@", "/a-", "1,", "in A ", "page 1, ", "字", " a.b", "at 1 "]
+    "piece", some(["a", " ", "'", "“", "```\n", "a@", "/a-", "1,", "in A ", "page 1, ", "字", " a.b", "at 1 "], 4)
 )
 def test_a_message_of_a_megabyte_is_answered_quickly(start, piece):
     conversation = Conversation()

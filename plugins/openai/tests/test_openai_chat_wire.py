@@ -9,8 +9,6 @@ from oneclaw_core.types.model_requests import ModelRequest
 from oneclaw_core.types.tool_definition import ToolDefinition
 from oneclaw_core.types.tool_groups import ActiveTools, LoadedGroup
 
-pytestmark = pytest.mark.lowest_versions
-
 SERVER = "http://localhost:8000"
 PNG_PART = {"type": "image_url", "image_url": {"url": "data:image/png;base64,iVBORw=="}}
 

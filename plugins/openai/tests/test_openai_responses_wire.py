@@ -17,8 +17,6 @@ from oneclaw_core.types.model_requests import ModelRequest, ToolLoading
 from oneclaw_core.types.tool_definition import ToolDefinition
 from oneclaw_core.types.tool_groups import ActiveTools, LoadedGroup, restore_loaded_groups
 
-pytestmark = pytest.mark.lowest_versions
-
 SERVER = "https://api.openai.com"
 
 

@@ -6,6 +6,7 @@ import threading
 from pathlib import Path
 
 import pytest
+from how_long import some
 from oneclaw_pdf import rendering
 from oneclaw_pdf.tools import pdf_render_page
 from pdf_files import make_pdf, one_page
@@ -63,7 +64,7 @@ def test_a_page_that_is_not_there(context, workspace, report, page):
     assert not list(workspace.iterdir())
 
 
-@pytest.mark.parametrize(("asked", "used"), [(72, 72), (300, 300), (10, 72), (1200, 300), (-5, 72)])
+@pytest.mark.parametrize(("asked", "used"), some([(72, 72), (300, 300), (10, 72), (1200, 300), (-5, 72)], 2))
 def test_the_resolution_is_taken_into_the_possible_range(context, report, asked, used):
     lines = pdf_render_page("report.pdf", 1, asked, context=context).result.splitlines()
 
@@ -163,7 +164,7 @@ def test_a_page_that_is_too_large_at_any_resolution(context, project):
     assert "too large to be rendered" in result.error_message
 
 
-@pytest.mark.parametrize("box", [b"[0 0 0 0]", b"[5 5 5 5]", b"[0 0 0.001 0.001]", b"[0 0 -9 -9]", b"(none)"])
+@pytest.mark.parametrize("box", some([b"[0 0 0 0]", b"[5 5 5 5]", b"[0 0 0.001 0.001]", b"[0 0 -9 -9]", b"(none)"], 3))
 def test_a_page_without_a_size(context, project, box):
     one_page(project / "odd.pdf", page=b"/MediaBox " + box)
 

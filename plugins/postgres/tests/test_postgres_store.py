@@ -16,6 +16,7 @@ import psycopg
 import pytest
 from databases import backend_of
 from histories import assistant, call, change, database_url, opened, rows, success, user
+from how_long import some
 from oneclaw_postgres.address import parse
 from postgres_server import administer, database_on_server
 
@@ -444,7 +445,7 @@ def holder(home: Path, session_id: str) -> Iterator[subprocess.Popen[str]]:
             process.kill()
 
 
-@pytest.mark.parametrize("end", ["release", "kill"])
+@pytest.mark.parametrize("end", some(["release", "kill"], 2))
 def test_a_lock_of_another_process_is_waited_for(tmp_path: Path, end: str) -> None:
     async def main() -> None:
         async with opened(tmp_path) as store:

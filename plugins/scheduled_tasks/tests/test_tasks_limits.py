@@ -4,6 +4,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
+from how_long import some
 from oneclaw_scheduled_tasks.attempt import attempt
 from oneclaw_scheduled_tasks.stored import list_tasks
 from oneclaw_scheduled_tasks.tables import add
@@ -126,14 +127,17 @@ def test_limits_in_time_and_money_are_those_of_the_run(run, tasks):
 
 @pytest.mark.parametrize(
     ("limits", "reason"),
-    [
-        ({"tool_groups": None}, "not '*'"),
-        ({"tool_groups": ("papers",)}, "not 'papers'"),
-        ({"max_seconds": 61}, "take and cost no more than this run itself"),
-        ({"max_cost": None}, "take and cost no more than this run itself"),
-        ({"max_cost": 0.26}, "take and cost no more than this run itself"),
-        ({"agent": "Other"}, "of another"),
-    ],
+    some(
+        [
+            ({"tool_groups": None}, "not '*'"),
+            ({"tool_groups": ("papers",)}, "not 'papers'"),
+            ({"max_seconds": 61}, "take and cost no more than this run itself"),
+            ({"max_cost": None}, "take and cost no more than this run itself"),
+            ({"max_cost": 0.26}, "take and cost no more than this run itself"),
+            ({"agent": "Other"}, "of another"),
+        ],
+        3,
+    ),
 )
 def test_a_run_writes_no_prompt_of_a_task_with_wider_limits(run, tasks, limits, reason):
     own = replace(OWN, max_seconds=60, max_cost=0.25)

@@ -10,6 +10,7 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
+from how_long import some
 from oneclaw_scheduled_tasks.commands import tasks as group
 from oneclaw_scheduled_tasks.tables import schema_version
 from oneclaw_scheduled_tasks.task import RunStatus
@@ -44,7 +45,7 @@ def commands(task):
     return [[each.format(task=task.id) for each in command] for command in READING]
 
 
-@pytest.mark.parametrize("is_closed", [True, False], ids=["closed", "killed"])
+@pytest.mark.parametrize("is_closed", some([True, False], 2), ids=some(["closed", "killed"], 2))
 def test_a_read_only_home_is_read(home, tasks, task, monkeypatch, capsys, is_closed):
     def run(*arguments):
         # Without looking for plugins: the user no one may not read where they are.

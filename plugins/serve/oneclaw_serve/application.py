@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import ipaddress
 from contextlib import asynccontextmanager
+from functools import cache, partial
 from http import HTTPStatus
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -130,11 +131,11 @@ def make_application(site: Site) -> ASGIApp:
     from oneclaw_serve.plugin_routes import plugin_routes
 
     listed = endpoints()
-    document = describe(listed)
+    document = cache(partial(describe, listed))  # few ask for it
 
     async def openapi(request: Request) -> JSONResponse:
         await site.access.caller(request)
-        return JSONResponse(document)
+        return JSONResponse(document())
 
     routes = [
         Route("/", _page),

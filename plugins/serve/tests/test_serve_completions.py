@@ -10,6 +10,7 @@ import time
 
 import openai
 import pytest
+from how_long import some
 from oneclaw_serve.completions import stream
 from oneclaw_serve.completions.conversations import Said
 from oneclaw_serve.completions.messages import ChatMessage
@@ -166,7 +167,7 @@ FAILURES = (
 )
 
 
-@pytest.mark.parametrize("is_streamed", [False, True])
+@pytest.mark.parametrize("is_streamed", some([False, True], 2))
 def test_the_library_of_openai_asks_once_and_learns_what_failed(serving, is_streamed):
     for error, _, _ in FAILURES:
         serving.model.fails(error)
@@ -300,7 +301,7 @@ def test_all_messages_behind_the_last_answer_are_said(serving, asking):
 
 @pytest.mark.parametrize(
     "messages",
-    [[user("a"), assistant("One.")], [user("")], [user("a"), {"role": "tool", "content": "5"}], [system("x")]],
+    some([[user("a"), assistant("One.")], [user("")], [user("a"), {"role": "tool", "content": "5"}], [system("x")]], 2),
 )
 def test_a_conversation_without_a_question_is_refused(asking, messages):
     (answer,) = asking(messages)
@@ -438,7 +439,7 @@ def test_a_silent_stream_shows_that_it_is_alive(quiet, monkeypatch):
     assert "".join(each["choices"][0]["delta"].get("content", "") for each in events) == "Done."
 
 
-@pytest.mark.parametrize("is_streamed", [False, True])
+@pytest.mark.parametrize("is_streamed", some([False, True], 2))
 def test_a_turn_ends_when_its_client_leaves_and_the_session_goes_on(quiet, monkeypatch, is_streamed):
     monkeypatch.setattr("oneclaw_serve.completions.endpoints.SIGN_OF_LIFE_SECONDS", 0.01)
     monkeypatch.setattr(stream, "_DISCONNECT_SECONDS", 0.01)
@@ -535,7 +536,7 @@ def test_thoughts_are_no_words_of_an_answer():
     assert "a" in Said.of(unfinished).words
 
 
-@pytest.mark.parametrize("name", ["a\r\nSet-Cookie: b=c", "a\0b", "a\x1b[2J", "é\u202eb"])
+@pytest.mark.parametrize("name", some(["a\r\nSet-Cookie: b=c", "a\0b", "a\x1b[2J", "é\u202eb"], 2))
 def test_the_name_of_a_member_makes_no_header(serving, asking, name):
     serving.model.says("One.")
     (answer,) = asking({name: 1})
@@ -544,7 +545,7 @@ def test_the_name_of_a_member_makes_no_header(serving, asking, name):
     assert "set-cookie" not in answer.headers
 
 
-@pytest.mark.parametrize("member", ["content", "stop", "metadata", "unknown"])
+@pytest.mark.parametrize("member", some(["content", "stop", "metadata", "unknown"], 3))
 def test_a_body_that_is_nested_deep_is_refused_as_one(serving, asking, member):
     deep = json.loads("[" * 300 + "]" * 300)
     body = {"messages": [{**user("Hi"), "content": ["Hi", deep]}]} if member == "content" else {member: deep}

@@ -4,6 +4,7 @@ import json
 import os
 
 import pytest
+from how_long import some
 from pseudo_terminal import PseudoTerminal
 
 KEYS = {name: f"sk-{name}-0123456789abcdef" for name in ("openrouter", "lab", "anthropic", "mistral", "proxy")}
@@ -147,25 +148,28 @@ def test_items_are_taken_one_by_one(nanobot, home):
 
 @pytest.mark.parametrize(
     ("name", "content", "message"),
-    [
-        ("config.json", b"{", "config.json is not JSON: "),
-        ("config.json", b"[" * 100_000, "nested too deep"),
-        ("config.json", b"[]", "holds no JSON object"),
-        ("config.json", b"\xff\xfe\x00", "is not UTF-8 text"),
-        ("config.json", b" " * 300_000, "is longer than"),
-        ("config.json", b'{"agents": {"defaults": {"model": "somebody/x"}}}', "its service is not known here"),
-        (
-            "config.json",
-            b'{"providers": {"x": {"apiBase": "file:///etc", "apiKey": "k"}}}',
-            "its address cannot be used",
-        ),
-        ("config.json", b'{"providers": {"x": {"apiBase": "http://x:99999/v1"}}}', "its address cannot be used"),
-        (
-            "config.json",
-            b'{"providers": {"x": 7, "openai": {"apiKey": ["a"]}}, "agents": []}',
-            "nothing of nanobot was found",
-        ),
-    ],
+    some(
+        [
+            ("config.json", b"{", "config.json is not JSON: "),
+            ("config.json", b"[" * 100_000, "nested too deep"),
+            ("config.json", b"[]", "holds no JSON object"),
+            ("config.json", b"\xff\xfe\x00", "is not UTF-8 text"),
+            ("config.json", b" " * 300_000, "is longer than"),
+            ("config.json", b'{"agents": {"defaults": {"model": "somebody/x"}}}', "its service is not known here"),
+            (
+                "config.json",
+                b'{"providers": {"x": {"apiBase": "file:///etc", "apiKey": "k"}}}',
+                "its address cannot be used",
+            ),
+            ("config.json", b'{"providers": {"x": {"apiBase": "http://x:99999/v1"}}}', "its address cannot be used"),
+            (
+                "config.json",
+                b'{"providers": {"x": 7, "openai": {"apiKey": ["a"]}}, "agents": []}',
+                "nothing of nanobot was found",
+            ),
+        ],
+        3,
+    ),
 )
 def test_hostile_files_get_clear_errors(oneclaw, nanobot, name, content, message):
     (nanobot / name).write_bytes(content)

@@ -3,6 +3,7 @@
 import subprocess
 
 import pytest
+from how_long import some
 
 from oneclaw_core.files import PathGuard
 from oneclaw_core.process import choose_sandbox, sandbox_policy
@@ -23,7 +24,7 @@ def workspace(oneclaw_home):
 PLACES = ["CLAUDE.md", ".github/workflows/ci.yml", "sub/AGENTS.md", ".mcp.json", ".pre-commit-config.yaml", "lib/x.pth"]
 
 
-@pytest.mark.parametrize("place", PLACES)
+@pytest.mark.parametrize("place", some(PLACES, 3))
 def test_a_place_that_is_there_is_read_only(oneclaw, workspace, place):
     path = workspace / place
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -34,7 +35,7 @@ def test_a_place_that_is_there_is_read_only(oneclaw, workspace, place):
     assert oneclaw.user.asked == []
 
 
-@pytest.mark.parametrize("place", PLACES)
+@pytest.mark.parametrize("place", some(PLACES, 3))
 def test_a_place_that_a_command_makes_is_asked_for_and_moved_away(oneclaw, oneclaw_home, workspace, place):
     oneclaw.user.says("no")
     result = oneclaw.call_tool("exec", command=f"mkdir -p $(dirname {place}); echo evil > {place}")
@@ -56,7 +57,7 @@ NESTED = {
 }
 
 
-@pytest.mark.parametrize("case", NESTED)
+@pytest.mark.parametrize("case", some(NESTED, 3))
 def test_a_command_plants_nothing_for_git_in_a_repository(oneclaw, workspace, case):
     (workspace / "docs").mkdir()
     (workspace / "docs" / "guide.md").write_text("mine")
