@@ -15,7 +15,7 @@ from postgres_server import database_on_server
 
 from oneclaw_core.cli.main import main
 
-VERSION_1 = (Path(__file__).parents[1] / "sessions" / "version_1.sql").read_text(encoding="utf-8")
+VERSION_1 = (Path(__file__).parents[3] / "tests" / "sessions" / "version_1.sql").read_text(encoding="utf-8")
 
 
 @pytest.fixture
