@@ -173,7 +173,6 @@ def test_hostile_style_sheets_do_not_hang(html):
     assert perf_counter() - start < 30
 
 
-@pytest.mark.long
 def test_style_sheets_that_are_too_long_are_named():
     html = "<style>" + ".x ~ .x ~ .x ~ .y {display:none}" * 1_000 + "</style>" + "<p class='x y'>a</p>" * 5_000
 

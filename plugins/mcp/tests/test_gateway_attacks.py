@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-import sys
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from how_long import some
 from http_gateway import served
-from mcp_homes import HERE, McpHome
 from oneclaw_mcp.importing import read_servers
 from oneclaw_mcp.offer import Offer
 
@@ -99,26 +97,6 @@ def test_client_forges_no_line_of_the_journal(painting: HomeUnderTest) -> None:
         assert noted.outcome == "not_found"
 
     painting.run(use())
-
-
-@pytest.mark.long
-def test_prompts_of_servers_need_a_person(oneclaw_factory: HomeFactory) -> None:
-    """They start a server and send it arguments, and no permission stands before them but that a person chose them."""
-    home = McpHome(oneclaw_factory(["mcp"]))
-    home.add("sdk", sys.executable, str(HERE / "sdk_server.py"), "stdio")
-
-    async def use() -> None:
-        from mcp import MCPError
-
-        async with served(home.oneclaw.app) as server:
-            async with server.client(await server.token("mcp.call", name="robot")) as client:
-                assert "sdk__review" not in [each.name for each in (await client.list_prompts()).prompts]
-                with pytest.raises(MCPError, match="there is no prompt"):
-                    await client.get_prompt("sdk__review", {"code": "what was read elsewhere"})
-            async with server.client(await server.token()) as client:
-                assert "sdk__review" in [each.name for each in (await client.list_prompts()).prompts]
-
-    home.oneclaw.run(use())
 
 
 @pytest.mark.parametrize("is_direct", some([False, True], 2))

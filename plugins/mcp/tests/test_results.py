@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from http_gateway import served
 from mcp_homes import HERE, McpHome, plain
 from oneclaw_mcp.manifest import KnownPrompt
 from oneclaw_mcp.prompts import read_arguments
@@ -149,3 +150,20 @@ def test_texts_of_a_server_do_not_count_as_the_users(servers: McpHome) -> None:
     assert "name.example" not in links
     assert "prompt.example" not in links
     assert "the MCP server sdk" in marks
+
+
+def test_prompts_of_servers_need_a_person(servers: McpHome) -> None:
+    """They start a server and send it arguments, and no permission stands before them but that a person chose them."""
+
+    async def use() -> None:
+        from mcp import MCPError
+
+        async with served(servers.oneclaw.app) as server:
+            async with server.client(await server.token("mcp.call", name="robot")) as client:
+                assert "sdk__review" not in [each.name for each in (await client.list_prompts()).prompts]
+                with pytest.raises(MCPError, match="there is no prompt"):
+                    await client.get_prompt("sdk__review", {"code": "what was read elsewhere"})
+            async with server.client(await server.token()) as client:
+                assert "sdk__review" in [each.name for each in (await client.list_prompts()).prompts]
+
+    servers.oneclaw.run(use())

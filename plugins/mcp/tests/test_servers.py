@@ -214,8 +214,7 @@ def test_damaged_file_of_servers_is_reported(mcp_home: McpHome) -> None:
         assert mcp_home.oneclaw.app.catalog.registry.get_tool("plain__echo") is None
 
 
-@pytest.mark.long
-@pytest.mark.parametrize("kind", ["stdio", "http", "sse"])
+@pytest.mark.parametrize("kind", [*(pytest.param(kind, marks=pytest.mark.long) for kind in ("stdio", "http")), "sse"])
 def test_server_of_the_sdk_is_called_over_each_transport(kind: str, oneclaw_factory: HomeFactory) -> None:
     home = McpHome(oneclaw_factory(["mcp"], allow=["mcp.sdk.add", "mcp.sdk.slow"]))
     program = [sys.executable, str(HERE / "sdk_server.py"), kind]
