@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 
 import pytest
-from hypothesis import given
+from how_long import examples
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from pytest_oneclaw import HomeUnderTest
 
@@ -298,6 +299,7 @@ VALUES = st.recursive(
 LONG = st.integers(1, 4).flatmap(lambda times: VALUES.map(lambda value: [value, "é🙂\n" * 500] * times))
 
 
+@settings(max_examples=examples(50))
 @given(LONG | VALUES, st.sampled_from([1_000, 2_000, 30_000]))
 def test_previews_are_json_of_the_allowed_length(value, room):
     shown = shown_of_result(ToolResult.success(value), compact_json(value), "r123456", room)

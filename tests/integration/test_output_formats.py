@@ -7,15 +7,12 @@ import asyncio
 import datetime as dt
 import decimal
 import json
+import pkgutil
 import uuid
 from typing import Annotated, Any, Literal
 
 import pytest
-from anthropic.types import OutputConfigParam
-from google.genai.types import GenerateContentConfig
 from model_server import ModelServer
-from openai.types.responses import ResponseTextConfigParam
-from openai.types.shared_params import ResponseFormatJSONSchema
 from pydantic import BaseModel, Field, TypeAdapter, create_model
 from wire_formats import FORMATS, each_of
 
@@ -64,12 +61,21 @@ TYPES: dict[str, tuple[Any, Any]] = {
 # Where the schema cannot be said so that the model can answer by it, the tool is used.
 NOT_NATIVE = {"anthropic": {"dict[str,int]", "Any", "recursive", "tuple[int,str]"}}
 STRICT = {"int ge/le", "str pattern", "datetime", "Decimal", "uuid", "union A|B", "list min 2", "Literal mixed"}
-JUDGES = {
-    "openai_compatible": lambda body: TypeAdapter(ResponseFormatJSONSchema).validate_python(body["response_format"]),
-    "openai": lambda body: TypeAdapter(ResponseTextConfigParam).validate_python(body["text"]),
-    "anthropic": lambda body: TypeAdapter(OutputConfigParam).validate_python(body["output_config"]),
-    "gemini": lambda body: GenerateContentConfig.model_validate(body["generationConfig"]),
+# For each format, what of a request is judged, and by which type.
+JUDGED = {
+    "openai_compatible": ("response_format", "openai.types.shared_params:ResponseFormatJSONSchema"),
+    "openai": ("text", "openai.types.responses:ResponseTextConfigParam"),
+    "anthropic": ("output_config", "anthropic.types:OutputConfigParam"),
+    "gemini": ("generationConfig", "google.genai.types:GenerateContentConfig"),
 }
+
+
+def judge(wire, body):
+    """Have the vendor's type judge a request; the vendors' libraries are imported by the tests that need them."""
+    key, judge_of_it = JUDGED[wire.provider]
+    TypeAdapter(pkgutil.resolve_name(judge_of_it)).validate_python(body[key])
+
+
 every_format = pytest.mark.parametrize("wire", each_of(FORMATS))
 
 
@@ -117,7 +123,7 @@ def test_each_type_natively(tmp_path, wire, name):
         assert "output_config" not in body
     else:
         events, body = played(tmp_path, wire, wire.says(value.model_dump_json()), wanted, said=True)
-        JUDGES[wire.provider](body)
+        judge(wire, body)
         if wire.provider == "openai":
             assert body["text"]["format"]["strict"] is (name in STRICT)
     assert output_of(events) == value
@@ -178,7 +184,7 @@ def test_a_service_that_refuses_the_schema_is_asked_by_the_prompt_and_then_by_th
     with ModelServer(script) as server:
         asyncio.run(run(server.url))
         native, prompted, by_tool = server.bodies
-    JUDGES[wire.provider](native)
+    judge(wire, native)
     assert "Answer with JSON alone" in wire.system_prompt(prompted)
     assert "final_result" in json.dumps(by_tool)
 

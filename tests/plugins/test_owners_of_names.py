@@ -483,9 +483,12 @@ def test_what_was_noted_holds_where_nothing_can_be_noted(here):
 def test_processes_that_look_at_the_same_time_agree(machine):
     for name in ("zz-first", "mm-second", "aa-third"):
         machine.install(name)
+    disabled = {"ONECLAW_DISABLED_PLUGINS": f"{machine.environ['ONECLAW_DISABLED_PLUGINS']},pdf"}
     programs = some(range(4), 2)
     with ThreadPoolExecutor(len(programs)) as pool:
-        found = list(pool.map(lambda _: json.loads(machine.process("call", "parcel_find").stdout), programs))
+        found = list(
+            pool.map(lambda _: json.loads(machine.process("call", "parcel_find", **disabled).stdout), programs)
+        )
 
     assert {each["result"] for each in found} == {"zz-first"}
     names = json.loads(machine.record.read_text())["names"]
