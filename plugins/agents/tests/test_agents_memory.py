@@ -23,7 +23,7 @@ def test_agents_leave_no_objects(oneclaw_factory, monkeypatch, caplog):
     caplog.set_level("CRITICAL")  # pytest keeps what is logged
     oneclaw = oneclaw_factory(["agents"])
     monkeypatch.setattr(oneclaw.model, "answer", answer)
-    turns = 20
+    turns = 30
 
     def take_turns(times, first):
         for number in range(first, first + times):

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from how_long import some
 from mcp_homes import HERE, McpHome, plain
 from oneclaw_mcp.cleaning import foreign_faults, read_schema
 from oneclaw_mcp.messages import read_messages
@@ -38,8 +39,8 @@ def observations() -> list[Observation]:
     ]
 
 
-def of_kind(kind: str) -> pytest.MarkDecorator:
-    found = [each for each in observations() if each.right["kind"] == kind]
+def of_kind(kind: str, step: int = 1) -> pytest.MarkDecorator:
+    found = some([each for each in observations() if each.right["kind"] == kind], step)
     return pytest.mark.parametrize("observed", found, ids=[each.path.stem for each in found])
 
 
@@ -76,7 +77,7 @@ def test_schema_is_read_by_its_dialect(observed: Observation) -> None:
     assert [each for each in document["misfit"] if not foreign_faults(document["schema"], each)] == []
 
 
-@of_kind("tools")
+@of_kind("tools", 3)
 def test_each_tool_of_a_list_is_judged_alone(
     observed: Observation, oneclaw_factory: HomeFactory, tmp_path: Path
 ) -> None:
