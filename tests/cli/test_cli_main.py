@@ -283,7 +283,7 @@ def test_a_closed_pipe_is_left_quietly(home):
     assert (done.returncode, done.stderr) == (1, "")
 
 
-@pytest.mark.parametrize("arguments", some([["tools", "list"], ["--help"], ["run", "hello"]], 2))
+@pytest.mark.parametrize("arguments", some([["tools", "list"], ["--help"], ["run", "hello"]], 3))
 def test_a_full_disk_behind_the_output_is_one_line(home, arguments):
     with Path("/dev/full").open("w") as full:
         program = [sys.executable, "-m", "oneclaw_core", *arguments]
@@ -294,7 +294,7 @@ def test_a_full_disk_behind_the_output_is_one_line(home, arguments):
     )
 
 
-@pytest.mark.parametrize("closed", some([1, 0, 2], 2))
+@pytest.mark.parametrize("closed", some([1, 0, 2], 3))
 def test_a_stream_that_is_closed_from_the_start_is_no_obstacle(home, closed):
     program = f"{sys.executable} -m oneclaw_core tools list {closed}>&-"
     done = subprocess.run(program, shell=True, capture_output=True, text=True)

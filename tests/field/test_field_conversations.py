@@ -5,6 +5,7 @@ import json
 
 import pytest
 from field_corpus import observations
+from how_long import some
 from web_site import web_site
 
 pytestmark = pytest.mark.one_python
@@ -32,7 +33,7 @@ def sessions_of(oneclaw_factory):
     return sessions_of
 
 
-@pytest.mark.parametrize("observed", observations("conversation"))
+@pytest.mark.parametrize("observed", some(observations("conversation"), 2))
 def test_a_conversation_of_the_field(observed, sessions_of):
     first, again = sessions_of(json.loads(observed.content), observed.right["answer"])
 

@@ -87,6 +87,7 @@ def test_a_disk_that_becomes_full(used):
     assert failed == []
 
 
+@pytest.mark.long
 @needs_mounts
 def test_a_home_that_may_only_be_read(used):
     report = used("readonly", in_namespace=True)

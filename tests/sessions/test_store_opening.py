@@ -343,6 +343,7 @@ sys.exit(sum(os.waitpid(child, 0)[1] != 0 for child in children))
 """
 
 
+@pytest.mark.long
 @pytest.mark.one_python
 def test_many_processes_that_open_at_once_make_one_database(tmp_path: Path) -> None:
     path = database_path(tmp_path / "home")

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import pytest
 from histories import assistant, call, success, user
+from how_long import some
 
 from oneclaw_core.errors import OneClawError, StoreDamagedError, StoreVersionError
 from oneclaw_core.sessions import SCHEMA_VERSION, plugin_storage
@@ -227,7 +228,7 @@ async def opened(tmp_path, work):
         return await work(shelf)
 
 
-@pytest.mark.parametrize("refusal", REFUSALS)
+@pytest.mark.parametrize("refusal", some(list(REFUSALS), 3))
 def test_a_refusal_says_what_is_wrong_and_what_to_do(tmp_path, monkeypatch, refusal):
     monkeypatch.setattr(plugin_storage, "MAX_KEYS", 3)
     monkeypatch.setattr(plugin_storage, "MAX_VALUE_BYTES", 1_000)

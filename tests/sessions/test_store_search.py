@@ -242,6 +242,7 @@ def test_an_old_database_is_indexed_when_it_is_migrated(tmp_path: Path) -> None:
     asyncio.run(main())
 
 
+@pytest.mark.long
 @pytest.mark.one_python
 def test_a_killed_writer_leaves_the_index_as_complete_as_the_messages(tmp_path: Path) -> None:
     environ = os.environ | {"PYTHONPATH": os.pathsep.join([str(Path(__file__).parent), *sys.path])}
