@@ -8,8 +8,8 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from oneclaw_core import LoadToolGroupTool, Message, MessageType, ToolCallStatus, build_system_prompt_with_tool_groups
+from oneclaw_core.models.dispatcher import dispatched_request
 from oneclaw_core.providers import ModelRequest, ToolLoading
-from oneclaw_core.turn.request import dispatched_request
 from oneclaw_core.types.agents import GENERAL_ASSISTANT
 from oneclaw_core.types.tool_groups import LOAD_TOOL_GROUP, ActiveTools
 

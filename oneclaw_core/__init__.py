@@ -82,6 +82,7 @@ if TYPE_CHECKING:
     from oneclaw_core.plugins.registrars import SettingsRegistrar as SettingsRegistrar
     from oneclaw_core.plugins.registrars import SkillRegistrar as SkillRegistrar
     from oneclaw_core.plugins.registrars import ToolRegistrar as ToolRegistrar
+    from oneclaw_core.previews.preview import RequestPreview as RequestPreview
     from oneclaw_core.secrets.redaction import redact as redact
     from oneclaw_core.secrets.redaction import remember_secret as remember_secret
     from oneclaw_core.system.home import Home as Home
@@ -92,7 +93,6 @@ if TYPE_CHECKING:
     from oneclaw_core.tools.load_tool_group import LoadToolGroupTool as LoadToolGroupTool
     from oneclaw_core.tools.registry import ToolRegistry as ToolRegistry
     from oneclaw_core.tools.toolset import build_system_prompt_with_tool_groups as build_system_prompt_with_tool_groups
-    from oneclaw_core.turn.preview import RequestPreview as RequestPreview
     from oneclaw_core.types.agents import Agent as Agent
     from oneclaw_core.types.agents import AgentLimits as AgentLimits
     from oneclaw_core.types.events import CompactedEvent as CompactedEvent

@@ -7,7 +7,6 @@ from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
 
 from oneclaw_core.tool_sources.program_tools import add_program_tools
-from oneclaw_core.turn.preview import next_request, preview
 from oneclaw_core.turn.turn_request import TurnRequest, check_texts
 from oneclaw_core.types.agents import GENERAL_ASSISTANT, AgentLimits
 from oneclaw_core.types.events import TurnFinishedEvent
@@ -23,6 +22,8 @@ if TYPE_CHECKING:
     from oneclaw_core.permissions.requests import PermissionAnswer, PermissionRequest
     from oneclaw_core.plugins.catalog import Catalog
     from oneclaw_core.plugins.running.runtime import Plugins
+    from oneclaw_core.previews.preview import RequestPreview
+    from oneclaw_core.previews.status import SessionStatus
     from oneclaw_core.providers.model_object import ModelObject, ProviderModel
     from oneclaw_core.sessions.background import Background
     from oneclaw_core.sessions.sessions import Session
@@ -31,8 +32,6 @@ if TYPE_CHECKING:
     from oneclaw_core.tools.calls.call import ToolOutcome
     from oneclaw_core.tools.client import ToolClient
     from oneclaw_core.tools.context import ToolContext
-    from oneclaw_core.turn.preview import RequestPreview
-    from oneclaw_core.turn.status import SessionStatus
     from oneclaw_core.types.agents import Agent, ReasoningLevel
     from oneclaw_core.types.events import CompactedEvent, TurnEvent
     from oneclaw_core.types.messages import Attachment
@@ -61,8 +60,6 @@ class OneClaw:
 
     def __init__(self, opened: OpenHome) -> None:
         self._opened = opened
-        self._parts = opened.parts
-        self._turns = opened.turns
         self.catalog: Catalog = opened.catalog
         self.store: Store = opened.parts.store
         self.plugins: Plugins = opened.parts.plugins
@@ -129,8 +126,7 @@ class OneClaw:
             NotFoundError: there is no such provider.
             UsageError: other models stand behind it.
         """
-        model = await self._parts.models.configured(name, await self.store.settings())
-        async with self._parts.providers.acquired(model.provider):
+        async with self._opened.models.configured(name, await self.store.settings()) as model:
             yield model
 
     async def begin_session(
@@ -177,7 +173,7 @@ class OneClaw:
             SessionBusyError: a turn of it is under way.
         """
         deleted = await self._opened.conversations.delete(session)
-        self._parts.permissions.decisions.forget_session(deleted.id)
+        self._opened.permissions.decisions.forget_session(deleted.id)
 
     def send_message(
         self,
@@ -257,7 +253,7 @@ class OneClaw:
             ProviderError: the model could not be asked; the session is intact.
             TurnError: the turn reached a limit; ``OutputError`` if the model gives no valid output.
         """
-        return self._turns.send(
+        return self._opened.turns.send(
             TurnRequest(
                 text=text,
                 session=session,
@@ -344,7 +340,7 @@ class OneClaw:
             ProviderError: the model could not be asked; the session is intact, and can be resumed again.
             TurnError: the turn reached a limit.
         """
-        return self._turns.resume(
+        return self._opened.turns.resume(
             TurnRequest(
                 session=session,
                 agent=agent,
@@ -364,7 +360,7 @@ class OneClaw:
         self, session: str, *, agent: str | Agent | None = None, model: str | ModelObject | None = None
     ) -> CompactedEvent | None:
         """Summarise all but the last turn of a session; ``None`` if there is nothing before it."""
-        return await self._turns.compact(TurnRequest(session=session, agent=agent, model=model))
+        return await self._opened.compact(TurnRequest(session=session, agent=agent, model=model))
 
     async def next_request(
         self, *, session: str | None = None, agent: str | Agent | None = None, model: str | ModelObject | None = None
@@ -373,7 +369,8 @@ class OneClaw:
 
         Takes and raises the same as :meth:`preview_request`.
         """
-        request, chosen = await next_request(self._parts, TurnRequest(session=session, agent=agent, model=model))
+        asked = TurnRequest(session=session, agent=agent, model=model)
+        request, chosen = await self._opened.previews.next_request(asked)
         return request, chosen.full_name
 
     async def preview_request(
@@ -396,7 +393,8 @@ class OneClaw:
             UsageError: there is no such agent, provider or model.
             ProviderError: the provider cannot write it.
         """
-        return await preview(self._parts, TurnRequest(session=session, agent=agent, model=model), is_wired=is_wired)
+        asked = TurnRequest(session=session, agent=agent, model=model)
+        return await self._opened.previews.preview(asked, is_wired=is_wired)
 
     async def session_status(
         self, session: str | None = None, *, agent: str | Agent | None = None, model: str | ModelObject | None = None
@@ -405,9 +403,7 @@ class OneClaw:
 
         Takes and raises the same as :meth:`preview_request`.
         """
-        from oneclaw_core.turn.status import session_status
-
-        return await session_status(self._parts, TurnRequest(session=session, agent=agent, model=model))
+        return await self._opened.previews.status(TurnRequest(session=session, agent=agent, model=model))
 
     async def call_tool(
         self,
@@ -426,7 +422,7 @@ class OneClaw:
             client: the client of another program that the call is made for, with its tools and its user.
         """
         text = arguments if isinstance(arguments, str) else json.dumps(arguments)
-        return await self._turns.call_tool(name, text, caller, client)
+        return await self._opened.calls.call(name, text, caller, client)
 
     async def trust_project(
         self, ask: Callable[[PermissionRequest], Awaitable[PermissionAnswer]] | None = None
@@ -444,8 +440,8 @@ class OneClaw:
             True if it is trusted. False also for a directory that is no project, such as the user's own, and where no
             one can be asked.
         """
-        self._parts.project.use_pins(await self.store.settings())
-        return await self._parts.project.trust(ask)
+        self.services.project.use_pins(await self.store.settings())
+        return await self.services.project.trust(ask)
 
     async def review_project(self) -> list[str]:
         """Ask the user about files of the start directory that models would follow, such as ``AGENTS.md``.
@@ -455,8 +451,8 @@ class OneClaw:
         Returns:
             One line for each thing that is left out because no one was asked, or the user did not agree.
         """
-        self._parts.project.use_pins(await self.store.settings())
-        return await self._parts.project.review()
+        self.services.project.use_pins(await self.store.settings())
+        return await self.services.project.review()
 
     async def settings(self) -> Settings:
         """Read the settings as they are now.
@@ -464,11 +460,11 @@ class OneClaw:
         Raises:
             SettingsError: a value does not fit.
         """
-        return self._parts.settings.validated(await self.store.settings())
+        return self._opened.choices.settings.validated(await self.store.settings())
 
     async def refresh_tool_states(self) -> None:
         """Take over which tools and groups are disabled; another process may have changed it."""
-        await self._parts.refresh_tool_states()
+        await self._opened.choices.refresh_tools()
 
     def add_tools(self, *tools: Tool, group: str | ToolGroupDefinition | None = None) -> None:
         """Add tools of the embedding program, which run on its own event loop.

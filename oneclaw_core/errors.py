@@ -225,7 +225,7 @@ class ProviderError(OneClawError):
     Attributes:
         retry_after_seconds: when the service asks to be asked again; ``None`` if it did not say.
         refused_parts: the parts without which the request can be sent again, as
-            :mod:`oneclaw_core.providers.left_out` names them.
+            :mod:`oneclaw_core.http_providers.left_out` names them.
         is_final: True if nothing is asked in its place, such as after a part of the answer was shown.
     """
 

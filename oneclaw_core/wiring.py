@@ -10,10 +10,13 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from oneclaw_core.compaction.compacting import Compactor, compact_session, compacting
+from oneclaw_core.compaction.explained import explained
 from oneclaw_core.config.keys import KeyStore, known_secret_check
 from oneclaw_core.config.models import ModelLists
 from oneclaw_core.config.plugin_choices import disabled_plugins, hook_timeouts, plugin_order, review_required
 from oneclaw_core.config.settings import SettingsReader
+from oneclaw_core.config.user_choices import UserChoices
 from oneclaw_core.contract.home_services import HomeServices
 from oneclaw_core.files.paths import PathGuard
 from oneclaw_core.installation.given_plugins import given_plugins
@@ -23,6 +26,11 @@ from oneclaw_core.installation.stores import home_with_backend
 from oneclaw_core.json_schema.result_checks import result_checked
 from oneclaw_core.json_schema.valid import Validators, valid
 from oneclaw_core.loops.blocking import BlockMeter, LoopBlocks
+from oneclaw_core.models.adapted import adapted
+from oneclaw_core.models.chooser import ModelChooser
+from oneclaw_core.models.falls_back import falls_back
+from oneclaw_core.outputs.output_shown import output_shown
+from oneclaw_core.outputs.turn_output import ending_of
 from oneclaw_core.permissions.asking import Asking
 from oneclaw_core.permissions.decisions import Decisions
 from oneclaw_core.permissions.people import People
@@ -32,16 +40,26 @@ from oneclaw_core.permissions.task_permissions import TaskPermissions
 from oneclaw_core.plugins.loading import load_plugins
 from oneclaw_core.plugins.running.hook_timeouts import HookTimeouts
 from oneclaw_core.plugins.running.runtime import Plugins
+from oneclaw_core.previews.preview import Previews
 from oneclaw_core.project.trust import Project
+from oneclaw_core.prompts.kept import Prompts
+from oneclaw_core.prompts.new_tools import new_tools_told
 from oneclaw_core.provenance.marks import CallOrigins
 from oneclaw_core.providers.pool import ProviderPool
+from oneclaw_core.recovery.healing import healed
+from oneclaw_core.recovery.kept import kept
+from oneclaw_core.recovery.unusable_answers import not_empty
 from oneclaw_core.scripts.inner_calls import InnerCalls
 from oneclaw_core.secrets.redacted import redacted
 from oneclaw_core.services.plugin_question import answer_plugin
+from oneclaw_core.services.tool_calls import ToolCalls
 from oneclaw_core.sessions.background import Background
+from oneclaw_core.sessions.conversations import Conversations
 from oneclaw_core.sessions.for_plugins import Sessions
 from oneclaw_core.sessions.store import Store
 from oneclaw_core.shipped.missing import missing_part, missing_type
+from oneclaw_core.spending.costs import Costs
+from oneclaw_core.spending.spending import counted, spending
 from oneclaw_core.system.home import Home, current_directory, find_home
 from oneclaw_core.system.threads import run_in_thread
 from oneclaw_core.tool_sources.published_tools import PublishedTools
@@ -52,25 +70,17 @@ from oneclaw_core.tools.calls.hooked import gated, observed, result_rewritten, r
 from oneclaw_core.tools.calls.marked import declared, marked
 from oneclaw_core.tools.calls.running import HomeOfTools, Running
 from oneclaw_core.tools.executor import ToolExecutor
-from oneclaw_core.turn.adapted import adapted
-from oneclaw_core.turn.compacting import compacting
-from oneclaw_core.turn.conversations import Conversations
-from oneclaw_core.turn.falls_back import falls_back
-from oneclaw_core.turn.healing import healed
+from oneclaw_core.turn.built import built
 from oneclaw_core.turn.hooked import hooked
-from oneclaw_core.turn.kept import kept
-from oneclaw_core.turn.model import ModelChooser
 from oneclaw_core.turn.parts import TurnParts
-from oneclaw_core.turn.spending import spending
 from oneclaw_core.turn.store_retry import PatientRecords, while_away
 from oneclaw_core.turn.streamed import streamed
 from oneclaw_core.turn.turn_request import TurnRequest
 from oneclaw_core.turn.turns import Turns
-from oneclaw_core.turn.unusable_answers import not_empty
 from oneclaw_core.types.steps import chain
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mapping, Sequence
+    from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mapping
 
     from oneclaw_core.contract.contact_points import Channel
     from oneclaw_core.contract.context import PluginContext
@@ -83,8 +93,8 @@ if TYPE_CHECKING:
     from oneclaw_core.tools.calls.questions import Questions
     from oneclaw_core.tools.registry import ToolRegistry
     from oneclaw_core.turn.state import Answer, Ask
-    from oneclaw_core.types.events import TurnEvent
-    from oneclaw_core.types.steps import Handler, Step
+    from oneclaw_core.types.events import CompactedEvent, TurnEvent
+    from oneclaw_core.types.steps import Step
     from oneclaw_core.types.user_question import UserAsker
 
 
@@ -96,15 +106,27 @@ class OpenHome:
         catalog: what plugins brought.
         parts: that every turn works with.
         services: that tools and plugins may use.
+        permissions: decides what tools may do.
+        choices: what the user has set.
+        models: that can answer.
         conversations: begins, branches and deletes sessions.
         turns: runs turns.
+        compact: summarises all but the last turn of a session.
+        calls: runs tools outside of conversations.
+        previews: shows what would be sent next.
     """
 
     catalog: Catalog
     parts: TurnParts
     services: HomeServices
+    permissions: PermissionPolicy
+    choices: UserChoices
+    models: ModelChooser
     conversations: Conversations
     turns: Turns
+    compact: Callable[[TurnRequest], Awaitable[CompactedEvent | None]]
+    calls: ToolCalls
+    previews: Previews
 
 
 @asynccontextmanager
@@ -137,7 +159,7 @@ async def open_home(
         permissions = PermissionPolicy(_PatientDecisions(store), decisions, People(ask, ask_user))
         opened = _wired(found, catalog, store, stored, environ, permissions, start, deps)
         parts = opened.parts
-        await parts.refresh_tool_states()
+        await opened.choices.refresh_tools()
         try:
             parts.tool_sources.add(disabled)
             await parts.tool_sources.start()
@@ -147,7 +169,7 @@ async def open_home(
             await parts.tool_sources.aclose()
             await parts.plugins.aclose()
             await parts.background.aclose()
-            await parts.providers.aclose()
+            await opened.models.aclose()
 
 
 class _PatientDecisions:
@@ -254,6 +276,9 @@ def _wired(
     known = catalog.known_providers
     keys, model_lists = KeyStore(home, environ, known), ModelLists(home)
     paths = PathGuard(home.workspace, start_directory, home.path)
+    choices = UserChoices(store, settings, environ, catalog.registry, permissions.decisions, tool_sources, project)
+    models = ModelChooser(configuration.agents, settings, environ, known, keys, model_lists, providers)
+    compactor = Compactor()
     parts = TurnParts(
         store=store,
         registry=catalog.registry,
@@ -268,19 +293,30 @@ def _wired(
             scripts=_PatientScripts(store),
         ),
         plugins=plugins,
-        permissions=permissions,
-        settings=settings,
-        models=ModelChooser(configuration.agents, settings, environ, known, keys, model_lists, providers),
-        providers=providers,
+        people=permissions.people,
+        choices=choices,
+        models=models,
         tool_sources=tool_sources,
-        project=project,
-        environ=environ,
         background=background,
-        ask=model_chain(),
+        prompts=Prompts(store, catalog.registry, plugins, tool_sources),
+        ask=chain(model_steps(compactor, Costs()), streamed),
+        ending_of=ending_of,
     )
     conversations = Conversations(store, plugins, project.path)
     turns = Turns(parts, conversations)
-    return OpenHome(catalog=catalog, parts=parts, services=services, conversations=conversations, turns=turns)
+    return OpenHome(
+        catalog=catalog,
+        parts=parts,
+        services=services,
+        permissions=permissions,
+        choices=choices,
+        models=models,
+        conversations=conversations,
+        turns=turns,
+        compact=partial(compact_session, turns, compactor),
+        calls=ToolCalls(parts, turns.tracker),
+        previews=Previews(parts),
+    )
 
 
 def tool_executor(
@@ -342,18 +378,25 @@ def tool_executor(
     return executor
 
 
-MODEL_STEPS: tuple[Step[Ask, Answer], ...] = (
-    not_empty,  # asks again for an answer that is empty, or has a call that cannot be read
-    falls_back,  # asks the next model behind the one that was asked for
-    healed,  # changes a session that the service refuses
-    kept,  # stores what was read of an answer that broke off
-    compacting,  # builds the request, and keeps it within what the model reads
-    spending,  # refuses a request beyond the limits, and counts what it used
-    adapted,  # makes the request one for the model, without what the service refuses
-    hooked,  # shows the request and its events to plugins
-)
+def model_steps(compactor: Compactor, costs: Costs) -> tuple[Step[Ask, Answer], ...]:
+    """Return the steps of a request to a model; at their end ``streamed`` asks the provider.
 
-
-def model_chain(steps: Sequence[Step[Ask, Answer]] = MODEL_STEPS) -> Handler[Ask, Answer]:
-    """Return what asks a model: the steps, and at their end the provider."""
-    return chain(steps, streamed)
+    Args:
+        compactor: keeps conversations within what their models read.
+        costs: of requests.
+    """
+    return (
+        output_shown,  # shows what has come of an output of a type
+        explained,  # has a model explain, without tools, why its turn gets no further
+        not_empty,  # asks again for an answer that is empty, or has a call that cannot be read
+        falls_back,  # asks the next model behind the one that was asked for
+        healed(compactor),  # changes a session that the service refuses
+        kept,  # stores what was read of an answer that broke off
+        new_tools_told,  # tells the model of tools that came to be in the session
+        compacting(compactor),  # keeps the conversation within what the model reads
+        built,  # builds the request of the conversation
+        spending(costs),  # refuses a request beyond the limits, and counts what it used
+        adapted,  # makes the request one for the model, without what the service refuses
+        hooked,  # shows the request and its events to plugins
+        counted(costs),  # counts the attempts whose answer does not end
+    )

@@ -30,9 +30,10 @@ TESTS_OF_REQUESTS = (
     "tests/integration/test_odd_answers.py",
     "tests/integration/test_refused_parts.py",
     "tests/integration/test_usage_of_attempts.py",
+    "tests/turn/test_output.py",
 )
 ORDER_OF_CALLS = re.compile(r"^(observed > .*) > permitted \| (.*) > Running$", re.MULTILINE)
-STEP_OF_REQUESTS = re.compile(r"^\d\. `(\w+)` \(`turn\.\w+`\) ", re.MULTILINE)
+STEP_OF_REQUESTS = re.compile(r"^\d+\. `(\w+)` \(`\w+\.\w+`\) ", re.MULTILINE)
 
 
 def documented_steps() -> dict[str, tuple[str, ...]]:

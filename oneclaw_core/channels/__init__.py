@@ -36,6 +36,6 @@ if TYPE_CHECKING:  # for OneClaw's own plugins: nothing is promised
     from oneclaw_core.channels.shared_commands import is_slash_command as is_slash_command
     from oneclaw_core.channels.turn_queue import MOST_WAITING as MOST_WAITING
     from oneclaw_core.channels.turn_queue import TurnQueue as TurnQueue
-    from oneclaw_core.turn.status import SessionStatus as SessionStatus
+    from oneclaw_core.previews.status import SessionStatus as SessionStatus
 
 __getattr__, __dir__, __all__ = lazy_names(__name__)

@@ -6,9 +6,9 @@ import re
 from typing import TYPE_CHECKING
 
 from oneclaw_core.errors import OneClawError
+from oneclaw_core.files.attachments import MAX_ATTACHMENT_BYTES, media_type_of
 from oneclaw_core.system.private_files import make_private_directory
 from oneclaw_core.system.threads import run_in_thread
-from oneclaw_core.turn.attachments import MAX_ATTACHMENT_BYTES, media_type_of
 from oneclaw_core.types.messages import Attachment
 
 if TYPE_CHECKING:

@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from oneclaw_core.errors import UsageError
+from oneclaw_core.files.attachments import media_type_of, read_attachment
 from oneclaw_core.files.hidden_paths import is_hidden
-from oneclaw_core.turn.attachments import media_type_of, read_attachment
 from oneclaw_core.types.text import clean_text
 
 if TYPE_CHECKING:

@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from oneclaw_core.app import OneClaw
     from oneclaw_core.channels.conversation import Conversation
     from oneclaw_core.plugins.catalog import Catalog
+    from oneclaw_core.previews.status import SessionStatus
     from oneclaw_core.sessions.sessions import Session
-    from oneclaw_core.turn.status import SessionStatus
 
 _SHORT_ID_CHARACTERS = 8
 _SUMMARY_CHARACTERS = 70

@@ -49,14 +49,14 @@ if TYPE_CHECKING:  # for OneClaw's own plugins: nothing is promised
     from oneclaw_core.cli.run import read_stdin as read_stdin
     from oneclaw_core.cli.trust import forget_trust as forget_trust
     from oneclaw_core.cli.trust import trust_directory as trust_directory
+    from oneclaw_core.compaction.estimate import definition_tokens as definition_tokens
     from oneclaw_core.config.environment_variables import EnvironmentVariables as EnvironmentVariables
+    from oneclaw_core.files.attachments import read_attachment as read_attachment
+    from oneclaw_core.files.attachments import size_text as size_text
     from oneclaw_core.installation.stores import backend_of as backend_of
     from oneclaw_core.installation.stores import home_with_backend as home_with_backend
     from oneclaw_core.services.manager import chat_services as chat_services
     from oneclaw_core.system.home import find_profiles as find_profiles
-    from oneclaw_core.turn.attachments import read_attachment as read_attachment
-    from oneclaw_core.turn.attachments import size_text as size_text
-    from oneclaw_core.turn.estimate import definition_tokens as definition_tokens
     from oneclaw_core.types.budget import dollars as dollars
 
 __getattr__, __dir__, __all__ = lazy_names(__name__)

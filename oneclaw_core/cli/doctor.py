@@ -282,7 +282,7 @@ def check_chains(catalog: HomeCatalog) -> Iterator[CheckLine]:
     from oneclaw_core.config.compositions import read_composition
     from oneclaw_core.config.keys import KeyStore
     from oneclaw_core.config.providers import Providers
-    from oneclaw_core.turn.fallback import set_aside_now
+    from oneclaw_core.models.fallback import set_aside_now
 
     known = catalog.known_providers
     configs = Providers(catalog.states.settings, os.environ, known)

@@ -193,7 +193,7 @@ def _warn_of_missing_prices(model: str, said: ModelOverrides) -> None:
 
 
 def _row(state: ModelState) -> tuple[object, ...]:
-    from oneclaw_core.turn.attachments import media_type_names
+    from oneclaw_core.models.attachments import media_type_names
 
     media_types = state.info.input_media_types
     takes = "" if media_types is None else media_type_names(media_types) or "text only"

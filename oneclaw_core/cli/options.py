@@ -111,7 +111,7 @@ class ConversationChoice:
         Raises:
             UsageError: one cannot be read, or is of a kind that no model takes.
         """
-        from oneclaw_core.turn.attachments import read_attachment
+        from oneclaw_core.files.attachments import read_attachment
 
         return [read_attachment(path) for path in self.attach]
 

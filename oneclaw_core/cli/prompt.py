@@ -11,13 +11,13 @@ import click
 from oneclaw_core.cli.options import stored_conversation_options
 from oneclaw_core.cli.output import is_terminal, json_option, print_json, print_text, printable, reserved_stdout
 from oneclaw_core.cli.running import with_home
+from oneclaw_core.compaction.estimate import definition_tokens, message_tokens, text_tokens
 from oneclaw_core.errors import UsageError
-from oneclaw_core.turn.estimate import definition_tokens, message_tokens, text_tokens
 from oneclaw_core.types.messages import MessageType
 from oneclaw_core.types.model_requests import ToolLoading
 
 if TYPE_CHECKING:
-    from oneclaw_core.turn.preview import RequestPreview
+    from oneclaw_core.previews.preview import RequestPreview
     from oneclaw_core.types.messages import Message
     from oneclaw_core.types.tool_definition import ToolDefinition
 

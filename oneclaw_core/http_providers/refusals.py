@@ -1,6 +1,6 @@
 """Recognize in an error of a service which parts of a request it refused. No I/O.
 
-:mod:`oneclaw_core.providers.left_out` names the parts.
+:mod:`oneclaw_core.http_providers.left_out` names the parts.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from oneclaw_core.http_providers.error_meaning import most_output_tokens
-from oneclaw_core.providers.left_out import (
+from oneclaw_core.http_providers.left_out import (
     EFFORT,
     FILE,
     LIMIT_NAMES,

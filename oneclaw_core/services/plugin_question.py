@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from contextlib import nullcontext
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from oneclaw_core.errors import ProviderError, UnfinishedAnswerError
+from oneclaw_core.outputs.form import OutputFaults, OutputForm
+from oneclaw_core.outputs.turn_output import output_mode, with_instruction
 from oneclaw_core.sessions.for_plugins import session_info
-from oneclaw_core.turn.output import output_mode, with_instruction
-from oneclaw_core.turn.output_form import OutputFaults, OutputForm
-from oneclaw_core.turn.spending import record_unstored
 from oneclaw_core.turn.state import Ask, SessionState, TurnState, show_nothing
 from oneclaw_core.turn.stream import Deadline
 from oneclaw_core.turn.turn_request import TurnRequest
+from oneclaw_core.turn.unstored import record_unstored
 from oneclaw_core.types.agents import GENERAL_ASSISTANT
 from oneclaw_core.types.budget import SpendingLimits, TurnBudget
 from oneclaw_core.types.messages import Message, MessageType
@@ -35,7 +34,7 @@ async def answer_plugin(parts: TurnParts, plugin: str, prompt: str, schema: Mapp
     See :meth:`oneclaw_core.PluginContext.ask_model`.
     """
     setup, request = await parts.store.turn_setup(None, None), TurnRequest()
-    settings = parts.settings.read(setup.settings)
+    settings = parts.choices.read(setup)
     agent, model = await parts.models.choose(setup, request)
     session = await parts.store.find_or_create_session(
         f"plugin {plugin}", agent=GENERAL_ASSISTANT.name, title=f"Requests of the plugin {plugin}"
@@ -59,7 +58,7 @@ async def answer_plugin(parts: TurnParts, plugin: str, prompt: str, schema: Mapp
     )
     form = None if schema is None else OutputForm.of(Output(schema, name="answer"))
     fault = "it gave no answer"
-    async with parts.providers.acquired(turn.model.provider), turn.model.fallback or nullcontext():
+    async with parts.models.held(turn.model):
         for _ in range(_ATTEMPTS):
             asked = question if form is None else _asked(question, form, turn)
             try:

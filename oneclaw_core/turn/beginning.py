@@ -6,15 +6,12 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from oneclaw_core.contract.arguments import CommandUse, SessionInfo, TurnInfo
-from oneclaw_core.errors import NotFoundError, UsageError
+from oneclaw_core.errors import NotFoundError
 from oneclaw_core.sessions.background import BACKGROUND_SETTING
+from oneclaw_core.sessions.conversations import shortened
 from oneclaw_core.sessions.for_plugins import session_info
 from oneclaw_core.sessions.sessions import new_id
-from oneclaw_core.turn.attachments import check_attachments, checked_attachments
 from oneclaw_core.turn.call_records import INTERRUPTED
-from oneclaw_core.turn.conversations import shortened
-from oneclaw_core.turn.output import TurnOutput, checked_retries
-from oneclaw_core.turn.output_form import OutputForm
 from oneclaw_core.turn.own_tools import tools_of_turn
 from oneclaw_core.turn.state import SessionState, TurnState
 from oneclaw_core.turn.stream import Deadline
@@ -29,8 +26,8 @@ if TYPE_CHECKING:
     from contextlib import AsyncExitStack
 
     from oneclaw_core.config.core_settings import Settings
+    from oneclaw_core.sessions.conversations import Conversations
     from oneclaw_core.sessions.turns import TurnSetup, TurnStart
-    from oneclaw_core.turn.conversations import Conversations
     from oneclaw_core.turn.parts import TurnParts
     from oneclaw_core.turn.stream import Emit
     from oneclaw_core.turn.turn_request import TurnRequest
@@ -47,16 +44,14 @@ async def resolve(parts: TurnParts, request: TurnRequest) -> tuple[TurnState, Tu
     Raises:
         UsageError: something is not there, or not as it must be.
     """
-    request.check()
-    attachments = () if request.attachments == () else checked_attachments(request.attachments)
+    request = request.checked()
     setup = await parts.store.turn_setup(request.session, request.agent_name)
-    settings = parts.settings.read(setup.settings)
+    settings = parts.choices.read(setup)
     await parts.plugins.refresh_settings(setup.settings)
     agent, model = await parts.models.choose(setup, request)
     if request.within is not None:
         agent = replace(agent, selection=agent.selection.narrowed_to(request.within.selection))
-    parts.apply_settings(setup.settings)
-    parts.registry.set_disabled(setup.tool_states.disabled_tools, setup.tool_states.disabled_groups)
+    parts.choices.use_setup(setup)
     if request.command is not None or request.tool_groups is not None:
         # Else the turn does so, before its first request.
         await parts.tool_sources.refresh()
@@ -66,14 +61,10 @@ async def resolve(parts: TurnParts, request: TurnRequest) -> tuple[TurnState, Tu
         agent = replace(agent, selection=agent.selection.narrowed_to(ToolSelection(groups=frozenset(wanted))))
         selected = parts.registry.toolset(agent.selection)
         groups = tuple(name for name in wanted if selected.has_group(name))
-    message = Message(type=MessageType.USER, content=request.text, attachments=attachments)
+    message = Message(type=MessageType.USER, content=request.text, attachments=tuple(request.attachments))
     if request.command is not None:
         message, of_command = await _expanded(parts, request.command, message, agent)
         groups += of_command
-    if attachments:
-        if model.fallback is not None:
-            model = await model.fallback.first(attachments)
-        check_attachments(attachments, model.attachment_media_types, model.full_name)
     info = SessionInfo(
         id=new_id(),
         agent=agent.name,
@@ -90,22 +81,8 @@ async def resolve(parts: TurnParts, request: TurnRequest) -> tuple[TurnState, Tu
         message=message,
         own_tools=tools_of_turn(request.tools, parts.registry) if request.tools != () else {},
     )
-    if request.output is not None:
-        turn.output = _wanted_output(turn)
+    turn.ending = parts.ending_of(turn)
     return turn, setup
-
-
-def _wanted_output(turn: TurnState) -> TurnOutput:
-    """Return the output that the program wants.
-
-    Raises:
-        UsageError: it cannot be described, or has the name of a tool.
-    """
-    request = turn.request
-    output = TurnOutput(OutputForm.of(request.output), checked_retries(request.output_retries))
-    if output.name in turn.own_tools or turn.parts.registry.find(output.name, reads=False) is not None:
-        raise UsageError(f"the output cannot be called {output.name!r}, as a tool is: use Output(..., name=...)")
-    return output
 
 
 async def _expanded(parts: TurnParts, command: str, message: Message, agent: Agent) -> tuple[Message, tuple[str, ...]]:
@@ -156,10 +133,7 @@ async def hold(stack: AsyncExitStack, turn: TurnState, wait_seconds: float) -> N
     Raises:
         SessionBusyError: another turn of the session did not end in time.
     """
-    if turn.model.given is None:
-        await stack.enter_async_context(turn.parts.providers.acquired(turn.model.provider))
-    if turn.model.fallback is not None:
-        await stack.enter_async_context(turn.model.fallback)
+    await stack.enter_async_context(turn.parts.models.held(turn.model))
     turn.model = await turn.model.measured()
     await stack.enter_async_context(turn.store.session_lock(turn.session_id, wait_seconds))
 
@@ -171,7 +145,7 @@ async def govern(stack: AsyncExitStack, turn: TurnState) -> None:
         TurnRefusedError: a plugin refuses it.
     """
     request = turn.request
-    stack.enter_context(turn.parts.permissions.people.answered_by(turn.session_id, request.ask, request.ask_user))
+    stack.enter_context(turn.parts.people.answered_by(turn.session_id, request.ask, request.ask_user))
     turn.hooks = hooks_on(turn)
     if turn.hooks is not None:
         turn.emit = _observed(turn.emit, await stack.enter_async_context(turn.hooks.turn()))
@@ -192,7 +166,7 @@ def hooks_on(turn: TurnState) -> TurnHooks | None:
         agent=turn.session.agent.name,
         model=turn.model.asked_name,
         text=turn.message.content,
-        can_ask=parts.permissions.people.can_ask_in(asking),
+        can_ask=parts.people.can_ask_in(asking),
         parent_call_id=within.call_id if within is not None else None,
     )
     return TurnHooks(parts.plugins, seen)
@@ -210,7 +184,7 @@ async def begin(turn: TurnState, setup: TurnSetup, conversations: Conversations)
     """Store the user's message, a session without a name together with it, and load the session."""
     store, session = turn.store, turn.session
     is_new = setup.session is None and session.info.name is None
-    prompt = session.prompt = await turn.parts.prompt_of(
+    prompt = session.prompt = await turn.parts.prompts.of(
         session.info, session.agent, is_new=is_new, is_cached=turn.model.writes_summaries
     )
     content = turn.message.content
@@ -244,8 +218,7 @@ async def begin(turn: TurnState, setup: TurnSetup, conversations: Conversations)
         )
     if told:
         await turn.parts.background.told(told)
-    if turn.output is not None:
-        turn.output.begin = start.history[-1].sequence
+    turn.ending.begin(start.history[-1])
     use(turn, start)
 
 
@@ -272,7 +245,7 @@ async def look(turn: TurnState) -> TurnStart:
     """Load a stored session without beginning a turn, and return what is stored."""
     session = turn.session
     is_cached = turn.model.writes_summaries
-    session.prompt = await turn.parts.prompt_of(session.info, session.agent, is_cached=is_cached)
+    session.prompt = await turn.parts.prompts.of(session.info, session.agent, is_cached=is_cached)
     start = await turn.store.load_turn(session.info.id, turn.settings.history_max_characters)
     use(turn, start)
     return start
@@ -280,6 +253,6 @@ async def look(turn: TurnState) -> TurnStart:
 
 def use(turn: TurnState, start: TurnStart) -> None:
     """Continue from what is stored; the turn's time begins now."""
-    turn.parts.apply_states(start)
-    turn.session.load(start, turn.parts.tool_sizes)
+    turn.parts.choices.use_start(start)
+    turn.session.load(start)
     turn.deadline = Deadline(turn.settings.turn_deadline_seconds)

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import time
+import uuid
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from oneclaw_core.errors import SessionBusyError, StoreError, StoreUnavailableError
+from oneclaw_core.turn.progress import CUT_OFF
 from oneclaw_core.turn.store_retry import retried
-from oneclaw_core.turn.unusable_answers import cut_calls
 from oneclaw_core.types.events import RetryEvent
 from oneclaw_core.types.kept_results import READ_FILE, handle_of_call, shown_of_result
 from oneclaw_core.types.messages import OWN_DATA, Message, MessageType, ToolCall, ToolCallStatus
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from oneclaw_core.sessions.usage import UsageRecord
     from oneclaw_core.tools.calls.call import ToolOutcome
     from oneclaw_core.turn.state import Answer, TurnState
+    from oneclaw_core.types.model_requests import ModelResponse
 
 # The result of a call that was cut off; whose it is, is filled in.
 INTERRUPTED = Message(
@@ -62,10 +64,10 @@ class CallRecords:
 
         Args:
             answer: of the model.
-            is_retried: True if its text is not the output that was asked for, and the model is told so.
+            is_retried: True if the model is told to answer once more.
         """
         turn, history = self._turn, self._turn.session.history
-        messages = self._of_output(_entries(answer, turn.model.full_name), is_whole=is_retried)
+        messages = turn.ending.kept(_entries(answer, turn.model.full_name), is_retried=is_retried)
         try:
             stored, states = await turn.store.store_answer(turn.session_id, messages, answer.usage)
         except StoreUnavailableError as error:
@@ -91,16 +93,16 @@ class CallRecords:
         """Obey what the user has set by now, which another process may have changed."""
         states, read_at = self._states
         if states is not None and time.monotonic() - read_at < _FRESH_SECONDS:
-            self._turn.parts.use_states(states)
+            self._turn.parts.choices.use(states)
         else:
-            await self._turn.parts.refresh_states()
+            await self._turn.parts.choices.refresh()
 
     async def keep(self, outcome: ToolOutcome) -> None:
         """Store an outcome, together with those that arrive while others are being stored."""
         turn = self._turn
         number = self._numbers.get(outcome.call.id) if self._can_read_results else None
         result = _result_message(outcome, turn.settings.tool_result_max_characters, number)
-        self._waiting += self._of_output([result])
+        self._waiting += turn.ending.kept([result])
         async with self._storing:
             waiting = list(self._waiting)
             if not waiting:
@@ -122,15 +124,6 @@ class CallRecords:
         """True if the agent has the tool that reads results."""
         registry, agent = self._turn.parts.registry, self._turn.session.agent
         return registry.is_enabled(READ_FILE) and registry.toolset(agent.selection).allows(READ_FILE)
-
-    def _of_output(self, entries: list[Message], *, is_whole: bool = False) -> list[Message]:
-        """Mark the entries that belong to the way to an output: calls of its tool, their results, or all."""
-        output = self._turn.output
-        if output is None:
-            return entries
-        names = {each.tool_name for each in entries if each.type is MessageType.TOOL_CALL}
-        is_whole = is_whole or (names == {output.name} and not entries[0].content)
-        return [each.of_output() if is_whole or each.tool_name == output.name else each for each in entries]
 
     async def interrupt(self) -> None:
         """Answer the calls that are still open as interrupted.
@@ -200,6 +193,23 @@ def _entries(answer: Answer, model: str) -> list[Message]:
         for call in response.tool_calls
     ]
     return messages + cut_calls(response) if response.cut_calls else messages
+
+
+def cut_calls(response: ModelResponse) -> list[Message]:
+    """Return the calls of an answer that the token limit cut, and behind them their results.
+
+    They are stored together, so that no such call ever runs. Services want an object for arguments.
+    """
+    limit = response.usage.output_tokens
+    count = "" if limit is None else f"{limit:,} "
+    told = f"The call was cut by the limit of {count}output tokens and did not run; split the work into smaller calls."
+    call = Message(type=MessageType.TOOL_CALL, tool_input="{}", tool_status=ToolCallStatus.PENDING)
+    failure = Message(
+        type=MessageType.TOOL_RESULT, content=told, tool_status=ToolCallStatus.ERROR, error_type=CUT_OFF, duration_ms=0
+    )
+    # Under ids of our own: an id that is taken would be replaced when the call is stored, and not in its result.
+    names = [(f"call_{uuid.uuid4().hex}", each.name) for each in response.cut_calls]
+    return [replace(entry, tool_call_id=id_, tool_name=name) for entry in (call, failure) for id_, name in names]
 
 
 def _result_message(outcome: ToolOutcome, shown_characters: int, call_number: int | None) -> Message:

@@ -8,7 +8,6 @@ Flow"; RFC-040, step 4; RFC-044.
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from oneclaw_core.errors import TurnLimitError
@@ -17,18 +16,14 @@ from oneclaw_core.tools.calls.call import Caller, InnerCallBegun, InnerCallEnded
 from oneclaw_core.tools.context import TurnScope
 from oneclaw_core.turn.call_records import INTERRUPTED, CallRecords
 from oneclaw_core.turn.meanwhile import take_news, take_steering
-from oneclaw_core.turn.output import retry_message
-from oneclaw_core.turn.output_form import NOT_YET
 from oneclaw_core.turn.progress import CUT_OFF, ProgressGuard
-from oneclaw_core.turn.spending import record_unstored, usage_event
 from oneclaw_core.turn.state import Answer, Ask
 from oneclaw_core.turn.stream import closing
-from oneclaw_core.turn.summary import explanation_request
+from oneclaw_core.turn.unstored import usage_event
 from oneclaw_core.types.arguments import ArgumentsError, parse_arguments
 from oneclaw_core.types.events import (
     GroupLoadedEvent,
     NoticeEvent,
-    OutputEvent,
     ReasoningEvent,
     RetryEvent,
     TextEvent,
@@ -40,7 +35,6 @@ from oneclaw_core.types.events import (
 )
 from oneclaw_core.types.messages import MessageType, ToolCall
 from oneclaw_core.types.model_requests import (
-    ArgumentsDelta,
     ModelRequest,
     ModelResponse,
     ReasoningDelta,
@@ -122,37 +116,24 @@ class Turn:
             The tool groups that the calls need; ``None`` if it is the final answer.
 
         Raises:
-            OutputError: the model was told often enough that its output is not valid.
+            TurnError: the turn ends without what it was to end with.
         """
-        output, response = self._state.output, answer.response
-        if output is None:
+        state, response = self._state, answer.response
+        if response.tool_calls or response.cut_calls:
             calls = await self._store(answer)
-            return await self._run_calls(answer, calls) if calls else None
-        has_calls = bool(response.tool_calls or response.cut_calls)
-        faults = () if has_calls else output.fault_of(response)
-        is_retried = bool(faults) and output.has_retries and not self._progress.is_stuck
-        calls = await self._store(answer, is_retried=is_retried)
-        if faults and not is_retried:
-            raise output.error(response.text, faults)
-        if faults:
-            await self._tell(output.retried(response.text, faults))
-            return []
-        if not calls:
+            needed = await self._run_calls(answer, calls)
+            results = [self._records.results[call.id] for call in calls if call.id in self._records.results]
+            given = state.ending.text_given(results)
+            if given is not None:
+                await self._store(Answer(ModelResponse(text=given)))
+            return needed if given is None else None
+        told = state.ending.retry_of(response, is_last=self._progress.is_stuck)
+        await self._store(answer, is_retried=told is not None)
+        if told is None:
+            state.ending.check()
             return None
-        needed = await self._run_calls(answer, calls)
-        if output.is_given:
-            # So that the conversation holds it in later turns, which do not have the call.
-            await self._store(Answer(ModelResponse(text=output.text)))
-            return None
-        given = [each for each in map(self._records.results.get, (call.id for call in calls)) if each is not None]
-        if refused := [each.content for each in given if each.tool_name == output.name]:
-            output.count_refused(refused)
-        return needed
-
-    async def _tell(self, text: str) -> None:
-        """Tell the model what is wrong with its output; no user has said it."""
-        state = self._state
-        state.session.history += await state.store.append(state.session_id, [retry_message(text)])
+        state.session.history += await state.store.append(state.session_id, [told])
+        return []
 
     # Asking the model
 
@@ -169,62 +150,30 @@ class Turn:
             return Answer(ModelResponse(tool_calls=tuple(wanted)))
         if not budget.take_round():
             raise TurnLimitError(budget.rounds_message(session.agent))
-        if self._state.output is not None:
-            self._state.output.begin_answer()
         return await self._state.parts.ask(Ask(self._state, _UNBUILT, self._show))
 
     async def _explanation(self) -> Answer:
-        """Have the model explain, without tools, why the turn got no further; that ends the turn.
-
-        Raises:
-            TurnLimitError: the model explains nothing.
-        """
-        state = self._state
-        if state.model.writes_summaries:
-            request = explanation_request(state.next_request(), state.session.messages(), state.limits.input_tokens)
-            answer = await state.parts.ask(Ask(state, request, self._show, "explanation"))
-            # What the service wants back verbatim belongs to another request than the conversation's.
-            response = replace(answer.response, tool_calls=(), cut_calls=(), provider_data=None)
-            if response.text.strip():
-                return replace(answer, response=response)
-            await record_unstored(state, answer)
-        raise TurnLimitError(
-            "the turn was stopped: the model repeated the same calls and made no progress; send another message that "
-            "says how to go on"
-        )
+        """Ask the model why the turn gets no further; what it answers ends the turn."""
+        return await self._state.parts.ask(Ask(self._state, self._state.next_request(), self._show, "explanation"))
 
     def _show(self, event: ModelEvent) -> Awaitable[None] | None:
-        emit, output = self._state.emit, self._state.output
+        emit = self._state.emit
         match event:
             case TextDelta():
-                shown = TextEvent(event.text, event.may_be_withdrawn)
-                return emit(shown) if output is None else self._show_output(shown, output.add(event.text))
-            case ArgumentsDelta() if output is not None and output.name == event.tool:
-                return self._show_output(None, output.add(event.text, event.tool))
+                return emit(TextEvent(event.text, event.may_be_withdrawn))
             case ReasoningDelta():
                 return emit(ReasoningEvent(event.text))
             case TextWithdrawn():
-                if output is not None:
-                    output.begin_answer()
                 return emit(TextWithdrawnEvent(event.text))
             case RetryNotice():
                 return emit(RetryEvent(event.reason, event.delay_seconds))
         return None
 
-    async def _show_output(self, event: TextEvent | None, value: Any) -> None:
-        if event is not None:
-            await self._state.emit(event)
-        if value is not NOT_YET:
-            await self._state.emit(OutputEvent(value))
-
     async def _finish(self, answer: Answer) -> None:
         info, model, response = self._state.session.info, self._state.model, answer.response
-        session, output = info.name or info.id, self._state.output
         name = None if model.fallback is None else model.full_name
-        finished = TurnFinishedEvent(session, response.text, response.stop_reason, name)
-        if output is not None and output.is_given:
-            finished = TurnFinishedEvent(session, output.text, model=name, output=output.value)
-        await self._state.emit(finished)
+        finished = TurnFinishedEvent(info.name or info.id, response.text, response.stop_reason, name)
+        await self._state.emit(self._state.ending.finished(finished))
 
     # Running calls
 
@@ -266,12 +215,13 @@ class Turn:
         return [group for call in calls if call.id in results for group in results[call.id].loads_groups]
 
     def _parts_of(self, calls: tuple[ToolCall, ...]) -> Iterable[tuple[ToolCall, ...]]:
-        """Return calls that run at once; that which gives the output, and ends the turn, runs behind the others."""
-        output = self._state.output
-        if output is None:
+        """Return calls that run at once; one that ends the turn runs behind the others."""
+        last = self._state.ending.tool
+        if last is None:
             return [calls]
-        last = tuple(call for call in calls if call.name == output.name)
-        return filter(None, [tuple(call for call in calls if call.name != output.name), last])
+        name = last.definition.name
+        behind = tuple(call for call in calls if call.name == name)
+        return filter(None, [tuple(call for call in calls if call.name != name), behind])
 
     async def _results_of(self, calls: tuple[ToolCall, ...], caller: Caller) -> dict[str, ToolResult]:
         state, records, emit = self._state, self._records, self._state.emit
@@ -342,7 +292,7 @@ class Turn:
         """
         state, records = self._state, self._records
         records.take_open(pending)
-        await state.parts.refresh_states()
+        await state.parts.choices.refresh()
         for call in tuple(records.open.values()):
             definition = state.parts.registry.get_definition(call.name)
             if definition is not None and definition.is_repeatable:
@@ -359,7 +309,7 @@ class Turn:
             state.session.history = [each for each in pending if each.tool_call_id in records.open]
             needed = await self._run_calls(Answer(ModelResponse(tool_calls=tuple(calls))), calls)
         start = await state.store.load_turn(state.session_id, state.settings.history_max_characters)
-        state.session.load(start, state.parts.tool_sizes)
+        state.session.load(start)
         return needed
 
 

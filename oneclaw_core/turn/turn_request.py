@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from oneclaw_core.errors import TurnLimitError, UsageError
 from oneclaw_core.providers.model_object import is_model_object, kept_name
 from oneclaw_core.tools.context import MAX_TURN_DEPTH, depth_within
 from oneclaw_core.types.agents import REASONING_LEVELS, Agent
+from oneclaw_core.types.messages import Attachment
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Iterable, Mapping
+    from collections.abc import Awaitable, Callable, Mapping
     from typing import Any
 
     from oneclaw_core.permissions.requests import PermissionAnswer, PermissionRequest
     from oneclaw_core.providers.model_object import ModelObject
     from oneclaw_core.tools.context import ToolContext
     from oneclaw_core.types.agents import AgentLimits, ReasoningLevel
-    from oneclaw_core.types.messages import Attachment
     from oneclaw_core.types.tool_definition import Tool
     from oneclaw_core.types.user_question import UserAsker
 
@@ -50,8 +51,8 @@ class TurnRequest:
     output: Any = None
     output_retries: int = 2
 
-    def check(self) -> None:
-        """Refuse what no turn can answer; a text is wanted only of a message.
+    def checked(self) -> TurnRequest:
+        """Return the request with its attachments in a tuple; a text is wanted only of a message.
 
         Raises:
             UsageError: an argument is of another type.
@@ -72,6 +73,7 @@ class TurnRequest:
             raise UsageError(f"max_output_tokens must be a whole number above 0, not {str(longest)[:100]!a}")
         if self.within is not None and depth_within(self.within) > MAX_TURN_DEPTH:
             raise TurnLimitError(f"agents run one another at most {MAX_TURN_DEPTH} deep: do this in the turn itself")
+        return self if self.attachments == () else replace(self, attachments=checked_attachments(self.attachments))
 
     @property
     def agent_name(self) -> str | None:
@@ -93,3 +95,23 @@ def check_texts(**given: object) -> None:
     for name, value in given.items():
         if not isinstance(value, str | None):
             raise UsageError(f"{name} must be a text or None, not {type(value).__name__}")
+
+
+def checked_attachments(given: object) -> tuple[Attachment, ...]:
+    """Make sure that what a program gives as attachments are some.
+
+    Raises:
+        UsageError: they are not.
+    """
+    files = tuple(given) if isinstance(given, Iterable) else (given,)
+    for each in files:
+        if (
+            not isinstance(each, Attachment)
+            or not isinstance(each.name, str)
+            or not isinstance(each.media_type, str)
+            or not isinstance(each.data, bytes | bytearray | memoryview)
+        ):
+            raise UsageError(
+                "attachments must be a list of Attachment objects, with texts as name and media type and bytes as data"
+            )
+    return files

@@ -25,7 +25,7 @@ class ToolLoading(StrEnum):
     and is the same as ``NATIVE`` where the wire format has one way only. ``APPEND`` adds the tools at the end of the
     list of tools. With ``DISPATCH`` the list never changes: the model calls grouped tools through one stable tool and
     reads their schemas in the result that loaded them. The request is rewritten for it before a provider sees it
-    (:mod:`oneclaw_core.turn.request`).
+    (:mod:`oneclaw_core.models.dispatcher`).
     """
 
     NATIVE = "native"
@@ -83,8 +83,8 @@ class ModelRequest:
         max_output_tokens: the longest answer wanted, ``None`` for the wire format's own limit.
         reasoning: how much the model is to think, ``None`` for the service's own; takes the place of the parameters
             by which the service is told the same.
-        left_out: the parts that the service has refused, by the names of :mod:`oneclaw_core.providers.left_out`, each
-            with the reason that it gave.
+        left_out: the parts that the service has refused, by the names of
+            :mod:`oneclaw_core.http_providers.left_out`, each with the reason that it gave.
         first_byte_seconds: how long the service may take until it sends the first byte of its answer, ``None`` for the
             provider's own limit.
         output: the form that the service is to keep the text of the answer to; ``None`` for any text. It is set only

@@ -22,9 +22,9 @@ from oneclaw_core import (
     TurnFinishedEvent,
     TurnLimitError,
 )
+from oneclaw_core.compaction.estimate import definition_tokens
 from oneclaw_core.manifests.manifest import load_manifest
 from oneclaw_core.permissions import Decision, Grant
-from oneclaw_core.turn.estimate import definition_tokens
 
 PROMPT = "You write poems."
 MODEL = "openai_compatible/parent-model"

@@ -7,17 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from oneclaw_core import Attachment, Message, MessageType, UsageError
+from oneclaw_core.compaction.estimate import message_tokens
+from oneclaw_core.files.attachments import MAX_ATTACHMENT_BYTES, media_type_of, read_attachment, size_text
+from oneclaw_core.models.attachments import accepted_media_types, check_attachments, with_files_taken
 from oneclaw_core.sessions.history import SENT_FILES_BYTES, sent_files
-from oneclaw_core.turn.attachments import (
-    MAX_ATTACHMENT_BYTES,
-    accepted_media_types,
-    check_attachments,
-    media_type_of,
-    read_attachment,
-    size_text,
-)
-from oneclaw_core.turn.estimate import message_tokens
-from oneclaw_core.turn.request import with_files_taken
 
 BEGINNINGS = {
     "image/png": b"\x89PNG\r\n\x1a\n",

@@ -14,18 +14,11 @@ from oneclaw_openai import chat_wire as openai_chat_wire
 from oneclaw_openai.responses_wire import ResponsesEncoder
 
 from oneclaw_core import Message, MessageType, ToolCallStatus
+from oneclaw_core.compaction.estimate import message_tokens, text_tokens
+from oneclaw_core.compaction.plan import NOT_SHOWN, CompactionReason, ContextLimits, plan, summary_without
 from oneclaw_core.providers import ModelRequest
 from oneclaw_core.tools import ActiveTools
-from oneclaw_core.turn.compaction import (
-    NOT_SHOWN,
-    SUMMARY_HEADING,
-    CompactionReason,
-    ContextLimits,
-    plan,
-    summary_without,
-    with_summary,
-)
-from oneclaw_core.turn.estimate import message_tokens, text_tokens
+from oneclaw_core.turn.request import SUMMARY_HEADING, with_summary
 
 WINDOW = ContextLimits(context_window=10_000)
 FIXED = 500  # tokens of system prompt and tools

@@ -17,6 +17,8 @@ from oneclaw_core import (
     UsageError,
     UsageEvent,
 )
+from oneclaw_core.compaction.plan import NOT_SHOWN
+from oneclaw_core.compaction.summary import INSTRUCTIONS
 from oneclaw_core.providers import (
     ContextTooLongError,
     ModelResponse,
@@ -27,8 +29,7 @@ from oneclaw_core.providers import (
     UnknownModelError,
 )
 from oneclaw_core.sessions.usage import UsageRecord
-from oneclaw_core.turn.compaction import NOT_SHOWN, SUMMARY_HEADING
-from oneclaw_core.turn.summary import INSTRUCTIONS
+from oneclaw_core.turn.request import SUMMARY_HEADING
 
 DONE = ModelResponse(text="done")  # of a service that counts no tokens, so that the estimate stands
 

@@ -7,9 +7,9 @@ import pytest
 from histories import assistant, user
 
 from oneclaw_core import NotFoundError, SessionBusyError
+from oneclaw_core.sessions.conversations import Conversations
 from oneclaw_core.sessions.sqlite_backend import SqliteBackend
 from oneclaw_core.sessions.store import Store
-from oneclaw_core.turn.conversations import Conversations
 
 HOOKS = frozenset({"session_created", "session_deleted"})
 

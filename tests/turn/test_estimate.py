@@ -5,9 +5,7 @@ from dataclasses import replace
 import pytest
 
 from oneclaw_core import Attachment, Message, MessageType, ToolCallStatus, ToolDefinition
-from oneclaw_core.providers import ModelRequest
-from oneclaw_core.tools import ActiveTools
-from oneclaw_core.turn.estimate import (
+from oneclaw_core.compaction.estimate import (
     TOKENS_PER_IMAGE,
     TOKENS_PER_PAGE,
     Estimator,
@@ -16,6 +14,8 @@ from oneclaw_core.turn.estimate import (
     message_tokens,
     text_tokens,
 )
+from oneclaw_core.providers import ModelRequest
+from oneclaw_core.tools import ActiveTools
 
 
 def user(text="", **fields):

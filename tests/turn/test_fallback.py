@@ -14,9 +14,9 @@ from oneclaw_core.errors import (
     ProviderUnavailableError,
     StoreError,
 )
+from oneclaw_core.models.fallback import Fallback, SetAside, set_aside_now
 from oneclaw_core.providers import ModelInfo, ProviderConfig
 from oneclaw_core.providers.route import FailureKind, Route
-from oneclaw_core.turn.fallback import Fallback, SetAside, set_aside_now
 from oneclaw_core.turn.model import ChosenModel
 from oneclaw_core.types.messages import Attachment
 from oneclaw_core.types.model_requests import RetryNotice

@@ -7,10 +7,12 @@ from types import SimpleNamespace
 import pytest
 
 from oneclaw_core import ToolCall
+from oneclaw_core.compaction.plan import ContextLimits
 from oneclaw_core.providers import ModelInfo, ModelResponse
+from oneclaw_core.recovery.unusable_answers import empty_answer
+from oneclaw_core.turn.call_records import cut_calls
 from oneclaw_core.turn.model import ChosenModel
 from oneclaw_core.turn.progress import CUT_OFF
-from oneclaw_core.turn.unusable_answers import cut_calls, empty_answer
 from oneclaw_core.types.messages import MessageType, StopReason, TokenUsage, ToolCallStatus
 
 
@@ -43,7 +45,8 @@ def test_the_smaller_window_counts(known, served, used):
 def test_room_is_kept_for_the_answer(wanted, longest, reserved):
     chosen = model(max_output_tokens=wanted, context_window=100_000)
     chosen = replace(chosen, info=replace(chosen.info, max_output_tokens=longest))
-    limits = chosen.limits(9_000)
+    turn = SimpleNamespace(model=chosen, settings=SimpleNamespace(history_max_characters=9_000))
+    limits = ContextLimits.of(turn)
     assert (limits.context_window, limits.reserve_output, limits.history_max_characters) == (100_000, reserved, 9_000)
 
 

@@ -10,6 +10,7 @@ import pytest
 from stage import ScriptedModel, says, streams
 
 from oneclaw_core import Message, MessageType, ModelSwitchedEvent, TokenUsage, ToolCall, ToolDefinition, UsageEvent
+from oneclaw_core.compaction.compacting import Compactor
 from oneclaw_core.config.prices import ModelPrices
 from oneclaw_core.contract.arguments import SessionInfo
 from oneclaw_core.errors import (
@@ -20,17 +21,21 @@ from oneclaw_core.errors import (
     TurnDeadlineError,
     UnfinishedAnswerError,
 )
+from oneclaw_core.models.attachments import attachment_media_types
+from oneclaw_core.models.fallback import Fallback
+from oneclaw_core.models.learned import left_out_by
+from oneclaw_core.prompts.new_tools import new_tools_told
 from oneclaw_core.providers import ModelInfo, ModelRequest, ModelResponse, ProviderConfig, TextDelta
-from oneclaw_core.turn import model as model_module
-from oneclaw_core.turn import spending
-from oneclaw_core.turn.compacting import compacting
-from oneclaw_core.turn.model import ChosenModel, ModelChooser, left_out_by
-from oneclaw_core.turn.request import CachePrefixes
-from oneclaw_core.turn.spending import usage_event
+from oneclaw_core.spending import costs
+from oneclaw_core.spending.costs import Costs
+from oneclaw_core.spending.prefixes import CachePrefixes
+from oneclaw_core.turn.built import built
+from oneclaw_core.turn.model import ChosenModel
 from oneclaw_core.turn.state import Ask, SessionState, TurnState
 from oneclaw_core.turn.stream import Deadline
 from oneclaw_core.turn.streamed import streamed
 from oneclaw_core.turn.turn_request import TurnRequest
+from oneclaw_core.turn.unstored import usage_event
 from oneclaw_core.types.budget import Spending, SpendingLimits, TurnBudget
 from oneclaw_core.types.model_requests import (
     ArgumentsDelta,
@@ -42,7 +47,7 @@ from oneclaw_core.types.model_requests import (
 )
 from oneclaw_core.types.steps import chain
 from oneclaw_core.types.tool_groups import ActiveTools, LoadedGroup
-from oneclaw_core.wiring import MODEL_STEPS, model_chain
+from oneclaw_core.wiring import model_steps
 
 CONFIG = ProviderConfig("local", "scripted", "http://127.0.0.1:1")
 PRICES = ModelPrices(input=1_000_000, output=2_000_000)
@@ -89,9 +94,8 @@ class Calls:
         chosen = ChosenModel(
             self.model, about.pop("config", CONFIG), ModelInfo(name="llama"), fallback=fallback, **about
         )
-        self.prefixes = CachePrefixes()
         self.turn = TurnState(
-            parts=SimpleNamespace(store=self.store, cache_prefixes=self.prefixes, models=ModelChooser(*[None] * 7)),
+            parts=SimpleNamespace(store=self.store),
             request=TurnRequest(),
             settings=None,
             session=SessionState(info=SessionInfo(id="s", agent="General Assistant"), agent=None),
@@ -101,7 +105,8 @@ class Calls:
             emit=self.emit,
             hooks=hooks,
         )
-        self.run = model_chain()
+        self.steps = model_steps(Compactor(), Costs())
+        self.run = chain(self.steps, streamed)
 
     async def emit(self, event):
         self.events.append(event)
@@ -446,15 +451,15 @@ def test_an_answer_is_not_lost_for_want_of_its_price(monkeypatch, caplog):
     def fails(*arguments):
         raise RuntimeError("no prices")
 
-    monkeypatch.setattr(spending, "cost_of", fails)
+    monkeypatch.setattr(costs, "cost_of", fails)
     assert noted(Calls()).cost is None
     assert "the price of local/llama cannot be found" in caplog.text
 
 
 def test_prices_are_read_while_the_model_thinks(monkeypatch):
     loaded = []
-    monkeypatch.setattr(model_module, "load_prices", lambda: loaded.append(1))
-    monkeypatch.setattr(model_module, "needs_prices", lambda config, prices: not loaded and prices is None)
+    monkeypatch.setattr(costs, "load_prices", lambda: loaded.append(1))
+    monkeypatch.setattr(costs, "needs_prices", lambda config, prices: not loaded and prices is None)
     calls = Calls()
     noted(calls)
     assert loaded == [1]
@@ -474,13 +479,15 @@ def test_prices_are_read_while_the_model_thinks(monkeypatch):
 def test_a_request_is_noted_with_its_groups_and_what_it_begins_with(loading, is_native, are_at_front):
     calls = Calls(says("Hello"), tool_loading=loading)
     calls.model.loads_natively = is_native
-    calls.run = chain([step for step in MODEL_STEPS if step is not compacting], streamed)  # which builds the request
+    without = {built, new_tools_told}  # which read the session
+    steps = [step for step in calls.steps if step not in without and not step.__qualname__.startswith("compacting")]
+    calls.run = chain(steps, streamed)
     record = asyncio.run(calls.answer(purpose="answer")).usage
     assert record.tool_groups == ("pdf",)
     assert record.prefix == CachePrefixes().of(REQUEST, are_groups_at_front=are_at_front)
 
 
-class Behind:
+class Behind(Fallback):
     """A fallback that gives another model."""
 
     silence_seconds = 5.0
@@ -592,5 +599,5 @@ def test_what_a_provider_does_not_say_of_itself_is_assumed(about):
     chosen = ChosenModel(SimpleNamespace(**about), CONFIG, ModelInfo(name="llama"))
     assert chosen.writes_summaries is not bool(about)
     assert chosen.loads_natively is bool(about)
-    assert chosen.attachment_media_types == ()
+    assert attachment_media_types(chosen) == ()
     assert chosen.full_name == "local/llama"

@@ -8,18 +8,22 @@ import pytest
 from stage import ScriptedModel, says
 
 from oneclaw_core import MessageType
+from oneclaw_core.compaction.compacting import Compactor
 from oneclaw_core.config.core_settings import Settings
 from oneclaw_core.config.prices import ModelPrices
 from oneclaw_core.errors import ProviderError, SpendingLimitError, TurnDeadlineError
+from oneclaw_core.models.chooser import ModelChooser
 from oneclaw_core.providers import ModelInfo, ProviderConfig
 from oneclaw_core.services.plugin_question import answer_plugin
 from oneclaw_core.sessions.sqlite_backend import SqliteBackend
 from oneclaw_core.sessions.store import Store
-from oneclaw_core.turn.model import ChosenModel, ModelChooser
-from oneclaw_core.turn.request import CachePrefixes
+from oneclaw_core.spending.costs import Costs
+from oneclaw_core.turn.model import ChosenModel
+from oneclaw_core.turn.streamed import streamed
 from oneclaw_core.turn.turn_request import TurnRequest
 from oneclaw_core.types.agents import GENERAL_ASSISTANT
-from oneclaw_core.wiring import model_chain
+from oneclaw_core.types.steps import chain
+from oneclaw_core.wiring import model_steps
 
 PRICES = ModelPrices(input=1_000_000, output=1_000_000)
 SCHEMA = {"type": "object", "properties": {"hex": {"type": "string"}}, "required": ["hex"]}
@@ -49,11 +53,9 @@ class Home:
 
         return SimpleNamespace(
             store=store,
-            settings=SimpleNamespace(read=lambda stored: self.settings),
-            models=Chooser(*[None] * 7),
-            ask=model_chain(),
-            cache_prefixes=CachePrefixes(),
-            providers=self,
+            choices=SimpleNamespace(read=lambda setup: self.settings),
+            models=Chooser(*[None] * 6, self),
+            ask=chain(model_steps(Compactor(), Costs()), streamed),
         )
 
     def ask(self, *prompts, schema=None):

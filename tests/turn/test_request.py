@@ -10,22 +10,14 @@ from oneclaw_openai.chat_wire import RequestEncoder
 from stage import some_tools
 
 from oneclaw_core.contract.arguments import PromptSection
+from oneclaw_core.models.adapted import prepare_request
+from oneclaw_core.models.attachments import with_files_taken
+from oneclaw_core.models.dispatcher import USE_TOOL, USE_TOOL_DEFINITION, dispatched_request, undispatched_response
+from oneclaw_core.prompts.lists import prompt_lists
 from oneclaw_core.providers.base import ProviderConfig
-from oneclaw_core.turn.adapted import prepare_request
 from oneclaw_core.turn.model import ChosenModel
-from oneclaw_core.turn.request import (
-    TOOL_GROUPS,
-    TOOLS,
-    USE_TOOL,
-    USE_TOOL_DEFINITION,
-    dispatched_request,
-    model_request,
-    prompt_lists,
-    shown_history,
-    tool_names,
-    undispatched_response,
-    with_files_taken,
-)
+from oneclaw_core.turn.prompt import TOOL_GROUPS, TOOLS, TurnPrompt
+from oneclaw_core.turn.request import model_request, shown_history
 from oneclaw_core.types.agents import GENERAL_ASSISTANT
 from oneclaw_core.types.arguments import ArgumentsError, parse_arguments
 from oneclaw_core.types.messages import Attachment, Message, MessageType, ToolCall, ToolCallStatus
@@ -278,10 +270,10 @@ def test_the_lists_name_the_groups_and_the_core_tools(registry):
         "\n\n- pdf: Reads PDF files",
         TOOLS: "## Tools\n- load_tool_group\n- echo",
     }
-    assert tool_names(lists) == {"load_tool_group", "echo"}
+    assert TurnPrompt(shown=lists).core_tools() == {"load_tool_group", "echo"}
     nothing = replace(GENERAL_ASSISTANT, selection=ToolSelection(frozenset(), frozenset()))
     assert prompt_lists(nothing, registry) == {TOOL_GROUPS: "", TOOLS: "## Tools"}
-    assert tool_names({TOOLS: "## Tools"}) == frozenset()
+    assert TurnPrompt(shown={TOOLS: "## Tools"}).core_tools() == frozenset()
 
 
 def test_sections_about_a_tool_are_for_agents_that_have_it(registry):
@@ -296,14 +288,16 @@ def test_sections_about_a_tool_are_for_agents_that_have_it(registry):
     assert (lists["section day"], lists["section echo"]) == ("It is Monday.\n\nIt rains.", "Echo often.")
 
 
-def made(registry, agent=GENERAL_ASSISTANT, groups=(), **options):
-    return model_request(agent, registry, "m", "s", [user("Hi")], groups, **options)
+def made(registry, agent=GENERAL_ASSISTANT, groups=(), sections="", lists=None):
+    prompt = TurnPrompt(sections, shown=lists)
+    tools = registry.toolset(agent.selection).active(groups, prompt.core_tools())
+    return model_request(agent, tools, "m", "s", [user("Hi")], prompt)
 
 
 def test_a_request_has_all_that_a_model_is_sent(registry):
     agent = replace(GENERAL_ASSISTANT, system_prompt="Be brief.", parameters={"temperature": 0})
-    sent = made(registry, agent, ["pdf"])
-    listed = prompt_lists(agent, registry)[TOOL_GROUPS]
+    lists = prompt_lists(agent, registry)
+    sent, listed = made(registry, agent, ["pdf"], lists=lists), lists[TOOL_GROUPS]
     assert sent.system_prompt == f"Be brief.\n\n---\n\n{listed}"
     assert (sent.model, sent.session_id, sent.messages, sent.parameters) == (
         "m",

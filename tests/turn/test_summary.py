@@ -12,21 +12,20 @@ from oneclaw_openai.chat import OpenAIChatProvider
 from oneclaw_openai.chat_wire import RequestEncoder
 
 from oneclaw_core import Attachment, Message, MessageType, ToolCall, ToolCallStatus
-from oneclaw_core.providers import ModelInfo, ModelResponse, ProviderConfig
-from oneclaw_core.turn.estimate import Estimator, text_tokens
-from oneclaw_core.turn.model import ChosenModel
-from oneclaw_core.turn.summary import (
-    EXPLANATION_INSTRUCTIONS,
+from oneclaw_core.compaction.estimate import Estimator, text_tokens
+from oneclaw_core.compaction.explained import EXPLANATION_INSTRUCTIONS, explanation_request
+from oneclaw_core.compaction.summary import (
     INSTRUCTIONS,
     QUESTION,
     SUMMARY_MAX_CHARACTERS,
     SUMMARY_MAX_OUTPUT_TOKENS,
     continued_summary_request,
-    explanation_request,
     summary_request,
     summary_text,
     transcript,
 )
+from oneclaw_core.providers import ModelInfo, ModelResponse, ProviderConfig
+from oneclaw_core.turn.model import ChosenModel
 from oneclaw_core.types.model_requests import ModelRequest
 from oneclaw_core.types.tool_definition import ToolDefinition
 from oneclaw_core.types.tool_groups import ActiveTools

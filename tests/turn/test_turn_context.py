@@ -12,10 +12,10 @@ from stage import PlainTool, some_tools
 from oneclaw_core import AgentLimits, TurnLimitError, UsageError
 from oneclaw_core.config.core_settings import Settings
 from oneclaw_core.contract.arguments import SessionInfo
+from oneclaw_core.prompts.kept import Prompts
 from oneclaw_core.sessions.for_plugins import session_info
 from oneclaw_core.tools.context import TurnScope
 from oneclaw_core.turn.beginning import turn_budget
-from oneclaw_core.turn.parts import TurnParts
 from oneclaw_core.turn.prompt import TurnPrompt
 from oneclaw_core.turn.turn_request import TurnRequest, check_texts
 from oneclaw_core.types.agents import GENERAL_ASSISTANT
@@ -94,7 +94,7 @@ def test_a_turn_within_a_call_takes_from_the_budget_of_the_turn_around_it():
 )
 def test_what_no_turn_can_answer_is_refused(message, said):
     with pytest.raises(UsageError) as caught:
-        TurnRequest(**message).check()
+        TurnRequest(**message).checked()
     assert str(caught.value).startswith(said)
     assert len(str(caught.value)) < 500
 
@@ -108,7 +108,7 @@ def test_what_no_turn_can_answer_is_refused(message, said):
     ],
 )
 def test_what_a_turn_can_answer_passes(message):
-    TurnRequest(**message).check()
+    TurnRequest(**message).checked()
 
 
 def test_agents_run_one_another_two_deep_at_most():
@@ -116,9 +116,9 @@ def test_agents_run_one_another_two_deep_at_most():
     first = SimpleNamespace(turn=TurnScope(budget))
     second = SimpleNamespace(turn=TurnScope(budget, first))
     third = SimpleNamespace(turn=TurnScope(budget, second))
-    TurnRequest(text="Hi", within=second).check()
+    TurnRequest(text="Hi", within=second).checked()
     with pytest.raises(TurnLimitError, match=r"^agents run one another at most 2 deep: do this in the turn itself$"):
-        TurnRequest(text="Hi", within=third).check()
+        TurnRequest(text="Hi", within=third).checked()
 
 
 def test_texts_may_be_left_out():
@@ -131,7 +131,7 @@ def test_a_session_is_described_for_plugins():
     assert session_info(SimpleNamespace(**about, lock_token="x")) == SessionInfo(**about)
 
 
-class Prompts:
+class KeptPrompts:
     """Parts of a home with a session whose prompt is kept, and one section of a plugin."""
 
     def __init__(self):
@@ -154,26 +154,13 @@ class Prompts:
             assert session_id == "s"
             return self.kept
 
-        parts = TurnParts(
-            store=SimpleNamespace(kept_sections=kept),
-            registry=self.registry,
-            plugins=SimpleNamespace(current_sections=current, prompt_sections=sections),
-            tool_sources=SimpleNamespace(refresh=refresh),
-            **dict.fromkeys(
-                (
-                    "executor",
-                    "permissions",
-                    "settings",
-                    "models",
-                    "providers",
-                    "background",
-                    "project",
-                    "environ",
-                    "ask",
-                )
-            ),
+        prompts = Prompts(
+            SimpleNamespace(kept_sections=kept),
+            self.registry,
+            SimpleNamespace(current_sections=current, prompt_sections=sections),
+            SimpleNamespace(refresh=refresh),
         )
-        return asyncio.run(parts.prompt_of(SessionInfo(id="s", agent=agent.name), agent, **options))
+        return asyncio.run(prompts.of(SessionInfo(id="s", agent=agent.name), agent, **options))
 
     def keep(self, prompt, text="The kept section."):
         self.kept = SimpleNamespace(text=text, lists=None if prompt is None else prompt.lists())
@@ -183,7 +170,7 @@ NARROW = replace(GENERAL_ASSISTANT, selection=ToolSelection(groups=frozenset({"p
 
 
 def test_a_session_keeps_its_prompt_and_is_told_what_is_new():
-    prompts = Prompts()
+    prompts = KeptPrompts()
     begun = prompts.prompt()
     assert (begun.sections, begun.toolset, begun.news) == ("The section of now.", "", "")
     assert begun.shown == begun.told
@@ -211,7 +198,7 @@ def test_a_session_keeps_its_prompt_and_is_told_what_is_new():
     ],
 )
 def test_without_a_cached_prompt_the_lists_of_now_are_sent(agent, options, sections):
-    prompts = Prompts()
+    prompts = KeptPrompts()
     prompts.keep(prompts.prompt())
     prompts.registry.register(PlainTool("abacus", None))
     prompt = prompts.prompt(agent, **options)
@@ -234,7 +221,7 @@ SELECTIONS = [
 
 
 def test_a_prompt_is_kept_for_one_selection_of_tools():
-    prompts = Prompts()
+    prompts = KeptPrompts()
     toolsets = [prompts.prompt(replace(GENERAL_ASSISTANT, selection=each)).toolset for each in SELECTIONS]
     assert len(set(toolsets)) == len(SELECTIONS)
     names = [f"tool{number}" for number in range(50)]
@@ -272,7 +259,7 @@ def test_a_prompt_is_written_once_and_as_it_reads():
     ],
 )
 def test_lists_that_another_version_kept_give_way_to_those_of_now(lists):
-    prompts = Prompts()
+    prompts = KeptPrompts()
     now = prompts.prompt().shown
     prompts.kept = SimpleNamespace(text="The kept section.", lists=lists)
     prompt = prompts.prompt()

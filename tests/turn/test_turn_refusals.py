@@ -7,22 +7,16 @@ from types import SimpleNamespace
 import pytest
 
 from oneclaw_core.errors import OneClawError, TurnDeadlineError, TurnStoppedError, UsageError
+from oneclaw_core.files import attachments
+from oneclaw_core.files.attachments import media_type_of, read_attachment, size_text
+from oneclaw_core.models.attachments import accepted_media_types, check_attachments, media_type_names
+from oneclaw_core.sessions.conversations import shortened
 from oneclaw_core.sessions.for_plugins import Sessions, no_session
-from oneclaw_core.turn import attachments
-from oneclaw_core.turn.attachments import (
-    accepted_media_types,
-    check_attachments,
-    checked_attachments,
-    media_type_names,
-    media_type_of,
-    read_attachment,
-    size_text,
-)
 from oneclaw_core.turn.call_records import INTERRUPTED
-from oneclaw_core.turn.compaction import with_summary
-from oneclaw_core.turn.conversations import shortened
+from oneclaw_core.turn.request import with_summary
 from oneclaw_core.turn.stream import Deadline, TurnTracker
 from oneclaw_core.turn.turn import readable
+from oneclaw_core.turn.turn_request import checked_attachments
 from oneclaw_core.types.messages import Attachment, Message, MessageType, ToolCallStatus
 
 GIF, PDF = b"GIF89a", b"%PDF-1.4"

@@ -6,9 +6,10 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from oneclaw_core.errors import OutputError, UsageError
-from oneclaw_core.providers.left_out import OUTPUT, TOOLS
+from oneclaw_core.http_providers.left_out import OUTPUT, TOOLS
+from oneclaw_core.outputs.form import OutputFaults, OutputForm
 from oneclaw_core.tools.registry import RegisteredTool
-from oneclaw_core.turn.output_form import NOT_YET, OutputFaults, OutputForm
+from oneclaw_core.turn.ending import Ending
 from oneclaw_core.turn.turn_hooks import marked_context
 from oneclaw_core.types.messages import Message, MessageType, StopReason
 from oneclaw_core.types.text import compact_json
@@ -16,16 +17,18 @@ from oneclaw_core.types.tool_definition import ToolBehaviour, ToolDefinition
 from oneclaw_core.types.tools import ToolResult, ToolSourceInfo
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from oneclaw_core.turn.model import ChosenModel
+    from oneclaw_core.turn.state import TurnState
+    from oneclaw_core.types.events import TurnFinishedEvent
     from oneclaw_core.types.model_requests import ModelRequest, ModelResponse
     from oneclaw_core.types.output import OutputMode
 
 MOST_RETRIES = 20
-# Of what has come, how much more must come before it is read again.
-_NEXT_PART = 50
 
 
-class TurnOutput:
+class TurnOutput(Ending):
     """The output of one turn.
 
     Args:
@@ -37,7 +40,6 @@ class TurnOutput:
         text: the same as JSON text.
         is_given: True once it has given it.
         tool: takes it, where the model is asked in that way.
-        begin: the ``sequence`` of the message that the turn answers; ``None`` for the last one.
     """
 
     def __init__(self, form: OutputForm, retries: int) -> None:
@@ -45,17 +47,20 @@ class TurnOutput:
         self.value: Any = None
         self.text = ""
         self.is_given = False
-        self.begin: int | None = None
-        self.tool = RegisteredTool(_ResultTool(self), _definition(form), ToolSourceInfo.BUILTIN)
+        self.tool: RegisteredTool = RegisteredTool(_ResultTool(self), _definition(form), ToolSourceInfo.BUILTIN)
+        self._begin: int | None = None  # the ``sequence`` of the message that the turn answers
         self._mode: OutputMode = "prompted"
         self._retries, self._left = retries, retries
-        self._pieces: list[str] = []
-        self._length = self._next = 0
+        self._faults: tuple[str, ...] = ()  # of the last answer
 
     @property
     def name(self) -> str:
         """The name of the tool."""
         return self.form.told.name
+
+    def begin(self, message: Message) -> None:
+        """Note the message that asks for it."""
+        self._begin = message.sequence
 
     def asked(self, request: ModelRequest, model: ChosenModel) -> ModelRequest:
         """Return a request that asks for the output, in the best way that its model takes."""
@@ -66,38 +71,61 @@ class TurnOutput:
         if self._mode == "tool":
             of_turn = (*request.tools.of_turn, self.tool.definition)
             return replace(request, tools=replace(request.tools, of_turn=of_turn))
-        return with_instruction(request, self.form, self.begin)
+        return with_instruction(request, self.form, self._begin)
 
-    # What the model writes
+    def comes_from(self, tool: str | None) -> bool:
+        """Return True if the output is in the arguments of calls of a tool; ``None`` for the text of an answer."""
+        return tool == (self.name if self._mode == "tool" else None)
 
-    def begin_answer(self) -> None:
-        """Forget what has come of an answer: another one begins."""
-        self._pieces.clear()
-        self._length = self._next = 0
+    def retry_of(self, response: ModelResponse, *, is_last: bool) -> Message | None:
+        """Take the output in an answer; return what tells the model what is wrong with it."""
+        self.text, self._faults = response.text, self._faults_of(response)
+        if not self._faults or is_last or not self._left:
+            return None
+        self._left -= 1
+        wrong = "Your answer is not what was asked for:\n" + "\n".join(f"- {each}" for each in self._faults)
+        how = (
+            f"Call the tool {self.name} with the result."
+            if self._mode == "tool"
+            else "Answer again, with the corrected JSON alone."
+        )
+        # No user has said it.
+        return Message(type=MessageType.USER, content=marked_context("oneclaw", f"{wrong}\n{how}")).of_output()
 
-    def add(self, text: str, tool: str | None = None) -> Any:
-        """Take a piece of the answer; return what has come of the output, ``NOT_YET`` for nothing new.
+    def kept(self, entries: list[Message], *, is_retried: bool = False) -> list[Message]:
+        """Mark the entries that belong to the way to an output: calls of its tool, their results, or all."""
+        names = {each.tool_name for each in entries if each.type is MessageType.TOOL_CALL}
+        is_whole = is_retried or (names == {self.name} and not entries[0].content)
+        return [each.of_output() if is_whole or each.tool_name == self.name else each for each in entries]
 
-        Args:
-            text: of its text, or of the arguments of a call.
-            tool: that is called; ``None`` for text.
-        """
-        if tool != (self.name if self._mode == "tool" else None):
-            return NOT_YET
-        self._pieces.append(text)
-        self._length += len(text)
-        if self._length < self._next:
-            return NOT_YET
-        self._next = self._length + self._length // _NEXT_PART
-        return self.form.part_of("".join(self._pieces))
+    def check(self) -> None:
+        """Refuse an answer that is not of the form."""
+        if self._faults:
+            raise self._error()
 
-    # What it has given
+    def text_given(self, results: Sequence[Message]) -> str | None:
+        """Return the output that was given by a call; a call that was refused counts as an attempt."""
+        if self.is_given:  # the conversation holds it in later turns, which do not have the call
+            return self.text
+        if refused := [each.content for each in results if each.tool_name == self.name]:
+            if not self._left:
+                self._faults = tuple(refused[-1].split("\n")[1:]) or tuple(refused)
+                raise self._error()
+            self._left -= 1
+        return None
 
-    def fault_of(self, response: ModelResponse) -> tuple[str, ...]:
-        """Take the output in an answer without calls; return what is wrong with it, nothing if it is given.
+    def finished(self, event: TurnFinishedEvent) -> TurnFinishedEvent:
+        """Return the last event with the output, unless the model declined."""
+        if not self.is_given:
+            return event
+        return replace(event, text=self.text, stop_reason=StopReason.COMPLETE, output=self.value)
 
-        An answer in which the model declines gives none, and there is nothing wrong with it.
-        """
+    def take(self, value: Any, text: str) -> None:
+        """Take what the model gave."""
+        self.value, self.text, self.is_given = value, text, True
+
+    def _faults_of(self, response: ModelResponse) -> tuple[str, ...]:
+        """Take the output in an answer; there is nothing wrong with one in which the model declines."""
         if response.stop_reason is StopReason.REFUSAL:
             return ()
         try:
@@ -108,48 +136,26 @@ class TurnOutput:
             return error.faults
         return ()
 
-    def take(self, value: Any, text: str) -> None:
-        """Take what the model gave."""
-        self.value, self.text, self.is_given = value, text, True
-
-    def retried(self, text: str, faults: tuple[str, ...]) -> str:
-        """Count one more attempt; return what the model is told.
-
-        Raises:
-            OutputError: there have been enough.
-        """
-        if not self._left:
-            raise self.error(text, faults)
-        self._left -= 1
-        wrong = "Your answer is not what was asked for:\n" + "\n".join(f"- {each}" for each in faults)
-        how = (
-            f"Call the tool {self.name} with the result."
-            if self._mode == "tool"
-            else "Answer again, with the corrected JSON alone."
-        )
-        return marked_context("oneclaw", f"{wrong}\n{how}")
-
-    def count_refused(self, refused: list[str]) -> None:
-        """Count a call that gave no valid output; its result has told the model what is wrong.
-
-        Raises:
-            OutputError: there have been enough.
-        """
-        if not self._left:
-            raise self.error(self.text, tuple(refused[-1].split("\n")[1:]) or tuple(refused))
-        self._left -= 1
-
-    @property
-    def has_retries(self) -> bool:
-        """True if the model may be told once more."""
-        return self._left > 0
-
-    def error(self, text: str, faults: tuple[str, ...]) -> OutputError:
-        """Return the error for a model that does not give the output."""
+    def _error(self) -> OutputError:
         times = "once" if self._retries == 0 else f"{self._retries + 1} times"
-        error = OutputError(f"the model was asked {times} and gave no valid output: {faults[0] if faults else ''}")
-        error.text, error.faults = text, faults
+        error = OutputError(f"the model was asked {times} and gave no valid output: {self._faults[0]}")
+        error.text, error.faults = self.text, self._faults
         return error
+
+
+def ending_of(turn: TurnState) -> Ending:
+    """Return what a turn ends with: the output that its program wants, else a text.
+
+    Raises:
+        UsageError: the output cannot be described, or has the name of a tool.
+    """
+    request = turn.request
+    if request.output is None:
+        return Ending()
+    output = TurnOutput(OutputForm.of(request.output), checked_retries(request.output_retries))
+    if output.name in turn.own_tools or turn.parts.registry.find(output.name, reads=False) is not None:
+        raise UsageError(f"the output cannot be called {output.name!r}, as a tool is: use Output(..., name=...)")
+    return output
 
 
 def checked_retries(retries: object) -> int:
@@ -237,8 +243,3 @@ def _definition(form: OutputForm) -> ToolDefinition:
         read_only=True,
         behaviour=ToolBehaviour(checks_own_arguments=True),
     )
-
-
-def retry_message(text: str) -> Message:
-    """Return the entry of the history that tells a model what is wrong with its answer; no user has said it."""
-    return Message(type=MessageType.USER, content=text).of_output()

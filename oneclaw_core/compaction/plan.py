@@ -9,16 +9,20 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
+from oneclaw_core.compaction.estimate import message_tokens, text_tokens
 from oneclaw_core.sessions.history import file_characters
-from oneclaw_core.turn.estimate import message_tokens, text_tokens
-from oneclaw_core.types.messages import Message, MessageType
+from oneclaw_core.types.messages import MessageType
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from oneclaw_core.turn.state import TurnState
+    from oneclaw_core.types.messages import Message
 
-SUMMARY_HEADING = "[Summary of the earlier conversation]"
-SUMMARY_END = "[End of the summary; the conversation goes on here]"
+# Kept free for the answer where the length of one is unknown.
+RESERVED_TOKENS = 16_000
+
+
 NOT_SHOWN = "Earlier messages are not shown."
 
 _FULL_PERCENT = 85
@@ -53,6 +57,13 @@ class ContextLimits:
     context_window: int | None = None
     reserve_output: int = 0
     history_max_characters: int | None = None
+
+    @classmethod
+    def of(cls, turn: TurnState) -> ContextLimits:
+        """Return how much the model of a turn may be sent."""
+        model = turn.model
+        reserve = model.max_output_tokens or min(model.info.max_output_tokens or RESERVED_TOKENS, RESERVED_TOKENS)
+        return cls(model.info.context_window, reserve, turn.settings.history_max_characters)
 
     @property
     def input_tokens(self) -> int | None:
@@ -124,19 +135,6 @@ def plan(
     if reason is not CompactionReason.REQUESTED and sum(weights[:boundary]) < _least_gain(limits):
         return None
     return CompactionPlan(tuple(history[:boundary]), tuple(history[boundary:]), summary, reason)
-
-
-def with_summary(history: Sequence[Message], summary: str | None) -> list[Message]:
-    """Put the summary before the history, as a message of the user, which every wire format can begin with.
-
-    Args:
-        history: what follows on the part that is summarised.
-        summary: ``None`` for none.
-    """
-    if summary is None:
-        return list(history)
-    content = f"{SUMMARY_HEADING}\n{summary}\n{SUMMARY_END}"
-    return [Message(type=MessageType.USER, content=content), *history]
 
 
 def summary_without(earlier: str | None) -> str:

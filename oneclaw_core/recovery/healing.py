@@ -1,9 +1,9 @@
 """Heal a session that a model service refuses: find the message that it refuses, and leave that out from then on.
 
 A service that refuses a request for a reason that no rule explains would refuse every later request of the session too.
-What can be left out of a request without loss is left out before, see :mod:`oneclaw_core.providers.left_out`. Then the
-history is compacted once if it is long. Then the newest message is left out, which stays in the session, marked as not
-sent. What is refused even so gets an error that names the way out.
+What can be left out of a request without loss is left out before, see :mod:`oneclaw_core.http_providers.left_out`. Then
+the history is compacted once if it is long. Then the newest message is left out, which stays in the session, marked as
+not sent. What is refused even so gets an error that names the way out.
 """
 
 from __future__ import annotations
@@ -13,23 +13,23 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from oneclaw_core.compaction.estimate import message_tokens
+from oneclaw_core.compaction.plan import CompactionReason, ContextLimits
 from oneclaw_core.errors import ProviderError, ProviderRequestError, UnfinishedAnswerError, reworded
-from oneclaw_core.providers.left_out import service_reason
-from oneclaw_core.turn.compacting import compact
-from oneclaw_core.turn.compaction import CompactionReason
-from oneclaw_core.turn.estimate import message_tokens
+from oneclaw_core.http_providers.left_out import service_reason
 from oneclaw_core.turn.request import left_out, not_sent_note
-from oneclaw_core.turn.spending import record_unstored
 from oneclaw_core.turn.state import Ask, show_nothing
+from oneclaw_core.turn.unstored import record_unstored
 from oneclaw_core.types.events import RetryEvent
 from oneclaw_core.types.messages import OWN_DATA, Message, MessageType
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from oneclaw_core.compaction.compacting import Compactor
     from oneclaw_core.turn.state import Answer, TurnState
     from oneclaw_core.types.model_requests import ModelRequest
-    from oneclaw_core.types.steps import Handler
+    from oneclaw_core.types.steps import Handler, Step
 
 # A shorter history is not the reason of a refusal that does not say so.
 _LONG_TOKENS = 4_000
@@ -40,44 +40,49 @@ _REASON_CHARACTERS = 300
 PROBE_OUTPUT_TOKENS = 64
 
 
-async def healed(ask: Ask, run: Handler[Ask, Answer]) -> Answer:
-    """Change a session whose next request a service refuses without a reason that a rule explains, and ask again.
+def healed(compactor: Compactor) -> Step[Ask, Answer]:
+    """Make the step that changes a session whose next request a service refuses without a reason, and asks again.
 
-    Raises:
-        ProviderError: nothing helps; or the refused message was found, and the user has to say it differently.
+    It raises ``ProviderError`` where nothing helps, or the refused message was found and the user has to say it
+    differently.
     """
-    turn, tried, not_sent = ask.turn, set[str](), list[Message]()
-    while ask.purpose == "answer":
-        try:
-            answer = await run(ask)
-        except ProviderError as error:
-            if error.is_final or not is_unexplained(error):
-                raise
-            not_sent += await _heal(turn, error, tried)
-            continue
-        if not_sent:  # only now is it sure that these were what the service refused
-            await turn.store.mark_not_sent(turn.session_id, not_sent)
-        return answer
-    return await run(ask)
+
+    async def asked(ask: Ask, run: Handler[Ask, Answer]) -> Answer:
+        turn, tried, not_sent = ask.turn, set[str](), list[Message]()
+        while ask.purpose == "answer":
+            try:
+                answer = await run(ask)
+            except ProviderError as error:
+                if error.is_final or not is_unexplained(error):
+                    raise
+                not_sent += await _heal(turn, error, tried, compactor)
+                continue
+            if not_sent:  # only now is it sure that these were what the service refused
+                await turn.store.mark_not_sent(turn.session_id, not_sent)
+            return answer
+        return await run(ask)
+
+    return asked
 
 
-async def _heal(turn: TurnState, error: ProviderError, tried: set[str]) -> list[Message]:
+async def _heal(turn: TurnState, error: ProviderError, tried: set[str], compactor: Compactor) -> list[Message]:
     """Compact the session once, or leave its newest part out.
 
     Args:
         turn: that asked.
         error: the refusal.
         tried: what has been done for this request.
+        compactor: of conversations.
 
     Returns:
         The results that are left out from now on.
     """
-    session, request = turn.session, turn.next_request()
+    session = turn.session
     name = session.info.name or session.info.id
     if "compaction" not in tried:
         tried.add("compaction")
-        is_long = may_be_too_long(error, session.history, turn.limits.context_window)
-        if is_long and await compact(turn, request, CompactionReason.REFUSED):
+        is_long = may_be_too_long(error, session.history, ContextLimits.of(turn).context_window)
+        if is_long and await compactor.compact(turn, CompactionReason.REFUSED):
             return []
     part = newest_part(session.history)
     if not part:
@@ -91,7 +96,7 @@ async def _heal(turn: TurnState, error: ProviderError, tried: set[str]) -> list[
         return not_sent
     if "probe" not in tried:
         tried.add("probe")
-        probe = probe_request(request, request.messages, error)
+        probe = probe_request(turn.next_request(), error)
         try:
             with suppress(UnfinishedAnswerError):
                 answer = await turn.parts.ask(Ask(turn, probe, show_nothing, "question"))
@@ -149,15 +154,15 @@ def marked_not_sent(message: Message, error: ProviderError) -> Message:
     return replace(message, provider_data={**(message.provider_data or {}), OWN_DATA: data})
 
 
-def probe_request(request: ModelRequest, messages: Sequence[Message], error: ProviderError) -> ModelRequest:
+def probe_request(request: ModelRequest, error: ProviderError) -> ModelRequest:
     """Return the request without its newest message, to find out whether that is the one that is refused.
 
     Args:
         request: that was refused.
-        messages: those of the request; the last one is the newest.
         error: the refusal.
     """
-    note = replace(messages[-1], content=not_sent_note(service_reason(error, _REASON_CHARACTERS)), attachments=())
+    messages, text = request.messages, not_sent_note(service_reason(error, _REASON_CHARACTERS))
+    note = replace(messages[-1], content=text, attachments=())
     return replace(request, messages=(*messages[:-1], note), max_output_tokens=PROBE_OUTPUT_TOKENS)
 
 

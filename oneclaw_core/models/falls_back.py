@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from oneclaw_core.errors import ProviderError, UnreadableCallError
+from oneclaw_core.models.fallback import Fallback
 from oneclaw_core.types.events import ModelSwitchedEvent
 from oneclaw_core.types.model_requests import RetryNotice
 
@@ -25,7 +26,7 @@ async def falls_back(ask: Ask, run: Handler[Ask, Answer]) -> Answer:
     """
     turn = ask.turn
     fallback = turn.model.fallback
-    if fallback is None:
+    if not isinstance(fallback, Fallback):
         return await run(ask)
 
     def show(event: ModelEvent) -> Awaitable[None] | None:

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import shlex
-import uuid
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from oneclaw_core.errors import ProviderError, UnreadableCallError
-from oneclaw_core.turn.healing import without_newest
-from oneclaw_core.turn.progress import CUT_OFF
-from oneclaw_core.turn.spending import record_unstored
-from oneclaw_core.turn.unreadable_calls import MOST_ATTEMPTS
+from oneclaw_core.recovery.healing import without_newest
+from oneclaw_core.recovery.unreadable_calls import MOST_ATTEMPTS, told_again
+from oneclaw_core.turn.unstored import record_unstored
 from oneclaw_core.types.events import RetryEvent
-from oneclaw_core.types.messages import Message, MessageType, StopReason, ToolCallStatus
+from oneclaw_core.types.messages import StopReason
 
 if TYPE_CHECKING:
     from oneclaw_core.turn.state import Answer, Ask
@@ -35,7 +33,7 @@ async def not_empty(ask: Ask, run: Handler[Ask, Answer]) -> Answer:
             unreadable += 1
             if unreadable > MOST_ATTEMPTS:
                 raise
-            ask = replace(ask, unread=error)
+            ask = replace(ask, added=told_again(error))
             await turn.emit(RetryEvent(str(error), 0))
             continue
         response, model = answer.response, turn.model.full_name
@@ -50,23 +48,6 @@ async def not_empty(ask: Ask, run: Handler[Ask, Answer]) -> Answer:
         asked_again.add(model)
         await turn.emit(RetryEvent(str(fault), 0))
     return await run(ask)
-
-
-def cut_calls(response: ModelResponse) -> list[Message]:
-    """Return the calls of an answer that the token limit cut, and behind them their results.
-
-    They are stored together, so that no such call ever runs. Services want an object for arguments.
-    """
-    limit = response.usage.output_tokens
-    count = "" if limit is None else f"{limit:,} "
-    told = f"The call was cut by the limit of {count}output tokens and did not run; split the work into smaller calls."
-    call = Message(type=MessageType.TOOL_CALL, tool_input="{}", tool_status=ToolCallStatus.PENDING)
-    failure = Message(
-        type=MessageType.TOOL_RESULT, content=told, tool_status=ToolCallStatus.ERROR, error_type=CUT_OFF, duration_ms=0
-    )
-    # Under ids of our own: an id that is taken would be replaced when the call is stored, and not in its result.
-    names = [(f"call_{uuid.uuid4().hex}", each.name) for each in response.cut_calls]
-    return [replace(entry, tool_call_id=id_, tool_name=name) for entry in (call, failure) for id_, name in names]
 
 
 def empty_answer(model: str, response: ModelResponse) -> ProviderError:

@@ -4,27 +4,26 @@ from __future__ import annotations
 
 import logging
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from oneclaw_core.config.providers import LEARNED_SETTING
 from oneclaw_core.errors import ProviderError
-from oneclaw_core.providers.left_out import service_reason, shown_parts, without_refused
-from oneclaw_core.turn.model import left_out_by
-from oneclaw_core.turn.request import dispatched_request, undispatched_response, with_files_taken
+from oneclaw_core.http_providers.left_out import most_tools_in, service_reason, shown_parts, without_refused
+from oneclaw_core.models.attachments import with_files_taken
+from oneclaw_core.models.dispatcher import dispatched_request, undispatched_response
+from oneclaw_core.models.learned import remember
 from oneclaw_core.types.model_requests import LoadingRefused, RetryNotice, ToolLoading
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Mapping
 
     from oneclaw_core.turn.model import ChosenModel
-    from oneclaw_core.turn.state import Answer, Ask, TurnState
+    from oneclaw_core.turn.state import Answer, Ask
     from oneclaw_core.types.model_requests import ModelEvent, ModelRequest
     from oneclaw_core.types.steps import Handler
 
 _log = logging.getLogger("oneclaw.turn")
-# How many parts one request can lose, and how many are remembered for a model: the newest.
+# How many parts one request can lose.
 _MOST_REFUSALS = 8
-_MOST_REMEMBERED = 200
 
 
 async def adapted(ask: Ask, run: Handler[Ask, Answer]) -> Answer:
@@ -45,7 +44,7 @@ async def adapted(ask: Ask, run: Handler[Ask, Answer]) -> Answer:
         model = turn.model
         left_out = {**model.left_out, **found}
         sent = prepare_request(ask.request, model, left_out)
-        loading = model.loading_of(ask.request, left_out)
+        loading = loading_of(model, ask.request, left_out)
         try:
             answer = await run(replace(ask, request=sent, show=show))
             break
@@ -60,7 +59,7 @@ async def adapted(ask: Ask, run: Handler[Ask, Answer]) -> Answer:
             await shown
     if turn.model.loading_refused is not None or found:
         if turn.model.given is None:
-            await _remember(turn, turn.model.loading_refused, found)
+            await remember(turn, turn.model.loading_refused, found)
         turn.model = replace(turn.model, left_out={**turn.model.left_out, **found}, loading_refused=None)
     response = undispatched_response(answer.response) if loading is ToolLoading.DISPATCH else answer.response
     return replace(answer, response=response, request=ask.request)
@@ -77,7 +76,7 @@ def prepare_request(
         left_out: the parts that the service has refused, each with the reason; by default what is known of the model.
     """
     left_out = model.left_out if left_out is None else left_out
-    loading, info = model.loading_of(request, left_out), model.info
+    loading, info = loading_of(model, request, left_out), model.info
     longest = model.max_output_tokens
     if request.max_output_tokens is not None:
         longest = min(request.max_output_tokens, info.max_output_tokens or request.max_output_tokens)
@@ -98,20 +97,17 @@ def prepare_request(
     return dispatched_request(made) if is_dispatched else made
 
 
-async def _remember(turn: TurnState, refused: LoadingRefused | None, left_out: Mapping[str, str]) -> None:
-    """Have the model asked in the way that it takes in later turns too; the user can have another tried again."""
-    name, base_url = turn.model.full_name, turn.model.config.base_url
-    if refused is not None:
-        _log.info("%s is told loaded tool groups the %s way: %s", name, refused.instead, refused.reason)
+def loading_of(model: ChosenModel, request: ModelRequest, left_out: Mapping[str, str] | None = None) -> ToolLoading:
+    """Return how a request tells loaded groups: through the dispatcher if the service takes fewer tools.
 
-    def with_refusals(learned: Any) -> dict[str, Any]:
-        is_of_server = isinstance(learned, dict) and learned.get("base_url") == base_url
-        known: dict[str, Any] = {**learned} if is_of_server else {"base_url": base_url}
-        if refused is not None:
-            known["tool_loading"] = str(refused.instead)
-        if left_out:
-            parts = {**left_out_by(known), **left_out}
-            known["left_out"] = dict(list(parts.items())[-_MOST_REMEMBERED:])
-        return known
-
-    await turn.store.change_setting(LEARNED_SETTING + name, with_refusals)
+    Args:
+        model: which is asked.
+        request: as it would be sent to any model.
+        left_out: the parts that are left out of it; by default those of the model.
+    """
+    left_out = model.left_out if left_out is None else left_out
+    most = getattr(model.provider, "most_tools", None)
+    if left_out and (found := most_tools_in(left_out)) is not None:
+        most = found
+    is_over = most is not None and bool(request.tools.groups) and len(request.tools.names) > most
+    return ToolLoading.DISPATCH if is_over else model.tool_loading

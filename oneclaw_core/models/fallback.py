@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from oneclaw_core.config.providers import SET_ASIDE_SETTING
 from oneclaw_core.errors import NotFoundError, OneClawError, ProviderError, StoreError
+from oneclaw_core.models.attachments import attachment_media_types
 from oneclaw_core.providers.route import MAX_COOL_DOWN_SECONDS, FailureKind, failure_kind
 
 if TYPE_CHECKING:
@@ -184,7 +185,7 @@ class Fallback:
                     _log.warning("%s is left out of %s: %s", name, self.name, error)
                 self._unusable[name] = self._faults[name] = str(error)
                 continue
-            if all(each.startswith(tuple(found.attachment_media_types)) for each in self._media_types):
+            if all(each.startswith(tuple(attachment_media_types(found))) for each in self._media_types):
                 return replace(found, fallback=self)
             self._faults[name] = "it cannot look at the attached files"
         return None

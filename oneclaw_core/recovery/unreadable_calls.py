@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from oneclaw_core.types.messages import Message, MessageType
 
 if TYPE_CHECKING:
     from oneclaw_core.errors import UnreadableCallError
-    from oneclaw_core.types.model_requests import ModelRequest
 
 # In a row; a model that stumbles more often does so again and again.
 MOST_ATTEMPTS = 2
@@ -21,11 +19,10 @@ _TOLD = (
 )
 
 
-def told_again(request: ModelRequest, error: UnreadableCallError) -> ModelRequest:
-    """Return a request that tells the model what became of its call; the history does not get it.
+def told_again(error: UnreadableCallError) -> tuple[Message, Message]:
+    """Return what tells the model what became of its call; the history does not get it.
 
-    The roles of its messages alternate as in any other.
+    The roles of the messages alternate as in any other.
     """
     written = error.written[:_KEPT_CHARACTERS].strip() or "[a tool call that could not be read]"
-    added = (Message(type=MessageType.ASSISTANT, content=written), Message(type=MessageType.USER, content=_TOLD))
-    return replace(request, messages=(*request.messages, *added))
+    return Message(type=MessageType.ASSISTANT, content=written), Message(type=MessageType.USER, content=_TOLD)

@@ -5,12 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from oneclaw_core.sessions.usage_report import UsageTotals
-from oneclaw_core.turn.preview import next_request
-
 if TYPE_CHECKING:
-    from oneclaw_core.turn.parts import TurnParts
-    from oneclaw_core.turn.turn_request import TurnRequest
+    from oneclaw_core.sessions.usage_report import UsageTotals
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,19 +33,3 @@ class SessionStatus:
         if not self.context_window or self.context_tokens is None:
             return None
         return min(self.context_tokens / self.context_window, 1.0)
-
-
-async def session_status(parts: TurnParts, asked: TurnRequest) -> SessionStatus:
-    """Read the status of a session; see :meth:`oneclaw_core.OneClaw.session_status`."""
-    request, chosen = await next_request(parts, asked)
-    tokens, usage = None, UsageTotals()
-    if request.session_id:
-        tokens = (await parts.store.load_turn(request.session_id, 0)).last_input_tokens
-        usage = await parts.store.usage_totals(request.session_id)
-    return SessionStatus(
-        model=chosen.full_name,
-        context_window=chosen.info.context_window,
-        context_tokens=tokens,
-        groups=tuple(each.name for each in request.tools.groups),
-        usage=usage,
-    )

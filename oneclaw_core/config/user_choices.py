@@ -1,0 +1,99 @@
+"""What the user has set, in an open home: settings, decisions on permissions, disabled tools and plugins."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from oneclaw_core.config.plugin_choices import disabled_plugins
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+    from oneclaw_core.config.core_settings import Settings
+    from oneclaw_core.config.settings import SettingsReader
+    from oneclaw_core.permissions.decisions import Decisions
+    from oneclaw_core.project.trust import Project
+    from oneclaw_core.sessions.settings import ToolStates, UserStates
+    from oneclaw_core.sessions.store import Store
+    from oneclaw_core.sessions.turns import TurnSetup, TurnStart
+    from oneclaw_core.tool_sources.tool_sources import ToolSources
+    from oneclaw_core.tools.registry import ToolRegistry
+
+
+class UserChoices:
+    """What the user has set; another process may change it at any time.
+
+    Args:
+        store: keeps it.
+        settings: reads the settings.
+        environ: the environment with settings.
+        registry: the tools.
+        decisions: on permissions.
+        tool_sources: of plugins.
+        project: the start directory.
+
+    Attributes:
+        settings: reads the settings.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        settings: SettingsReader,
+        environ: Mapping[str, str],
+        registry: ToolRegistry,
+        decisions: Decisions,
+        tool_sources: ToolSources,
+        project: Project,
+    ) -> None:
+        self.settings = settings
+        self._store = store
+        self._environ = environ
+        self._registry = registry
+        self._decisions = decisions
+        self._tool_sources = tool_sources
+        self._project = project
+        self._used: Mapping[str, Any] | None = None
+
+    def read(self, setup: TurnSetup) -> Settings:
+        """Read the settings of OneClaw for a turn."""
+        return self.settings.read(setup.settings)
+
+    def use_setup(self, setup: TurnSetup) -> None:
+        """Use what is stored as a turn is resolved."""
+        self._use_settings(setup.settings)
+        self._use_tools(setup.tool_states)
+
+    def use_start(self, start: TurnStart) -> None:
+        """Use what is stored as a turn begins."""
+        self._decisions.replace(start.grants)
+        self._use_tools(start.tool_states)
+
+    def use(self, states: UserStates) -> None:
+        """Use what is stored by now."""
+        self._decisions.replace(states.grants)
+        self._use_tools(states)
+        self._use_settings(states.settings)
+
+    async def refresh(self) -> UserStates:
+        """Read what is stored by now, use it, and return it."""
+        states = await self._store.user_states()
+        self.use(states)
+        return states
+
+    async def refresh_tools(self) -> None:
+        """Use the tools and groups that are disabled by now."""
+        self._use_tools(await self._store.tool_states())
+
+    def _use_tools(self, states: ToolStates | UserStates) -> None:
+        self._registry.set_disabled(states.disabled_tools, states.disabled_groups)
+
+    def _use_settings(self, stored: Mapping[str, Any]) -> None:
+        if stored == self._used:
+            return
+        self._used = stored
+        self._project.use_pins(stored)
+        disabled = disabled_plugins(stored, self._environ)
+        self._tool_sources.set_disabled(disabled)
+        self._registry.set_disabled_plugins(disabled)

@@ -1,0 +1,1 @@
+"""Answers of a type that the program wants."""

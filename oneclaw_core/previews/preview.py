@@ -1,0 +1,99 @@
+"""Show what a model would be sent next."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from oneclaw_core.models.adapted import loading_of, prepare_request
+from oneclaw_core.previews.status import SessionStatus
+from oneclaw_core.providers.base import wire_request
+from oneclaw_core.sessions.for_plugins import no_session
+from oneclaw_core.sessions.usage_report import UsageTotals
+from oneclaw_core.turn.beginning import look, resolve
+from oneclaw_core.turn.request import shown_history
+from oneclaw_core.types.messages import Message, MessageType
+from oneclaw_core.types.model_requests import ToolLoading
+
+if TYPE_CHECKING:
+    from oneclaw_core.providers.base import WireRequest
+    from oneclaw_core.turn.model import ChosenModel
+    from oneclaw_core.turn.parts import TurnParts
+    from oneclaw_core.turn.turn_request import TurnRequest
+    from oneclaw_core.types.model_requests import ModelRequest
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RequestPreview:
+    """The next request to a model.
+
+    Attributes:
+        model: ``PROVIDER/MODEL``.
+        provider_type: the wire format.
+        tool_loading: how loaded groups are told to the model; never a way that its provider does not have.
+        request: what is sent, whichever the wire format.
+        wire: the same as its provider writes it; ``None`` if not asked for, for a provider that does not show it, or
+            sends nothing.
+    """
+
+    model: str
+    provider_type: str
+    tool_loading: ToolLoading
+    request: ModelRequest
+    wire: WireRequest | None
+
+
+class Previews:
+    """Shows what would be sent next, and the state of sessions.
+
+    Args:
+        parts: of the open home.
+    """
+
+    def __init__(self, parts: TurnParts) -> None:
+        self._parts = parts
+
+    async def preview(self, asked: TurnRequest, *, is_wired: bool) -> RequestPreview:
+        """Show the next request as it is sent; see :meth:`oneclaw_core.OneClaw.preview_request`."""
+        request, chosen = await self.next_request(asked)
+        loading = loading_of(chosen, request)
+        sent = prepare_request(request, chosen)
+        if loading.is_native and not chosen.loads_natively:
+            loading = ToolLoading.APPEND
+        return RequestPreview(
+            model=chosen.full_name,
+            provider_type=chosen.config.type,
+            tool_loading=loading,
+            request=sent,
+            wire=wire_request(chosen.provider, sent) if is_wired else None,
+        )
+
+    async def next_request(self, asked: TurnRequest) -> tuple[ModelRequest, ChosenModel]:
+        """Make the next request, without the user's message; see :meth:`oneclaw_core.OneClaw.next_request`."""
+        turn, setup = await resolve(self._parts, asked)
+        session = turn.session
+        if setup.session is not None:
+            start = await look(turn)
+            # The user's message would follow.
+            *session.history, _ = shown_history([*start.history, Message(type=MessageType.USER)])
+        elif asked.session is not None:
+            raise no_session(asked.session)
+        else:
+            session.info = replace(session.info, id="")
+            session.prompt = await self._parts.prompts.of(session.info, session.agent, is_new=True)
+        return turn.next_request(), turn.model
+
+    async def status(self, asked: TurnRequest) -> SessionStatus:
+        """Read the status of a session; see :meth:`oneclaw_core.OneClaw.session_status`."""
+        request, chosen = await self.next_request(asked)
+        tokens, usage = None, UsageTotals()
+        if request.session_id:
+            tokens = (await self._parts.store.load_turn(request.session_id, 0)).last_input_tokens
+            usage = await self._parts.store.usage_totals(request.session_id)
+        return SessionStatus(
+            model=chosen.full_name,
+            context_window=chosen.info.context_window,
+            context_tokens=tokens,
+            groups=tuple(each.name for each in request.tools.groups),
+            usage=usage,
+        )

@@ -1,0 +1,1 @@
+"""System prompts that are kept with their sessions, and how a model is told what has changed."""

@@ -1,0 +1,1 @@
+"""What the requests of a turn may take, and what they used."""
