@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from oneclaw_core.compaction.compacting import Compactor, compact_session, compacting
 from oneclaw_core.compaction.explained import explained
+from oneclaw_core.config.catalog_configuration import configuration_of
 from oneclaw_core.config.keys import KeyStore, known_secret_check
 from oneclaw_core.config.models import ModelLists
 from oneclaw_core.config.plugin_choices import disabled_plugins, hook_timeouts, plugin_order, review_required
@@ -241,7 +242,7 @@ def _wired(
     async def free_requests() -> int:
         return settings.validated(await store.settings()).free_requests
 
-    configuration = catalog.configuration(home, store, environ)
+    configuration = configuration_of(catalog, home, store, environ)
     project = Project(start_directory, permissions, home.path / "projects", store.change_setting)
     background = Background(store, home.locks)
     services = HomeServices(

@@ -39,13 +39,12 @@ if TYPE_CHECKING:  # for OneClaw's own plugins: nothing is promised
     from oneclaw_core.cli.output import reserved_stdout as reserved_stdout
     from oneclaw_core.cli.output import styled as styled
     from oneclaw_core.cli.output import table_text as table_text
-    from oneclaw_core.cli.plugin_look import look_at_unpacked as look_at_unpacked
-    from oneclaw_core.cli.plugin_look import note_reviewed as note_reviewed
     from oneclaw_core.cli.prompt import request_document as request_document
     from oneclaw_core.cli.rendering import EventLines as EventLines
     from oneclaw_core.cli.rendering import TurnView as TurnView
     from oneclaw_core.cli.rendering import cut_to_width as cut_to_width
     from oneclaw_core.cli.rendering import failures_as_events as failures_as_events
+    from oneclaw_core.cli.reviewing import look_at_unpacked as look_at_unpacked
     from oneclaw_core.cli.run import read_stdin as read_stdin
     from oneclaw_core.cli.trust import forget_trust as forget_trust
     from oneclaw_core.cli.trust import trust_directory as trust_directory
@@ -53,6 +52,7 @@ if TYPE_CHECKING:  # for OneClaw's own plugins: nothing is promised
     from oneclaw_core.config.environment_variables import EnvironmentVariables as EnvironmentVariables
     from oneclaw_core.files.attachments import read_attachment as read_attachment
     from oneclaw_core.files.attachments import size_text as size_text
+    from oneclaw_core.installation.review_pages import note_reviewed as note_reviewed
     from oneclaw_core.installation.stores import backend_of as backend_of
     from oneclaw_core.installation.stores import home_with_backend as home_with_backend
     from oneclaw_core.services.manager import chat_services as chat_services

@@ -119,8 +119,10 @@ def load_command(command: PluginCommand) -> click.Command:
     Raises:
         PluginError: that fails; the message names the plugin and the command that disables it.
     """
+    from oneclaw_core.plugins.first_use import load_object_now
+
     with reserved_stdout():
-        loaded = command.record.load_object_now(command.registration)
+        loaded = load_object_now(command.record, command.registration)
     if isinstance(loaded, click.Command):
         return loaded
     name, package = command.record.name, f" ({command.record.package})" if command.record.package else ""

@@ -19,7 +19,8 @@ from oneclaw_core.cli.reviewing import review
 from oneclaw_core.cli.running import with_store
 from oneclaw_core.errors import NotFoundError, UsageError
 from oneclaw_core.installation.origins import PluginOrigins, normalised, report_origins
-from oneclaw_core.installation.reviewing import package_of, reviewed_plugins
+from oneclaw_core.installation.package_contents import package_of
+from oneclaw_core.installation.reviewing import reviewed_plugins
 from oneclaw_core.installation.skill_checks import report_skill_problems
 from oneclaw_core.plugins.cache import PluginCache, cache_path
 from oneclaw_core.plugins.loading import discover
@@ -46,7 +47,10 @@ def plugins() -> None:
 @plugins.command("list", short_help="List the plugins and their problems.")
 @json_option
 def list_plugins(as_json: bool) -> None:
-    """List the installed plugins with their tools, groups and problems."""
+    """List the installed plugins with their tools, groups and problems.
+
+    The tools of a plugin that is "in a box" run in a sandbox, see 'oneclaw plugins box'.
+    """
     from oneclaw_core.channels.shared_commands import chat_command_names
 
     catalog = load_catalog()
@@ -56,9 +60,16 @@ def list_plugins(as_json: bool) -> None:
     chat_command_names(catalog)  # reports those that are taken
     reviewed = reviewed_plugins(records)
     costs = {record.name: _cost(record, catalog) for record in records}
-    documents = ({**_document(each), **costs[each.name], "reviewed": reviewed.get(each.name)} for each in records)
+    boxed = {each.name for each in records if (catalog.home.boxes / each.name).is_dir()}
+    documents = (
+        {**_document(each), **costs[each.name], "reviewed": reviewed.get(each.name), "in_box": each.name in boxed}
+        for each in records
+    )
     columns = ("name", "package", "version", "status", "tools", "tokens", "groups", "import")
-    rows = (_row(each, costs[each.name]["tokens"], is_reviewed=reviewed.get(each.name)) for each in records)
+    statuses = {
+        each.name: _status(each, is_reviewed=reviewed.get(each.name), is_boxed=each.name in boxed) for each in records
+    }
+    rows = (_row(each, costs[each.name]["tokens"], statuses[each.name]) for each in records)
     print_listing(as_json, documents, columns, rows)
     for record in () if as_json else records:
         for problem in record.problems:
@@ -221,8 +232,13 @@ def _cost(record: Plugin, catalog: HomeCatalog) -> dict[str, Any]:
     return {"tokens": {"core": core, "groups": later}}
 
 
-def _row(record: Plugin, tokens: Mapping[str, int], *, is_reviewed: bool | None) -> tuple[str, ...]:
-    status = f"{record.status}, not reviewed" if is_reviewed is False and record.status == "ok" else record.status
+def _status(record: Plugin, *, is_reviewed: bool | None, is_boxed: bool) -> str:
+    if is_boxed:
+        return "in a box" if record.is_disabled else f"in a box, {record.status}"
+    return f"{record.status}, not reviewed" if is_reviewed is False and record.status == "ok" else record.status
+
+
+def _row(record: Plugin, tokens: Mapping[str, int], status: str) -> tuple[str, ...]:
     return (
         record.name,
         record.distribution or "",

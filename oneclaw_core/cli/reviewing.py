@@ -15,13 +15,18 @@ from oneclaw_core.cli.output import is_terminal, json_option, print_json, print_
 from oneclaw_core.config.plugin_choices import sandbox_setting
 from oneclaw_core.errors import NotFoundError, OneClawError, UsageError
 from oneclaw_core.installation.origins import PluginOrigins, normalised
-from oneclaw_core.installation.reviewing import is_ours, package_of, reviewed_package
+from oneclaw_core.installation.package_contents import package_of
+from oneclaw_core.installation.review_pages import seen_plugins
+from oneclaw_core.installation.reviewing import is_ours, reviewed_package
+from oneclaw_core.installation.sandboxed_look import Look, look_at
 from oneclaw_core.plugins.cache import PluginCache, cache_path
+from oneclaw_core.plugins.installed import find_installed
 from oneclaw_core.plugins.loading import discover
 from oneclaw_core.shipped.missing import similar_names
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
+    from pathlib import Path
 
     from oneclaw_core.capabilities.page import ReviewedPlugin
     from oneclaw_core.cli.catalog import HomeCatalog
@@ -59,7 +64,8 @@ def review(name: str, is_accepted: bool, without_sandbox: bool, as_json: bool) -
             raise OneClawError("nothing was accepted")
     accept(catalog, plugins, seen)
     if not as_json:
-        print_text(f"{package_of(plugins[0])} is reviewed" if is_new else "there is nothing to accept")
+        is_accepted = is_new or any(each.name in _unreviewed(catalog) for each in plugins)
+        print_text(f"{package_of(plugins[0])} is reviewed" if is_accepted else "there is nothing to accept")
 
 
 def accept(catalog: HomeCatalog, plugins: Sequence[Plugin], seen: Iterable[ReviewedPlugin]) -> None:
@@ -88,12 +94,9 @@ def _named(name: str) -> list[Plugin]:
 
 
 def _seen(catalog: HomeCatalog, plugins: Sequence[Plugin], *, needs_sandbox: bool) -> list[ReviewedPlugin]:
-    from oneclaw_core.cli.plugin_look import Look, look_at, seen_plugins
-
-    blocked = {each.target for each in catalog.plugins if each.status == "not reviewed"}
     cache = PluginCache(cache_path())
     unknown = {each.target for each in cache.unknown(plugins)}
-    missing = [each for each in plugins if each.target in blocked | unknown]
+    missing = [each for each in plugins if each.name in _unreviewed(catalog) or each.target in unknown]
     looks = {each.target: cache.known(each) for each in plugins if each not in missing}
     unseen = ""
     if missing:
@@ -101,3 +104,20 @@ def _seen(catalog: HomeCatalog, plugins: Sequence[Plugin], *, needs_sandbox: boo
         look = look_at(missing, None, setting, needs_sandbox=needs_sandbox)
         looks, unseen = {**looks, **look.plugins}, look.unseen
     return seen_plugins(plugins, None, Look(looks, unseen), user_reviews().read())
+
+
+def _unreviewed(catalog: HomeCatalog) -> set[str]:
+    return {each.name for each in catalog.plugins if each.status == "not reviewed"}
+
+
+def look_at_unpacked(folder: Path) -> Look:
+    """Look at plugins that are not installed, in the sandbox that the settings choose.
+
+    Args:
+        folder: with the packages, as they would be in ``site-packages``.
+    """
+    plugins = find_installed([str(folder)])
+    if not plugins:
+        return Look()
+    setting = sandbox_setting(load_catalog(is_quiet=True).states.settings, os.environ)
+    return look_at(plugins, folder, setting)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from oneclaw_core.config.setting_fields import CORE_DEFAULTS, SettingsModel, fields_of, schema_of, variable_of
 from oneclaw_core.errors import PluginError
+from oneclaw_core.plugins.first_use import load_object_now
 from oneclaw_core.plugins.isolation import raised_cause
 from oneclaw_core.plugins.names.ownership import OURS
 from oneclaw_core.plugins.plugin import SETTINGS_HOOK, import_target
@@ -35,7 +36,7 @@ def registered_settings(plugins: Iterable[Plugin]) -> list[SettingsModel]:
             plugin.name,
             fields_of(registration.options, plugin.name),
             registration.value,
-            partial(plugin.load_object_now, registration),
+            partial(load_object_now, plugin, registration),
             registration.options.get("has_validators", True),
         )
         for plugin in plugins
@@ -116,7 +117,7 @@ def _settled(plugin: Plugin, registration: Registration, taken: dict[str, str]) 
     """Describe a plugin's settings and take its environment variables; ``None`` if that is not possible."""
     try:
         if "schema" not in registration.options:
-            registration = _with_schema(registration, plugin.load_object_now(registration))
+            registration = _with_schema(registration, load_object_now(plugin, registration))
     except PluginError as error:
         plugin.report(SETTINGS_HOOK, str(error), _REMEDY, check="hooks.target")
         return None

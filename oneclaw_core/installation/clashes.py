@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable
     from pathlib import Path
 
+    from oneclaw_core.installation.sandboxed_look import Look
     from oneclaw_core.plugins.names.claims import Name
     from oneclaw_core.plugins.names.name_record import NameRecord
     from oneclaw_core.tools.registry import ToolRegistry
@@ -50,21 +51,20 @@ class NewPlugins:
     """The plugins of packages that a user asks for.
 
     Args:
-        folder: with those that are not installed yet, as they would be in ``site-packages``. They are described in
-            another process.
+        folder: with those that are not installed yet, as they would be in ``site-packages``.
+        look: the findings of a look at them; of those that it did not see, only the plugin's name is known.
         installed: all plugins that are installed.
         wanted: the normalised names of the packages, with those that are installed already.
     """
 
-    def __init__(self, folder: Path, installed: Iterable[Plugin], wanted: Collection[str]) -> None:
+    def __init__(self, folder: Path, look: Look, installed: Iterable[Plugin], wanted: Collection[str]) -> None:
         self._record = user_record()
         self._new = find_installed([str(folder)])
-        if self._new:
-            from oneclaw_core.process.plugin_looks import look_in_subprocess
-
-            look_in_subprocess(self._new, import_paths=[str(folder)])
+        for plugin in self._new:
+            if plugin.target in look.plugins:
+                plugin.take(look.plugins[plugin.target])
         packages = {_package_of(plugin) for plugin in self._new}
-        self._claimants = [_claimant(plugin, is_looked_at=True) for plugin in self._new]
+        self._claimants = [_claimant(plugin, is_looked_at=plugin.target in look.plugins) for plugin in self._new]
         self._others = [each for each in _installed_claimants(installed) if each.distribution not in packages]
         self._wanted = [*self._claimants, *(each for each in self._others if each.distribution in wanted)]
 

@@ -15,18 +15,16 @@ from typing import TYPE_CHECKING, Any
 from oneclaw_core.capabilities.capability import (
     HOOK,
     SETTINGS_HOOK,
-    TOOL_HOOK,
     Capability,
     derived_capabilities,
-    token_cost,
     withheld_rows,
     without_secrets,
 )
 from oneclaw_core.capabilities.declaration import Declaration, DeclarationError, read_declaration
-from oneclaw_core.capabilities.page import ReviewedPlugin, beyond
+from oneclaw_core.capabilities.page import beyond
 from oneclaw_core.capabilities.record import ReviewedPackage, ReviewRecord, user_reviews
 from oneclaw_core.errors import OneClawError
-from oneclaw_core.plugins.distributions import normalised
+from oneclaw_core.installation.package_contents import content_of, package_of
 from oneclaw_core.plugins.names.ownership import OURS
 
 if TYPE_CHECKING:
@@ -107,6 +105,11 @@ class Reviews:
             cause = "it was not reviewed, so it is not loaded: the setting reviewed_plugins_only is on"
             plugin.report(REVIEW, cause, review_command(plugin.name), check="review.missing")
             return True
+        reviewed_content = known[package_of(plugin)].content if self._is_required else ""
+        if reviewed_content and reviewed_content != content_of(plugin):
+            cause = "its files are not those that you reviewed, so it is not loaded: reviewed_plugins_only is on"
+            plugin.report(REVIEW, cause, review_command(plugin.name), check="review.changed")
+            return True
         return False
 
     def hold(self, plugin: Plugin) -> None:
@@ -167,14 +170,7 @@ def reviewed_package(
         plugin: one of its plugins.
         capabilities: what was reviewed of its plugins, by name.
     """
-    from oneclaw_core.installation.origins import content_of
-
     return ReviewedPackage(plugin.version or "?", content_of(plugin), dict(capabilities))
-
-
-def package_of(plugin: Plugin) -> str:
-    """Return the normalised name of a plugin's package."""
-    return normalised(plugin.distribution or plugin.name)
 
 
 def is_ours(plugin: Plugin) -> bool:
@@ -217,20 +213,6 @@ def declaration_of(plugin: Plugin) -> Declaration:
     is_package = file.name == "__init__.py"
     parents = len(module.split(".")) + (1 if is_package else 0)
     return read_declaration(plugin.name, module, file.parents[parents - 1])
-
-
-def seen_plugin(plugin: Plugin, package: str, declared: Declaration) -> ReviewedPlugin:
-    """Return what the page shows of a plugin, from what it registers."""
-    rows = rows_of(plugin)
-    return ReviewedPlugin(
-        plugin.name,
-        package,
-        derived_capabilities(rows, plugin.hooks),
-        declared,
-        token_cost(rows),
-        tools=sum(row.hook == TOOL_HOOK for row in rows),
-        problems=tuple(each.cause for each in plugin.problems if each.is_error),
-    )
 
 
 def _cause(new: Iterable[Capability]) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from oneclaw_core.errors import PluginError, describe_error
+from oneclaw_core.plugins.first_use import load_object_now
 from oneclaw_core.plugins.plugin import CHECK_HOOK, SKILL_HOOK, PluginProblem
 
 if TYPE_CHECKING:
@@ -34,7 +35,7 @@ def report_skill_problems(
     for skill in catalog.skills if skills is None else skills:
         for plugin, check in checks:
             try:
-                target: Callable[..., Iterable[Any]] = plugin.load_object_now(check)
+                target: Callable[..., Iterable[Any]] = load_object_now(plugin, check)
                 problems = [each for each in target(skill.folder, registry) if isinstance(each, PluginProblem)]
             except PluginError as error:
                 plugin.report(CHECK_HOOK, str(error), "upgrade or disable it")

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from oneclaw_core.config.plugin_choices import disabled_plugins, review_required
 from oneclaw_core.errors import PluginError, StoreError, describe_error
 from oneclaw_core.installation.reviewing import Reviews
+from oneclaw_core.plugins.first_use import load_object_now
 from oneclaw_core.plugins.loading import load_plugins
 from oneclaw_core.sessions.backend import Backend
 
@@ -98,7 +99,7 @@ def _registered(scheme: str, records: Iterable[Plugin]) -> tuple[Plugin, Registr
 
 def _opened(url: str, scheme: str, record: Plugin, registration: Registration) -> Backend | str:
     try:
-        opened = record.load_object_now(registration)(url)
+        opened = load_object_now(record, registration)(url)
     except (StoreError, PluginError) as error:
         raise StoreError(str(error)) from error
     except BaseException as error:

@@ -40,6 +40,7 @@ if TYPE_CHECKING:  # for OneClaw's own plugins: nothing is promised
     from oneclaw_core.plugins.catalog import Catalog as Catalog
     from oneclaw_core.plugins.compatibility import core_requirements as core_requirements
     from oneclaw_core.plugins.compatibility import find_incompatibility as find_incompatibility
+    from oneclaw_core.plugins.first_use import load_object_now as load_object_now
     from oneclaw_core.plugins.installed import CORE_TOOL_PLUGINS as CORE_TOOL_PLUGINS
     from oneclaw_core.plugins.loading import discover as discover
     from oneclaw_core.plugins.loading import load_plugins as load_plugins

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 from oneclaw_core.contract import CONTRACT_VERSION
 from oneclaw_core.errors import OneClawError
 from oneclaw_core.plugins.installed import find_installed, search_path_state, stamp
-from oneclaw_core.plugins.plugin import LEFT_ALONE, Plugin, new_problem
+from oneclaw_core.plugins.plugin import LEFT_ALONE, Plugin, PluginProblem
 from oneclaw_core.process.import_journal import Journal
 from oneclaw_core.system.private_files import KeptFiles, make_private_directory, read_private, write_private
 from oneclaw_core.system.version import __version__
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
     from oneclaw_core.plugins.plugin import Registration
 
-FORMAT = 4
+FORMAT = 5
 MAX_BYTES = 256 * 1024 * 1024
 MOST_SEARCHES = 8
 """The number of search paths whose plugins the file keeps."""
@@ -45,21 +45,6 @@ _STEPS_OF_LOADING = frozenset({"compatibility", "discovery", "review", "settings
 _log = logging.getLogger("oneclaw.plugins")
 
 
-@dataclass(frozen=True, slots=True)
-class _Row:
-    """A plugin in the cache; it is not changed, because the homes of a program share it.
-
-    Attributes:
-        plugin: with what it registers.
-        stamp: of its code when it was looked at; ``None`` before that.
-        told: the causes of its problems that the user was told about.
-    """
-
-    plugin: Plugin
-    stamp: list[Any] | None = None
-    told: tuple[str, ...] = ()
-
-
 @dataclass(slots=True)
 class _Content:
     """The content of the file.
@@ -67,12 +52,12 @@ class _Content:
     Attributes:
         directories: of search paths, each with its time of change and the metadata in it.
         searches: the keys of the plugins that were found, by the state of the search path; the last one is the latest.
-        rows: the plugins, by their keys.
+        rows: the plugins, by their keys; they are not changed, because the homes of a program share them.
     """
 
     directories: dict[str, Any] = field(default_factory=dict)
     searches: dict[str, list[str]] = field(default_factory=dict)
-    rows: dict[str, _Row] = field(default_factory=dict)
+    rows: dict[str, Plugin] = field(default_factory=dict)
 
 
 # A program may open many homes, and the file is the same for all of them.
@@ -114,16 +99,15 @@ class PluginCache:
 
     def plugins(self) -> list[Plugin]:
         """Return the installed plugins: the built-in tools first, then by name and package."""
-        return [self._of(self._rows[key]) for key in self._keys]
+        return [self._rows[key].fresh() for key in self._keys]
 
     def known(self, plugin: Plugin) -> Plugin:
         """Return a plugin for a catalog, with what it registers as far as that is known."""
-        row = self._rows.get(_key(plugin)) if plugin.is_installed else None
-        return self._of(row) if row is not None else plugin.fresh()
+        return (self._row(plugin) or plugin).fresh()
 
     def unknown(self, plugins: Iterable[Plugin]) -> list[Plugin]:
         """Return the installed plugins that must be looked at to know what they register."""
-        rows = [(each, self._rows.get(_key(each))) for each in plugins if each.is_installed]
+        rows = [(each, self._row(each)) for each in plugins if each.is_installed]
         return [each for each, row in rows if row is None or row.stamp is None or row.stamp != stamp(each)]
 
     @contextmanager
@@ -137,14 +121,13 @@ class PluginCache:
         with self.journal.held():
             others = self._read().rows
             for plugin in unknown:
-                outdated = self._rows.get(_key(plugin))
-                if outdated is not None:
-                    plugin.problems = [each for each in plugin.problems if each not in outdated.plugin.problems]
-                row = others.get(_key(plugin))
-                is_new = row is not None and row != self._first_rows.get(_key(plugin))
-                if row is not None and is_new and row.stamp == stamp(plugin):
-                    plugin.take(row.plugin)
-                    self._rows[_key(plugin)] = row
+                key = _key(plugin)
+                outdated = self._rows[key].problems if key in self._rows else []
+                plugin.problems = [each for each in plugin.problems if each not in outdated]
+                row = others.get(key)
+                if row is not None and row != self._first_rows.get(key) and row.stamp == stamp(plugin):
+                    plugin.take(row)
+                    self._rows[key] = row
             yield lambda plugin: self.journal.note("" if plugin is None else _key(plugin))
             self._write()  # before another process looks at the same plugins
 
@@ -158,16 +141,15 @@ class PluginCache:
 
     def keep(self, plugin: Plugin) -> None:
         """Take note of a plugin that was looked at."""
-        key = _key(plugin)
-        before = self._rows.get(key)
+        before = self._row(plugin) or plugin
         # As from the file: without its objects, which belong to the registry that it was looked at with.
         data = json.loads(json.dumps(plugin.to_dict()))
         data["problems"] = [each for each in data["problems"] if each["where"] not in _STEPS_OF_LOADING]
         # A plugin has another name where two packages have one of the same name.
-        data["name"] = data["name"] if before is None else before.plugin.name
+        data |= {"name": before.name, "stamp": stamp(plugin), "known_causes": before.known_causes}
         kept = Plugin.from_dict(data)
         plugin.registrations = list(kept.registrations)
-        self._put(key, _Row(kept, stamp(plugin), () if before is None else before.told))
+        self._put(kept)
 
     def save(self, plugins: Iterable[Plugin]) -> None:
         """Write the file if anything has changed.
@@ -176,36 +158,30 @@ class PluginCache:
             plugins: those that were loaded, of whose problems the user was told now.
         """
         for each in plugins:
-            row = self._rows.get(_key(each)) if each.is_installed else None
-            told = tuple(sorted(problem.cause for problem in each.problems if problem.is_error))
-            if row is not None and row.told != told and not each.is_disabled:
-                self._put(_key(each), replace(row, told=told))
+            row = self._row(each)
+            known_causes = frozenset(problem.cause for problem in each.problems if problem.is_error)
+            if row is not None and row.known_causes != known_causes and not each.is_disabled:
+                self._put(replace(row, known_causes=known_causes))
         self._write()
 
     def amend(self, described: Iterable[tuple[Plugin, Registration]]) -> None:
         """Take note of registrations that were described later, such as those of settings."""
         for plugin, registration in described:
-            row = self._rows.get(_key(plugin)) if plugin.is_installed else None
+            row = self._row(plugin)
             if row is not None:
-                amended = row.plugin.fresh()
-                amended.registrations = [
-                    replace(registration, plugin=each.plugin, value=None)
-                    if (each.hook, each.name) == (registration.hook, registration.name)
-                    else each
-                    for each in amended.registrations
-                ]
-                self._put(_key(plugin), replace(row, plugin=amended))
+                names = [(each.hook, each.name) for each in row.registrations]
+                amended = row.fresh()
+                place = names.index((registration.hook, registration.name))
+                amended.registrations[place] = replace(registration, plugin=row.name, value=None)
+                self._put(amended)
         self._write()
 
     def forget(self, name: str) -> bool:
         """Have a plugin looked at again that failed; return True if there is one."""
-        failed = [
-            (key, row)
-            for key, row in self._rows.items()
-            if row.plugin.name == name and any(each.is_error for each in row.plugin.problems)
-        ]
-        for key, row in failed:
-            self._put(key, _Row(_unlooked(row.plugin)))
+        named = [each for each in self._rows.values() if each.name == name]
+        failed = [each for each in named if any(problem.is_error for problem in each.problems)]
+        for each in failed:
+            self._put(each.unlooked())
         self._write()
         return bool(failed)
 
@@ -216,36 +192,34 @@ class PluginCache:
         keys = []
         for plugin in find_installed():
             key = _key(plugin)
-            row = self._rows.get(key)
-            may_pass = row is not None and any(each.check == _PASSING_CHECK for each in row.plugin.problems)
-            if row is None or may_pass or row.plugin.metadata_problem != plugin.metadata_problem:
-                self._put(key, _Row(plugin, told=() if row is None else row.told))
+            row = self._rows.get(key, plugin)
+            may_pass = any(each.check == _PASSING_CHECK for each in row.problems)
+            if row is plugin or may_pass or row.metadata_problem != plugin.metadata_problem:
+                self._put(replace(plugin, known_causes=row.known_causes))
             keys.append(key)
         return keys
 
     def _mark_left_behind(self) -> None:
         """Leave a plugin alone whose code has ended a process."""
-        key = self.journal.left_behind()
-        row = self._rows.get(key)
+        row = self._rows.get(self.journal.left_behind())
         if row is None:
             return
-        plugin = row.plugin.fresh()
-        plugin.registrations, plugin.hooks = [], {}
+        plugin = row.unlooked()
         cause = "the program ended while it was imported; it is left alone"
         remedy = (
             f"find out why with: oneclaw plugins check {plugin.name}; then upgrade {plugin.distribution or 'it'}, or "
             f"try it again with: oneclaw plugins enable {plugin.name}"
         )
-        plugin.problems = [new_problem("import", cause, remedy, check=LEFT_ALONE)]
-        self._put(key, _Row(plugin, stamp(plugin)))
+        plugin.problems = [PluginProblem("import", cause, remedy, check=LEFT_ALONE)]
+        plugin.stamp = stamp(plugin)
+        self._put(plugin)
         self._write()
 
-    def _of(self, row: _Row) -> Plugin:
-        plugin = row.plugin.fresh()
-        plugin.known_causes = frozenset(row.told)
-        return plugin
+    def _row(self, plugin: Plugin) -> Plugin | None:
+        return self._rows.get(_key(plugin)) if plugin.is_installed else None
 
-    def _put(self, key: str, row: _Row) -> None:
+    def _put(self, row: Plugin) -> None:
+        key = _key(row)
         self._rows[key] = row
         self._changed.add(key)
 
@@ -266,11 +240,7 @@ class PluginCache:
         content = {
             "directories": {each: state for each, state in self._directories.items() if state[1]},
             "searches": searches,
-            "rows": {
-                key: {"plugin": row.plugin.to_dict(), "stamp": row.stamp, "told": row.told}
-                for key, row in rows.items()
-                if key in wanted
-            },
+            "rows": [row.to_dict() for key, row in rows.items() if key in wanted],
         }
         self._changed, self._is_changed = set(), False
         body = json.dumps(content, separators=(",", ":")).encode()
@@ -292,11 +262,6 @@ def _key(plugin: Plugin) -> str:
     )
 
 
-def _unlooked(plugin: Plugin) -> Plugin:
-    """Return an installed plugin of which nothing is known but its metadata."""
-    return replace(plugin.fresh(), registrations=[], hooks={}, problems=[], import_ms=None)
-
-
 def _fingerprint(directories: dict[str, Any]) -> str:
     """Return a text that is the same while a search path finds the same packages in the same order."""
     found = json.dumps([(path, listing) for path, (_, listing) in directories.items() if listing])
@@ -309,11 +274,8 @@ def _parse(path: Path) -> _Content:
         if json.loads(header) != {**_identity(), "checksum": zlib.crc32(body)}:
             return _Content()
         data = json.loads(body)
-        rows = {
-            key: _Row(Plugin.from_dict(each["plugin"]), each["stamp"], tuple(each["told"]))
-            for key, each in data["rows"].items()
-        }
-        return _Content(data["directories"], data["searches"], rows)
+        rows = [Plugin.from_dict(each) for each in data["rows"]]
+        return _Content(data["directories"], data["searches"], {_key(each): each for each in rows})
     except (OneClawError, LookupError, TypeError, ValueError, AttributeError, RecursionError):
         return _Content()
 

@@ -8,13 +8,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from oneclaw_core.errors import DuplicateToolError
-from oneclaw_core.manifests.manifest_tool import ManifestTool
 from oneclaw_core.plugins.distributions import CORE_TOOLS, PROVIDER_PLUGINS
+from oneclaw_core.plugins.first_use import load_object, load_object_now
 from oneclaw_core.plugins.group_reports import (
     report_ignored_meanings,
     report_joined_groups,
+    report_other_text,
     report_permission_meanings,
 )
+from oneclaw_core.plugins.lazy_tool import LazyTool
 from oneclaw_core.plugins.plugin import (
     BUILTIN_PLUGIN,
     DOES_NOT_WORK,
@@ -27,19 +29,15 @@ from oneclaw_core.plugins.plugin import (
     PluginSkill,
 )
 from oneclaw_core.providers.known import KnownProviders, LazyProviderFactory, PreconfiguredProvider
-from oneclaw_core.tools.deferred_tool import DeferredTool, FunctionTarget
 from oneclaw_core.tools.registry import ToolRegistry
 from oneclaw_core.types.tools import ToolSourceInfo, ToolSourceType
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from oneclaw_core.config.configuration import Configuration
     from oneclaw_core.plugins.plugin import Registration
     from oneclaw_core.providers.known import ProviderFactory
-    from oneclaw_core.sessions.store import Store
-    from oneclaw_core.system.home import Home
-    from oneclaw_core.types.tool_definition import Tool, ToolDefinition
+    from oneclaw_core.types.tool_definition import ToolDefinition
     from oneclaw_core.types.tool_groups import ToolGroupDefinition
 
 
@@ -98,28 +96,6 @@ class Catalog:
                 self.skills.append(PluginSkill(folder, plugin))
                 plugin.skills.append(each.name)
 
-    def configuration(self, home: Home, store: Store, environ: Mapping[str, str]) -> Configuration:
-        """Return the services that read and change what the user sets.
-
-        Args:
-            home: where files lie.
-            store: where the rest is stored.
-            environ: the environment.
-        """
-        from oneclaw_core.config.configuration import Configuration
-        from oneclaw_core.config.plugin_settings import registered_settings
-
-        return Configuration.of(
-            home,
-            store,
-            environ,
-            registry=self.registry,
-            provider_types=self.provider_types,
-            known_providers=self.known_providers,
-            plugin_settings=partial(registered_settings, self.plugins),
-            plugin_names=[plugin.name for plugin in self.plugins],
-        )
-
     def complete(self) -> None:
         """Order the core tools, describe groups that no plugin describes, and report what reaches beyond a plugin."""
         self._describe_absent_plugins()
@@ -144,18 +120,8 @@ class Catalog:
         report_permission_meanings(self.registry, group, plugin)
         if self.registry.register_group(group, plugin.name):
             plugin.groups.append(group.name)
-            return
-        first = self.registry.get_group_definition(group.name)
-        texts = (group.display_name, group.description)
-        if first is not None and (first.display_name, first.description) != texts:
-            plugin.report(
-                "register_groups",
-                f"the tool group {group.name!r} is declared already, with another text; the first one stays, "
-                "and tools of both belong to it",
-                "use another group name, or the same display name and description",
-                is_error=False,
-                check="groups.taken",
-            )
+        else:
+            report_other_text(self.registry, group, plugin)
 
     def _add_tool(self, each: Registration, definition: ToolDefinition, plugin: Plugin) -> None:
         if plugin.name == BUILTIN_PLUGIN:
@@ -181,7 +147,7 @@ class Catalog:
             )
             return
         self.provider_types[registration.name] = registration.value or LazyProviderFactory(
-            partial(plugin.load_object, registration), partial(plugin.load_object_now, registration)
+            partial(load_object, plugin, registration), partial(load_object_now, plugin, registration)
         )
         if "price_vendor" in registration.options:
             self.known_providers.price_vendors[registration.name] = registration.options["price_vendor"]
@@ -194,28 +160,3 @@ def _in_listing_order(by_name: dict[str, Value]) -> dict[str, Value]:
     """Put OneClaw's own provider types or providers first."""
     own = {name: by_name[name] for name in PROVIDER_PLUGINS if name in by_name}
     return own | {name: value for name, value in by_name.items() if name not in own}
-
-
-class LazyTool(DeferredTool):
-    """A tool known by its registration, whose code is imported when it first runs.
-
-    Attributes:
-        registration: what is known about it.
-    """
-
-    def __init__(self, registration: Registration, definition: ToolDefinition, plugin: Plugin) -> None:
-        super().__init__(definition)
-        self.registration = registration
-        self._plugin = plugin
-
-    def __repr__(self) -> str:
-        return f"<tool {self.name} of plugin {self._plugin.name}>"
-
-    async def _load(self) -> Tool:
-        registration = self.registration
-        if registration.target is not None:
-            module, _, attribute = registration.target.partition(":")
-            target = FunctionTarget(module, attribute, str(registration.options.get("origin", "")))
-            return ManifestTool(self.definition, target)
-        tool: Tool = await self._plugin.load_object(registration)
-        return tool

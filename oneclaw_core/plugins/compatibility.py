@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from oneclaw_core.errors import describe_error
 from oneclaw_core.plugins.distributions import CORE_DISTRIBUTION
-from oneclaw_core.plugins.plugin import PluginProblem, new_problem
+from oneclaw_core.plugins.plugin import PluginProblem
 from oneclaw_core.system.version import __version__
 
 if TYPE_CHECKING:
@@ -40,10 +40,6 @@ class Incompatibility:
 
     required: str
     is_core_too_old: bool
-
-
-class UnreadableRequirementError(ValueError):
-    """A requirement does not follow the standard for them."""
 
 
 def name_and_version(distribution: Any) -> tuple[str | None, str | None]:
@@ -85,11 +81,11 @@ def find_incompatibility(requirements: list[str], version: str = CORE_VERSION) -
         ``None`` if they are met, or say nothing about versions.
 
     Raises:
-        UnreadableRequirementError: one of them is not written as PEP 508 has it.
+        ValueError: one of them is not written as PEP 508 has it.
     """
     if not requirements:
         return None
-    from packaging.requirements import InvalidRequirement, Requirement
+    from packaging.requirements import Requirement
     from packaging.version import Version
 
     own = Version(version)
@@ -97,10 +93,7 @@ def find_incompatibility(requirements: list[str], version: str = CORE_VERSION) -
     if own.release >= _FIRST_TO_KEEP_A_CONTRACT and own.major == 0:
         counts_as.add(Version(f"0.{own.minor - 1}.{_LAST_PATCH}"))
     for requirement in requirements:
-        try:
-            each = Requirement(requirement)
-        except InvalidRequirement as error:
-            raise UnreadableRequirementError(" ".join(str(error).split())) from None
+        each = Requirement(requirement)
         if each.marker is not None and not each.marker.evaluate({"extra": ""}):
             continue
         if not any(each.specifier.contains(one, prereleases=True) for one in counts_as):
@@ -121,7 +114,7 @@ def problem_of(plugin: Plugin, distribution: Any) -> PluginProblem | None:
         incompatibility = find_incompatibility(core_requirements(distribution))
     except (OSError, ValueError) as error:
         cause = f"the metadata cannot be read: {describe_error(error)}"
-        return new_problem("compatibility", cause, "reinstall it", is_error=False)
+        return PluginProblem("compatibility", cause, "reinstall it", is_error=False)
     if incompatibility is not None:
         required = incompatibility.required
         cause = f"{plugin.package or name} was made for {CORE_DISTRIBUTION}{required}, and this is {CORE_VERSION}"
@@ -130,13 +123,13 @@ def problem_of(plugin: Plugin, distribution: Any) -> PluginProblem | None:
         else:
             upgrade = f"upgrade the plugin: oneclaw plugins upgrade {name}"
             remedy = f"{upgrade}, or install a {CORE_DISTRIBUTION}{required}"
-        return new_problem("compatibility", f"{cause}; it was not loaded", remedy)
+        return PluginProblem("compatibility", f"{cause}; it was not loaded", remedy)
     if not _is_python_suitable(python):
         own = "{}.{}.{}".format(*sys.version_info[:3])
         cause = f"{plugin.package or name} needs Python {python}, and this is {own}; it was not loaded"
         disable = f"oneclaw plugins disable {plugin.name}"
         remedy = f"install a version of {name} for this Python, or disable it with: {disable}"
-        return new_problem("compatibility", cause, remedy)
+        return PluginProblem("compatibility", cause, remedy)
     return None
 
 

@@ -45,6 +45,20 @@ def report_permission_meanings(registry: ToolRegistry, group: ToolGroupDefinitio
             )
 
 
+def report_other_text(registry: ToolRegistry, group: ToolGroupDefinition, plugin: Plugin) -> None:
+    """Report a group that another plugin has declared with another text."""
+    first = registry.get_group_definition(group.name)
+    if first is not None and (first.display_name, first.description) != (group.display_name, group.description):
+        plugin.report(
+            "register_groups",
+            f"the tool group {group.name!r} is declared already, with another text; the first one stays, "
+            "and tools of both belong to it",
+            "use another group name, or the same display name and description",
+            is_error=False,
+            check="groups.taken",
+        )
+
+
 def report_joined_groups(registry: ToolRegistry, plugins: Sequence[Plugin]) -> None:
     """Describe groups that no plugin describes, and report plugins whose tools joined the group of another one."""
     owners = {group: plugin for plugin in reversed(plugins) for group in plugin.groups}

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import logging
 import os
-import stat
 import sys
 import time
 import zlib
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -186,29 +186,13 @@ def _file_state(path: str) -> list[Any]:
 def _tree_state(directory: str) -> list[Any]:
     """Sum up the files of a directory: their names, times of change and sizes."""
     count, checksum = 0, 0
-    for line in _tree_lines(directory):
-        count += 1
-        checksum = zlib.crc32(line.encode("utf-8", "replace"), checksum)
-        if count > MAX_TREE_FILES:
-            break
+    for count, state in enumerate(islice(_tree_files(directory), MAX_TREE_FILES + 1), 1):  # noqa: B007
+        checksum = zlib.crc32(repr(state).encode("utf-8", "replace"), checksum)
     return [directory, count, checksum]
 
 
-def _tree_lines(directory: str) -> Iterator[str]:
-    try:
-        with os.scandir(directory) as entries:
-            found = sorted(entries, key=lambda entry: entry.name)
-    except OSError:
-        return
-    for entry in found:
-        if entry.name == "__pycache__" or entry.name.startswith("."):
-            continue
-        try:
-            state = entry.stat()
-            if stat.S_ISDIR(state.st_mode):
-                if not entry.is_symlink():
-                    yield from _tree_lines(entry.path)
-            else:
-                yield f"{entry.path} {state.st_mtime_ns} {state.st_size}\n"
-        except OSError:
-            continue
+def _tree_files(directory: str) -> Iterator[list[Any]]:
+    for folder, folders, names in os.walk(directory):
+        folders[:] = sorted(each for each in folders if each != "__pycache__" and not each.startswith("."))
+        states = (_file_state(f"{folder}/{name}") for name in sorted(names) if not name.startswith("."))
+        yield from (each for each in states if len(each) > 1)

@@ -59,33 +59,35 @@ class ForeignCall(Generic[_T]):
     Args:
         call: takes nothing.
         name: of the thread.
+        seconds: the time limit, counted from now.
     """
 
-    def __init__(self, call: Callable[[], _T], name: str) -> None:
+    def __init__(self, call: Callable[[], _T], name: str, seconds: float) -> None:
         def isolated() -> _T:
             try:
                 return call()
             except BaseException as error:  # belongs to those who wait
                 raise ForeignError(error) from error
 
+        self._ends_at = time.monotonic() + seconds
         self._future = start_in_background(isolated, f"oneclaw {name}")
 
-    def wait(self, seconds: float) -> _T:
+    def wait(self) -> _T:
         """Return what the call returned; Ctrl-C ends the waiting.
 
         Raises:
             TimeoutError: it goes on.
             ForeignError: it raised something, such as a ``TimeoutError`` of its own.
         """
-        return self._future.result(seconds)
+        return self._future.result(max(0, self._ends_at - time.monotonic()))
 
-    async def wait_async(self, seconds: float) -> _T:
+    async def wait_async(self) -> _T:
         """Do the same without blocking the event loop."""
         if self._future.done():
             return self._future.result()
         import asyncio
 
-        async with asyncio.timeout(seconds):
+        async with asyncio.timeout(max(0, self._ends_at - time.monotonic())):
             return await asyncio.wrap_future(self._future)
 
 

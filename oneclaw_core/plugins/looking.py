@@ -6,11 +6,10 @@ from typing import TYPE_CHECKING
 
 from oneclaw_core.config.plugin_settings import describe_settings
 from oneclaw_core.plugins import isolation
-from oneclaw_core.plugins.isolation import ForeignCall
+from oneclaw_core.plugins.manager import PluginManager
 from oneclaw_core.process.process_state import restored
 
 if TYPE_CHECKING:
-    from oneclaw_core.plugins.manager import PluginManager
     from oneclaw_core.plugins.plugin import Plugin
     from oneclaw_core.tools.registry import ToolRegistry
 
@@ -20,20 +19,14 @@ class Looker:
 
     Args:
         registry: passed to ``register_tools``.
+
+    Attributes:
+        manager: the plugin manager.
     """
 
     def __init__(self, registry: ToolRegistry) -> None:
         self._registry = registry
-        self._manager: PluginManager | None = None
-
-    @property
-    def manager(self) -> PluginManager:
-        """The plugin manager; made at its first use, because a listing needs none."""
-        if self._manager is None:
-            from oneclaw_core.plugins.manager import PluginManager
-
-            self._manager = PluginManager(self._registry)
-        return self._manager
+        self.manager = PluginManager(registry)
 
     def look(self, plugin: Plugin) -> None:
         """Find out what a plugin registers, and undo what its import does to the process."""
@@ -46,9 +39,9 @@ class Looker:
 
         with restored(plugin):
             try:
-                ForeignCall(describe, f"look at {plugin.name}").wait(isolation.LOAD_SECONDS)
+                isolation.ForeignCall(describe, f"look at {plugin.name}", isolation.LOAD_SECONDS).wait()
             except TimeoutError:
                 step = manager.step[plugin.name]
                 cause = f"it did not end within {isolation.LOAD_SECONDS:g} s"
                 plugin.report(step, cause, plugin.remedy, check="import.hangs" if step == "import" else "hooks.hangs")
-                self._manager = None  # the thread that goes on has the other one
+                self.manager = PluginManager(self._registry)  # the thread that goes on has the other one

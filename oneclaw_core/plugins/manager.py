@@ -8,7 +8,7 @@ import threading
 import time
 import warnings
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import pluggy
 
@@ -16,7 +16,7 @@ from oneclaw_core import hookspecs
 from oneclaw_core.errors import PluginError, describe_error
 from oneclaw_core.hookspecs import HOOK_KINDS, WRAPPABLE_KINDS, HookKind
 from oneclaw_core.plugins.isolation import raised_cause
-from oneclaw_core.plugins.plugin import MAX_TIMEOUT_SECONDS, EventHook, Loaded
+from oneclaw_core.plugins.plugin import MAX_TIMEOUT_SECONDS, EventHook, Loaded, PluginProblem
 from oneclaw_core.plugins.registrars import REGISTRARS
 
 if TYPE_CHECKING:
@@ -27,15 +27,6 @@ if TYPE_CHECKING:
 
 IMPORT = "import"
 _log = logging.getLogger("oneclaw.plugins")
-
-
-class _Fault(NamedTuple):
-    """Something wrong with a plugin's hooks; see :class:`~oneclaw_core.plugins.plugin.PluginProblem`."""
-
-    cause: str
-    remedy: str
-    check: str
-    is_error: bool = True
 
 
 class PluginManager(pluggy.PluginManager):
@@ -82,7 +73,7 @@ class PluginManager(pluggy.PluginManager):
         Raises:
             PluginError: it cannot be used.
         """
-        loading = replace(plugin.fresh(), registrations=[], problems=[], known_causes=_EVERYTHING)
+        loading = replace(plugin.fresh(), registrations=[], problems=[], known_causes=None)
         loaded = self._registered(loading, plugin.load_target())
         if loaded is None:
             raise PluginError(
@@ -124,7 +115,7 @@ class PluginManager(pluggy.PluginManager):
             plugin.report("hooks", str(each.message), remedy, is_error=False, check="hooks.deprecated")
         faults = list(self._faults(implementation))
         for fault in faults:
-            plugin.report("hooks", fault.cause, fault.remedy, check=fault.check, is_error=fault.is_error)
+            plugin.add(fault)
         return not any(fault.is_error or fault.check == "hooks.none" for fault in faults)
 
     def _call_registration_hooks(self, plugin: Plugin, implementation: Any) -> None:
@@ -151,23 +142,23 @@ class PluginManager(pluggy.PluginManager):
             if caller.spec is not None and HOOK_KINDS[caller.name] is not HookKind.REGISTRATION:
                 yield EventHook(caller.name, each.function, _options(each, caller.spec.argnames))
 
-    def _faults(self, implementation: Any) -> Iterator[_Fault]:
+    def _faults(self, implementation: Any) -> Iterator[PluginProblem]:
         """Find what pluggy does not: hooks that are never called, or cannot be."""
         found = list(self._implementations(implementation))
         names = [caller.name for caller, _ in found]
         if not found:
             name = getattr(implementation, "__name__", None) or type(implementation).__name__
             remedy = "mark its functions with @oneclaw_core.hookimpl"
-            yield _Fault(f"{name} implements no hook", remedy, "hooks.none", is_error=False)
+            yield _fault(f"{name} implements no hook", remedy, "hooks.none", is_error=False)
             return
         for name in HOOK_KINDS.keys() - set(names):
             function = inspect.getattr_static(implementation, name, None)
             if inspect.isfunction(function) or inspect.ismethod(function):
                 cause = f"the function {name} is named like a hook, and is not marked as one: it is not called"
                 remedy = "put @oneclaw_core.hookimpl before it, or rename it"
-                yield _Fault(cause, remedy, "hooks.unmarked", is_error=False)
+                yield _fault(cause, remedy, "hooks.unmarked", is_error=False)
         for name in sorted({name for name in names if names.count(name) > 1}):
-            yield _Fault(f"several of its functions implement the hook {name}", "make one of them", "hooks.event")
+            yield _fault(f"several of its functions implement the hook {name}", "make one of them", "hooks.event")
         for caller, each in found:
             if caller.has_spec():
                 yield from _faults_of(caller.name, each)
@@ -176,7 +167,7 @@ class PluginManager(pluggy.PluginManager):
                     f"this OneClaw has no such hook (plugin contract {hookspecs.CONTRACT_VERSION}): correct its name, "
                     "or upgrade oneclaw-core"
                 )
-                yield _Fault(f"unknown hook {caller.name!r}", remedy, "hooks.unknown", is_error=False)
+                yield _fault(f"unknown hook {caller.name!r}", remedy, "hooks.unknown", is_error=False)
 
     def _report(self, plugin: Plugin, step: str, error: BaseException, check: str) -> None:
         _log.debug("%s of plugin %s", step, plugin.name, exc_info=error)
@@ -201,22 +192,16 @@ def _hashable(implementation: Any) -> Any:
     return implementation
 
 
-class _Everything(frozenset[str]):
-    """Contains every text: the causes that the user was told about of a plugin that was described before."""
-
-    def __contains__(self, _: object) -> bool:
-        return True
+def _fault(cause: str, remedy: str, check: str, *, is_error: bool = True) -> PluginProblem:
+    return PluginProblem("hooks", cause, remedy, is_error, check)
 
 
-_EVERYTHING = _Everything()
-
-
-def _faults_of(hook: str, mark: pluggy.HookImpl) -> Iterator[_Fault]:
+def _faults_of(hook: str, mark: pluggy.HookImpl) -> Iterator[PluginProblem]:
     kind, is_async = HOOK_KINDS[hook], inspect.iscoroutinefunction(mark.function)
     if kind is HookKind.REGISTRATION and is_async:
-        yield _Fault(f"the hook {hook} is an async function", "write it without async", "hooks.async")
+        yield _fault(f"the hook {hook} is an async function", "write it without async", "hooks.async")
     elif (fault := _wrapper_fault(kind, mark) or _function_fault(kind, mark, is_async=is_async)) is not None:
-        yield _Fault(f"the hook {hook} cannot be called: {fault[0]}", fault[1], "hooks.event")
+        yield _fault(f"the hook {hook} cannot be called: {fault[0]}", fault[1], "hooks.event")
 
 
 def _wrapper_fault(kind: HookKind, mark: pluggy.HookImpl) -> tuple[str, str] | None:

@@ -7,19 +7,17 @@ groups too. They are data, known without importing the plugin.
 from __future__ import annotations
 
 import logging
-from contextlib import contextmanager
 from dataclasses import dataclass, field, fields, replace
 from importlib import import_module
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from oneclaw_core.errors import PluginError
 from oneclaw_core.secrets.redaction import redact
 from oneclaw_core.types.tool_definition import ToolBehaviour, ToolDefinition
 from oneclaw_core.types.tool_groups import ToolGroupDefinition
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Mapping
     from importlib.resources.abc import Traversable
     from pathlib import Path
 
@@ -46,7 +44,7 @@ LEFT_ALONE = "import.kills"
 """The check of a plugin that has ended a process, and is not imported again by itself."""
 DOES_NOT_WORK = ("failed", "left alone", "not reviewed")
 """States of plugins of which nothing works."""
-_NOT_REVIEWED = ("review.missing", "review.unreadable")
+_NOT_REVIEWED = ("review.missing", "review.changed", "review.unreadable")
 _MERGED_HOOKS = frozenset({GROUP_HOOK, TOOL_HOOK, PROVIDER_HOOK, PRECONFIGURED_HOOK, SKILL_HOOK, MANIFEST_HOOK})
 _BEHAVIOUR = tuple(each.name for each in fields(ToolBehaviour) if each.name != "checked_schema")
 _log = logging.getLogger("oneclaw.plugins")
@@ -58,7 +56,7 @@ class PluginProblem:
 
     Attributes:
         where: the step or hook, such as ``import`` or ``register_tools``.
-        cause: what is wrong, on one line.
+        cause: what is wrong, made one line without secrets.
         remedy: what to do about it.
         is_error: whether something does not work because of it.
         check: what ``oneclaw plugins check`` calls it, ``""`` where ``pointer`` says that.
@@ -72,16 +70,12 @@ class PluginProblem:
     check: str = ""
     pointer: str = ""
 
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "cause", " ".join(redact(self.cause).split()))
+
     def to_dict(self) -> dict[str, Any]:
         """Return the problem as JSON data."""
         return {each.name: getattr(self, each.name) for each in fields(self)}
-
-
-def new_problem(
-    where: str, cause: str, remedy: str, *, is_error: bool = True, check: str = "", pointer: str = ""
-) -> PluginProblem:
-    """Make a problem whose cause is one line without secrets; see :class:`PluginProblem`."""
-    return PluginProblem(where, " ".join(redact(cause).split()), remedy, is_error, check, pointer)
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,6 +169,7 @@ class Plugin:
         metadata_problem: why the package does not go with this OneClaw, or cannot be read; ``None`` if all is well.
         files: that what it registers depends on.
         tree: the directory of its code where that can change without being installed again, else ``""``.
+        stamp: of its code when it was looked at, see :func:`oneclaw_core.plugins.installed.stamp`.
         registrations: what it registers, in this order; without what is ``withheld``.
         hooks: the event and lifecycle hooks that it implements, each with its options as JSON data.
         problems: what went wrong.
@@ -182,11 +177,12 @@ class Plugin:
         is_disabled: True if the user disabled it.
         tools, groups, providers, skills: the names of what a catalog took of it.
         withheld: what it registered by names that belong to other distributions, such as ``tool read_file``.
-        known_causes: of problems that the user was already told about.
+        known_causes: of problems that the user was already told about; ``None`` to log none.
         has_own_loop: True if its async code runs on a separate event loop; False for an object of the program.
         source: the tool source, as ``PLUGIN NAME``, that is listed like a plugin; ``None`` for a plugin.
         given: returns the object with the hooks, for a plugin that is not installed.
         importer: imports the plugin, or an object of it, given its name ``module:attribute``.
+        imports: of the plugin and its objects that were begun, see :mod:`oneclaw_core.plugins.first_use`.
         loaded: the imported plugin, where this process has it.
         declaration: what it may do of what its ``capabilities.json`` names; ``None`` where nothing is held to that.
     """
@@ -208,15 +204,15 @@ class Plugin:
     providers: list[str] = field(default_factory=list)
     skills: list[str] = field(default_factory=list)
     withheld: list[str] = field(default_factory=list)
-    known_causes: frozenset[str] = frozenset()
+    known_causes: frozenset[str] | None = frozenset()
+    stamp: list[Any] | None = None
     has_own_loop: bool = True
     source: str | None = None
     given: Callable[[], Any] | None = field(default=None, repr=False)
     importer: Callable[[str | None], Any] | None = field(default=None, repr=False)
+    imports: dict[str | None, ForeignCall[Any]] = field(default_factory=dict, repr=False)
     loaded: Loaded | None = field(default=None, repr=False)
     declaration: Declaration | None = field(default=None, repr=False)
-    _imports: dict[str | None, ForeignCall[Any]] = field(default_factory=dict, repr=False)
-    _failures: dict[str | None, PluginError] = field(default_factory=dict, repr=False)
 
     @property
     def is_builtin(self) -> bool:
@@ -281,7 +277,13 @@ class Plugin:
             "problems": list(self.problems),
             "hooks": dict(self.hooks),
         }
-        return replace(self, **lists, **copies, importer=None, loaded=None, declaration=None, _imports={}, _failures={})
+        return replace(self, **lists, **copies, importer=None, imports={}, loaded=None, declaration=None)
+
+    def unlooked(self) -> Plugin:
+        """Return the plugin with nothing but what its metadata say."""
+        return replace(
+            self.fresh(), registrations=[], hooks={}, problems=[], import_ms=None, stamp=None, known_causes=frozenset()
+        )
 
     def take(self, other: Plugin) -> None:
         """Take over what another object knows of the same plugin."""
@@ -293,47 +295,18 @@ class Plugin:
         """Import what the entry point names."""
         return self.given() if self.given is not None else import_target(self.target)
 
-    async def load(self) -> Loaded:
-        """Return the plugin, which is imported at its first use.
-
-        Raises:
-            PluginError: it cannot be imported.
-        """
-        loaded: Loaded = self.loaded or await self._wait_async(None)
-        return loaded
-
-    async def load_object(self, registration: Registration) -> Any:
-        """Return what the plugin registered.
-
-        Raises:
-            PluginError: it cannot be imported, or is not registered any more.
-        """
-        if registration.value is not None:
-            return registration.value
-        if registration.target is None:
-            return self._found(registration, await self.load())
-        return await self._wait_async(registration.target)
-
-    def load_object_now(self, registration: Registration) -> Any:
-        """Do the same in a program without an event loop."""
-        if registration.value is not None:
-            return registration.value
-        if registration.target is None:
-            return self._found(registration, self.loaded or self._wait(None))
-        return self._wait(registration.target)
-
     def report(
         self, where: str, cause: str, remedy: str, *, is_error: bool = True, check: str = "", pointer: str = ""
     ) -> None:
         """Add a problem; see :class:`PluginProblem`."""
-        self.add(new_problem(where, cause, remedy, is_error=is_error, check=check, pointer=pointer))
+        self.add(PluginProblem(where, cause, remedy, is_error, check, pointer))
 
     def add(self, problem: PluginProblem, *, is_logged: bool = True) -> None:
         """Note a problem, and log it unless the user was told about it before."""
         if problem in self.problems:
             return
         self.problems.append(problem)
-        if not is_logged or problem.cause in self.known_causes:
+        if not is_logged or self.known_causes is None or problem.cause in self.known_causes:
             return
         about = f"plugin {self.name} ({self.package or '?'}): {problem.where}: {problem.cause}; {problem.remedy}"
         if problem.is_error:
@@ -342,67 +315,6 @@ class Plugin:
             _log.warning("%s%s", about, hint, extra={"is_shown_once": True})
         else:
             _log.info("%s", about)
-
-    def _wait(self, target: str | None) -> Any:
-        from oneclaw_core.plugins import isolation
-
-        with self._reported(target):
-            return self._import(target).wait(isolation.LOAD_SECONDS)
-
-    async def _wait_async(self, target: str | None) -> Any:
-        from oneclaw_core.plugins import isolation
-
-        with self._reported(target):
-            return await self._import(target).wait_async(isolation.LOAD_SECONDS)
-
-    def _import(self, target: str | None) -> ForeignCall[Any]:
-        if target in self._failures:
-            raise self._failures[target]  # it counts until the process ends
-        found = self._imports.get(target)
-        if found is None:
-            if self.importer is None:
-                raise PluginError(
-                    f"the plugin {self.name} cannot be used: see oneclaw plugins list; disable it with: oneclaw "
-                    f"plugins disable {self.name}"
-                )
-            from functools import partial
-
-            from oneclaw_core.plugins.isolation import ForeignCall
-
-            call = partial(self.importer, target)
-            found = self._imports[target] = ForeignCall(call, f"import of {self.name}")
-        return found
-
-    @contextmanager
-    def _reported(self, target: str | None) -> Iterator[None]:
-        from oneclaw_core.plugins.isolation import LOAD_SECONDS, ForeignError, raised_cause
-
-        try:
-            yield
-        except (TimeoutError, ForeignError) as error:
-            if isinstance(error, ForeignError):
-                cause = raised_cause(error.raised)
-                check = "import.exits" if isinstance(error.raised, SystemExit) else "import.fails"
-            else:
-                cause, check = f"it did not end within {LOAD_SECONDS:g} s", "import.hangs"
-            if target is None:
-                self.add(new_problem("import", cause, self.remedy, check=check), is_logged=False)
-            package = f" ({self.package})" if self.package else ""
-            self._failures[target] = PluginError(
-                f"plugin {self.name}{package}: {target or self.target} cannot be imported: {cause}; upgrade the "
-                f"plugin, or disable it with: oneclaw plugins disable {self.name}"
-            )
-            raise self._failures[target] from error
-
-    def _found(self, registration: Registration, loaded: Loaded) -> Any:
-        found = loaded.registrations.get((registration.hook, registration.name))
-        if found is None:
-            what = f"the tool {registration.name!r}" if registration.hook == TOOL_HOOK else repr(registration.name)
-            raise PluginError(
-                f"the plugin {self.name} does not register {what} any more: upgrade {self.distribution or 'it'}, or "
-                f"disable it with: oneclaw plugins disable {self.name}"
-            )
-        return found.value
 
     def to_dict(self) -> dict[str, Any]:
         """Return what can be cached of the plugin, as JSON data; a tool that JSON cannot hold becomes a problem."""
@@ -418,6 +330,7 @@ class Plugin:
             "metadata_problem": None if problem is None else problem.to_dict(),
             "registrations": rows,
             "problems": [each.to_dict() for each in self.problems],
+            "known_causes": sorted(self.known_causes or ()),
         }
 
     @classmethod
@@ -428,7 +341,7 @@ class Plugin:
             KeyError, TypeError, ValueError: it is something else.
         """
         plugin = cls(**{name: data[name] for name in _STORED})
-        plugin.files = tuple(plugin.files)
+        plugin.files, plugin.known_causes = tuple(plugin.files), frozenset(data["known_causes"])
         if data["metadata_problem"] is not None:
             plugin.metadata_problem = PluginProblem(**data["metadata_problem"])
         plugin.registrations = [Registration.from_dict(plugin.name, each) for each in data["registrations"]]
@@ -436,7 +349,7 @@ class Plugin:
         return plugin
 
 
-_STORED = ("name", "target", "distribution", "version", "files", "tree", "hooks", "import_ms")
+_STORED = ("name", "target", "distribution", "version", "files", "tree", "hooks", "import_ms", "stamp")
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,19 +28,18 @@ answer(request)
 """
 
 
-def look_in_subprocess(plugins: Sequence[Plugin], *, import_paths: Sequence[str] = ()) -> None:
+def look_in_subprocess(plugins: Sequence[Plugin]) -> None:
     """Look at plugins in another process, so that one that ends or breaks it costs this process nothing.
 
     One process looks at them all, unless a plugin ends it: then another one goes on behind that plugin.
 
     Args:
         plugins: get what they register, and their problems.
-        import_paths: directories to import from before all others.
     """
     left = list(plugins)
     while left:
         with TemporaryDirectory(prefix="oneclaw-") as folder:
-            answers, end = _asked(left, [*import_paths, *map(str, sys.path)], Path(folder))
+            answers, end = _asked(left, list(map(str, sys.path)), Path(folder))
         for plugin, answer in zip(left, answers, strict=False):
             plugin.take(Plugin.from_dict(answer))
         if len(answers) < len(left):

@@ -55,6 +55,11 @@ class Home:
         """The place where the timeouts of plugin hooks are counted."""
         return self.path / "hook-timeouts.json"
 
+    @property
+    def boxes(self) -> Path:
+        """The homes of plugins whose tools run in a sandbox, a directory for each, by the plugin's name."""
+        return self.path / "boxes"
+
     def plugin_folder(self, plugin: str) -> Path:
         """Return the directory for the files of a plugin."""
         return self.path / "plugins" / plugin

@@ -257,7 +257,7 @@ def _list_current(target: str, context: ListingContext, source: PublishedBySourc
     source.run = published.append
     fault = ""
     try:
-        ForeignCall(lambda: import_target(target)(context, source), source.where).wait(LISTING_SECONDS)
+        ForeignCall(lambda: import_target(target)(context, source), source.where, LISTING_SECONDS).wait()
     except TimeoutError:
         fault = f"it did not end within {LISTING_SECONDS:g} s"
     except ForeignError as error:

@@ -178,6 +178,31 @@ def test_nothing_unreviewed_is_even_imported_where_that_is_required(oneclaw, ins
     assert oneclaw("plugins", "review", "weather", "--accept").status == 0
 
 
+@pytest.mark.skipif(not choose_sandbox().backend, reason="this machine has no sandbox")
+def test_changed_files_are_not_imported_before_their_review_where_that_is_required(
+    oneclaw, weather, monkeypatch, tmp_path
+):
+    ran = tmp_path / "ran"
+    record = weather.parent / "oneclaw_weather-1.2.dist-info" / "RECORD"
+    record.write_text("oneclaw_weather/__init__.py,sha256=one,1\n")
+    monkeypatch.setenv("ONECLAW_REVIEWED_PLUGINS_ONLY", "true")
+    assert oneclaw("plugins", "review", "weather", "--accept").status == 0
+    assert {each["name"]: each for each in oneclaw("plugins", "list", "--json").json}["weather"]["status"] == "ok"
+    record.write_text("oneclaw_weather/__init__.py,sha256=two,2\n")
+    upgrade(weather, f"try:\n    open({str(ran)!r}, 'w').close()\nexcept OSError:\n    pass\n{SMALL}")
+
+    found = {each["name"]: each for each in oneclaw("plugins", "list", "--json").json}["weather"]
+    assert (found["status"], found["tools"]) == ("not reviewed", [])
+    assert "its files are not those that you reviewed" in found["problems"][0]["cause"]
+    assert not ran.exists()
+
+    outcome = oneclaw("plugins", "review", "weather", "--accept")
+    assert outcome.stdout.endswith("oneclaw-weather is reviewed\n")
+    assert not ran.exists()  # it was looked at where it can write nothing
+    assert {each["name"]: each for each in oneclaw("plugins", "list", "--json").json}["weather"]["status"] == "ok"
+    assert ran.exists()
+
+
 def test_a_record_that_cannot_be_read_loads_no_plugin_of_others(oneclaw, ok, weather, tmp_path):
     ok("plugins", "review", "weather", "--accept")
     (record,) = (tmp_path / "data" / "oneclaw-plugins").rglob("reviewed-capabilities.json")

@@ -185,6 +185,7 @@ def test_a_plugin_is_listed_with_what_it_brings(ok, good):
         "problems": [],
         "tokens": {"core": 0, "groups": 24},
         "reviewed": False,
+        "in_box": False,
     }
 
 
@@ -352,6 +353,17 @@ def test_a_misspelled_plugin_is_not_disabled_silently(oneclaw, good):
 @pytest.mark.parametrize("name", ["builtin", "", "a,b"])
 def test_some_names_cannot_be_disabled(oneclaw, name):
     assert oneclaw("plugins", "disable", name).status == 2
+
+
+@pytest.mark.usefixtures("all_plugins")
+def test_a_plugin_in_a_box_is_listed_as_one(ok, good, home):
+    ok("plugins", "disable", "good")
+    (home / "boxes" / "good").mkdir(parents=True)
+
+    listed = by_name(ok("plugins", "list", "--json"))
+    assert {name for name, each in listed.items() if each["in_box"]} == {"good"}
+    (line,) = [line for line in ok("plugins", "list").splitlines() if line.startswith("good")]
+    assert "in a box" in line
 
 
 def test_the_table_shows_how_long_each_import_took(ok, good):

@@ -73,10 +73,8 @@ def test_the_older_of_the_two_is_known():
         ("oneclaw-core<1,>=0.1", "<1,>=0.1", False),
     ):
         assert find_incompatibility(["oneclaw-core", requirement], "1") == Incompatibility(required, is_core_too_old)
-    with pytest.raises(compatibility.UnreadableRequirementError) as error:
+    with pytest.raises(ValueError, match="Expected"):
         find_incompatibility(["oneclaw-core>=banana"])
-    assert "\n" not in str(error.value)
-    assert str(error.value).startswith("Expected")
 
 
 class Distribution:

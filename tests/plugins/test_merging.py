@@ -10,7 +10,8 @@ import pytest
 from oneclaw_core import ToolDefinition, ToolGroupDefinition, ToolResult, ToolSourceType
 from oneclaw_core.errors import PluginError
 from oneclaw_core.installation.skill_checks import report_skill_problems
-from oneclaw_core.plugins.catalog import Catalog, LazyTool
+from oneclaw_core.plugins.catalog import Catalog
+from oneclaw_core.plugins.lazy_tool import LazyTool
 from oneclaw_core.plugins.plugin import Loaded, Plugin, PluginProblem, PluginSkill, Registration
 from oneclaw_core.providers.known import PreconfiguredProvider
 from oneclaw_core.tool_sources.program_tools import add_program_tools

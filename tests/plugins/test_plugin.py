@@ -16,7 +16,8 @@ from oneclaw_core import ToolDefinition, ToolGroupDefinition
 from oneclaw_core.cli.plugin_commands import PluginCommand, plugin_commands
 from oneclaw_core.errors import PluginError
 from oneclaw_core.plugins import isolation
-from oneclaw_core.plugins.plugin import Loaded, Plugin, PluginProblem, Registration, import_target, new_problem
+from oneclaw_core.plugins.first_use import load_object, load_object_now, load_plugin
+from oneclaw_core.plugins.plugin import Loaded, Plugin, PluginProblem, Registration, import_target
 from oneclaw_core.plugins.registrars import target_name
 from oneclaw_core.plugins.running.calling import HookOptions
 from oneclaw_core.tools import ToolBehaviour
@@ -80,13 +81,13 @@ def test_what_a_name_leads_to_is_imported():
 
 
 def test_a_problem_is_one_line_without_secrets():
-    problem = new_problem("import", "two\n  lines, key sk-ant-REDACTED", "upgrade it")
+    problem = PluginProblem("import", "two\n  lines, key sk-ant-REDACTED", "upgrade it")
     assert problem.cause.startswith("two lines, key ")
     assert "aaaaaaaa" not in problem.cause
     assert (problem.where, problem.remedy, problem.is_error, problem.check, problem.pointer) == (
         *("import", "upgrade it", True, "", ""),
     )
-    other = new_problem("tools", "bad", "fix", is_error=False, check="tools.bad", pointer="/name")
+    other = PluginProblem("tools", "bad", "fix", is_error=False, check="tools.bad", pointer="/name")
     assert other == PluginProblem("tools", "bad", "fix", False, "tools.bad", "/name")
     assert other.to_dict() == {
         "where": "tools",
@@ -238,7 +239,7 @@ def test_a_problem_is_logged_unless_it_was_before(caplog):
 
 
 def loaders(plugin, registration):
-    return plugin.load_object_now(registration), asyncio.run(plugin.load_object(registration))
+    return load_object_now(plugin, registration), asyncio.run(load_object(plugin, registration))
 
 
 def test_an_object_is_found_where_it_is():
@@ -255,7 +256,7 @@ def test_an_object_is_found_where_it_is():
     assert started == []
     assert loaders(plugin, dataclasses.replace(of_plugin, target="acme:one")) == ("imported acme:one",) * 2
     assert loaders(plugin, of_plugin) == ("right", "right")
-    assert asyncio.run(plugin.load()) == loaded
+    assert asyncio.run(load_plugin(plugin)) == loaded
     assert started == ["acme:one", None]
 
 
@@ -268,9 +269,9 @@ def test_an_object_that_is_gone_is_named_with_a_remedy():
     for each, message in ((plugin, gone), (Plugin("acme"), unusable)):
         registration = Registration("hook", "acme", "one", None)
         with pytest.raises(PluginError) as error:
-            each.load_object_now(registration)
+            load_object_now(each, registration)
         with pytest.raises(PluginError) as later:
-            asyncio.run(each.load_object(registration))
+            asyncio.run(load_object(each, registration))
         assert str(error.value) == str(later.value) == message
 
 
@@ -298,7 +299,7 @@ def test_an_import_that_fails_is_named_with_a_remedy_and_not_repeated(monkeypatc
             calls.clear()
             for _ in range(2):
                 with pytest.raises(PluginError) as error:
-                    plugin.load_object_now(registration)
+                    load_object_now(plugin, registration)
                 assert str(error.value) == (
                     f"plugin acme{package}: {what} cannot be imported: {cause}; upgrade the plugin, or disable it "
                     "with: oneclaw plugins disable acme"

@@ -405,12 +405,12 @@ def test_foreign_code_is_called_with_a_limit():
             await call_isolated(raising, 5.0, is_async=True)
         assert isinstance(error.value.raised, SystemExit)
 
-        started = ForeignCall(lambda: 8, "probe")
-        assert await started.wait_async(5.0) == started.wait(5.0) == await started.wait_async(5.0) == 8
-        failed = ForeignCall(lambda: 1 / 0, "probe")
+        started = ForeignCall(lambda: 8, "probe", 1)
+        assert await started.wait_async() == started.wait() == await started.wait_async() == 8
+        failed = ForeignCall(lambda: 1 / 0, "probe", 1)
         for _ in range(2):
             with pytest.raises(ForeignError) as error:
-                failed.wait(5.0)
+                failed.wait()
             assert isinstance(error.value.raised, ZeroDivisionError)
 
     asyncio.run(work())

@@ -21,7 +21,7 @@ from oneclaw_core.plugins.names.claims import (
 )
 from oneclaw_core.plugins.names.name_record import user_record
 from oneclaw_core.plugins.names.ownership import OURS, Claimant, find_owners
-from oneclaw_core.plugins.plugin import GROUP_HOOK, new_problem
+from oneclaw_core.plugins.plugin import GROUP_HOOK, PluginProblem
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
@@ -118,7 +118,7 @@ def _report(plugin: Plugin, distribution: str, lost: Sequence[tuple[Claim, Owner
             remedy = f"uninstall {distribution} or {owner.distribution}, or give it the name: {give}"
         else:
             remedy = f"{f'{error}; or ' if error else ''}uninstall one of them{'' if error else f', or choose: {give}'}"
-        problem = new_problem(hook_of(kind), cause, remedy, is_error=not owner.is_chosen, check=check_of(kind))
+        problem = PluginProblem(hook_of(kind), cause, remedy, not owner.is_chosen, check_of(kind))
         plugin.add(problem, is_logged=False)
     level = logging.INFO if all(owner.is_chosen for _, owner in by_owner) else logging.WARNING
     more = f" (and {len(causes) - 1} more of its names are not its own)" if len(causes) > 1 else ""

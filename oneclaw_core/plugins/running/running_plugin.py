@@ -11,6 +11,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from oneclaw_core.errors import NotReadyError, OneClawError, PluginError, describe_error
+from oneclaw_core.plugins.first_use import load_plugin
 from oneclaw_core.plugins.isolation import ForeignError, HookError, HookTimeoutError, call_isolated
 from oneclaw_core.plugins.running.calling import begin_wrapper, end_wrapper
 from oneclaw_core.system.threads import LoopBlockedError
@@ -314,7 +315,7 @@ class RunningPlugin:
         return error, seconds
 
     async def _implementation(self, hook: str) -> EventHook:
-        implementation = (await self.record.load()).hooks.get(hook)
+        implementation = (await load_plugin(self.record)).hooks.get(hook)
         if implementation is None:
             raise HookError(self.name, hook, "is not there any more", "reinstall it")
         return implementation

@@ -20,6 +20,7 @@ from oneclaw_core.contract.arguments import (
 from oneclaw_core.contract.chat_answer import ChatNotice
 from oneclaw_core.contract.contact_points import Channel, Trigger
 from oneclaw_core.errors import NotFoundError, OneClawError, PluginError, describe_error
+from oneclaw_core.plugins.first_use import load_object
 from oneclaw_core.plugins.isolation import HookError
 from oneclaw_core.plugins.plugin import CHECK_HOOK
 from oneclaw_core.plugins.running.calling import Step, gather_results, plan
@@ -179,7 +180,7 @@ class Plugins:
         Raises:
             PluginError: it cannot be imported; the message names the plugin.
         """
-        return await self._plugin(registration.plugin).record.load_object(registration)
+        return await load_object(self._plugin(registration.plugin).record, registration)
 
     async def channel(self, name: str) -> Channel:
         """Make a channel of a plugin.

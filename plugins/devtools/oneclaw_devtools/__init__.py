@@ -15,7 +15,7 @@ _COMMANDS = {
     "install": ("install:install", "Install plugins into the environment that OneClaw runs in."),
     "upgrade": ("install:upgrade", "Install newer versions of plugins."),
     "uninstall": ("install:uninstall", "Uninstall plugins, by the names of their packages."),
-    "sync": ("install:sync", "Reinstall the plugins that an upgrade of OneClaw removed."),
+    "sync": ("sync:sync", "Reinstall the plugins that an upgrade of OneClaw removed."),
     "search": ("search:search", "Find plugins in the index."),
     "box": ("box:box", "Run a plugin's tools in a sandbox."),
     "unbox": ("box:unbox", "Take a plugin out of its box."),

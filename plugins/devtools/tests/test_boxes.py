@@ -72,6 +72,8 @@ def test_tools_in_a_box_see_no_file_of_the_user(with_uv, wheels, tmp_path):
     assert "not_found" in call("parcel_read", path=str(key))
     assert "private" not in call("acme_parcels__parcel_read", path=str(key))
     assert str(with_uv.home / "boxes" / "acme_parcels") in call("acme_parcels__parcel_home")
+    (line,) = [each for each in with_uv.oneclaw("plugins", "list").stdout.splitlines() if "acme-parcels" in each]
+    assert "in a box" in line
 
     done = with_uv.oneclaw("plugins", "unbox", "--yes", "acme_parcels", **environ)
     assert done.returncode == 0, done.stderr

@@ -6,6 +6,8 @@ import shutil
 import pytest
 from installations import write_wheel
 
+from oneclaw_core.process import choose_sandbox
+
 pytestmark = pytest.mark.one_python
 
 TOOL = """
@@ -59,8 +61,11 @@ def test_a_taken_name_is_refused_before_anything_is_installed(installation, whee
     assert installation.oneclaw("plugins", "install", "acme-ape").returncode == 1
 
 
-def test_names_of_oneclaw_are_refused(with_uv, wheels):
-    write_wheel(wheels, "oneclaw-files-plus", source=TOOL.format(tool="read_file", who="acme"))
+@pytest.mark.skipif(not choose_sandbox().backend, reason="this machine has no sandbox")
+def test_names_of_oneclaw_are_refused_without_importing_the_plugin_unconfined(with_uv, wheels, tmp_path):
+    ran = tmp_path / "ran"
+    noting = f"try:\n    open({str(ran)!r}, 'w').close()\nexcept OSError:\n    pass\n"
+    write_wheel(wheels, "oneclaw-files-plus", source=noting + TOOL.format(tool="read_file", who="acme"))
 
     done = with_uv.oneclaw("plugins", "install", "oneclaw-files-plus")
 
@@ -68,6 +73,24 @@ def test_names_of_oneclaw_are_refused(with_uv, wheels):
     expected = "the tool 'read_file' of oneclaw-files-plus belongs to oneclaw-core, a distribution of OneClaw"
     assert expected in done.stderr
     assert not list(with_uv.site().glob("oneclaw_files_plus*"))
+    assert not ran.exists()
+
+
+@pytest.mark.long
+def test_without_a_sandbox_names_are_settled_when_the_plugin_is_loaded(with_uv, wheels):
+    wheel(wheels, "acme-ape", tool="get_current_time")
+
+    done = with_uv.oneclaw("plugins", "install", "acme-ape", ONECLAW_SANDBOX="off")
+
+    assert "not looked at (there is no sandbox here" in done.stderr
+    assert "the tool 'get_current_time' belongs to oneclaw-core" in done.stderr
+    assert done.returncode == 1
+    assert "acme-ape" not in str(called(with_uv, "get_current_time"))
+    done = with_uv.oneclaw(
+        "plugins", "install", "--allow-shadowing", "find", wheel(wheels, "acme-cat", "find"), ONECLAW_SANDBOX="off"
+    )
+    assert done.returncode == 2
+    assert "give the name after the installation" in done.stderr
 
 
 @pytest.mark.long

@@ -14,7 +14,7 @@ from oneclaw_core.errors import OneClawError, ToolDefinitionError
 from oneclaw_core.installation.given_plugins import given_plugin
 from oneclaw_core.json_schema.result_checks import result_faults
 from oneclaw_core.manifests.manifest_tool import ManifestTool
-from oneclaw_core.plugins.catalog import LazyTool
+from oneclaw_core.plugins.lazy_tool import LazyTool
 from oneclaw_core.system.home import find_home
 from oneclaw_core.testing.scripted import MODEL, PROVIDER, ScriptedModel, ScriptedModelPlugin, ScriptedUser
 from oneclaw_core.tool_functions.function import FunctionTool

@@ -58,7 +58,7 @@ KINDS: dict[str, Kind] = {
     "hangs_at_import": Kind(("import.hangs",), is_fatal=True),
     "prints_at_import": _seen("import.prints"),
     "changes_process": _seen("import.changes-process"),
-    "exit_function": _seen("import.changes-process"),
+    "exit_function": _seen("import.ends-at-exit"),
     "slow_import": _seen("import.slow"),
     "no_hooks": _loaded("hooks.none", "implements no hook"),
     "unknown_hook": _loaded("hooks.unknown", "register_tolls"),

@@ -91,7 +91,7 @@ def box_folder(plugin: str) -> Path:
     """Return the home of a plugin in its box."""
     if not re.fullmatch(r"[A-Za-z0-9_@.-]+", plugin) or plugin.startswith("."):
         raise UsageError(f"{plugin!r} is not a plugin's name: see oneclaw plugins list")
-    return find_home().path / "boxes" / plugin
+    return find_home().boxes / plugin
 
 
 def server_name(plugin: str) -> str:

@@ -113,7 +113,7 @@ def look(request: Mapping[str, Any], channel: Channel) -> None:
     catalog = load_plugins(entry_points=entry_points(request, channel))
     record = catalog.plugins[-1]
     if atexit._ncallbacks() > exit_functions and (fault := exit_fault()):
-        record.report("import", fault, "end the program nowhere", check="import.changes-process")
+        record.report("import", fault, "end the program nowhere", check="import.ends-at-exit")
     check_commands(record)
     _load_registered(record, channel)
     report_skill_problems(catalog, [each for each in catalog.skills if each.record is record], is_thorough=True)
@@ -139,13 +139,14 @@ _LISTED_APART = frozenset(
 def _load_registered(record: Plugin, channel: Channel) -> None:
     """Import what the plugin registered by name."""
     from oneclaw_core import PluginError
+    from oneclaw_core.plugins import load_object_now
 
     for registration in record.registrations:
         if registration.hook in _LISTED_APART or registration.target is None or registration.value is not None:
             continue
         try:
             with channel.step(f"module {registration.target.partition(':')[0]}"):
-                record.load_object_now(registration)
+                load_object_now(record, registration)
         except PluginError as error:
             record.report(registration.hook, str(error), "correct the name, or the module", check="hooks.target")
 

@@ -38,6 +38,12 @@ IMPORT_CHANGES = Check(
     "importing changes what all plugins share: the directory, the environment, logging, signals, threads",
     "do it in a tool, or not at all",
 )
+ENDS_AT_EXIT = Check(
+    "import.ends-at-exit",
+    _E,
+    "a function for the end of the program (`atexit`) ends it, or does not end itself",
+    "end the program nowhere: each command that imports the plugin gets another exit status",
+)
 LEAVES = Check(
     "import.leaves-processes",
     _W,

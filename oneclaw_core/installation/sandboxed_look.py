@@ -4,20 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import json
-import os
 import sys
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
-from oneclaw_core.capabilities.declaration import Declaration, DeclarationError, read_declaration
-from oneclaw_core.capabilities.page import ReviewedPlugin
-from oneclaw_core.capabilities.record import user_reviews
 from oneclaw_core.errors import SandboxError
 from oneclaw_core.files.paths import PathGuard
-from oneclaw_core.installation.reviewing import is_ours, package_of, reviewed_package, seen_plugin
-from oneclaw_core.plugins.distributions import normalised
 from oneclaw_core.plugins.plugin import Plugin
 from oneclaw_core.process.programs import run_program
 from oneclaw_core.process.sandbox.choice import choose_sandbox
@@ -26,14 +20,12 @@ from oneclaw_core.process.sandbox_rules import SandboxScope, sandbox_policy
 from oneclaw_core.process.scratch import Scratch
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
-    from oneclaw_core.capabilities.record import ReviewedPackage
     from oneclaw_core.process.sandbox.backend import SandboxBackend
 
 _SECONDS = 60.0
-_CHILD = "from oneclaw_core.cli.plugin_look import look_in_child; look_in_child()"
-_LOOK_FAILED = "it ended the process that looked at it, or did not end in time"
+_CHILD = "from oneclaw_core.installation.sandboxed_look import look_in_child; look_in_child()"
 _MAX_BYTES = 16 * 1024 * 1024
 
 
@@ -144,97 +136,3 @@ def _read_entries(path: Path) -> dict[str, Plugin]:
     except Exception:  # noqa: BLE001  # it may be wrong in any way
         return found
     return found
-
-
-def seen_plugins(
-    plugins: Sequence[Plugin], root: Path | None, look: Look, known: Mapping[str, ReviewedPackage]
-) -> list[ReviewedPlugin]:
-    """Put together what the page shows of plugins; OneClaw's own are left out, as they need no review.
-
-    Args:
-        plugins: the plugins.
-        root: where they were unpacked to; ``None`` for installed plugins.
-        look: what was found.
-        known: what the user has reviewed, by package.
-    """
-    found: list[ReviewedPlugin] = []
-    for plugin in plugins:
-        if is_ours(plugin):
-            continue
-        problems: list[str] = []
-        try:
-            declared = declared_by(plugin, root)
-        except DeclarationError as error:
-            declared = Declaration(plugin.name, {})
-            problems.append(str(error))
-        package = f"{plugin.distribution} {plugin.version}"
-        looked_at = look.plugins.get(plugin.target)
-        if looked_at is not None:
-            seen = seen_plugin(looked_at, package, declared)
-        else:
-            if not look.unseen:
-                problems.append(_LOOK_FAILED)
-            unseen = look.unseen or _LOOK_FAILED
-            seen = ReviewedPlugin(plugin.name, package, None, declared, unseen=unseen)
-        reviewed = known[package_of(plugin)].plugins.get(plugin.name) if package_of(plugin) in known else None
-        found.append(replace(seen, name=plugin.name, reviewed=reviewed, problems=(*seen.problems, *problems)))
-    return found
-
-
-def declared_by(plugin: Plugin, root: Path | None) -> Declaration:
-    """Read what a plugin declares.
-
-    Raises:
-        DeclarationError: it is invalid.
-    """
-    if root is not None:
-        return read_declaration(plugin.name, plugin.target, root)
-    from oneclaw_core.installation.reviewing import declaration_of
-
-    return declaration_of(plugin)
-
-
-def look_at_unpacked(folder: Path) -> list[ReviewedPlugin]:
-    """Look at plugins that are not installed, in the sandbox that the settings choose; OneClaw's own are left out.
-
-    Args:
-        folder: with the packages, as they would be in ``site-packages``.
-    """
-    from oneclaw_core.cli.catalog import load_catalog
-    from oneclaw_core.config.plugin_choices import sandbox_setting
-    from oneclaw_core.plugins.installed import find_installed
-
-    plugins = [each for each in find_installed([str(folder)]) if not is_ours(each)]
-    if not plugins:
-        return []
-    setting = sandbox_setting(load_catalog(is_quiet=True).states.settings, os.environ)
-    return seen_plugins(plugins, folder, look_at(plugins, folder, setting), user_reviews().read())
-
-
-def note_reviewed(seen: Iterable[ReviewedPlugin], removed: Iterable[str] = ()) -> list[str]:
-    """Note that the user has accepted what a page has shown of packages that are installed now.
-
-    Args:
-        seen: plugins that were shown; one that nothing has looked at stays without a review.
-        removed: packages that were uninstalled, whose reviews are forgotten.
-
-    Returns:
-        The names of plugins that still need a review.
-
-    Raises:
-        OneClawError: that cannot be written.
-    """
-    from oneclaw_core.plugins.installed import find_installed
-
-    record = user_reviews()
-    for name in removed:
-        record.forget(normalised(name))
-    shown = {(each.name, each.package): each for each in seen}
-    missing: list[str] = []
-    for plugin in find_installed() if shown else ():
-        each = shown.get((plugin.name, f"{plugin.distribution} {plugin.version}"))
-        if each is not None and each.derived is not None:
-            record.note(package_of(plugin), reviewed_package(plugin, {plugin.name: each.capabilities}))
-        elif each is not None:
-            missing.append(plugin.name)
-    return missing
