@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from oneclaw_core.agents.service import AgentService as AgentService
     from oneclaw_core.app import OneClaw as OneClaw
     from oneclaw_core.builtin.clock import get_current_time as get_current_time
+    from oneclaw_core.channels.command_context import ChatCommandContext as ChatCommandContext
     from oneclaw_core.channels.sync_ask import ask as ask
     from oneclaw_core.config.configuration import Configuration as Configuration
     from oneclaw_core.config.model_service import ModelState as ModelState
@@ -40,9 +41,7 @@ if TYPE_CHECKING:
     from oneclaw_core.contract.chat_answer import ChatAnswer as ChatAnswer
     from oneclaw_core.contract.checks import CheckResult as CheckResult
     from oneclaw_core.contract.checks import Health as Health
-    from oneclaw_core.contract.context import ChatCommandContext as ChatCommandContext
     from oneclaw_core.contract.context import PluginContext as PluginContext
-    from oneclaw_core.contract.context import ServiceContext as ServiceContext
     from oneclaw_core.contract.marking import hookimpl as hookimpl
     from oneclaw_core.contract.tool_source import SourceTool as SourceTool
     from oneclaw_core.contract.tool_source import SourceTools as SourceTools
@@ -85,6 +84,7 @@ if TYPE_CHECKING:
     from oneclaw_core.previews.preview import RequestPreview as RequestPreview
     from oneclaw_core.secrets.redaction import redact as redact
     from oneclaw_core.secrets.redaction import remember_secret as remember_secret
+    from oneclaw_core.services.context import ServiceContext as ServiceContext
     from oneclaw_core.system.home import Home as Home
     from oneclaw_core.system.home import find_home as find_home
     from oneclaw_core.tool_functions.function import tool as tool

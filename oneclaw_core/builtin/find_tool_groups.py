@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from oneclaw_core.search.tool_search import ToolSearch
 from oneclaw_core.types.tool_definition import SelfRunningTool, ToolDefinition
 from oneclaw_core.types.tool_groups import FIND_TOOL_GROUPS, LISTED_DESCRIPTION_CHARACTERS, LOAD_TOOL_GROUP, one_line
 from oneclaw_core.types.tools import ALL_TOOLS, ToolResult
@@ -22,7 +21,6 @@ class FindToolGroupsTool(SelfRunningTool):
 
     def __init__(self, registry: ToolRegistry) -> None:
         self._registry = registry
-        self._search = ToolSearch(registry)
         self.definition = ToolDefinition(
             name=FIND_TOOL_GROUPS,
             description="Find tool groups that are not listed, by what their tools can do. "
@@ -44,7 +42,7 @@ class FindToolGroupsTool(SelfRunningTool):
             A line for each group, with the tools in it that fit.
         """
         registry = self._registry
-        index = await self._search.index()
+        index = await registry.search.index()
         toolset = registry.toolset(context.selection if context is not None else ALL_TOOLS)
         groups = {each.name: each for each in toolset.groups}
 

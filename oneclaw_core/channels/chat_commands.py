@@ -91,8 +91,8 @@ class ChatCommands:
         """
         import inspect
 
+        from oneclaw_core.channels.command_context import ChatCommandContext
         from oneclaw_core.contract.chat_answer import ChatAnswer
-        from oneclaw_core.contract.context import ChatCommandContext
         from oneclaw_core.plugins.isolation import ForeignError, HookError, call_isolated
 
         registration = self._found[name]

@@ -13,7 +13,6 @@ if TYPE_CHECKING:  # for OneClaw's own plugins: nothing is promised
     from oneclaw_core.search.ranking import Passage as Passage
     from oneclaw_core.search.ranking import Source as Source
     from oneclaw_core.search.ranking import bm25 as bm25
-    from oneclaw_core.search.tool_search import ToolSearch as ToolSearch
     from oneclaw_core.search.words import folded as folded
     from oneclaw_core.search.words import is_unspaced as is_unspaced
     from oneclaw_core.search.words import pairs as pairs

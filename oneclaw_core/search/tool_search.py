@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import heapq
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from oneclaw_core.search.names import NameIndex
 from oneclaw_core.system.threads import run_in_thread
@@ -13,7 +13,6 @@ from oneclaw_core.system.threads import run_in_thread
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from oneclaw_core.tools.registry import ToolRegistry
     from oneclaw_core.types.tool_definition import ToolDefinition
     from oneclaw_core.types.tool_groups import ToolGroupDefinition
 
@@ -93,6 +92,28 @@ class ToolIndex:
         return [(name, [tool for _, tool in sorted(fitting.get(name, ()))]) for name in names]
 
 
+class SearchedTools(Protocol):
+    """The tools to find; see :class:`oneclaw_core.ToolRegistry`."""
+
+    version: int
+
+    def unread_groups(self) -> Iterable[str]:
+        """Return the names of the groups whose tools were not needed so far."""
+        ...
+
+    def read_group(self, name: str) -> None:
+        """Read the tools of a group."""
+        ...
+
+    def all_tools(self) -> list[tuple[ToolDefinition, str | None]]:
+        """Return the definitions of all tools, each with its group."""
+        ...
+
+    def get_all_group_definitions(self) -> list[ToolGroupDefinition]:
+        """Return the metadata of all groups."""
+        ...
+
+
 class ToolSearch:
     """Keeps the index of a registry until its tools change.
 
@@ -100,7 +121,7 @@ class ToolSearch:
         registry: whose tools are found, disabled ones too.
     """
 
-    def __init__(self, registry: ToolRegistry) -> None:
+    def __init__(self, registry: SearchedTools) -> None:
         self._registry = registry
         self._index: tuple[int, ToolIndex] | None = None
         self._building = asyncio.Lock()

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Literal
 
-from oneclaw_core.contract.context import ServiceContext
 from oneclaw_core.errors import OneClawError, PluginError, SettingsError, describe_error
+from oneclaw_core.services.context import ServiceContext
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable, Iterable, Mapping

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 from oneclaw_core.errors import DuplicateToolError, ToolDefinitionError
@@ -16,6 +17,7 @@ from oneclaw_core.types.tools import ALL_TOOLS, ToolSelection, ToolSourceInfo
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable, KeysView, Mapping
 
+    from oneclaw_core.search.tool_search import ToolSearch
     from oneclaw_core.types.provenance import Mark
     from oneclaw_core.types.tool_definition import Tool
     from oneclaw_core.types.tool_groups import ToolGroupDefinition
@@ -454,6 +456,13 @@ class ToolRegistry:
         """The definitions of all enabled tools."""
         self._read_all()
         return [self._tools[name].definition for name in self.get_all_tool_names() if self.is_enabled(name)]
+
+    @cached_property
+    def search(self) -> ToolSearch:
+        """The search for tools, whose index is kept until the registry changes."""
+        from oneclaw_core.search.tool_search import ToolSearch
+
+        return ToolSearch(self)
 
     def all_tools(self) -> list[tuple[ToolDefinition, str | None]]:
         """Return the definitions of all tools, disabled ones included, each with its group."""

@@ -1,6 +1,7 @@
 """Toolsets: the tools of a registry that an agent may use."""
 
 import asyncio
+from functools import partial
 
 import pytest
 
@@ -18,6 +19,7 @@ from oneclaw_core import (
 from oneclaw_core.builtin.find_tool_groups import FindToolGroupsTool
 from oneclaw_core.errors import ToolDefinitionError
 from oneclaw_core.files import PathGuard
+from oneclaw_core.shipped.missing import missing_part
 from oneclaw_core.tools import toolset as toolset_module
 from oneclaw_core.tools.toolset import MAX_LISTED_GROUPS, build_system_prompt_with_tool_groups
 from oneclaw_core.types.tool_groups import generated_group_definition, one_line, requested_group
@@ -329,6 +331,7 @@ def test_loading_a_group_says_what_is_in_it_or_why_not(registry):
     assert none.error_message == "Tool group 'x' not found. Available groups: none"
     registry.set_disabled([], ["pdf", "empty"])
     assert run_tool(load, {"group_name": "x"}).error_message == "Tool group 'x' not found. Available groups: drive"
+    registry.how_to_get = partial(missing_part, absent={})
     missing = run_tool(load, {"group_name": "google_gmail"}).error_message
     assert missing.startswith("Tool group 'google_gmail' not found. Available groups: drive; ")
     assert load.definition.to_dict() == {

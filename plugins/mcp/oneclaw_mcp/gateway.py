@@ -8,7 +8,6 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from oneclaw_core.search import ToolSearch
 from oneclaw_core.tools import one_line
 from oneclaw_mcp.offer import Offer, group_of
 
@@ -98,7 +97,6 @@ class Gateway:
         self._claw = claw
         self._offer = offer or Offer()
         self._registry = claw.services.registry
-        self._search = ToolSearch(self._registry)
         self._instructions: tuple[int, str] | None = None
 
     @property
@@ -164,7 +162,7 @@ class Gateway:
             return is_in_group and self._offer.shows(self._registry, name)
 
         if isinstance(query, str) and query.strip():
-            names = (await self._search.index()).find(query, MAX_FOUND, accepts)
+            names = (await self._registry.search.index()).find(query, MAX_FOUND, accepts)
         else:
             names = sorted(filter(accepts, self._registry.get_all_tool_names())) if isinstance(group, str) else []
         if not names:
