@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from oneclaw_core.contract.context import PluginContext
-from oneclaw_core.system.loops import run_on
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -42,11 +41,6 @@ class ChatCommandContext(PluginContext):
         Args:
             question: to be answered with yes or no, such as what would be changed.
         """
-        confirm = self._confirm
-        if confirm is None:
+        if self._confirm is None:
             return False
-
-        async def ask() -> bool:
-            return await confirm(str(question))
-
-        return await run_on(self._loop, ask())
+        return await self._at_home(self._confirm(str(question)))

@@ -168,7 +168,7 @@ class PluginContext:
         """
         if self._ask_model is None:
             raise PluginError(NO_HOME)
-        return await run_on(self._loop, _awaited(self._ask_model(prompt, schema)))
+        return await self._at_home(self._ask_model(prompt, schema))
 
     @property
     def http(self) -> httpx.AsyncClient:
@@ -207,8 +207,12 @@ class PluginContext:
         if self.worker is not None:
             await self.worker.aclose()  # and so the other tasks
 
+    async def _at_home(self, work: Awaitable[_Made]) -> _Made:
+        """Await something on the event loop of the home, from any event loop."""
+        return await run_on(self._loop, _awaited(work))
+
     async def _ask_for(self, host: str, address: str, port: int) -> None:
-        await run_on(self._loop, _awaited(self._allow_address(host, address, port)))
+        await self._at_home(self._allow_address(host, address, port))
 
     async def _allow_request(self, request: httpx.Request) -> None:
         if self.declaration is not None:

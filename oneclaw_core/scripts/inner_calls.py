@@ -24,12 +24,13 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Iterable, Mapping
 
     from oneclaw_core.scripts.journal import ScriptRecords
-    from oneclaw_core.tools.calls.call import Act, Call
+    from oneclaw_core.tools.calls.call import Call
     from oneclaw_core.tools.calls.questions import Questions
     from oneclaw_core.tools.executor import ToolExecutor
     from oneclaw_core.tools.registry import ToolRegistry
     from oneclaw_core.types.messages import Attachment
     from oneclaw_core.types.provenance import Mark
+    from oneclaw_core.types.tool_definition import Act
 
 MAX_PURPOSE_CHARACTERS = 200
 _KEY_BYTES = 9

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, TypeVar
 
 from oneclaw_core.secrets.redaction import redact_all
 from oneclaw_core.types.tools import ToolResult
@@ -10,10 +10,11 @@ from oneclaw_core.types.tools import ToolResult
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
-    from oneclaw_core.tools.calls.call import Call
+
+_Call = TypeVar("_Call")
 
 
-async def redacted(call: Call, run: Callable[[Any], Awaitable[ToolResult]]) -> ToolResult:
+async def redacted(call: _Call, run: Callable[[_Call], Awaitable[ToolResult]]) -> ToolResult:
     """Replace the secrets in the error of a call."""
     result = await run(call)
     if result.is_success:

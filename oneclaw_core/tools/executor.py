@@ -19,10 +19,11 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable, Container, Sequence
 
     from oneclaw_core.provenance.marks import CallOrigins
-    from oneclaw_core.tools.calls.call import Act, Handler
+    from oneclaw_core.tools.calls.call import Handler
     from oneclaw_core.tools.calls.hooks import PluginsOfCalls
     from oneclaw_core.tools.registry import ToolRegistry
     from oneclaw_core.types.messages import ToolCall
+    from oneclaw_core.types.tool_definition import Act
 
     Arrival = ToolOutcome | ToolProgress | InnerCallBegun | InnerCallEnded
     _Arrivals = asyncio.Queue[Arrival | Exception]

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, Protocol, Self, runtime_checkable
 
 from oneclaw_core.errors import ToolDefinitionError
 from oneclaw_core.types.schema import check_output_schema, check_parameters_schema
-from oneclaw_core.types.tools import NAME_PATTERN
+from oneclaw_core.types.tools import NAME_PATTERN, ToolResult
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from oneclaw_core.types.tools import ToolResult
+    from collections.abc import Mapping
 
 MAX_TIMEOUT_SECONDS = 24 * 3600
 
@@ -239,3 +238,7 @@ class Tool(Protocol):
             Exception: anything; the executor turns it into an ``execution_error``.
         """
         ...
+
+
+Act = Callable[[dict[str, Any], Any], Awaitable[ToolResult]]
+"""Does what a tool does, in another form, with the arguments of a call of that tool and the context of the call."""

@@ -16,9 +16,10 @@ if TYPE_CHECKING:
     from oneclaw_core.provenance.marks import CallProvenance
     from oneclaw_core.tools.calls.clock import CallClock
     from oneclaw_core.tools.calls.hooks import CallHooks
-    from oneclaw_core.tools.context import ToolContext, TurnScope
+    from oneclaw_core.tools.context import TurnScope
     from oneclaw_core.tools.registry import RegisteredTool
     from oneclaw_core.types.messages import ToolCall
+    from oneclaw_core.types.tool_definition import Act
     from oneclaw_core.types.tool_groups import ActiveTools
 
 
@@ -224,9 +225,6 @@ class InnerCallEnded:
 
 PermittedCall = NewType("PermittedCall", Call)
 """A call that has all permissions. Only :mod:`oneclaw_core.permissions.permitted` makes one; no other call runs."""
-
-Act = Callable[[dict[str, Any], "ToolContext"], Awaitable[ToolResult]]
-"""Does what a tool does, in another form, with the arguments of a call of that tool and the context of the call."""
 
 Handler = Callable[[Call], Awaitable[ToolResult]]
 Step = Callable[[Call, Handler], Awaitable[ToolResult]]

@@ -30,10 +30,10 @@ if TYPE_CHECKING:
     from oneclaw_core.contract.home_services import HomeServices
     from oneclaw_core.permissions.asking import Asking
     from oneclaw_core.system.loops import Worker
-    from oneclaw_core.tools.calls.call import Act, Call, PermittedCall
+    from oneclaw_core.tools.calls.call import Call, PermittedCall
     from oneclaw_core.tools.calls.hooks import AroundCall, PluginsOfCalls
     from oneclaw_core.tools.calls.services import ToolCalls
-    from oneclaw_core.types.tool_definition import Tool, ToolDefinition
+    from oneclaw_core.types.tool_definition import Act, Tool, ToolDefinition
 
 # How long a cancelled tool may take to clean up before it is left to itself.
 CLEAN_UP_SECONDS = 2.0

@@ -12,8 +12,8 @@ if TYPE_CHECKING:
 
     from oneclaw_core.capabilities.declaration import Declaration
     from oneclaw_core.permissions.call_network import CallNetwork, Sources
-    from oneclaw_core.tools.calls.call import Act
     from oneclaw_core.tools.calls.questions import Questions
+    from oneclaw_core.types.tool_definition import Act
     from oneclaw_core.types.tools import ToolResult
 
 # Of each piece of news about a call: thousands of them may wait to be shown.
