@@ -27,6 +27,7 @@ from oneclaw_core.installation.stores import home_with_backend
 from oneclaw_core.json_schema.result_checks import result_checked
 from oneclaw_core.json_schema.valid import Validators, valid
 from oneclaw_core.loops.blocking import BlockMeter, LoopBlocks
+from oneclaw_core.loops.services_across import for_other_loop
 from oneclaw_core.models.adapted import adapted
 from oneclaw_core.models.chooser import ModelChooser
 from oneclaw_core.models.falls_back import falls_back
@@ -263,6 +264,7 @@ def _wired(
         background=background,
         sandbox=sandbox,
         loop=asyncio.get_running_loop(),
+        across=for_other_loop,
     )
     plugins = Plugins(
         catalog.plugins,

@@ -16,9 +16,9 @@ from oneclaw_core.contract import arguments, chat_answer, checks, contact_points
 from oneclaw_core.contract.arguments import frozen
 from oneclaw_core.contract.contact_points import WebRequest, WebResponse
 from oneclaw_core.contract.context import PluginContext
-from oneclaw_core.contract.home_services import _across, _events_across
 from oneclaw_core.hookspecs import HOOK_KINDS, HookKind
 from oneclaw_core.installation import stores
+from oneclaw_core.loops.services_across import _across, _events_across
 from oneclaw_core.plugins.plugin import Plugin, Registration
 from oneclaw_core.secrets.store import SecretPlace
 from oneclaw_core.services.context import ServiceContext
