@@ -357,8 +357,9 @@ def tool_executor(
             return InnerCalls(call, questions, executor, registry, records=scripts)
         return InnerCalls(call, questions, executor, registry, hooked.observers_have_room, scripts)
 
+    checked = result_checked()
     run = chain(
-        (*([result_rewritten, redacted] if hooked else []), declared, result_checked()),
+        (result_rewritten, redacted, declared, checked) if hooked else (declared, checked),
         Running(asking, inner_calls, plugins, HomeOfTools(home, services, deps), partial(BlockMeter, LoopBlocks())),
     )
     checks = chain(

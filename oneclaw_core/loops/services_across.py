@@ -33,12 +33,7 @@ def for_other_loop(services: HomeServices) -> HomeServices:
     return replace(
         services,
         agents=across(services.agents),
-        configuration=replace(
-            services.configuration,
-            **{
-                each.name: across(getattr(services.configuration, each.name)) for each in fields(services.configuration)
-            },
-        ),
+        configuration=replace(configuration, **{name: across(getattr(configuration, name)) for name in names}),
         sessions=across(services.sessions),
         tool_source=across(services.tool_source),
         task_permissions=across(services.task_permissions),
