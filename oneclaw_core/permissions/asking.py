@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from contextlib import contextmanager, nullcontext
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 from oneclaw_core.errors import PermissionDeniedError, denied_for_good
+from oneclaw_core.permissions.path_questions import QuestionsOfPaths
 from oneclaw_core.permissions.requests import SANDBOX, PermissionRequest
 from oneclaw_core.provenance.marks import asks_again
 from oneclaw_core.types.arguments import json_or_none
@@ -17,6 +19,7 @@ if TYPE_CHECKING:
     from oneclaw_core.permissions.policy import PermissionPolicy
     from oneclaw_core.permissions.requests import RequirePermission
     from oneclaw_core.tools.calls.call import Call, Caller
+    from oneclaw_core.tools.calls.questions import Questions
     from oneclaw_core.tools.registry import ToolRegistry
     from oneclaw_core.types.user_question import UserQuestion
 
@@ -122,6 +125,11 @@ class Asking:
     def can_ask(self, call: Call) -> bool:
         """Return True if a person can be asked on behalf of a call."""
         return self._policy.people.can_ask_in(call.caller.session_of_user)
+
+    def about_paths(self, call: Call, questions: Questions) -> QuestionsOfPaths:
+        """Return what asks about paths on behalf of a running call."""
+        can_ask, granted_places = partial(self.can_ask, call), partial(self.granted_places, call)
+        return QuestionsOfPaths(questions, call.provenance.project, can_ask, granted_places)
 
     async def ask_user(self, call: Call, question: UserQuestion, timeout_seconds: float | None) -> str | None:
         """Ask the user a question on behalf of a call; ``None`` also for values that do not fit its form."""

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 
     from oneclaw_core.files.paths import PathGuard
+    from oneclaw_core.files.trusted_directory import TrustedDirectory
     from oneclaw_core.tools.calls.call import Caller
-    from oneclaw_core.tools.calls.questions import TrustedDirectory
     from oneclaw_core.types.messages import ToolCall
     from oneclaw_core.types.provenance import LinkSource, UsedFile
 

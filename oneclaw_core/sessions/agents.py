@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from oneclaw_core.errors import AgentError, ConstraintError, DuplicateError, NotFoundError
 from oneclaw_core.sessions import schema
 from oneclaw_core.sessions.connection import damaged_value, insertion
+from oneclaw_core.sessions.look_alikes import has_unseen, look
 from oneclaw_core.sessions.timestamps import now, to_datetime, to_stored
 from oneclaw_core.types.agents import (
     BUILTIN_AGENTS,
@@ -22,7 +23,6 @@ from oneclaw_core.types.agents import (
     check_own,
     name_key,
 )
-from oneclaw_core.types.look_alikes import has_unseen, look
 from oneclaw_core.types.text import clean_text
 from oneclaw_core.types.tools import ToolSelection
 

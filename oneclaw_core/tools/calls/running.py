@@ -15,7 +15,7 @@ from oneclaw_core.tools.calls.answered import execution_error
 from oneclaw_core.tools.calls.call import NotAvailableError
 from oneclaw_core.tools.calls.clock import CallClock
 from oneclaw_core.tools.calls.home_loop import HomeLoop
-from oneclaw_core.tools.calls.questions import Questions, QuestionsOfPaths
+from oneclaw_core.tools.calls.questions import Questions
 from oneclaw_core.tools.calls.services import RunningCall
 from oneclaw_core.tools.context import ToolContext
 from oneclaw_core.tools.invoke import invoke
@@ -120,9 +120,7 @@ class Running:
         caller = call.caller
         CALL_MARKS.set(provenance.marks)
         denied = asking.denied(call, "files.read", "files.write", with_patterns=True)
-        paths = QuestionsOfPaths(
-            questions, provenance.project, partial(asking.can_ask, call), partial(asking.granted_places, call)
-        )
+        paths = asking.about_paths(call, questions)
         context = ToolContext(
             home=self._home.path,
             session_id=caller.session_id,

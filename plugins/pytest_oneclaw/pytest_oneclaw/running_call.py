@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 
 from oneclaw_core.files.paths import PathGuard
 from oneclaw_core.permissions.asking import fitting_answer
+from oneclaw_core.permissions.path_questions import QuestionsOfPaths
 from oneclaw_core.tools.calls.clock import CallClock
 from oneclaw_core.tools.calls.home_loop import HomeLoop
-from oneclaw_core.tools.calls.questions import Questions, QuestionsOfPaths
+from oneclaw_core.tools.calls.questions import Questions
 from oneclaw_core.tools.calls.services import RunningCall
 from oneclaw_core.tools.context import ToolContext
 
@@ -18,8 +19,9 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
     from pathlib import Path
 
+    from oneclaw_core.files.trusted_directory import TrustedDirectory
     from oneclaw_core.permissions.requests import RequirePermission
-    from oneclaw_core.tools.calls.questions import AskUser, TrustedDirectory
+    from oneclaw_core.tools.calls.questions import AskUser
     from oneclaw_core.tools.calls.services import ToolCalls
     from oneclaw_core.types.user_question import UserQuestion
 
