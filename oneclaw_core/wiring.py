@@ -264,7 +264,7 @@ def _wired(
         background=background,
         sandbox=sandbox,
         loop=asyncio.get_running_loop(),
-        across=for_other_loop,
+        _across=for_other_loop,
     )
     plugins = Plugins(
         catalog.plugins,

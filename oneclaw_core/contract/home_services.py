@@ -54,7 +54,6 @@ class HomeServices:
         background: note work that goes on after a call, so that it is listed, can be stopped and its end is told.
         sandbox: choose the sandbox for commands, by the settings and by what works on this machine.
         loop: the event loop of the program, which opened the home.
-        across: return the same services for the event loop of a plugin.
     """
 
     home: Home
@@ -74,7 +73,7 @@ class HomeServices:
     background: Background
     sandbox: Callable[[], Awaitable[ChosenSandbox]]
     loop: asyncio.AbstractEventLoop
-    across: Callable[[HomeServices], HomeServices]
+    _across: Callable[[HomeServices], HomeServices]
 
     async def on_program_loop(self, work: Coroutine[Any, Any, _Value]) -> _Value:
         """Run a coroutine on the event loop of the program, where tool sources and ``deps`` live.
@@ -89,4 +88,4 @@ class HomeServices:
 
     def for_other_loop(self) -> HomeServices:
         """Return the same services for the event loop of a plugin: their async methods run on that of the program."""
-        return self.across(self)
+        return self._across(self)
