@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
-
-if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
+from typing import Any, Protocol
 
 
 class TrustedDirectory(Protocol):
@@ -26,6 +23,6 @@ class TrustedDirectory(Protocol):
         """True if the user may be asked to trust it, and has not been."""
         ...
 
-    async def ask_trust(self, require: Callable[..., Awaitable[bool]], detail: str) -> bool:
+    async def ask_trust(self, require: Any, detail: str) -> bool:
         """Ask the user, unless that is decided already; return True if the user was asked, and trusts it."""
         ...
