@@ -4,8 +4,8 @@ from functools import cache
 
 import measures
 
-CORE_LINES = 44_600
-SPINE_LINES = 9_520  # without plugins
+CORE_LINES = 44_700
+SPINE_LINES = 7_150  # without plugins
 PLUGINS_LINES = 3_500
 CROSSINGS = 17
 ROOT_MODULES = 8
