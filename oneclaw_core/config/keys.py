@@ -1,7 +1,7 @@
 """The keys of model services that a user stores.
 
 A key comes from the environment, else from the system keyring or a file of the home, which only its owner can read. A
-service can have several: where one is refused, the next is used (``providers.key_rotation``).
+service can have several: where one is refused, the next is used (``http_providers.retry``).
 """
 
 from __future__ import annotations

@@ -16,8 +16,10 @@ if TYPE_CHECKING:
     from oneclaw_core.files.text_content import read_all as read_all
 
 if TYPE_CHECKING:  # for OneClaw's own plugins: nothing is promised
+    from oneclaw_core.files.access import DIRECTORY as DIRECTORY
     from oneclaw_core.files.access import append_content as append_content
     from oneclaw_core.files.access import list_directory as list_directory
+    from oneclaw_core.files.access import opened_directory as opened_directory
     from oneclaw_core.files.text_content import FileStamp as FileStamp
     from oneclaw_core.files.text_content import is_text_encoding as is_text_encoding
     from oneclaw_core.files.text_content import line_ending as line_ending

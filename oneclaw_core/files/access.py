@@ -18,14 +18,15 @@ from oneclaw_core.files.views import FileChangedError
 from oneclaw_core.types.provenance import FileState, UsedFile
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
     from io import BufferedReader, BufferedWriter
     from pathlib import Path
 
     from oneclaw_core.files.paths import PathGuard
 
-# O_PATH (Linux) passes through directories that may be entered but not listed.
-_DIRECTORY = os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC | getattr(os, "O_PATH", os.O_RDONLY)
+DIRECTORY = os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC | getattr(os, "O_PATH", os.O_RDONLY)
+"""Flags to open a directory on the way to a file. On Linux it may be one that may be entered but not listed."""
+
 # O_NONBLOCK: opening a named pipe that slipped in does not wait for its other end.
 _FILE = os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
 
@@ -284,13 +285,32 @@ def _parent(path: Path, base: Path, *, create: bool = False) -> Iterator[int]:
         if len(steps) > _MOST_STEPS:
             raise OSError(errno.ENAMETOOLONG, f"it lies more than {_MOST_STEPS} directories deep")
         base.mkdir(parents=True, exist_ok=True)
-    directory = os.open(base, _DIRECTORY)
+    with opened_directory(base, steps[:-1], create=create) as directory:
+        yield directory
+
+
+@contextmanager
+def opened_directory(base: Path | str, steps: Iterable[str], *, create: bool = False) -> Iterator[int]:
+    """Open a directory step by step, so that no symbolic link leads elsewhere, even one that comes meanwhile.
+
+    Args:
+        base: the directory to begin at.
+        steps: the names that lead from there to the directory.
+        create: make directories that are missing.
+
+    Yields:
+        A descriptor, for ``dir_fd``.
+
+    Raises:
+        OSError: there is no such directory, or a symbolic link stands in the way.
+    """
+    directory = os.open(base, DIRECTORY)
     try:
-        for step in steps[:-1]:
+        for step in steps:
             if create:
                 with suppress(FileExistsError):
                     os.mkdir(step, dir_fd=directory)
-            deeper = os.open(step, _DIRECTORY, dir_fd=directory)
+            deeper = os.open(step, DIRECTORY, dir_fd=directory)
             os.close(directory)
             directory = deeper
         yield directory

@@ -16,20 +16,16 @@ from oneclaw_core.system.version import USER_AGENT
 if TYPE_CHECKING:
     import asyncio
     import ssl
-    from collections.abc import Awaitable, Callable, Coroutine, Mapping
+    from collections.abc import Callable, Coroutine, Mapping
 
     import httpx
 
     from oneclaw_core.http.addresses import AddressGate
+    from oneclaw_core.http.guard import RequestGate, SyncAddressGate, SyncRequestGate
     from oneclaw_core.system.loops import Worker
 
-    SyncAddressGate = Callable[[str, str, int], None]
-    RequestGate = Callable[[httpx.Request], Awaitable[None]]
-    SyncRequestGate = Callable[[httpx.Request], None]
 
 MAX_REDIRECTS = 10
-FOLLOWED = "oneclaw.followed"
-"""The extension of a request whose URL a server has redirected to."""
 _KEEP_SECONDS = 5.0
 
 

@@ -8,14 +8,17 @@ from typing import TYPE_CHECKING
 import httpx
 
 from oneclaw_core.http.addresses import check_addresses, is_public_address, start_lookup
-from oneclaw_core.http.clients import FOLLOWED
-from oneclaw_core.http.messages import connection_fault
+from oneclaw_core.http.messages import FOLLOWED, connection_fault
 
 if TYPE_CHECKING:
     import ssl
+    from collections.abc import Awaitable, Callable
 
     from oneclaw_core.http.addresses import AddressGate
-    from oneclaw_core.http.clients import RequestGate, SyncAddressGate, SyncRequestGate
+
+    SyncAddressGate = Callable[[str, str, int], None]
+    RequestGate = Callable[[httpx.Request], Awaitable[None]]
+    SyncRequestGate = Callable[[httpx.Request], None]
 
 # Connections are pooled by address, and a TLS connection proves the name it was made for only; kept alive, one host's
 # could serve another host that resolves to the same address, whose certificate no one then looks at.

@@ -39,6 +39,9 @@ _UTF_16_MARKS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 # Slow or no character sets at all.
 _REFUSED_CODECS = frozenset({"idna", "punycode", "unicode-escape", "raw-unicode-escape", "undefined"})
 
+FOLLOWED = "oneclaw.followed"
+"""The extension of a request whose URL a server has redirected to."""
+
 PIECE_BYTES = 64 * 1024
 _TOO_MANY_FILES = (errno.EMFILE, errno.ENFILE)
 _GZIP = zlib.MAX_WBITS | 16

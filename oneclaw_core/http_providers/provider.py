@@ -28,13 +28,13 @@ from oneclaw_core.http_providers.answer import (
     usage_of_failed,
 )
 from oneclaw_core.http_providers.images import ImageFitter
-from oneclaw_core.http_providers.key_rotation import KeyRotation
 from oneclaw_core.http_providers.refusals import refused_parts, unexplained_parts
 from oneclaw_core.http_providers.repetition import AnswerWatch
 from oneclaw_core.http_providers.response_reader import ResponseReader
 from oneclaw_core.http_providers.retry import (
     ANSWER_PARTS,
     AttemptFailed,
+    KeyRotation,
     RetryPolicy,
     with_retries,
 )

@@ -1,4 +1,4 @@
-"""Sending a request again: whether, when, and without which of its parameters."""
+"""Send a request again: when, how often, and with which of several keys."""
 
 from __future__ import annotations
 
@@ -6,19 +6,20 @@ import asyncio
 import logging
 import math
 import random
+import time
 from contextlib import aclosing
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING
 
+from oneclaw_core.errors import ProviderAuthenticationError, ProviderQuotaError, ProviderRateLimitError
 from oneclaw_core.types.model_requests import ModelResponse, ReasoningDelta, RetryNotice, TextDelta
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
+    from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 
     from oneclaw_core.errors import ProviderError
-    from oneclaw_core.http_providers.key_rotation import KeyRotation
     from oneclaw_core.types.model_requests import ModelEvent
 
 
@@ -27,6 +28,9 @@ ANSWER_PARTS = (TextDelta, ReasoningDelta, ModelResponse)
 
 GIVE_UP_ABOVE_SECONDS = 120
 _LONGEST_SECONDS = 366 * 24 * 3600
+# How long a key is set aside where the service does not say.
+_LIMITED_SECONDS = 60
+_REFUSED_SECONDS = 3_600
 
 _log = logging.getLogger("oneclaw.provider")
 
@@ -70,6 +74,42 @@ class RetryPolicy:
         """The wait after an attempt, counted from 0; up to a quarter shorter by chance, so that clients spread out."""
         longest = min(self.first_delay_seconds * 2.0 ** min(attempt, 30), self.longest_delay_seconds)
         return longest * random.uniform(0.75, 1)  # noqa: S311  # spreads load, guards nothing
+
+
+class KeyRotation:
+    """The keys of one service, each used as long as the service takes it.
+
+    Which are set aside is known to this process alone: to find out again takes one short request.
+
+    Args:
+        keys: in the order of use.
+        now: the time in seconds.
+    """
+
+    def __init__(self, keys: Sequence[str], now: Callable[[], float] = time.monotonic) -> None:
+        self._free_at = dict.fromkeys(keys, 0.0)
+        self._now = now
+
+    def current(self) -> str:
+        """Return the first key that is not set aside, else the one that is free again first."""
+        now = self._now()
+        return min(self._free_at, key=lambda key: max(self._free_at[key], now))
+
+    def set_aside(self, key: str, failure: AttemptFailed) -> bool:
+        """Set a key aside that a service refused.
+
+        Returns:
+            True if another key can be used at once.
+        """
+        if not isinstance(failure.error, ProviderAuthenticationError | ProviderQuotaError | ProviderRateLimitError):
+            return False
+        is_limited = isinstance(failure.error, ProviderRateLimitError)
+        seconds = failure.retry_after_seconds
+        if seconds is None:
+            seconds = _LIMITED_SECONDS if is_limited else _REFUSED_SECONDS
+        now = self._now()
+        self._free_at[key] = max(self._free_at[key], now + seconds)
+        return any(free_at <= now for each, free_at in self._free_at.items() if each != key)
 
 
 async def with_retries(

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Protocol
 
 from oneclaw_core.errors import PermissionDeniedError
 from oneclaw_core.http.addresses import is_public_address
-from oneclaw_core.http.clients import FOLLOWED, GuardedClients
-from oneclaw_core.http.messages import shown_url
+from oneclaw_core.http.clients import GuardedClients
+from oneclaw_core.http.messages import FOLLOWED, shown_url
 from oneclaw_core.permissions.host_patterns import private_place
 from oneclaw_core.types.provenance import Mark, MarkKind
 

@@ -108,19 +108,21 @@ async def run_program(
         raise FileNotFoundError(f"no program {command[0]} is found")
     with ExitStack() as stack:
         options: list[str] = []
+        supervisor = "supervisor"
         inherited: tuple[int, ...] = ()
         if sandbox is not None:
             backend, policy = sandbox
             prepared = stack.enter_context(backend.wrap(command, policy, directory))
             command, directory, environ = prepared.command, prepared.directory, prepared.environment
             options, inherited = prepared.supervisor_options(), prepared.inherited()
+            supervisor = "sandbox_supervisor" if prepared.has_namespaces else "supervisor"
         if on_connection is not None:
             listener = stack.enter_context(closing(SandboxListener(on_connection)))
             options, inherited = [*options, str(listener.channel)], (*inherited, listener.channel)
         stdout = stack.enter_context(closing(_Drain(on_stdout)))
         stderr = stdout if on_stderr is None else stack.enter_context(closing(_Drain(on_stderr)))
         async with python_process(
-            "oneclaw_core.process.supervisor:main",
+            f"oneclaw_core.process.{supervisor}:main",
             str(stdout.write_end),
             str(stderr.write_end),
             str(int(stop_signal)),

@@ -10,10 +10,11 @@ from __future__ import annotations
 import fcntl
 import os
 import signal
+import sys
 import time
 
 from oneclaw_core.process.python_worker import read_proc
-from oneclaw_core.process.supervisor import KILL_SECONDS, POLL_SECONDS, Supervisor
+from oneclaw_core.process.supervisor import KILL_SECONDS, POLL_SECONDS, Supervisor, supervise
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -69,7 +70,7 @@ class SandboxSupervisor(Supervisor):
             os.dup2(self._info_writing, INFO_DESCRIPTOR)
             os.dup2(self._block_reading, BLOCK_DESCRIPTOR)
 
-    def run(self, command: list[bytes], stdout: int, stderr: int, prepare: Callable[[], None] | None) -> list[bytes]:
+    def run(self, command: list[bytes], stdout: int, stderr: int, prepare: Callable[[], None]) -> list[bytes]:
         """Run a program; see the base class. The exit code is ``not started`` if the sandbox cannot be set up."""
         report = super().run(command, stdout, stderr, prepare)
         return report if self._said or not report[0] else [NOT_STARTED, *report[1:]]
@@ -137,6 +138,19 @@ class SandboxSupervisor(Supervisor):
             return True
         numbers = read_proc(f"/proc/{pid}/status").partition(b"\nNSpid:")[2].partition(b"\n")[0].split()
         return numbers[-1:] == [] or (len(numbers) > 1 and numbers[-1] in _OWN_NUMBERS)
+
+
+def main() -> None:
+    """Run a program in its own namespaces; see ``supervise``.
+
+    The command line goes on with the descriptor of a ruleset of Landlock, ``""`` for none, and with the channel, if
+    there is one.
+    """
+    scope, *channel = sys.argv[6:]
+    supervise(
+        lambda stop_signal, grace_seconds: SandboxSupervisor(stop_signal, grace_seconds, *map(int, channel)),
+        lambda supervisor: supervisor.open_report(int(scope) if scope else None),
+    )
 
 
 def _pipe() -> tuple[int, int]:

@@ -19,6 +19,9 @@ from oneclaw_core.process.python_worker import adopt_orphans, descendants, enter
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from typing import TypeVar
+
+    Kind = TypeVar("Kind", bound="Supervisor")
 
 LENGTH_BYTES = 8
 SEPARATOR = b"\0"
@@ -61,14 +64,14 @@ class Supervisor:
         for number in (signal.SIGCHLD, signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
             signal.signal(number, lambda *_: None)
 
-    def run(self, command: list[bytes], stdout: int, stderr: int, prepare: Callable[[], None] | None) -> list[bytes]:
+    def run(self, command: list[bytes], stdout: int, stderr: int, prepare: Callable[[], None]) -> list[bytes]:
         """Run a program until it ends, or until standard input does.
 
         Args:
             command: the program and its arguments.
             stdout: a descriptor, closed here.
             stderr: another one, or the same.
-            prepare: called in the process that becomes the program; ``None`` for nothing.
+            prepare: called in the process that becomes the program.
 
         Returns:
             The exit code, empty if the program was stopped; how many processes that it had left behind were ended;
@@ -166,9 +169,7 @@ class Supervisor:
                     self._status = status
 
 
-def start(
-    command: list[bytes], stdout: int, stderr: int, prepare: Callable[[], None] | None = None, stdin: int | None = None
-) -> int:
+def start(command: list[bytes], stdout: int, stderr: int, prepare: Callable[[], None], stdin: int | None = None) -> int:
     """Start a program in a new session, without a terminal, and without input unless there is a descriptor for it.
 
     Returns:
@@ -185,8 +186,7 @@ def start(
                 os.close(descriptor)
             for name in ("SIGPIPE", "SIGXFSZ"):  # Python ignores them
                 signal.signal(getattr(signal, name), signal.SIG_DFL)
-            if prepare is not None:
-                prepare()
+            prepare()
             os.execvp(command[0], command)  # noqa: S606  # the caller chooses the program
         except OSError as error:
             os.write(2, command[0] + f" cannot be run: {error.strerror}\n".encode())
@@ -212,14 +212,24 @@ def _read_command() -> bytes:
 
 
 def main() -> None:
-    """Read the command from standard input, run it, and report to standard output."""
+    """Run a program without a sandbox, or in one that it enters itself."""
+    supervise(Supervisor, lambda _: enter_sandbox(" ".join(sys.argv[6:])) if sys.argv[6:] else None)
+
+
+def supervise(make: Callable[[int, float], Kind], prepare: Callable[[Kind], None]) -> None:
+    """Read the command from standard input, run it, and report to standard output.
+
+    Args:
+        make: makes a supervisor from the signal and the seconds of grace.
+        prepare: called with the supervisor in the process that becomes the program.
+    """
     stdout, stderr, stop_signal = map(int, sys.argv[1:4])
     adopt_orphans()
     stdin = int(sys.argv[5])
-    supervisor, prepare = _of_kind(stop_signal, float(sys.argv[4]), sys.argv[6:])
+    supervisor = make(stop_signal, float(sys.argv[4]))
     supervisor.stdin = stdin if stdin >= 0 else None
     try:
-        report = supervisor.run(_read_command().split(SEPARATOR), stdout, stderr, prepare)
+        report = supervisor.run(_read_command().split(SEPARATOR), stdout, stderr, lambda: prepare(supervisor))
         os.write(_REPORT, SEPARATOR.join(report))
         os.close(_REPORT)
     except BaseException:
@@ -228,21 +238,6 @@ def main() -> None:
     finally:
         supervisor.close()
     os._exit(0)  # taking the interpreter apart takes a while
-
-
-def _of_kind(
-    stop_signal: int, grace_seconds: float, sandbox: list[str]
-) -> tuple[Supervisor, Callable[[], None] | None]:
-    """Return a supervisor, and what is done before the program is run: see ``sandbox_supervisor``."""
-    if not sandbox:
-        return Supervisor(stop_signal, grace_seconds), None
-    kind, _, scope = sandbox[0].partition(":")
-    if kind == "namespaces":
-        from oneclaw_core.process.sandbox_supervisor import SandboxSupervisor
-
-        supervisor = SandboxSupervisor(stop_signal, grace_seconds, *map(int, sandbox[1:]))
-        return supervisor, lambda: supervisor.open_report(int(scope) if scope else None)
-    return Supervisor(stop_signal, grace_seconds), lambda: enter_sandbox(" ".join(sandbox[1:]))
 
 
 _HAS_PROC = bool(read_proc("/proc/self/stat"))

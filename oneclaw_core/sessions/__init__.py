@@ -25,10 +25,13 @@ if TYPE_CHECKING:  # for OneClaw's own plugins: nothing is promised
     from oneclaw_core.sessions.backend import invalid_statement as invalid_statement
     from oneclaw_core.sessions.background import Background as Background
     from oneclaw_core.sessions.background import BackgroundWork as BackgroundWork
+    from oneclaw_core.sessions.backups import back_up as back_up
+    from oneclaw_core.sessions.backups import restore as restore
     from oneclaw_core.sessions.connection import ColumnType as ColumnType
     from oneclaw_core.sessions.connection import Connection as Connection
     from oneclaw_core.sessions.connection import Cursor as Cursor
     from oneclaw_core.sessions.connection import Dialect as Dialect
+    from oneclaw_core.sessions.connection import SearchIndex as SearchIndex
     from oneclaw_core.sessions.connection import rewrite_placeholders as rewrite_placeholders
     from oneclaw_core.sessions.database_status import STORED_TABLES as STORED_TABLES
     from oneclaw_core.sessions.database_status import count_rows as count_rows
@@ -39,11 +42,8 @@ if TYPE_CHECKING:  # for OneClaw's own plugins: nothing is promised
     from oneclaw_core.sessions.locks import SessionLocks as SessionLocks
     from oneclaw_core.sessions.schema import Column as Column
     from oneclaw_core.sessions.schema import Table as Table
-    from oneclaw_core.sessions.search import SearchIndex as SearchIndex
     from oneclaw_core.sessions.snapshots import Snapshot as Snapshot
-    from oneclaw_core.sessions.snapshots import back_up as back_up
     from oneclaw_core.sessions.snapshots import list_snapshots as list_snapshots
-    from oneclaw_core.sessions.snapshots import restore as restore
     from oneclaw_core.sessions.snapshots import snapshot_before_migration as snapshot_before_migration
     from oneclaw_core.sessions.sqlite_backend import APPLICATION_ID as APPLICATION_ID
     from oneclaw_core.sessions.sqlite_backend import SqliteBackend as SqliteBackend

@@ -79,19 +79,42 @@ class Backend(ABC):
 
     def prepare(self) -> Connection:
         """Connect to the database, create it if it is missing, and migrate it to the current schema."""
-        from oneclaw_core.sessions.migrations import bring_up_to_date
-
         connection = self.connect()
         try:
             with connection.transaction(writes=False):
                 version = self.version(connection)
             if 0 < version < SCHEMA_VERSION:
                 self.keep_before_migration(version, SCHEMA_VERSION)
-            bring_up_to_date(connection, self)
+            if version < SCHEMA_VERSION:
+                self.bring_up_to_date(connection)
         except BaseException:
             connection.close()
             raise
         return connection
+
+    def bring_up_to_date(self, connection: Connection) -> None:
+        """Create the tables of an empty database, or migrate those of an older one, in one transaction.
+
+        It reads the version first. So a killed process leaves the version before or after, and of two processes that
+        open a database at once only one migrates it.
+
+        Raises:
+            StoreVersionError: a newer OneClaw wrote the database.
+            StoreDamagedError: it belongs to another program, or is damaged.
+        """
+        from oneclaw_core.sessions.migrations import create, migrate
+
+        current = {"version": SCHEMA_VERSION}
+        with connection.transaction(writes=True):
+            self.begin_migration(connection)
+            version = self.version(connection)
+            if version == 0:
+                create(connection)
+                connection.execute("INSERT INTO schema_version (version) VALUES (:version)", current)
+                self.finish_creation(connection)
+            elif version < SCHEMA_VERSION:
+                migrate(connection, version)
+                connection.execute("UPDATE schema_version SET version = :version", current)
 
     def prepare_read_only(self) -> Connection:
         """Connect to the database without changing it; one that is missing or has no tables is created.

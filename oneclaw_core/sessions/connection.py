@@ -18,8 +18,6 @@ from oneclaw_core.errors import StoreDamagedError
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 
-    from oneclaw_core.sessions.search import SearchIndex
-
 Row = tuple[Any, ...]
 
 NO_PARAMETERS: Mapping[str, Any] = {}
@@ -194,6 +192,84 @@ class Connection(ABC):
         except BaseException:
             self.rollback()
             raise
+
+
+class SearchIndex(ABC):
+    """The full-text index of a database, in one transaction.
+
+    The statements take and give the following. ``newest`` gives a number that no message in the index exceeds.
+    ``nth_newest`` skips ``:skipped`` of the newest messages that fit an ``:expression`` and gives the next one's
+    number. ``count`` counts the messages that fit an ``:expression``. ``find_messages`` takes ``:characters`` (of each
+    message), an ``:expression``, the numbers ``:first`` and ``:last``, the moments ``:since`` and ``:until``, and a
+    ``:limit``; it gives the newest first. ``find_sessions`` takes an ``:expression``, ``:since``, ``:until`` and a
+    ``:limit``.
+
+    Attributes:
+        INDEXED_CHARACTERS: the length of the part of a message that is indexed.
+        CHARACTERS_READ: the length of all texts that a search reads.
+        MESSAGES_PER_BATCH: the number of new messages after which :meth:`index_batch` is called.
+    """
+
+    INDEXED_CHARACTERS = 100_000
+    CHARACTERS_READ = 600_000
+    MESSAGES_PER_BATCH = 256
+
+    newest: str
+    nth_newest: str
+    count: str
+    find_messages: str
+    find_sessions: str
+
+    def __init__(self, connection: Connection) -> None:
+        self.connection = connection
+
+    @abstractmethod
+    def create_tables(self) -> None:
+        """Create an empty index."""
+
+    @abstractmethod
+    def is_current(self) -> bool:
+        """Return True if the index has all messages and sessions."""
+
+    @abstractmethod
+    def index_new(self) -> None:
+        """Index new messages and sessions."""
+
+    @abstractmethod
+    def index_batch(self) -> None:
+        """Index some new messages without blocking the session that is written to."""
+
+    @abstractmethod
+    def forget_session(self, session_id: str) -> None:
+        """Remove a session and its child sessions from the index, before they are deleted."""
+
+    @abstractmethod
+    def forget_heading(self, session_id: str) -> None:
+        """Remove the name and title of a session from the index, before they change."""
+
+    @abstractmethod
+    def all_of(self, terms: Iterable[str]) -> str:
+        """Return the expression for texts that have all terms."""
+
+    @abstractmethod
+    def any_of(self, terms: Iterable[str]) -> str:
+        """Return the expression for texts that have one of the terms."""
+
+    @abstractmethod
+    def prepare_search(self) -> None:
+        """Configure the transaction for searching."""
+
+    @staticmethod
+    def terms(text: str) -> set[str]:
+        """Return the terms by which a text is found."""
+        from oneclaw_core.search.words import index_terms  # imported for what is indexed alone
+
+        return index_terms(text)
+
+    @staticmethod
+    def heading(name: str | None, title: str | None) -> str:
+        """Return the indexed text of a session: its name and its title."""
+        return ": ".join(each for each in (name, title) if each)
 
 
 def value_of(cursor: Cursor) -> Any:

@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 from oneclaw_core.errors import StoreError
 from oneclaw_core.sessions import history, provenance, schema, sessions
-from oneclaw_core.sessions.connection import ENDLESS, damaged_value, insertion, rows_in, value_of
+from oneclaw_core.sessions.connection import ENDLESS, SearchIndex, damaged_value, insertion, rows_in, value_of
 from oneclaw_core.sessions.schema import IS_CALL, IS_GROUP_LOAD, IS_PENDING_CALL, IS_RESULT
-from oneclaw_core.sessions.search import SearchIndex
 from oneclaw_core.sessions.timestamps import now, to_datetime
 from oneclaw_core.types.kept_results import call_of_handle
 from oneclaw_core.types.messages import Attachment, Message, MessageType, ToolCallStatus

@@ -1,11 +1,10 @@
-"""Migrate a database of any older version to the current schema.
+"""Create the tables of a database, and migrate those of any older version to the current schema.
 
 The tables, columns and indexes that :mod:`oneclaw_core.sessions.schema` describes and the database lacks are added, so
 a change that adds some only raises ``SCHEMA_VERSION``. A change of stored rows is a function here, with its own
 statements, that runs for versions below the one that needs it.
 
-A migration is one transaction that first reads the version again. So a killed process leaves the version before or
-after, and of two processes that open a database at once only one migrates it.
+Both run in the transaction of :meth:`oneclaw_core.sessions.backend.Backend.bring_up_to_date`.
 """
 
 from __future__ import annotations
@@ -13,11 +12,9 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
-from oneclaw_core.sessions.backend import SCHEMA_VERSION
 from oneclaw_core.sessions.schema import TABLES, added_column, create_tables, creation
 
 if TYPE_CHECKING:
-    from oneclaw_core.sessions.backend import Backend
     from oneclaw_core.sessions.connection import Connection
 
 _USAGE_OF_VERSION_1 = (
@@ -26,30 +23,14 @@ _USAGE_OF_VERSION_1 = (
 )
 
 
-def bring_up_to_date(connection: Connection, backend: Backend) -> None:
-    """Create the tables of an empty database, or migrate those of an older one.
-
-    Raises:
-        StoreVersionError: a newer OneClaw wrote the database.
-        StoreDamagedError: it belongs to another program, or is damaged.
-    """
-    with connection.transaction(writes=False):
-        if backend.version(connection) == SCHEMA_VERSION:
-            return
-    with connection.transaction(writes=True):
-        backend.begin_migration(connection)
-        version = backend.version(connection)
-        if version == 0:
-            create_tables(connection)
-            connection.search_index.create_tables()
-            connection.execute("INSERT INTO schema_version (version) VALUES (:version)", {"version": SCHEMA_VERSION})
-            backend.finish_creation(connection)
-        elif version < SCHEMA_VERSION:
-            _migrate(connection, version)
-            connection.execute("UPDATE schema_version SET version = :version", {"version": SCHEMA_VERSION})
+def create(connection: Connection) -> None:
+    """Create all tables and the full-text index in an empty database."""
+    create_tables(connection)
+    connection.search_index.create_tables()
 
 
-def _migrate(connection: Connection, version: int) -> None:
+def migrate(connection: Connection, version: int) -> None:
+    """Migrate the tables of an older version of the schema."""
     if version < 2:
         # Usage outlives its session now. SQLite changes no foreign key in place.
         connection.execute("DROP INDEX ix_usage_session_id")

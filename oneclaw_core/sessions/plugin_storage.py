@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 import math
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from oneclaw_core.errors import ConstraintError, NotFoundError, UsageError
 from oneclaw_core.sessions.connection import damaged_value, value_of
+from oneclaw_core.sessions.plugin_tables import has_tables, prefix_of
 from oneclaw_core.sessions.sessions import check_id
 from oneclaw_core.sessions.timestamps import now
 from oneclaw_core.types.text import clean_text
@@ -15,6 +17,7 @@ from oneclaw_core.types.text import clean_text
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from oneclaw_core.sessions.backend import Backend
     from oneclaw_core.sessions.connection import Connection
     from oneclaw_core.sessions.database import Database
     from oneclaw_core.sessions.plugin_tables import PluginDatabases, PluginTables, StorageConnection
@@ -43,7 +46,21 @@ _INSERT = """
 _DELETE = f"DELETE FROM plugin_values WHERE {_PLACE} AND key = :key AND {_IS_THERE}"
 _DELETE_EXPIRED = "DELETE FROM plugin_values WHERE plugin = :plugin AND expires_at <= :now"
 _FORGET = "DELETE FROM plugin_values WHERE plugin = :plugin"
+_FORGET_VERSION = "DELETE FROM plugin_schemas WHERE plugin = :plugin"
 _COUNT_ALL = "SELECT count(*) FROM plugin_values WHERE plugin = :plugin"
+
+
+@dataclass(frozen=True, slots=True)
+class PluginContent:
+    """The stored content of a plugin.
+
+    Attributes:
+        values: how many values its storage has, those of sessions included.
+        tables: names of its tables and views.
+    """
+
+    values: int
+    tables: tuple[str, ...]
 
 
 class PluginStorage:
@@ -149,14 +166,19 @@ class PluginStorage:
         return await self._databases.tables(self._plugin, migrations)
 
 
-def count_values(connection: Connection, plugin: str) -> int:
-    """Count all values of a plugin."""
-    return int(value_of(connection.execute(_COUNT_ALL, {"plugin": clean_text(plugin)})))
+def content(connection: Connection, backend: Backend, plugin: str) -> PluginContent:
+    """Count and list the stored content of a plugin."""
+    tables = backend.tables_of(connection, prefix_of(plugin)) if has_tables(plugin) else []
+    values = int(value_of(connection.execute(_COUNT_ALL, {"plugin": clean_text(plugin)})))
+    return PluginContent(values, tuple(tables))
 
 
-def forget_values(connection: Connection, plugin: str) -> int:
-    """Delete all values of a plugin, and count them."""
-    return connection.execute(_FORGET, {"plugin": clean_text(plugin)}).rowcount
+def forget(connection: Connection, backend: Backend, plugin: str) -> PluginContent:
+    """Remove a plugin's values, tables and their version."""
+    tables = backend.drop_tables(connection, prefix_of(plugin)) if has_tables(plugin) else []
+    connection.execute(_FORGET_VERSION, {"plugin": plugin})
+    values = connection.execute(_FORGET, {"plugin": clean_text(plugin)}).rowcount
+    return PluginContent(values, tuple(tables))
 
 
 def _read(connection: Connection, place: _Place, key: str, default: Any) -> Any:

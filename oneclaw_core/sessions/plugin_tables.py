@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import re
-from dataclasses import dataclass
 from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
@@ -12,7 +11,6 @@ from oneclaw_core.errors import StoreError, StoreVersionError
 from oneclaw_core.sessions.backend import foreign_table
 from oneclaw_core.sessions.connection import ColumnType, without_literals
 from oneclaw_core.sessions.database import Database
-from oneclaw_core.sessions.plugin_storage import count_values, forget_values
 from oneclaw_core.system.threads import run_in_thread
 
 if TYPE_CHECKING:
@@ -34,7 +32,6 @@ _VERSIONS = "SELECT plugin, version FROM plugin_schemas"
 _SET_VERSION = """
     INSERT INTO plugin_schemas (plugin, version) VALUES (:plugin, :version)
     ON CONFLICT (plugin) DO UPDATE SET version = excluded.version"""
-_FORGET_VERSION = "DELETE FROM plugin_schemas WHERE plugin = :plugin"
 
 _FIRST_WORD = re.compile(r"\s*(\w+)")
 _STATEMENTS = frozenset({"select", "with", "values", "insert", "update", "delete", "create", "alter", "drop"})
@@ -134,19 +131,6 @@ def _check(sql: str, prefix: str) -> None:
                 raise foreign_table(name, prefix)
 
 
-@dataclass(frozen=True, slots=True)
-class PluginContent:
-    """The stored content of a plugin.
-
-    Attributes:
-        values: how many values its storage has, those of sessions included.
-        tables: names of its tables and views.
-    """
-
-    values: int
-    tables: tuple[str, ...]
-
-
 class PluginTables:
     """The tables of a plugin; every method is one transaction.
 
@@ -222,31 +206,23 @@ class PluginDatabases:
         await asyncio.gather(*(database.close() for database in self._databases.values()))
 
 
+def has_tables(plugin: str) -> bool:
+    """Return True if a plugin of this name can have tables."""
+    return _NAME.fullmatch(plugin) is not None and len(plugin) <= _MOST_NAME_CHARACTERS
+
+
 def prefix_of(plugin: str) -> str:
     """Write the prefix of the names of a plugin's tables.
 
     Raises:
         StoreError: a plugin of this name can have no tables.
     """
-    if not _NAME.fullmatch(plugin) or len(plugin) > _MOST_NAME_CHARACTERS:
+    if not has_tables(plugin):
         raise StoreError(
             f"a plugin named {plugin[:100]!r} can have no tables: its name needs to be letters and digits, with single "
             f"hyphens or underscores between them, {_MOST_NAME_CHARACTERS} characters at most"
         )
     return re.sub(r"[-.]", "_", plugin).lower() + "__"
-
-
-def content(connection: Connection, backend: Backend, plugin: str) -> PluginContent:
-    """Count and list the stored content of a plugin."""
-    tables = backend.tables_of(connection, prefix_of(plugin)) if _NAME.fullmatch(plugin) else []
-    return PluginContent(count_values(connection, plugin), tuple(tables))
-
-
-def forget(connection: Connection, backend: Backend, plugin: str) -> PluginContent:
-    """Remove a plugin's values, tables and their version."""
-    tables = backend.drop_tables(connection, prefix_of(plugin)) if _NAME.fullmatch(plugin) else []
-    connection.execute(_FORGET_VERSION, {"plugin": plugin})
-    return PluginContent(forget_values(connection, plugin), tuple(tables))
 
 
 def _migrate(connection: Connection, backend: Backend, plugin: str, migrations: Sequence[Migration]) -> int:

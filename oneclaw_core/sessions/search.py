@@ -6,13 +6,11 @@ messages: only the newest matches are ranked.
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
 from oneclaw_core.search.ranking import Passage, Source
-from oneclaw_core.search.words import index_terms
 from oneclaw_core.sessions.connection import value_of
 from oneclaw_core.sessions.timestamps import to_datetime
 
@@ -20,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from oneclaw_core.search.query import Query
-    from oneclaw_core.sessions.connection import Connection
+    from oneclaw_core.sessions.connection import Connection, SearchIndex
 
 _CANDIDATES = 400
 _LOOSE_CANDIDATES = 80
@@ -37,82 +35,6 @@ _END_OF_TIME = 253_402_300_800_000_000
 _TURN_START = """
     SELECT sequence FROM messages WHERE session_id = :session AND type = 'user' ORDER BY sequence DESC LIMIT 1"""
 _MOMENT_AT = "SELECT sequence, created_at FROM messages WHERE sequence >= :sequence ORDER BY sequence LIMIT 1"
-
-
-class SearchIndex(ABC):
-    """The full-text index of a database, in one transaction.
-
-    The statements take and give the following. ``newest`` gives a number that no message in the index exceeds.
-    ``nth_newest`` skips ``:skipped`` of the newest messages that fit an ``:expression`` and gives the next one's
-    number. ``count`` counts the messages that fit an ``:expression``. ``find_messages`` takes ``:characters`` (of each
-    message), an ``:expression``, the numbers ``:first`` and ``:last``, the moments ``:since`` and ``:until``, and a
-    ``:limit``; it gives the newest first. ``find_sessions`` takes an ``:expression``, ``:since``, ``:until`` and a
-    ``:limit``.
-
-    Attributes:
-        INDEXED_CHARACTERS: the length of the part of a message that is indexed.
-        CHARACTERS_READ: the length of all texts that a search reads.
-        MESSAGES_PER_BATCH: the number of new messages after which :meth:`index_batch` is called.
-    """
-
-    INDEXED_CHARACTERS = 100_000
-    CHARACTERS_READ = 600_000
-    MESSAGES_PER_BATCH = 256
-
-    newest: str
-    nth_newest: str
-    count: str
-    find_messages: str
-    find_sessions: str
-
-    def __init__(self, connection: Connection) -> None:
-        self.connection = connection
-
-    @abstractmethod
-    def create_tables(self) -> None:
-        """Create an empty index."""
-
-    @abstractmethod
-    def is_current(self) -> bool:
-        """Return True if the index has all messages and sessions."""
-
-    @abstractmethod
-    def index_new(self) -> None:
-        """Index new messages and sessions."""
-
-    @abstractmethod
-    def index_batch(self) -> None:
-        """Index some new messages without blocking the session that is written to."""
-
-    @abstractmethod
-    def forget_session(self, session_id: str) -> None:
-        """Remove a session and its child sessions from the index, before they are deleted."""
-
-    @abstractmethod
-    def forget_heading(self, session_id: str) -> None:
-        """Remove the name and title of a session from the index, before they change."""
-
-    @abstractmethod
-    def all_of(self, terms: Iterable[str]) -> str:
-        """Return the expression for texts that have all terms."""
-
-    @abstractmethod
-    def any_of(self, terms: Iterable[str]) -> str:
-        """Return the expression for texts that have one of the terms."""
-
-    @abstractmethod
-    def prepare_search(self) -> None:
-        """Configure the transaction for searching."""
-
-    @staticmethod
-    def terms(text: str) -> set[str]:
-        """Return the terms by which a text is found."""
-        return index_terms(text)
-
-    @staticmethod
-    def heading(name: str | None, title: str | None) -> str:
-        """Return the indexed text of a session: its name and its title."""
-        return ": ".join(each for each in (name, title) if each)
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,6 +13,7 @@ from oneclaw_core.errors import StoreDamagedError, StoreError
 from oneclaw_core.sessions.backend import SCHEMA_VERSION, Backend, Inspection
 from oneclaw_core.sessions.connection import value_of
 from oneclaw_core.sessions.sqlite_connection import (
+    BUSY_SECONDS,
     DRIVER_ERRORS,
     ConfinedSqliteConnection,
     SqliteConnection,
@@ -38,7 +39,6 @@ _TELLING_TABLES = frozenset({"schema_version", "sessions", "messages"})
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://")
 _SQLITE_PREFIXES = ("sqlite:///", "sqlite+pysqlite:///")
 
-BUSY_SECONDS = 10.0
 _RETRY_SECONDS = 0.02
 _SHOWN_FAULTS = 3
 # SQLite's errors where it cannot make files beside the database.
@@ -67,10 +67,8 @@ def path_of(url: str) -> Path:
 
 def migrate_sqlite_file(path: Path) -> None:
     """Bring a file that no other program uses to the current schema, with all tables if it has none."""
-    from oneclaw_core.sessions.migrations import bring_up_to_date
-
     with closing(SqliteConnection(path, BUSY_SECONDS)) as connection:
-        bring_up_to_date(connection, SqliteBackend(path))
+        SqliteBackend(path).bring_up_to_date(connection)
 
 
 class SqliteBackend(Backend):

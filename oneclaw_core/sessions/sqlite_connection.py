@@ -20,9 +20,11 @@ if TYPE_CHECKING:
     from collections.abc import Generator, Mapping, Sequence
     from pathlib import Path
 
+    from oneclaw_core.sessions.connection import SearchIndex
     from oneclaw_core.sessions.schema import Column, Table
-    from oneclaw_core.sessions.search import SearchIndex
 
+# How long to wait for other connections that write, by default.
+BUSY_SECONDS = 10.0
 # The one column of all tables that holds bytes.
 _OF_BYTES = "data"
 

@@ -32,8 +32,8 @@ if TYPE_CHECKING:
     from oneclaw_core.search.query import Query
     from oneclaw_core.sessions.backend import Backend
     from oneclaw_core.sessions.connection import Connection
-    from oneclaw_core.sessions.plugin_storage import PluginStorage
-    from oneclaw_core.sessions.plugin_tables import PluginContent, PluginDatabases
+    from oneclaw_core.sessions.plugin_storage import PluginContent, PluginStorage
+    from oneclaw_core.sessions.plugin_tables import PluginDatabases
     from oneclaw_core.sessions.search import Found, SearchRange
     from oneclaw_core.sessions.settings import UserStates
     from oneclaw_core.sessions.usage import UsageRecord
@@ -330,12 +330,12 @@ class Store:
 
     async def plugin_content(self, plugin: str) -> PluginContent:
         """Count and list what a plugin has stored."""
-        from oneclaw_core.sessions import plugin_tables
+        from oneclaw_core.sessions import plugin_storage
 
-        return await self._database.read(plugin_tables.content, self._database.backend, plugin)
+        return await self._database.read(plugin_storage.content, self._database.backend, plugin)
 
     async def forget_plugin(self, plugin: str) -> PluginContent:
         """Remove everything that a plugin has stored: values, tables and the version of its tables."""
-        from oneclaw_core.sessions import plugin_tables
+        from oneclaw_core.sessions import plugin_storage
 
-        return await self._database.write(plugin_tables.forget, self._database.backend, plugin)
+        return await self._database.write(plugin_storage.forget, self._database.backend, plugin)

@@ -9,8 +9,7 @@ from test_every_model import OneClaw, RetryEvent, ended, of_type
 from wire_formats import OTHERS
 
 from oneclaw_core.errors import ProviderRateLimitError
-from oneclaw_core.http_providers.key_rotation import KeyRotation
-from oneclaw_core.http_providers.retry import AttemptFailed
+from oneclaw_core.http_providers.retry import AttemptFailed, KeyRotation
 
 KEYS = ["sk-canary-first-0123456789", "sk-canary-second-0123456789", "sk-canary-third-0123456789"]
 MODEL = "openai_compatible/test"

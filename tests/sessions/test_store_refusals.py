@@ -11,8 +11,8 @@ from how_long import some
 
 from oneclaw_core.errors import OneClawError, StoreDamagedError, StoreVersionError
 from oneclaw_core.sessions import SCHEMA_VERSION, plugin_storage
+from oneclaw_core.sessions.backups import back_up, restore
 from oneclaw_core.sessions.database_status import migrate, status
-from oneclaw_core.sessions.snapshots import back_up, restore
 from oneclaw_core.sessions.sqlite_backend import SqliteBackend, path_of
 from oneclaw_core.sessions.store import Store
 from oneclaw_core.types.agents import Agent

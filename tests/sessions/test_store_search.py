@@ -22,7 +22,8 @@ from hypothesis import strategies as st
 
 from oneclaw_core.search.query import parse_query
 from oneclaw_core.search.ranking import Source
-from oneclaw_core.sessions.search import SearchIndex, SearchRange
+from oneclaw_core.sessions.connection import SearchIndex
+from oneclaw_core.sessions.search import SearchRange
 from oneclaw_core.sessions.timestamps import to_stored
 
 if TYPE_CHECKING:

@@ -18,14 +18,8 @@ from histories import database_path, database_url, opened, url_of
 
 from oneclaw_core.errors import NotFoundError, StoreDamagedError, StoreUnavailableError, StoreVersionError, UsageError
 from oneclaw_core.sessions.backend import SCHEMA_VERSION
-from oneclaw_core.sessions.snapshots import (
-    KEPT_SNAPSHOTS,
-    back_up,
-    list_snapshots,
-    restore,
-    snapshot_directory,
-    take_snapshot,
-)
+from oneclaw_core.sessions.backups import back_up, restore
+from oneclaw_core.sessions.snapshots import KEPT_SNAPSHOTS, list_snapshots, snapshot_directory, take_snapshot
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -65,9 +65,8 @@ class Prepared:
 
     def supervisor_options(self) -> list[str]:
         """Return the arguments by which the supervisor of programs knows the sandbox."""
-        if self.has_namespaces:
-            return ["namespaces" if self.ruleset is None else f"namespaces:{self.ruleset}"]
-        return ["confinement", str(self.ruleset), str(self.program)]
+        ruleset = "" if self.ruleset is None else str(self.ruleset)
+        return [ruleset] if self.has_namespaces else [ruleset, str(self.program)]
 
     def __enter__(self) -> Prepared:
         """Return it."""

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, BinaryIO
 
+from oneclaw_core.files import opened_directory
 from oneclaw_skills.skill import SKILL_FILE, SkillError
 
 if TYPE_CHECKING:
@@ -24,7 +25,6 @@ _MAX_DEPTH = 4
 _MAX_ENTRIES = 1000
 _PASSED_OVER = frozenset({"__pycache__", "node_modules"})
 
-_DIRECTORY = os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC | getattr(os, "O_PATH", os.O_RDONLY)
 # O_NONBLOCK: opening a named pipe does not wait for its other end.
 _FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
 
@@ -151,15 +151,8 @@ def _open_on_disk(root: Path, parts: tuple[str, ...]) -> BinaryIO:
     if not resolved.is_relative_to(base) or resolved == base:
         raise OSError(None, "it lies outside the skill's folder")
     steps = resolved.relative_to(base).parts
-    directory = os.open(base, _DIRECTORY)
-    try:
-        for step in steps[:-1]:
-            deeper = os.open(step, _DIRECTORY, dir_fd=directory)
-            os.close(directory)
-            directory = deeper
+    with opened_directory(base, steps[:-1]) as directory:
         descriptor = os.open(steps[-1], _FILE, dir_fd=directory)
-    finally:
-        os.close(directory)
     if not stat.S_ISREG(os.fstat(descriptor).st_mode):
         os.close(descriptor)
         raise OSError(None, "it is not a file")
