@@ -118,18 +118,7 @@ class PathGuard:
         declaration: Declaration | None = None,
     ) -> PathGuard:
         """Return the guard of one call."""
-        return PathGuard(
-            self.workspace,
-            self.start_directory,
-            self.home,
-            denied,
-            self.trusts_start,
-            self.granted,
-            questions,
-            used,
-            views,
-            declaration,
-        )
+        return replace(self, used=used, views=views, denied=denied, questions=questions, declaration=declaration)
 
     @property
     def is_trusted(self) -> bool:

@@ -242,58 +242,52 @@ async def body_pieces(response: httpx.Response) -> AsyncIterator[bytes]:
     import httpx
 
     encoding = response.headers.get("content-encoding", "").strip().lower()
-    if encoding in ("", "identity"):
-        async for piece in response.aiter_raw():
-            yield piece
-        return
-    unpacker = _Unpacker(is_gzip=encoding in ("gzip", "x-gzip"))
-    is_packed: bool | None = None if encoding != "deflate" else True
+    pieces = response.aiter_raw()
+    if encoding == "deflate":
+        pieces = _decompressed(pieces, _Unpacker(is_gzip=False))
+    elif encoding in ("gzip", "x-gzip"):  # some gateways unpack a body and leave the header
+        pieces = unpacked(pieces)
     try:
-        async for packed in response.aiter_raw():
-            if is_packed is None and packed:  # some gateways unpack a body and leave the header
-                is_packed = packed.startswith(_GZIP_BEGINNING[: len(packed)])
-            if is_packed is False:
-                yield packed
-                continue
-            for piece in unpacker.unpack(packed):
-                yield piece
-                await asyncio.sleep(0)  # one packed piece may make a thousand of these
-        if is_packed:
-            yield unpacker.rest()
-    except zlib.error as error:
-        raise httpx.DecodingError(str(error), request=response.request) from error
+        async for piece in pieces:
+            yield piece
+    except httpx.DecodingError as error:
+        error.request = response.request
+        raise
 
 
 async def unpacked(pieces: AsyncIterator[bytes]) -> AsyncGenerator[bytes, None]:
-    """Unpack a body that is compressed by gzip though its headers do not say so; pass on every other one.
+    """Unpack a body that is compressed by gzip, whatever its headers say; pass on every other one.
 
     Raises:
         httpx.HTTPError: it is damaged.
     """
+    beginning = b""
+    async for piece in pieces:
+        beginning += piece
+        if not (len(beginning) < len(_GZIP_BEGINNING) and _GZIP_BEGINNING.startswith(beginning)):
+            break
+
+    async def whole() -> AsyncIterator[bytes]:
+        yield beginning
+        async for piece in pieces:
+            yield piece
+
+    is_gzip = beginning.startswith(_GZIP_BEGINNING)
+    async for piece in _decompressed(whole(), _Unpacker(is_gzip=True)) if is_gzip else whole():
+        yield piece
+
+
+async def _decompressed(pieces: AsyncIterator[bytes], unpacker: _Unpacker) -> AsyncIterator[bytes]:
     import httpx
 
-    unpacker: _Unpacker | None = None
-    beginning: bytes | None = b""
-    async for piece in pieces:
-        if beginning is not None:
-            beginning += piece
-            if len(beginning) < len(_GZIP_BEGINNING) and _GZIP_BEGINNING.startswith(beginning):
-                continue
-            unpacker = _Unpacker(is_gzip=True) if beginning.startswith(_GZIP_BEGINNING) else None
-            piece, beginning = beginning, None
-        if unpacker is None:
-            yield piece
-            continue
-        try:
-            for each in unpacker.unpack(piece):
-                yield each
+    try:
+        async for packed in pieces:
+            for piece in unpacker.unpack(packed):
+                yield piece
                 await asyncio.sleep(0)  # one packed piece may make a thousand of these
-        except zlib.error as error:
-            raise httpx.DecodingError(str(error)) from error
-    if unpacker is not None:
         yield unpacker.rest()
-    elif beginning:
-        yield beginning
+    except zlib.error as error:
+        raise httpx.DecodingError(str(error)) from error
 
 
 class _Unpacker:

@@ -169,20 +169,12 @@ def kill_descendants(ancestor: int) -> None:
 
 
 def kill_group(group: int) -> None:
-    """Kill a process group, or the process of that number where there are no groups."""
-    try:
-        if hasattr(os, "killpg"):
-            os.killpg(group, signal.SIGKILL)
-        else:
-            os.kill(group, signal.SIGTERM)
-    except (ProcessLookupError, PermissionError):  # it has ended, or belongs to another user
-        return
+    """Kill a process group."""
+    send_signal(-group, signal.SIGKILL)
 
 
 def has_group(group: int) -> bool:
     """Return True if a process group has members."""
-    if not hasattr(os, "killpg"):
-        return False
     try:
         os.killpg(group, 0)
     except ProcessLookupError:

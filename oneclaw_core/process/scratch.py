@@ -47,9 +47,6 @@ class Scratch:
         return {
             **without_secrets(),
             "HOME": user,
-            "USERPROFILE": user,
-            "APPDATA": user,
-            "LOCALAPPDATA": user,
             "XDG_CONFIG_HOME": f"{user}/.config",
             "XDG_DATA_HOME": f"{user}/.local/share",
             "XDG_CACHE_HOME": f"{user}/.cache",

@@ -6,6 +6,7 @@ All folders of a program lie in one that it holds a lock on until it ends, howev
 from __future__ import annotations
 
 import atexit
+import fcntl
 import os
 import shutil
 import tempfile
@@ -34,10 +35,6 @@ def worker_folder() -> tempfile.TemporaryDirectory[str]:
 def _folder_of(process: int) -> Path:
     folder = Path(tempfile.mkdtemp(prefix=_PREFIX))
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
-    try:
-        import fcntl
-    except ImportError:  # Windows
-        return folder
     descriptor = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)  # closed by the end of the process
     with suppress(OSError):  # a file system without locks; none is removed there either
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -47,8 +44,6 @@ def _folder_of(process: int) -> Path:
 
 def _remove_left(directory: Path) -> None:
     """Remove the folders of programs that have ended without doing so."""
-    import fcntl
-
     latest = time.time() - _LEAST_AGE_SECONDS
     for each in directory.glob(f"{_PREFIX}*"):
         with suppress(OSError):  # it is gone, or its program goes on

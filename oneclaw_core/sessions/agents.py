@@ -218,12 +218,8 @@ def _to_names(text: str | None) -> frozenset[str] | None:
     return None if text is None else frozenset(json.loads(text))
 
 
-def _to_agent(row: Sequence[Any]) -> Agent:
-    return _agent_of(tuple(row))
-
-
 @lru_cache(maxsize=64)  # each turn reads its agent, and nearly all find it as it was
-def _agent_of(row: tuple[Any, ...]) -> Agent:
+def _to_agent(row: tuple[Any, ...]) -> Agent:
     values = dict(zip(_COLUMNS, row, strict=True))
     try:
         return Agent(

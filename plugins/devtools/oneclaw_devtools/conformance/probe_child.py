@@ -6,6 +6,7 @@ import atexit
 import json
 import logging
 import os
+import resource
 import signal
 import sys
 import tempfile
@@ -254,10 +255,6 @@ def serve() -> NoReturn:
 
 def _limit_files() -> None:
     """Keep a plugin that prints without end from filling the disk."""
-    try:
-        import resource
-    except ImportError:  # Windows has no such limits
-        return
     _, most = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (MAX_FILE_BYTES, most))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
