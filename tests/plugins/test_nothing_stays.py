@@ -471,7 +471,8 @@ async def repeated(work, claw, start, calls):
     await claw.plugins.drain(10)
 
 
-# In the normal form, one of the kinds that go the same way; a turn with all its hooks calls an async tool and has most of the others.
+# In the normal form, one of the kinds that go the same way.
+# A turn with all its hooks has most of the others, and calls an async tool.
 ALWAYS = ("failing sync tool", "timed-out tool", "cancelled tool", "turn with all its hooks", "service")
 
 
