@@ -74,7 +74,7 @@ from oneclaw_core.tools.calls.running import HomeOfTools, Running
 from oneclaw_core.tools.executor import ToolExecutor
 from oneclaw_core.turn.built import built
 from oneclaw_core.turn.hooked import hooked
-from oneclaw_core.turn.parts import TurnParts
+from oneclaw_core.turn.state import TurnParts
 from oneclaw_core.turn.store_retry import PatientRecords, while_away
 from oneclaw_core.turn.streamed import streamed
 from oneclaw_core.turn.turn_request import TurnRequest

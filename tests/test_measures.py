@@ -15,12 +15,9 @@ LARGE_CLASSES = {
     "Caller": "all that a call is made for and with",
     "ChosenModel": "all that is known of the model that answers",
     "CallInfo": "a call as plugins see it",
-    "Fallback": "the models of a chain and how each failed, during one turn",
     "HomeServices": "what a home offers to its plugins",
     "Message": "an entry of the history, stored as a row",
-    "ModelChooser": "all that decides which model answers",
     "ModelRequest": "what every wire format is written from",
-    "OneClaw": "the facade",
     "PermissionUse": "an entry of the list of uses, stored as a row",
     "PluginContext": "what the contract offers to a plugin",
     "Plugin": "what is known of an installed plugin",
@@ -29,9 +26,8 @@ LARGE_CLASSES = {
     "ToolContext": "what the contract offers to a tool",
     "ToolRegistry": "indexes of the same tools",
     "TurnState": "all that one turn works with, while it runs",
-    "TurnParts": "becomes Home",
+    "TurnParts": "the open home, as every turn works with it",
     "TurnScope": "a running turn as its calls see it",
-    "TurnOutput": "what a program wants of a turn, and how far its model has come",
     "TurnRequest": "the arguments of send_message",
 }
 """Classes of the spine that may have more than 10 attributes or 6 arguments, with the reason."""

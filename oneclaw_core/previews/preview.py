@@ -18,7 +18,7 @@ from oneclaw_core.types.model_requests import ToolLoading
 if TYPE_CHECKING:
     from oneclaw_core.providers.base import WireRequest
     from oneclaw_core.turn.model import ChosenModel
-    from oneclaw_core.turn.parts import TurnParts
+    from oneclaw_core.turn.state import TurnParts
     from oneclaw_core.turn.turn_request import TurnRequest
     from oneclaw_core.types.model_requests import ModelRequest
 

@@ -23,7 +23,7 @@ from oneclaw_core.types.tool_groups import ActiveTools
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from oneclaw_core.turn.parts import TurnParts
+    from oneclaw_core.turn.state import TurnParts
 
 _ATTEMPTS = 2
 

@@ -13,7 +13,7 @@ from oneclaw_core.types.tools import ToolResult
 
 if TYPE_CHECKING:
     from oneclaw_core.tools.client import ToolClient
-    from oneclaw_core.turn.parts import TurnParts
+    from oneclaw_core.turn.state import TurnParts
     from oneclaw_core.turn.stream import TurnTracker
 
 

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from oneclaw_core.config.core_settings import Settings
     from oneclaw_core.sessions.conversations import Conversations
     from oneclaw_core.sessions.turns import TurnSetup, TurnStart
-    from oneclaw_core.turn.parts import TurnParts
+    from oneclaw_core.turn.state import TurnParts
     from oneclaw_core.turn.stream import Emit
     from oneclaw_core.turn.turn_request import TurnRequest
     from oneclaw_core.types.agents import Agent

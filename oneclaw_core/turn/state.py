@@ -1,4 +1,4 @@
-"""The state of a turn and of its session, a request of the turn, and an answer."""
+"""The state of a turn and of its session, the home that it works in, a request of the turn, and an answer."""
 
 from __future__ import annotations
 
@@ -20,12 +20,17 @@ if TYPE_CHECKING:
 
     from oneclaw_core.config.core_settings import Settings
     from oneclaw_core.contract.arguments import SessionInfo
+    from oneclaw_core.permissions.people import People
+    from oneclaw_core.plugins.running.runtime import Plugins
+    from oneclaw_core.sessions.background import Background
     from oneclaw_core.sessions.store import Store
     from oneclaw_core.sessions.turns import TurnStart
     from oneclaw_core.sessions.usage import UsageRecord
-    from oneclaw_core.tools.registry import RegisteredTool
-    from oneclaw_core.turn.model import ChosenModel
-    from oneclaw_core.turn.parts import TurnParts
+    from oneclaw_core.tool_sources.tool_sources import ToolSources
+    from oneclaw_core.tools.executor import ToolExecutor
+    from oneclaw_core.tools.registry import RegisteredTool, ToolRegistry
+    from oneclaw_core.turn.model import ChosenModel, Models
+    from oneclaw_core.turn.needs import Choices, Prompts
     from oneclaw_core.turn.stream import Deadline, Emit
     from oneclaw_core.turn.turn_hooks import TurnHooks
     from oneclaw_core.turn.turn_request import TurnRequest
@@ -34,6 +39,7 @@ if TYPE_CHECKING:
     from oneclaw_core.types.events import TurnEvent
     from oneclaw_core.types.messages import ToolCall
     from oneclaw_core.types.model_requests import ModelEvent, ModelRequest, ModelResponse
+    from oneclaw_core.types.steps import Handler
     from oneclaw_core.types.tool_groups import ActiveTools
 
 # No coroutine function: an answer has thousands of pieces.
@@ -92,6 +98,39 @@ class SessionState:
         open_calls = self.history[-len(calls) :]
         answered = (replace(each, tool_status=results[each.tool_call_id or ""].tool_status) for each in open_calls)
         self.history[-len(calls) :] = [*answered, *shown_history(results[call.id] for call in calls)]
+
+
+@dataclass(slots=True, kw_only=True)
+class TurnParts:
+    """The parts of an open home that every turn works with.
+
+    Attributes:
+        store: keeps the history.
+        registry: the tools.
+        executor: runs tool calls.
+        plugins: at work.
+        people: are asked for permissions, and questions.
+        choices: what the user has set.
+        models: that can answer.
+        tool_sources: bring the registry up to date before each request.
+        background: work that goes on beside the turns.
+        prompts: system prompts.
+        ask: asks a model; the chain of steps that a request passes.
+        ending_of: returns what a turn ends with.
+    """
+
+    store: Store
+    registry: ToolRegistry
+    executor: ToolExecutor
+    plugins: Plugins
+    people: People
+    choices: Choices
+    models: Models
+    tool_sources: ToolSources
+    background: Background
+    prompts: Prompts
+    ask: Handler[Ask, Answer]
+    ending_of: Callable[[TurnState], Ending]
 
 
 async def _emit_nothing(event: TurnEvent) -> None:

@@ -19,8 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 
     from oneclaw_core.sessions.conversations import Conversations
-    from oneclaw_core.turn.parts import TurnParts
-    from oneclaw_core.turn.state import TurnState
+    from oneclaw_core.turn.state import TurnParts, TurnState
     from oneclaw_core.turn.stream import Emit
     from oneclaw_core.turn.turn_request import TurnRequest
     from oneclaw_core.types.events import TurnEvent

@@ -1,30 +1,16 @@
-"""The parts of an open home that turns work with."""
+"""What turns need of features: what the user has set, and system prompts."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from oneclaw_core.config.core_settings import Settings
     from oneclaw_core.contract.arguments import SessionInfo
-    from oneclaw_core.permissions.people import People
-    from oneclaw_core.plugins.running.runtime import Plugins
-    from oneclaw_core.sessions.background import Background
     from oneclaw_core.sessions.settings import UserStates
-    from oneclaw_core.sessions.store import Store
     from oneclaw_core.sessions.turns import TurnSetup, TurnStart
-    from oneclaw_core.tool_sources.tool_sources import ToolSources
-    from oneclaw_core.tools.executor import ToolExecutor
-    from oneclaw_core.tools.registry import ToolRegistry
-    from oneclaw_core.turn.ending import Ending
-    from oneclaw_core.turn.model import Models
     from oneclaw_core.turn.prompt import TurnPrompt
-    from oneclaw_core.turn.state import Answer, Ask, TurnState
     from oneclaw_core.types.agents import Agent
-    from oneclaw_core.types.steps import Handler
 
 
 class Choices(Protocol):
@@ -66,36 +52,3 @@ class Prompts(Protocol):
             is_cached: True if the model's service may have the session's prompt in a cache.
         """
         ...
-
-
-@dataclass(slots=True, kw_only=True)
-class TurnParts:
-    """The parts of an open home that every turn works with.
-
-    Attributes:
-        store: keeps the history.
-        registry: the tools.
-        executor: runs tool calls.
-        plugins: at work.
-        people: are asked for permissions, and questions.
-        choices: what the user has set.
-        models: that can answer.
-        tool_sources: bring the registry up to date before each request.
-        background: work that goes on beside the turns.
-        prompts: system prompts.
-        ask: asks a model; the chain of steps that a request passes.
-        ending_of: returns what a turn ends with.
-    """
-
-    store: Store
-    registry: ToolRegistry
-    executor: ToolExecutor
-    plugins: Plugins
-    people: People
-    choices: Choices
-    models: Models
-    tool_sources: ToolSources
-    background: Background
-    prompts: Prompts
-    ask: Handler[Ask, Answer]
-    ending_of: Callable[[TurnState], Ending]
