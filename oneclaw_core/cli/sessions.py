@@ -8,6 +8,7 @@ import stat
 import sys
 from contextlib import contextmanager
 from functools import partial
+from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 import click
@@ -28,7 +29,7 @@ from oneclaw_core.cli.output import (
     warn,
 )
 from oneclaw_core.cli.running import with_home, with_store
-from oneclaw_core.errors import NotFoundError, OneClawError
+from oneclaw_core.errors import NotFoundError, OneClawError, UsageError
 from oneclaw_core.types.messages import MessageType
 from oneclaw_core.types.tool_groups import one_line
 
@@ -141,12 +142,19 @@ def show(name: str, shows_calls: bool, as_json: bool) -> None:
 @click.argument("name")
 @click.option("--format", "format_name", type=click.Choice(["markdown", "json"]), default="markdown", show_default=True)
 @click.option("--output", metavar="FILE", help="Where to write it, readable only by you; by default stdout.")
-def export(name: str, format_name: str, output: str | None) -> None:
-    """Export the session NAME, with complete results of tools."""
+@click.option("--cassette", metavar="FILE", help="Write the model's answers there instead, for tests to replay.")
+def export(name: str, format_name: str, output: str | None, cassette: str | None) -> None:
+    """Export the session NAME, with complete results of tools.
+
+    A cassette has the answers of the model and what was said before them, without known secrets. Tests replay it as
+    tests/cassettes/NAME.json.
+    """
 
     async def work(store: Store) -> None:
         session = await find_stored(store, name)
-        if output is None or output == "-":
+        if cassette is not None:
+            await _write_cassette(store, session, cassette)
+        elif output is None or output == "-":
             await _write(store, session, format_name, partial(click.echo, nl=False), is_file=False)
         else:
             with _new_file(output) as file:
@@ -221,6 +229,20 @@ async def _write(
         await _write_json(store, session, write, ensure_ascii=not is_file)
     else:
         await _write_markdown(store, session, write, is_file=is_file)
+
+
+async def _write_cassette(store: Store, session: Session, name: str) -> None:
+    from oneclaw_core.cassettes.cassette_file import write_cassette
+    from oneclaw_core.cassettes.stored_session import entries_of_session
+    from oneclaw_core.config.keys import known_secret_check
+    from oneclaw_core.system.home import find_home
+
+    if (await store.load_turn(session.id, 1)).summary is not None:
+        raise UsageError("the session was compacted, so what its model was sent is not stored as it was: no cassette")
+    known_secret_check(find_home())("")  # reads the stored secrets, which are left out then
+    entries = entries_of_session([message async for message in _messages(store, session)])
+    write_cassette(Path(name), "conversation", entries)
+    print_text(f"wrote {len(entries)} answers to {printable_name(name)}")
 
 
 async def _write_json(store: Store, session: Session, write: Callable[[str], object], *, ensure_ascii: bool) -> None:

@@ -1,6 +1,6 @@
-"""Public names for testing programs that embed OneClaw: models and users that answer from a script or a function.
+"""Public names for testing programs that embed OneClaw: models and users that answer from a script or a record.
 
-Fixtures and assertions for pytest, and models that replay a record, are in the distribution ``pytest-oneclaw``.
+Fixtures and assertions for pytest are in the distribution ``pytest-oneclaw``.
 """
 
 from __future__ import annotations
@@ -10,6 +10,10 @@ from typing import TYPE_CHECKING
 from oneclaw_core._lazy import lazy_names
 
 if TYPE_CHECKING:
+    from oneclaw_core.cassettes.cassette import Cassette as Cassette
+    from oneclaw_core.cassettes.cassette import CassetteMissError as CassetteMissError
+    from oneclaw_core.cassettes.cassette_file import CassetteError as CassetteError
+    from oneclaw_core.cassettes.cassette_file import RecordedAnswer as RecordedAnswer
     from oneclaw_core.testing.function_model import FunctionModel as FunctionModel
     from oneclaw_core.testing.scripted import ScriptedModel as ScriptedModel
     from oneclaw_core.testing.scripted import ScriptedUser as ScriptedUser

@@ -14,10 +14,11 @@ import pytest
 from databases import backend_of
 from how_long import some
 
-from oneclaw_core import Message, MessageType, ToolCallStatus
+from oneclaw_core import Message, MessageType, OneClaw, ToolCallStatus, ToolResultEvent
 from oneclaw_core.scripts.script_call import ScriptCall
 from oneclaw_core.sessions.store import Store
 from oneclaw_core.system.home import find_home
+from oneclaw_core.testing import Cassette
 
 LONG_RESULT = "\n".join(f"line {number} with ``` in it" for number in range(200))
 
@@ -314,6 +315,44 @@ def test_a_session_in_the_middle_of_a_turn_is_not_deleted(oneclaw, ok, story):
     assert outcome.status == 1
     assert "is busy" in outcome.stderr
     assert len(ok("sessions", "list", "--json")) == 1
+
+
+def test_a_session_is_exported_as_a_cassette_that_replays_it(ok, oneclaw, tmp_path):
+    assert oneclaw("run", "--session", "clock", "What time is it?").status == 0
+    file = tmp_path / "tests" / "cassettes" / "clock.json"
+
+    assert ok("sessions", "export", "clock", "--cassette", str(file)) == f"wrote 2 answers to {file}\n"
+
+    async def replay():
+        async with OneClaw.open(tmp_path / "other", plugins=["builtin"], environ={}) as claw:
+            cassette = Cassette(file)
+            events = [each async for each in claw.send_message("What time is it?", model=cassette)]
+            assert [each.name for each in events if isinstance(each, ToolResultEvent)] == ["get_current_time"]
+            return events[-1].text, cassette.unused
+
+    answer, unused = asyncio.run(replay())
+    assert unused == ()
+    assert answer in ok("sessions", "show", "clock")
+
+
+def test_a_cassette_of_a_session_holds_no_stored_key(ok, oneclaw, monkeypatch, tmp_path):
+    secret = "sk-stored-4711-abcdefgh"
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(secret.encode())))
+    assert oneclaw("keys", "set", "openai").status == 0
+    assert oneclaw("run", "--session", "leak", f"Say {secret}").status == 0
+    file = tmp_path / "leak.json"
+
+    ok("sessions", "export", "leak", "--cassette", str(file))
+
+    assert secret not in file.read_text()
+    assert "Say [redacted]" in file.read_text()
+
+
+def test_a_session_without_an_answer_is_no_cassette(oneclaw, home, tmp_path):
+    in_store(lambda store: store.create_session("empty", agent="General Assistant", model=None, title=None))
+    outcome = oneclaw("sessions", "export", "empty", "--cassette", str(tmp_path / "empty.json"))
+    assert outcome.status == 1
+    assert "the session has no answer of a model" in outcome.stderr
 
 
 def test_the_calls_of_a_session_are_listed_with_those_of_scripts(ok, monkeypatch):

@@ -27,10 +27,6 @@ if TYPE_CHECKING:
     from pytest_oneclaw.assertions import assert_tool_offered as assert_tool_offered
     from pytest_oneclaw.assertions import assert_tool_succeeded as assert_tool_succeeded
     from pytest_oneclaw.authorization_server import AuthorizationServer as AuthorizationServer
-    from pytest_oneclaw.cassette import Cassette as Cassette
-    from pytest_oneclaw.cassette import CassetteMissError as CassetteMissError
-    from pytest_oneclaw.cassette_file import CassetteError as CassetteError
-    from pytest_oneclaw.cassette_file import RecordedAnswer as RecordedAnswer
     from pytest_oneclaw.home_under_test import CallTool as CallTool
     from pytest_oneclaw.home_under_test import HomeFactory as HomeFactory
     from pytest_oneclaw.home_under_test import HomeUnderTest as HomeUnderTest

@@ -26,9 +26,8 @@ if TYPE_CHECKING:
     from collections.abc import Generator, Iterable, Iterator, Mapping
 
     from oneclaw_core.system.home import Home
-    from oneclaw_core.testing import ScriptedModel
+    from oneclaw_core.testing import Cassette, ScriptedModel
     from oneclaw_core.tools.context import ToolContext
-    from pytest_oneclaw.cassette import Cassette
     from pytest_oneclaw.home_under_test import CallTool, HomeFactory, HomeUnderTest
     from pytest_oneclaw.snapshot import DefinitionsSnapshot
     from pytest_oneclaw.web_server import RoutedWebServer
@@ -181,7 +180,7 @@ def recorded_model(request: pytest.FixtureRequest) -> Cassette:
     """
     import re
 
-    from pytest_oneclaw.cassette import Cassette
+    from oneclaw_core.testing import Cassette
 
     record = request.config.getoption("--oneclaw-record")
     model = request.config.getoption("--oneclaw-record-model") or request.config.getini("oneclaw_record_model")

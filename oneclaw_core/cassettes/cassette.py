@@ -8,12 +8,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
+from oneclaw_core.cassettes.cassette_file import CassetteError, RecordedAnswer, read_cassette, write_cassette
+from oneclaw_core.cassettes.conversation_key import KEY_KINDS, ConversationKeys, KeyKind
 from oneclaw_core.errors import ProviderError
 from oneclaw_core.providers.base import ProviderConfig
 from oneclaw_core.turn.stream import closing
 from oneclaw_core.types.model_requests import ModelInfo, ModelResponse, TextDelta
-from pytest_oneclaw.cassette_file import CassetteError, RecordedAnswer, read_cassette, write_cassette
-from pytest_oneclaw.conversation_key import KEY_KINDS, ConversationKeys, KeyKind
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Iterable

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from oneclaw_core.cassettes.cassette_file import CassetteError, RecordedAnswer
+from oneclaw_core.cassettes.conversation_key import ConversationKeys
 from oneclaw_core.turn.request import shown_history
 from oneclaw_core.types.messages import MessageType, ToolCall
 from oneclaw_core.types.model_requests import ModelResponse
 from oneclaw_core.types.tool_groups import LOAD_TOOL_GROUP
-from pytest_oneclaw.cassette_file import CassetteError, RecordedAnswer
-from pytest_oneclaw.conversation_key import ConversationKeys
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

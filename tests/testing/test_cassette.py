@@ -2,28 +2,20 @@
 
 import asyncio
 import json
-import os
 
 import pytest
-from pytest_oneclaw import Cassette, CassetteError, CassetteMissError
-from pytest_oneclaw.__main__ import main
-from pytest_oneclaw.cassette_file import write_cassette
-from pytest_oneclaw.stored_session import entries_of_session
 
-from oneclaw_core import (
-    OneClaw,
-    OneClawError,
-    ToolCall,
-    ToolContext,
-    ToolResultEvent,
-    UsageError,
-    find_home,
-    remember_secret,
-    tool,
-)
-from oneclaw_core.config.keys import KeyStore
+from oneclaw_core import OneClaw, OneClawError, ToolCall, ToolContext, UsageError, remember_secret, tool
+from oneclaw_core.cassettes.cassette_file import write_cassette
+from oneclaw_core.cassettes.stored_session import entries_of_session
 from oneclaw_core.providers import ModelResponse, ProviderModel
-from oneclaw_core.testing import FunctionModel, ScriptedModel
+from oneclaw_core.testing import (
+    Cassette,
+    CassetteError,
+    CassetteMissError,
+    FunctionModel,
+    ScriptedModel,
+)
 
 SECRET = "sesame-open-4711-aa"
 
@@ -291,56 +283,3 @@ def test_a_stored_session_with_outputs_is_replayed(tmp_path):
             assert cassette.unused == ()
 
     asyncio.run(main())
-
-
-def one_turn(text, session, environ=None):
-    async def run():
-        async with OneClaw.open(environ=environ) as claw:
-            await claw.ask(text, session=session, model="offline/rules")
-
-    asyncio.run(run())
-
-
-def exported(capsys, *arguments):
-    status = main([*map(str, arguments)])
-    return status, *capsys.readouterr()
-
-
-def test_a_stored_session_is_written_as_a_cassette_that_replays_it(oneclaw_home, capsys, tmp_path):
-    one_turn("What time is it?", "clock")
-    file = tmp_path / "tests" / "cassettes" / "clock.json"
-
-    assert exported(capsys, "clock", file) == (0, f"wrote 2 answers to {file}\n", "")
-
-    async def replay():
-        async with OneClaw.open(tmp_path / "other", plugins=["builtin"], environ={}) as claw:
-            cassette = Cassette(file)
-            events = [each async for each in claw.send_message("What time is it?", model=cassette)]
-            assert [each.name for each in events if isinstance(each, ToolResultEvent)] == ["get_current_time"]
-            return cassette.unused
-
-    assert asyncio.run(replay()) == ()
-
-
-def test_a_cassette_of_a_session_holds_no_stored_key(oneclaw_home, capsys, tmp_path):
-    secret = "sk-stored-4711-abcdefgh"
-    one_turn(f"Say {secret}", "leak")
-    KeyStore(find_home(), os.environ).set("openai", secret, in_file=True)
-    file = tmp_path / "leak.json"
-
-    assert exported(capsys, "leak", file)[0] == 0
-
-    assert secret not in file.read_text()
-    assert "Say [redacted]" in file.read_text()
-
-
-def test_a_session_without_an_answer_is_no_cassette(oneclaw_home, capsys, tmp_path):
-    async def begin():
-        async with OneClaw.open() as claw:
-            await claw.begin_session(name="empty")
-
-    asyncio.run(begin())
-
-    status, _, said = exported(capsys, "empty", tmp_path / "empty.json")
-
-    assert (status, said) == (1, "oneclaw: the session has no answer of a model\n")
