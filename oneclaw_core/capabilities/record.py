@@ -1,27 +1,16 @@
-"""The capabilities that the user has reviewed: state in the user's data directory, one file for each environment.
-
-It lies in neither the cache, which may be deleted, nor a home, of which there can be many. A file that cannot be used
-is never replaced.
-"""
+"""The capabilities that the user has reviewed: state in the user's data directory, one file for each environment."""
 
 from __future__ import annotations
 
-import json
-import sys
 from dataclasses import dataclass, field, replace
-from hashlib import sha256
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from oneclaw_core.capabilities.capability import Capability
-from oneclaw_core.errors import OneClawError
-from oneclaw_core.system.private_files import KeptFiles, changing_private, read_private, write_private
+from oneclaw_core.system.state_file import StateFile, state_path
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-    from pathlib import Path
+    from collections.abc import Mapping
 
-_FORMAT = 1
-_LONGEST_BYTES = 16 * 1024 * 1024
 Reviews = dict[str, "ReviewedPackage"]
 
 
@@ -40,23 +29,19 @@ class ReviewedPackage:
     plugins: Mapping[str, frozenset[Capability]] = field(default_factory=dict)
 
 
-class ReviewRecord:
-    """The record of one environment.
+class ReviewRecord(StateFile[Reviews]):
+    """The record of one environment, by the normalised names of packages."""
 
-    Args:
-        path: the file; ``None`` if this user has no data directory.
-    """
+    what: ClassVar = "the reviewed capabilities of plugins"
+    use: ClassVar = "review the plugins again"
 
-    def __init__(self, path: Path | None) -> None:
-        self._path = path
-
-    def read(self) -> Mapping[str, ReviewedPackage]:
-        """Read what was reviewed, by the normalised names of packages.
+    def read(self) -> Reviews:
+        """Read what was reviewed; without a place for the file that is nothing.
 
         Raises:
             OneClawError: the file cannot be read, or is damaged; the message names it.
         """
-        return {} if self._path is None else _contents.get(self._path, _read)
+        return {} if self._path is None else super().read()
 
     def note(self, package: str, reviewed: ReviewedPackage) -> None:
         """Note what the user has reviewed of a package; its other plugins stay as they were.
@@ -69,7 +54,7 @@ class ReviewRecord:
             before = known[package].plugins if package in known else {}
             return {**known, package: replace(reviewed, plugins={**before, **reviewed.plugins})}
 
-        self._change(change)
+        self.change(change)
 
     def forget(self, package: str) -> None:
         """Forget a package, such as one that is uninstalled.
@@ -77,44 +62,26 @@ class ReviewRecord:
         Raises:
             OneClawError: that cannot be written.
         """
-        self._change(lambda known: {name: each for name, each in known.items() if name != package})
+        self.change(lambda known: {name: each for name, each in known.items() if name != package})
 
-    def _change(self, change: Callable[[Reviews], Reviews]) -> None:
-        if self._path is None:
-            raise OneClawError("there is no place to note what was reviewed: set HOME or XDG_DATA_HOME")
-        path = self._path
-        with changing_private(path, path.with_name(f".{path.name}.lock"), "the reviewed capabilities of plugins"):
-            known = _read(path)
-            after = change(known)
-            if after != known:
-                write_private(path, _document(after))
+    def _parsed(self, document: Mapping[str, Any]) -> Reviews:
+        return {name: _package(each) for name, each in document["packages"].items()} if document else {}
 
-
-_contents: KeptFiles[Reviews] = KeptFiles()
+    def _document(self, content: Reviews) -> dict[str, Any]:
+        packages = {
+            name: {
+                "version": each.version,
+                "content": each.content,
+                "plugins": {plugin: sorted(found) for plugin, found in sorted(each.plugins.items())},
+            }
+            for name, each in sorted(content.items())
+        }
+        return {"packages": packages}
 
 
 def user_reviews() -> ReviewRecord:
     """Return the record of this user and environment."""
-    from platformdirs import user_data_path
-
-    directory = user_data_path("oneclaw-plugins", appauthor=False)  # relative for no user
-    environment = sha256(sys.prefix.encode("utf-8", "replace")).hexdigest()[:16]
-    return ReviewRecord(directory / environment / "reviewed-capabilities.json" if directory.is_absolute() else None)
-
-
-def _read(path: Path) -> Reviews:
-    content = read_private(path, _LONGEST_BYTES)
-    if content is None:
-        return {}
-    try:
-        document = json.loads(content)
-        if document["format"] != _FORMAT or document["prefix"] != sys.prefix:
-            raise ValueError
-        return {name: _package(each) for name, each in document["packages"].items()}
-    except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
-        raise OneClawError(
-            f"{path} is damaged or of another version of OneClaw: repair it, or remove it to review the plugins again"
-        ) from None
+    return ReviewRecord(state_path("reviewed-capabilities.json"))
 
 
 def _package(data: Mapping[str, Any]) -> ReviewedPackage:
@@ -123,16 +90,3 @@ def _package(data: Mapping[str, Any]) -> ReviewedPackage:
         for plugin, capabilities in data["plugins"].items()
     }
     return ReviewedPackage(data["version"] + "", data["content"] + "", plugins)
-
-
-def _document(reviews: Reviews) -> bytes:
-    packages = {
-        name: {
-            "version": each.version,
-            "content": each.content,
-            "plugins": {plugin: sorted(found) for plugin, found in sorted(each.plugins.items())},
-        }
-        for name, each in sorted(reviews.items())
-    }
-    document = {"format": _FORMAT, "prefix": sys.prefix, "packages": packages}
-    return (json.dumps(document, ensure_ascii=False, indent=1) + "\n").encode()

@@ -189,19 +189,3 @@ async def _leave(
         if error.__cause__ is not value:
             _log.warning("%s", error)
         return False, None
-
-
-def begin_wrapper(function: Callable[..., Any], **keywords: Any) -> Any:
-    """Run a wrapper up to its ``yield``."""
-    generator = function(**keywords)
-    next(generator)
-    return generator
-
-
-def end_wrapper(resume: Callable[[Any], Any], value: Any) -> Any:
-    """Run a wrapper from its ``yield`` to its end, and return its value."""
-    try:
-        resume(value)
-    except StopIteration as stop:
-        return stop.value
-    raise RuntimeError("has a second yield")

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 from oneclaw_core.errors import NotReadyError, OneClawError, PluginError, describe_error
 from oneclaw_core.plugins.first_use import load_plugin
 from oneclaw_core.plugins.isolation import ForeignError, HookError, HookTimeoutError, call_isolated
-from oneclaw_core.plugins.running.calling import begin_wrapper, end_wrapper
 from oneclaw_core.system.threads import LoopBlockedError
 
 if TYPE_CHECKING:
@@ -215,7 +214,7 @@ class RunningPlugin:
         Raises:
             PluginError: it failed or took too long.
         """
-        call = partial(end_wrapper, resume, value)
+        call = partial(_end_wrapper, resume, value)
         return await call_isolated_hook(
             self.name, hook, call, self.limit(hook, seconds), is_async=False, worker=self.context.worker
         )
@@ -346,7 +345,7 @@ async def call_hook(plugin: str, implementation: EventHook, arguments: Mapping[s
     keywords = {name: arguments[name] for name in implementation.options["argument_names"]}
     call = partial(implementation.function, **keywords)
     if implementation.options.get("wrapper"):
-        call = partial(begin_wrapper, implementation.function, **keywords)
+        call = partial(_begin_wrapper, implementation.function, **keywords)
     return await call_isolated_hook(
         plugin,
         implementation.hook,
@@ -376,3 +375,19 @@ async def call_isolated_hook(
     except ForeignError as error:
         _log.debug("%s of plugin %s", hook, plugin, exc_info=error.raised)
         raise HookError(plugin, hook, f"raised {describe_error(error.raised)}") from error.raised
+
+
+def _begin_wrapper(function: Callable[..., Any], **keywords: Any) -> Any:
+    """Run a wrapper up to its ``yield``."""
+    generator = function(**keywords)
+    next(generator)
+    return generator
+
+
+def _end_wrapper(resume: Callable[[Any], Any], value: Any) -> Any:
+    """Run a wrapper from its ``yield`` to its end, and return its value."""
+    try:
+        resume(value)
+    except StopIteration as stop:
+        return stop.value
+    raise RuntimeError("has a second yield")
