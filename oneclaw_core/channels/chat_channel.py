@@ -140,7 +140,7 @@ class ChatChannel(Channel):
     name: ClassVar[str]
     edit_seconds: ClassVar[float | None] = None
     answers: ClassVar[Collection[PermissionAnswer]] = frozenset(
-        {PermissionAnswer.ONCE, PermissionAnswer.SESSION, PermissionAnswer.NO}
+        {PermissionAnswer.ONCE, PermissionAnswer.SCRIPT, PermissionAnswer.SESSION, PermissionAnswer.NO}
     )
 
     @abstractmethod

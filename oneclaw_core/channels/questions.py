@@ -24,6 +24,7 @@ _COLUMNS = 60
 _ALPHABET = "abcdefghijklmnopqrstuvwxyz0123456789"
 _LABELS = {
     PermissionAnswer.ONCE: "Allow once",
+    PermissionAnswer.SCRIPT: "Allow for the rest of this script",
     PermissionAnswer.SESSION: "Allow in this session",
     PermissionAnswer.ALWAYS: "Allow always",
     PermissionAnswer.NO: "Deny",

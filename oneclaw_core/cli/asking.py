@@ -30,7 +30,7 @@ _ANSWERS = {
     "o": PermissionAnswer.ONCE,
     "n": PermissionAnswer.NO,
 } | {str(answer): answer for answer in PermissionAnswer}
-_LASTING = (PermissionAnswer.SESSION, PermissionAnswer.ALWAYS, PermissionAnswer.NEVER)
+_LASTING = (PermissionAnswer.SCRIPT, PermissionAnswer.SESSION, PermissionAnswer.ALWAYS, PermissionAnswer.NEVER)
 
 
 def terminal_asker(

@@ -126,6 +126,8 @@ def _is_in(value: object, detail: str) -> bool:
 
 def _choices(request: PermissionRequest) -> Iterator[Choice]:
     yield Choice(PermissionAnswer.ONCE)
+    if request.grant_for_script is not None:
+        yield Choice(PermissionAnswer.SCRIPT, grant_in_words(request.grant_for_script))
     if request.grant_for_session is not None:
         yield Choice(PermissionAnswer.SESSION, grant_in_words(request.grant_for_session))
     if request.grant_for_good is not None:

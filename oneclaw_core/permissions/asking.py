@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from oneclaw_core.tools.calls.call import Call, Caller
     from oneclaw_core.tools.calls.questions import Questions
     from oneclaw_core.tools.registry import ToolRegistry
+    from oneclaw_core.types.permissions import PassingGrant
     from oneclaw_core.types.user_question import UserQuestion
 
 
@@ -54,7 +55,7 @@ class Asking:
                 request = replace(request, is_counted=True)
             try:
                 with _outer_calls_paused(call.caller):
-                    granted_by = await self._policy.require(request, sandbox, call.caller.refused)
+                    granted_by = await self._policy.require(request, sandbox, call.caller.refused, _in_script(call))
             except PermissionDeniedError as error:
                 if within is not None and error.decided_by == "user":
                     within.rules.note_refusal(permission)
@@ -120,7 +121,7 @@ class Asking:
     def granted_places(self, call: Call, permission: str) -> frozenset[str]:
         """Return the places that a permission is granted for without a question; ``"/"`` if any place is."""
         request = self._request(call, permission, "", None, None, as_a_whole=False)
-        return self._policy.decisions.granted_places(request)
+        return self._policy.decisions.granted_places(request, _in_script(call) or ())
 
     def can_ask(self, call: Call) -> bool:
         """Return True if a person can be asked on behalf of a call."""
@@ -156,6 +157,12 @@ def fitting_answer(question: UserQuestion, answer: str | None) -> str | None:
     values = json_or_none(answer)
     fits = isinstance(values, dict) and not argument_faults(compile_schema(question.form), values)
     return answer if fits else None
+
+
+def _in_script(call: Call) -> list[PassingGrant] | None:
+    """Return the grants for the rest of the script that makes a call; ``None`` for a call of a model."""
+    within = call.caller.within
+    return within.rules.granted if within is not None else None
 
 
 @contextmanager

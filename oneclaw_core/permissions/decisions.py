@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 from oneclaw_core.errors import PermissionDeniedError, denied_for_good
 from oneclaw_core.permissions.requests import PermissionRequest
 from oneclaw_core.permissions.rules import ALL_PARTS, PermissionRule, denies, grants, is_account, subject_parts
-from oneclaw_core.types.permissions import Decision, Grant
+from oneclaw_core.types.permissions import Decision, Grant, PassingGrant
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
 GRANTED_BY_DEFAULT = frozenset({"agents.create", "files.read", "files.write", "memory.write", "network.public"})
 # Granted by default only for what no question is about: a question names a path because it is another one.
@@ -35,8 +35,7 @@ class Decisions:
 
     def __init__(self, decided: Iterable[Grant] = (), allowed: Iterable[str] = ()) -> None:
         self._allowed = tuple(PermissionRule.check(each) for each in allowed)
-        # By session, each with the only tool that it holds for, ``None`` for all, and ``asks_again`` of its request.
-        self._granted_in_session: dict[str | None, list[tuple[Grant, str | None, bool]]] = {}
+        self._granted_in_session: dict[str | None, list[PassingGrant]] = {}
         self.replace(decided)
 
     def replace(self, decided: Iterable[Grant]) -> None:
@@ -53,13 +52,8 @@ class Decisions:
 
     def grant_in_session(self, request: PermissionRequest) -> None:
         """Grant what a request asks for until its session ends, as far as it says what that is."""
-        if request.grant_for_session is None:
-            return
-        # The user has not seen what another tool would use it for, or, outside a session, another caller.
-        is_for_one = request.subject is None or is_account(request.subject) or request.session_id is None
-        tool_name = request.tool_name if is_for_one else None
-        granted = self._granted_in_session.setdefault(request.session_id, [])
-        granted.append((request.grant_for_session, tool_name, request.asks_again))
+        if (granted := passing_grant(request)) is not None:
+            self._granted_in_session.setdefault(request.session_id, []).append(granted)
 
     def forget_session(self, session_id: str) -> None:
         """Forget the answers for a session that is deleted."""
@@ -105,16 +99,17 @@ class Decisions:
                     found.add(f"{each}:{grant.pattern}")
         return frozenset(found)
 
-    def granted_places(self, request: PermissionRequest) -> frozenset[str]:
+    def granted_places(self, request: PermissionRequest, in_script: Sequence[PassingGrant] = ()) -> frozenset[str]:
         """Return the places that a permission is granted for without a question; ``"/"`` if any place is.
 
         Args:
             request: of ``files.read`` or ``files.write``; its subject does not matter.
+            in_script: grants for the rest of the script.
         """
         permission = request.permission
         found = {rule.pattern or "/" for rule in self._allowed if rule.permission == permission}
-        in_session = (grant for grant, _, _ in self._granted_in_session.get(request.session_id, ()))
-        granted = [each for each in in_session if each.permission == permission]
+        passing = (*self._granted_in_session.get(request.session_id, ()), *in_script)
+        granted = [each.grant for each in passing if each.grant.permission == permission]
         granted += [
             each
             for each in self._remembered(permission)
@@ -122,12 +117,18 @@ class Decisions:
         ]
         return frozenset(found | {each.pattern or each.directory or "/" for each in granted})
 
-    def granted_by(self, request: PermissionRequest) -> tuple[str, Grant | None] | None:
+    def granted_by(
+        self, request: PermissionRequest, in_script: Sequence[PassingGrant] = ()
+    ) -> tuple[str, Grant | None] | None:
         """Find what grants it without asking, ``None`` if nothing does; a denial goes before a grant.
 
         A subject with several parts, such as the recipients of a mail, is granted as a whole, or each part by itself.
+
+        Args:
+            request: what is asked for.
+            in_script: grants for the rest of the script.
         """
-        found = self._granted_as_one(request)
+        found = self._granted_as_one(request, in_script)
         if request.is_counted:
             is_of_this_run = found is not None and (found[0] == "option" or (found[1] is not None and found[1].task))
             return found if is_of_this_run else None
@@ -137,12 +138,14 @@ class Decisions:
         for part in parts:
             # With which account is no matter of what the conversation holds, once it is said for whom.
             alone = replace(request, subject=part, asks_again=request.asks_again and not is_account(part))
-            found = self._granted_as_one(alone)
+            found = self._granted_as_one(alone, in_script)
             if found is None:
                 return None
         return found
 
-    def _granted_as_one(self, request: PermissionRequest) -> tuple[str, Grant | None] | None:
+    def _granted_as_one(
+        self, request: PermissionRequest, in_script: Sequence[PassingGrant]
+    ) -> tuple[str, Grant | None] | None:
         """Find one thing that grants it."""
         permission, subject = request.permission, request.subject
         if any(_is_enough(rule, request) for rule in self._allowed):
@@ -160,15 +163,9 @@ class Decisions:
                 and not (request.asks_again and _is_for_anything(grant) and grant.task is None)
             ):
                 return "grant", grant
-        for grant, tool_name, asked_again in self._granted_in_session.get(request.session_id, ()):
-            if (
-                grant.permission == permission
-                and not (request.asks_again and _is_for_anything(grant) and not asked_again)
-                and tool_name in (None, request.tool_name)
-                and grant.pattern in (None, None if request.as_a_whole else subject)
-                and (grant.agent, grant.directory) == (request.agent, request.directory)
-            ):
-                return "grant", None
+        passing = (*self._granted_in_session.get(request.session_id, ()), *in_script)
+        if any(_passes(each, request) for each in passing):
+            return "grant", None
         is_default = permission in GRANTED_BY_DEFAULT and (subject is None or permission not in _NOT_FOR_SUBJECTS)
         return ("default", None) if is_default and not request.asks_again else None
 
@@ -189,6 +186,27 @@ class Decisions:
         names = [".".join(parts[:count]) for count in range(1, len(parts) + 1)]
         names += [f"{name}{ALL_PARTS}" for name in names[:-1]]
         return [grant for name in names for grant in self._decided.get(name, ())]
+
+
+def passing_grant(request: PermissionRequest) -> PassingGrant | None:
+    """Grant what a request asks for, as far as it says what that is."""
+    if request.grant_for_session is None:
+        return None
+    # The user has not seen what another tool would use it for, or, outside a session, another caller.
+    is_for_one = request.subject is None or is_account(request.subject) or request.session_id is None
+    return PassingGrant(request.grant_for_session, request.tool_name if is_for_one else None, request.asks_again)
+
+
+def _passes(passing: PassingGrant, request: PermissionRequest) -> bool:
+    """Return True if a grant that is not stored grants what a request asks for."""
+    grant, subject = passing.grant, request.subject
+    return (
+        grant.permission == request.permission
+        and not (request.asks_again and _is_for_anything(grant) and not passing.asked_again)
+        and passing.tool_name in (None, request.tool_name)
+        and grant.pattern in (None, None if request.as_a_whole else subject)
+        and (grant.agent, grant.directory) == (request.agent, request.directory)
+    )
 
 
 def _is_for_anything(grant: Grant) -> bool:

@@ -8,12 +8,12 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Protocol
 
 from oneclaw_core.errors import PermissionDeniedError, denied_for_good
-from oneclaw_core.permissions.decisions import Decisions
+from oneclaw_core.permissions.decisions import Decisions, passing_grant
 from oneclaw_core.permissions.people import People
 from oneclaw_core.permissions.requests import SANDBOX, PermissionAnswer
 from oneclaw_core.permissions.rules import subject_kind
 from oneclaw_core.secrets.redaction import redact_all
-from oneclaw_core.types.permissions import Decision, Grant, PermissionUse
+from oneclaw_core.types.permissions import Decision, Grant, PassingGrant, PermissionUse
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -58,7 +58,11 @@ class PermissionPolicy:
         self.people = people or People()
 
     async def require(
-        self, request: PermissionRequest, sandbox: str | None = None, refused: set[str] | None = None
+        self,
+        request: PermissionRequest,
+        sandbox: str | None = None,
+        refused: set[str] | None = None,
+        in_script: list[PassingGrant] | None = None,
     ) -> str:
         """Return if the permission is granted, asking the user where nothing is decided.
 
@@ -67,6 +71,7 @@ class PermissionPolicy:
             sandbox: the sandbox that the call goes on in where nothing is decided, ``""`` if the caller will ask
                 then; ``None`` to ask.
             refused: keys of the questions that the user did not agree with in this turn; they are not asked again.
+            in_script: grants for the rest of the script that needs it; the user's answer adds to them.
 
         Returns:
             Who granted it: ``option``, ``grant``, ``default`` or ``user``; ``sandbox`` if it goes on without.
@@ -78,7 +83,9 @@ class PermissionPolicy:
         if known is not None:
             return known
         try:
-            decided_by, grant = await self._decide(request, sandbox, set() if refused is None else refused)
+            decided_by, grant = await self._decide(
+                request, sandbox, set() if refused is None else refused, [] if in_script is None else in_script
+            )
         except PermissionDeniedError as error:
             await self._note(request, None, error.decided_by, is_granted=False)
             raise
@@ -108,17 +115,17 @@ class PermissionPolicy:
         return decided_by if await self._store.record_known(use, self.decisions.known) else None
 
     async def _decide(
-        self, request: PermissionRequest, sandbox: str | None, refused: set[str]
+        self, request: PermissionRequest, sandbox: str | None, refused: set[str], in_script: list[PassingGrant]
     ) -> tuple[str, Grant | None]:
         await self.refresh()
-        decided = self.decisions.granted_by(request)
+        decided = self.decisions.granted_by(request, in_script)
         if decided is not None:
             return decided
         if sandbox is not None:
             return SANDBOX, None
         people = self.people.in_session(request.session_id)
         async with people.asking:  # one question at a time; its answer may settle the next
-            decided = self.decisions.granted_by(request)
+            decided = self.decisions.granted_by(request, in_script)
             if decided is not None:
                 return decided
             if people.ask is None:
@@ -136,12 +143,17 @@ class PermissionPolicy:
             denial = self.decisions.denial(request)
             if denial is not None:
                 raise denied_for_good(denial.name)
-            await self._settle(request, answer)
+            await self._settle(request, answer, in_script)
             refused.discard(key)
             return "user", None
 
-    async def _settle(self, request: PermissionRequest, answer: PermissionAnswer) -> None:
-        if answer == PermissionAnswer.SESSION:
+    async def _settle(
+        self, request: PermissionRequest, answer: PermissionAnswer, in_script: list[PassingGrant]
+    ) -> None:
+        if answer == PermissionAnswer.SCRIPT and request.script:
+            granted = passing_grant(request)
+            in_script += [granted] if granted is not None else []
+        elif answer == PermissionAnswer.SESSION:
             self.decisions.grant_in_session(request)
         elif answer == PermissionAnswer.ALWAYS:
             if request.grant_for_good is not None:

@@ -29,6 +29,7 @@ class PermissionAnswer(StrEnum):
     """The possible answers of a user to a question."""
 
     ONCE = "once"
+    SCRIPT = "script"
     SESSION = "session"
     ALWAYS = "always"
     NO = "no"
@@ -82,6 +83,11 @@ class PermissionRequest:
     call_id: str | None = None
     script: str = ""
     is_counted: bool = False
+
+    @property
+    def grant_for_script(self) -> Grant | None:
+        """The grant that ``PermissionAnswer.SCRIPT`` gives for the rest of a script; ``None`` outside scripts."""
+        return self.grant_for_session if self.script else None
 
     @property
     def grant_for_session(self) -> Grant | None:

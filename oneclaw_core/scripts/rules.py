@@ -9,6 +9,7 @@ from oneclaw_core.types.tools import ToolResult
 
 if TYPE_CHECKING:
     from oneclaw_core.tools.calls.call import Call
+    from oneclaw_core.types.permissions import PassingGrant
 
 MAX_CALLS = 500
 MAX_RESULT_BYTES = 4_000_000
@@ -31,6 +32,7 @@ class Rules:
     Attributes:
         purpose: the purpose of the script that makes the calls, in the words of a model; ``""`` for none.
         ended: why no more calls are made, ``None`` as long as they are.
+        granted: what the user has granted for the rest of the script.
         depth: how many tools are between the calls and the one that the model or the user made, at least 1.
         allowance: what the scripts of the turn may do.
     """
@@ -39,6 +41,7 @@ class Rules:
         within, turn = outer.caller.within, outer.caller.turn
         self.purpose = ""
         self.ended: ToolResult | None = None
+        self.granted: list[PassingGrant] = []
         self.depth = 1 if within is None else within.depth + 1
         self.allowance = turn.scripts if turn is not None else ScriptAllowance()
         self._tool_name = outer.asked.name

@@ -41,7 +41,7 @@ class ScriptedUser:
         """Say how questions are answered from now on.
 
         Args:
-            answer: ``once``, ``session``, ``always``, ``no`` or ``never``.
+            answer: ``once``, ``script``, ``session``, ``always``, ``no`` or ``never``.
             more: given one after the other; the last one stays.
             to: the permission that is asked for; by default any that has no answer.
 

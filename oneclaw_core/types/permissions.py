@@ -72,6 +72,21 @@ class Grant:
 
 
 @dataclass(frozen=True, slots=True)
+class PassingGrant:
+    """A grant that is not stored: for a session, or for the rest of a script.
+
+    Attributes:
+        grant: what is granted.
+        tool_name: the only tool that it holds for, ``None`` for all.
+        asked_again: True if it was given though the session held text from outside.
+    """
+
+    grant: Grant
+    tool_name: str | None
+    asked_again: bool
+
+
+@dataclass(frozen=True, slots=True)
 class PermissionUse:
     """A permission that was asked for, and the answer: an entry of the audit log.
 

@@ -7,6 +7,7 @@ import pytest
 from how_long import IS_LONG
 
 from oneclaw_core import Deny, PermissionAnswer, ToolContext, ToolResult, ToolSelection, hookimpl, tool
+from oneclaw_core.permissions import Decision, Grant, approval_question
 from oneclaw_core.types.events import ToolCallEvent, ToolProgressEvent, ToolResultEvent
 
 pytestmark = pytest.mark.every_python
@@ -218,6 +219,54 @@ def test_a_refused_call_is_not_asked_for_again_and_the_third_refusal_ends_the_sc
     assert len(asked) == 1
     assert {each[0] for each in result.result} == {"permission_denied"}
     assert result.result[-1][1] == "The user refused 3 calls, so the script was ended."
+
+
+def test_a_permission_is_granted_for_the_rest_of_one_script(oneclaw_factory):
+    home = oneclaw_factory([Tools()], check_plugins=False)
+    home.user.says("script", "no")
+    calls = [["guarded", {"x": each}] for each in range(3)]
+    home.model.calls("script", calls=calls).calls("script", calls=calls[:1]).calls("guarded", x=9).says("done")
+
+    first, second, alone = (each.result for each in home.send("go").tool_calls)
+
+    assert [each[0] for each in first.result] == [None] * 3
+    assert second.result[0][0] == "permission_denied"
+    assert alone.error_type == "permission_denied"
+    asked = [[str(each.answer) for each in approval_question(request).choices] for request in home.user.asked]
+    assert asked == [["once", "script", "session", "always", "no", "never"]] * 2 + [
+        ["once", "session", "always", "no", "never"]
+    ]
+
+
+def test_a_grant_for_a_script_holds_for_the_shown_subject(oneclaw_factory):
+    @tool
+    async def visit(host: str, context: ToolContext) -> str:
+        """Visit a host."""
+        await context.ask_permission("custom.visit", "visit it", host)
+        return host
+
+    home = oneclaw_factory([Tools(visit)], check_plugins=False)
+    home.user.says("script", "no")
+    home.model.calls("script", calls=[["visit", {"host": each}] for each in ("a", "a", "b")]).says("done")
+
+    result = home.send("go").tool_calls[-1].result
+
+    assert [each[0] for each in result.result] == [None, None, "permission_denied"]
+
+
+def test_a_lasting_denial_goes_before_a_grant_for_a_script(oneclaw_factory):
+    home = oneclaw_factory([Tools()], check_plugins=False)
+
+    async def deny_meanwhile(request):
+        await home.app.store.set_grant(Grant("custom.write", None, Decision.DENY))
+        return PermissionAnswer.SCRIPT
+
+    home.user.answer = deny_meanwhile
+    home.model.calls("script", calls=[["guarded", {}]] * 2).says("done")
+
+    result = home.send("go").tool_calls[-1].result
+
+    assert {each[0] for each in result.result} == {"permission_denied"}
 
 
 def test_a_grant_for_all_is_asked_for_again_after_ten_calls_of_a_kind_that_reaches_others(run):

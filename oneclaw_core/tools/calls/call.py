@@ -19,12 +19,18 @@ if TYPE_CHECKING:
     from oneclaw_core.tools.context import TurnScope
     from oneclaw_core.tools.registry import RegisteredTool
     from oneclaw_core.types.messages import ToolCall
+    from oneclaw_core.types.permissions import PassingGrant
     from oneclaw_core.types.tool_definition import Act
     from oneclaw_core.types.tool_groups import ActiveTools
 
 
 class ScriptRules(Protocol):
     """The rules for all calls of one tool together, see :class:`oneclaw_core.scripts.rules.Rules`."""
+
+    @property
+    def granted(self) -> list[PassingGrant]:
+        """What the user has granted for the rest of the script; answers add to it."""
+        ...
 
     def in_words(self, number: int) -> str:
         """Say which call of which script this is, for a question."""

@@ -29,6 +29,7 @@ ANSWER_SECONDS = 600.0
 MAX_WAITING = 32
 _COLUMNS = 80
 _KEY = "answer"
+_ANSWERS = (PermissionAnswer.ONCE, PermissionAnswer.SCRIPT, PermissionAnswer.NO)
 
 
 class ClientUser:
@@ -57,12 +58,12 @@ class ClientUser:
         return self._is_modern or bool(self.context.session.can_send_request)
 
     async def ask(self, request: PermissionRequest) -> PermissionAnswer:
-        """Ask for a permission; the answer holds for one call."""
-        choices = [PermissionAnswer.ONCE.value, PermissionAnswer.NO.value]
+        """Ask for a permission; the answer holds for one call, or for the rest of a script."""
         question = approval_question(request)
-        question = replace(question, choices=tuple(each for each in question.choices if each.answer in choices))
+        question = replace(question, choices=tuple(each for each in question.choices if each.answer in _ANSWERS))
+        choices = [each.answer.value for each in question.choices]
         answer = await self._answered(question_text(question, _COLUMNS), choices, "Whether to allow it")
-        return PermissionAnswer.ONCE if answer == choices[0] else PermissionAnswer.NO
+        return PermissionAnswer(answer) if answer in choices else PermissionAnswer.NO
 
     async def ask_user(self, question: UserQuestion) -> str | None:
         """Ask a question of a tool; the answer to one with a form is the JSON text of its values."""

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 _STATUSES = {"running": "is running", "done": "is done", "failed": "failed", "interrupted": "was interrupted"}
 _ANSWERS = {
     "once": "Allow once",
+    "script": "Allow for the rest of this script",
     "session": "Allow in this session",
     "always": "Always allow",
     "no": "No",
