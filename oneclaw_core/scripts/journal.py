@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Protocol
 
 from oneclaw_core.errors import UsageError
+from oneclaw_core.scripts.hidden_secrets import HiddenSecrets
 from oneclaw_core.scripts.script_call import ScriptCall, ScriptCallState, ScriptStart
 from oneclaw_core.types.provenance import marks_of_text, marks_to_text
 from oneclaw_core.types.tools import ToolResult
@@ -25,6 +26,12 @@ _MAX_UNWRITTEN_CHARACTERS = 1_000_000
 _UNKNOWN = ToolResult.error(
     "interrupted",
     "This call was interrupted before its outcome was known; it may or may not have had its effect. "
+    "It is not made again: look for what it did, or ask the user.",
+)
+
+_SECRET_CHANGED = ToolResult.error(
+    "interrupted",
+    "This call was finished, but its result cannot be given again: it held a secret that is not known any more. "
     "It is not made again: look for what it did, or ask the user.",
 )
 
@@ -57,7 +64,7 @@ class Journal:
     """The calls of one script.
 
     A call that can be repeated is written some time after it, but before the next one that cannot. Any other is written
-    before its tool runs, and again with its result.
+    before its tool runs, and again with its result. Known secrets are hidden in what is written.
 
     Args:
         records: the store.
@@ -75,19 +82,31 @@ class Journal:
     ) -> None:
         itself, *calls = rows
         self.call_id = itself.call_id
+        self._hidden = HiddenSecrets(itself.call_id)
         self.start_of_script = ScriptStart.from_text(itself.arguments)
         self._records = records
         self._session_id = session_id
         self._known = {
             (each.key, each.occurrence): each
-            for each in calls
-            if not (is_continued and each.error_type == "permission_denied")
+            for each in map(self._restored, calls)
+            if each is not None and not (is_continued and each.error_type == "permission_denied")
         }
         self._unclaimed = {key for key, each in self._known.items() if each.state is not ScriptCallState.READ}
         self._unknown: set[str] = set()
         self._unwritten: list[ScriptCall] = []
         self._moved = asyncio.Event()
         self._held = 0
+
+    def _restored(self, call: ScriptCall) -> ScriptCall | None:
+        """Return a stored call as it was; ``None`` for one that is made again, since a secret in it has changed."""
+        if call.result is None:
+            return call
+        result = self._hidden.restore(call.result)
+        if result is not None:
+            return replace(call, result=result)
+        if call.state is ScriptCallState.READ:
+            return None
+        return replace(call, error_type=_SECRET_CHANGED.error_type, result=_SECRET_CHANGED.text())
 
     @classmethod
     async def begun(
@@ -161,7 +180,7 @@ class Journal:
 
     async def start(self, call: ScriptCall) -> None:
         """Write that a call that cannot be repeated is about to run, and what the script has read before."""
-        await self._records.note_script_calls(self._session_id, [*self._take_unwritten(), call])
+        await self._records.note_script_calls(self._session_id, [*self._take_unwritten(), self._without_secrets(call)])
 
     async def finish(self, call: ScriptCall, result: ToolResult, marks: Iterable[Mark], *, had_effect: bool) -> None:
         """Write how a call ended.
@@ -179,6 +198,7 @@ class Journal:
             error_type=result.error_type,
             marks=marks_to_text(marks),
         )
+        done = self._without_secrets(done)
         self._unwritten.append(done)
         size = sum(len(each.result or "") for each in self._unwritten)
         if had_effect or len(self._unwritten) > _MAX_UNWRITTEN or size > _MAX_UNWRITTEN_CHARACTERS:
@@ -192,6 +212,10 @@ class Journal:
     async def end(self) -> None:
         """Note that the script has finished."""
         await self._records.end_script(self._session_id, self.call_id, self._take_unwritten())
+
+    def _without_secrets(self, call: ScriptCall) -> ScriptCall:
+        result = None if call.result is None else self._hidden.hide(call.result)
+        return replace(call, arguments=self._hidden.hide(call.arguments), result=result)
 
     def _take_unwritten(self) -> list[ScriptCall]:
         unwritten, self._unwritten = self._unwritten, []

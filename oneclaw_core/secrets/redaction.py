@@ -149,7 +149,12 @@ class Redaction:
     """
 
     def __init__(self, environ: Mapping[str, str] | None = None) -> None:
-        self._of_environment = _secrets_in(os.environ if environ is None else environ)
+        self._of_environment = frozenset(_secrets_in(os.environ if environ is None else environ))
+
+    @property
+    def secrets(self) -> frozenset[str]:
+        """All secrets that are known now."""
+        return self._of_environment | _remembered.secrets
 
     def __call__(self, texts: Iterable[str], *, shortest: int = SHORTEST_SECRET_CHARACTERS) -> list[str]:
         """Replace every secret that the texts contain.
@@ -158,8 +163,7 @@ class Redaction:
             texts: what is about to be shown.
             shortest: how many characters a secret has at least; a shorter one stays.
         """
-        secrets = self._of_environment | _remembered.secrets
-        wanted = [each for each in secrets if len(each) >= max(shortest, 1)]
+        wanted = [each for each in self.secrets if len(each) >= max(shortest, 1)]
         return [_without(wanted, text) for text in texts]
 
 

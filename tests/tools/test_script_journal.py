@@ -1,6 +1,7 @@
 """A script that is run again makes no call twice: what it did is in its journal, which belongs to the session."""
 
 import json
+import os
 from dataclasses import replace
 
 import pytest
@@ -221,3 +222,64 @@ def test_what_a_served_result_held_is_known_to_the_session_again(oneclaw_factory
     session = home.run(home.app.store.last_used_session())
     last = [each for each in home.run(home.app.store.messages(session.id)) if each.type is MessageType.TOOL_RESULT][-1]
     assert [str(each.kind) for each in last.marks] == ["private"]
+
+
+SECRET = "k3y-4711-of-acme"
+
+
+class SecretTools(Tools):
+    """A tool that reads a secret, and one that is called with it."""
+
+    def __init__(self):
+        super().__init__()
+        self.read = []
+
+    @hookimpl
+    def register_tools(self, register):
+        super().register_tools(register)
+
+        @tool
+        def reveal(x: int) -> dict:
+            """Give a secret, among words that look like the place of one."""
+            return {"key": os.environ.get("ACME_TOKEN", ""), "like": "\u27earedacted 0000\u27eb \u27ea!"}
+
+        @tool
+        async def script_with_secret(context: ToolContext, continues: str | None = None) -> ToolResult:
+            """Read the secret, and use it."""
+            begun = await begin_script(context, "secret", engine="1", continues=continues)
+            found = await context.call_tool("reveal", {"x": 1})
+            self.read.append(found.result if found.is_success else found.error_message)
+            result = await context.call_tool("guarded", {"x": 2})
+            await context.call_tool("put", {"x": found.text()})
+            await begun.end(is_final=result.is_success)
+            return result
+
+        register(reveal)
+        register(script_with_secret)
+
+
+@pytest.mark.parametrize("is_changed", [False, True])
+def test_secrets_do_not_stand_in_the_journal_of_a_running_script(oneclaw_factory, monkeypatch, is_changed):
+    monkeypatch.setenv("ACME_TOKEN", SECRET)
+    tools = SecretTools()
+    home = oneclaw_factory([tools], check_plugins=False)
+    home.user.says("no", "once")
+    home.model.calls("script_with_secret").says("done")
+    home.send("go")
+
+    stored = json.dumps([[each.arguments, each.result] for each in rows(home)])
+    assert "4711" not in stored
+    assert "redacted" in stored
+
+    if is_changed:
+        monkeypatch.setenv("ACME_TOKEN", "another-secret")
+    home.model.calls("script_with_secret", continues=call_id(home)).says("done")
+    assert home.send("go").tool_calls[-1].result.is_success
+    assert tools.read[0] == {"key": SECRET, "like": "\u27earedacted 0000\u27eb \u27ea!"}
+    if is_changed:
+        assert "a secret that is not known any more" in tools.read[1]
+    else:
+        assert tools.read[1] == tools.read[0]
+    shown = json.dumps([[each.arguments, each.result] for each in rows(home)], ensure_ascii=False)
+    assert "[redacted]" in shown
+    assert "⟪!" not in shown.replace("⟪redacted 0000⟫ ⟪!", "")
