@@ -1,24 +1,24 @@
-"""Run a script until the process is killed, or go on with it; started by test_killed_scripts.
+"""Run a script until the process is killed, or go on with it; test_killed_scripts forks processes that do so.
 
-Arguments: the directory of the home; ``python`` or ``javascript``.
-
-Each effect is a line in ``effects.log``, written by a tool that cannot be repeated.
+Each effect is a line in ``effects.log``, written by a tool that cannot be repeated. The first byte of ``running``
+counts the tools that run.
 """
 
 import asyncio
 import json
+import mmap
 import os
 import random
-import sys
 import time
-from pathlib import Path
+from contextlib import contextmanager
+
+from pytest_oneclaw.home_under_test import HomeUnderTest
 
 from oneclaw_core import ToolContext, TurnFinishedEvent, hookimpl, tool
 from oneclaw_core.providers import ModelResponse
 from oneclaw_core.scripts import begin_script
 from oneclaw_core.types.messages import MessageType, ToolCall
 
-HOME, LANGUAGE = Path(sys.argv[1]), sys.argv[2]
 CODE = """
 const {ids} = await tools.listing({n: 8});
 const first = await Promise.all(ids.map(async id => {
@@ -33,28 +33,58 @@ return ok;
 )
 
 
-@tool(read_only=True)
-async def listing(n: int) -> dict:
-    """List ids."""
-    return {"ids": list(range(n))}
+class Tools:
+    """The tools as a plugin.
 
+    Args:
+        directory: where the effects are written.
+    """
 
-@tool(read_only=True)
-async def look(id: int) -> dict:  # noqa: A002  # as models call it
-    """Look at one; what is there changes all the time."""
-    await asyncio.sleep(random.random() * 0.004)
-    return {"v": id * 3 % 7, "moment": time.time_ns()}
+    def __init__(self, directory):
+        self._effects = directory / "effects.log"
+        with (directory / "running").open("w+b") as file:
+            file.write(bytes(1))
+            file.flush()
+            self._running = mmap.mmap(file.fileno(), 1)
 
+    @contextmanager
+    def counted(self):
+        self._running[0] += 1
+        try:
+            yield
+        finally:
+            self._running[0] -= 1
 
-@tool
-async def put(id: int, text: str) -> str:  # noqa: A002
-    """Have an effect."""
-    await asyncio.sleep(random.random() * 0.004)
-    descriptor = os.open(HOME / "effects.log", os.O_WRONLY | os.O_APPEND | os.O_CREAT)
-    os.write(descriptor, f"{id}\n".encode())
-    os.close(descriptor)
-    await asyncio.sleep(random.random() * 0.004)
-    return "done"
+    @hookimpl
+    def register_tools(self, register):
+        """Register them."""
+
+        @tool(read_only=True)
+        async def listing(n: int) -> dict:
+            """List ids."""
+            with self.counted():
+                return {"ids": list(range(n))}
+
+        @tool(read_only=True)
+        async def look(id: int) -> dict:  # noqa: A002  # as models call it
+            """Look at one; what is there changes all the time."""
+            with self.counted():
+                await asyncio.sleep(random.random() * 0.004)
+                return {"v": id * 3 % 7, "moment": time.time_ns()}
+
+        @tool
+        async def put(id: int, text: str) -> str:  # noqa: A002
+            """Have an effect."""
+            with self.counted():
+                await asyncio.sleep(random.random() * 0.004)
+                descriptor = os.open(self._effects, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
+                os.write(descriptor, f"{id}\n".encode())
+                os.close(descriptor)
+                await asyncio.sleep(random.random() * 0.004)
+                return "done"
+
+        for each in (listing, look, put, script):
+            register(each)
 
 
 @tool(timeout_seconds=60)
@@ -77,45 +107,45 @@ async def script(context: ToolContext) -> int:
     return ok
 
 
-class Tools:
-    """The tools as a plugin."""
+def answers(language):
+    """Return a model that calls the script once, then says what it came to."""
+    called = (
+        ("script", "{}") if language == "python" else ("js_eval", json.dumps({"code": CODE, "timeout_seconds": 60}))
+    )
 
-    @hookimpl
-    def register_tools(self, register):
-        """Register them."""
-        for each in (listing, look, put, script):
-            register(each)
+    def answer(request):
+        last = request.messages[-1]
+        if last.type is MessageType.USER:
+            return ModelResponse(tool_calls=(ToolCall("c1", *called),))
+        return ModelResponse(text=last.content)
 
-
-def answer(request):
-    """Call the script once, then say what it came to."""
-    last = request.messages[-1]
-    if last.type is MessageType.USER:
-        called = (
-            ("script", "{}") if LANGUAGE == "python" else ("js_eval", json.dumps({"code": CODE, "timeout_seconds": 60}))
-        )
-        return ModelResponse(tool_calls=(ToolCall("c1", *called),))
-    return ModelResponse(text=last.content)
+    return answer
 
 
-async def main():
-    """Begin the turn, or finish it."""
-    from pytest_oneclaw.home_under_test import HomeUnderTest
+def run(directory, language, environ, sender):
+    """Begin the turn, or finish it.
 
-    plugins = [Tools()] if LANGUAGE == "python" else [Tools(), "javascript"]
-    environ = {name: value for name, value in os.environ.items() if name.startswith("ONECLAW_")}
-    home = HomeUnderTest(HOME / "home", HOME, plugins, check_plugins=False, environ=environ)
-    home.model.then(answer).then(answer)
-    async with home.opened() as app:
-        session = await app.store.find_session("test")
-        is_begun = session is not None and await app.store.count_messages(session.id) > 0
-        sys.stdout.write("ready\n")
-        sys.stdout.flush()
-        options = {"session": "test", "model": "scripted/model"}
-        events = app.resume(**options) if is_begun else app.send_message("go", **options)
-        async for event in events:
-            if isinstance(event, TurnFinishedEvent):
-                sys.stdout.write(f"{event.text}\n")
+    Args:
+        directory: of the home.
+        language: ``python`` or ``javascript``.
+        environ: of the home.
+        sender: is sent ``ready`` before the turn, and its text after it.
+    """
+    os.environ.update(environ)
+    random.seed()
+    plugins = [Tools(directory), *([] if language == "python" else ["javascript"])]
+    home = HomeUnderTest(directory / "home", directory, plugins, check_plugins=False, environ=environ)
+    home.model.then(answers(language)).then(answers(language))
 
+    async def main():
+        async with home.opened() as app:
+            session = await app.store.find_session("test")
+            is_begun = session is not None and await app.store.count_messages(session.id) > 0
+            sender.send("ready")
+            options = {"session": "test", "model": "scripted/model"}
+            events = app.resume(**options) if is_begun else app.send_message("go", **options)
+            async for event in events:
+                if isinstance(event, TurnFinishedEvent):
+                    sender.send(event.text)
 
-asyncio.run(main())
+    asyncio.run(main())
