@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from oneclaw_core.scripts.hidden_secrets import without_placeholders
 from oneclaw_core.scripts.script_call import ScriptCall, ScriptCallState, continuing_text
 from oneclaw_core.secrets.redaction import redact_all
 from oneclaw_core.sessions import sessions
@@ -104,6 +106,32 @@ def script_calls(connection: Connection, session_id: str, call_id: str | None = 
     return [_call(row) for row in connection.execute(_READ if call_id is not None else _READ_ALL, place).fetchall()]
 
 
+def calls_of_scripts(connection: Connection, session_id: str, call_ids: Sequence[str]) -> list[ScriptCall]:
+    """Return the scripts that calls began or continued, in the order of the calls; other calls are left out.
+
+    Args:
+        call_ids: of calls of the model.
+    """
+    rows = _of_calls(connection, session_id, call_ids)
+    first = [
+        str(known["continues"])
+        for each in rows
+        if each.number == 0 and "continues" in (known := json.loads(each.arguments))
+    ]
+    missing = set(first).difference(each.call_id for each in rows)
+    return [*rows, *_of_calls(connection, session_id, sorted(missing))]
+
+
+def _of_calls(connection: Connection, session_id: str, call_ids: Sequence[str]) -> list[ScriptCall]:
+    places = {f"call{number}": clean_text(each) for number, each in enumerate(call_ids)}
+    if not places:
+        return []
+    listed = ", ".join(f":{each}" for each in places)
+    found = f"SELECT {_NAMES} FROM script_calls WHERE session_id = :session AND call_id IN ({listed})"
+    rows = connection.execute(f"{found} ORDER BY call_id, number", places | {"session": clean_text(session_id)})
+    return [_call(row) for row in rows.fetchall()]
+
+
 def is_open(connection: Connection, session_id: str, call_id: str) -> bool:
     """Return True if a call has begun a script that has not finished."""
     row = connection.execute(_FIND, {"session": clean_text(session_id), "call": clean_text(call_id)}).fetchone()
@@ -141,6 +169,7 @@ def _shortened(calls: Sequence[ScriptCall]) -> Iterator[tuple[ScriptCall, tuple[
 
 
 def _short(text: str) -> str:
+    text = without_placeholders(text)
     return text if len(text) <= KEPT_CHARACTERS else text[:KEPT_CHARACTERS] + "…"
 
 

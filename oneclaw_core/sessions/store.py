@@ -218,6 +218,7 @@ class Store:
     note_script_calls = _writes_own(scripts.note_script_calls)
     end_script = _writes_own(scripts.end_script)
     script_calls = _reads(scripts.script_calls)
+    calls_of_scripts = _reads(scripts.calls_of_scripts)
     is_script_open = _reads(scripts.is_open)
     cut_off = _reads(scripts.cut_off)
 

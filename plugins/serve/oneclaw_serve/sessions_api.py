@@ -13,6 +13,7 @@ from starlette.responses import JSONResponse, Response, StreamingResponse
 
 from oneclaw_core import MessageType, NotFoundError
 from oneclaw_core.channels import InboundFile, expandable_command
+from oneclaw_core.scripts import script_documents
 from oneclaw_core.tools import printable, printable_document
 from oneclaw_serve.endpoint import PERSON, Body, Endpoint, answer_once
 from oneclaw_serve.errors import Refusal
@@ -134,9 +135,11 @@ async def _messages(site: Site, caller: Caller, request: Request, body: None) ->
     newest = await site.claw.store.newest_messages(session.id, end, limit + 1)
     shown = [each for each in newest if (each.sequence or 0) > after]
     with_html = request.query_params.get("html") == "1"
+    messages = [_message(each, with_html=with_html) for each in shown[-limit:] if not each.is_of_output]
+    await _add_calls_of_scripts(site, session.id, messages, with_html=with_html)
     return JSONResponse(
         {
-            "messages": [_message(each, with_html=with_html) for each in shown[-limit:] if not each.is_of_output],
+            "messages": messages,
             "has_earlier": len(shown) > limit,
             "cursor": str(cursor),
             "is_running": running is not None,
@@ -274,6 +277,18 @@ def _session(session: Any) -> dict[str, Any]:
         "updated_at": session.updated_at.isoformat(),
         "last_text": printable(getattr(session, "last_text", "") or ""),
     }
+
+
+async def _add_calls_of_scripts(
+    site: Site, session_id: str, messages: list[dict[str, Any]], *, with_html: bool
+) -> None:
+    """Add to each call that ran a script the calls that the script made."""
+    called = {each["call"]: each for each in messages if each["type"] == MessageType.TOOL_CALL}
+    rows = await site.claw.store.calls_of_scripts(session_id, list(called))
+    scripts = {each["call"]: each for each in script_documents(rows)}
+    for call_id in called.keys() & scripts.keys():
+        script = scripts.get(scripts[call_id].get("continues", call_id), scripts[call_id])
+        called[call_id]["calls"] = printable_document(script["calls"]) if with_html else script["calls"]
 
 
 def _message(message: Message, *, with_html: bool) -> dict[str, Any]:

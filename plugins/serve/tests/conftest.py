@@ -11,8 +11,9 @@ import pytest
 from needed_programs import PROGRAMS
 from web_site import web_site
 
-from oneclaw_core import Attachment, ToolResult, hookimpl, tool
+from oneclaw_core import Attachment, ToolContext, ToolResult, hookimpl, tool
 from oneclaw_core.plugins import WebForm, WebLink, WebPage, WebResponse, WebText
+from oneclaw_core.scripts import begin_script
 
 PICTURES = Path(__file__).parents[3] / "docs" / "pictures"
 
@@ -25,6 +26,20 @@ async def forecast(city: str) -> str:
         city: where.
     """
     return f"sun in {city} <script>alert(1)</script>"
+
+
+@tool
+async def tour(purpose: str, cities: list[str], context: ToolContext) -> int:
+    """Run a script that asks for the weather in cities.
+
+    Args:
+        purpose: shown to people.
+        cities: where.
+    """
+    script = await begin_script(context, "as here", purpose)
+    results = [await context.call_tool("forecast", {"city": each}) for each in cities]
+    await script.end()
+    return sum(each.is_success for each in results)
 
 
 @tool
@@ -67,6 +82,7 @@ class Weather:
     def register_tools(self, register):
         register(forecast)
         register(report)
+        register(tour)
 
     @hookimpl
     def register_chat_commands(self, register):

@@ -86,6 +86,34 @@ def test_a_person_works_on_a_phone_in_the_dark(serving, at_page, photograph):
     assert at_page(work, **phone) == ([], 390, "rgb(20, 22, 27)")
 
 
+def test_a_script_is_one_line_that_unfolds_to_its_calls_now_and_after_a_reload(serving, at_page, photograph):
+    serving.model.calls("tour", purpose="Compare two cities", cities=["Bern", "Basel"]).says("Sun in both.")
+
+    async def work(rig, page, noted):
+        from playwright.async_api import expect
+
+        await page.goto(f"{rig.origin}/#code={rig.code}")
+        await page.get_by_label("Message").fill("Compare")
+        await page.keyboard.press("Enter")
+        await expect(page.get_by_text("call 1 of the script: Compare two cities")).to_be_visible()
+        await page.get_by_role("button", name="Allow for the rest of this script").click()
+        await expect(page.get_by_text("Sun in both.")).to_be_visible()
+        for is_reloaded in (False, True):
+            if is_reloaded:
+                await page.reload()
+            line = page.locator("summary", has_text="tour")
+            await expect(line).to_contain_text("tour Compare two cities done")
+            await expect(page.locator("summary", has_text="forecast").first).to_be_hidden()
+            await line.click()
+            await expect(page.locator("summary", has_text="forecast")).to_have_count(2)
+            await page.locator("summary", has_text="forecast").last.click()
+            await expect(page.get_by_text("sun in Basel <script>alert(1)</script>")).to_be_visible()
+        await photograph(page, "serve-script", 1000, color_scheme="light")
+        return noted
+
+    assert at_page(work) == []
+
+
 def test_commands_answer_and_a_file_for_the_user_can_be_downloaded_now_and_after_a_reload(serving, at_page):
     serving.model.calls("report").says("Here it is.")
 

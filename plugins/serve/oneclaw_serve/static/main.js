@@ -149,7 +149,12 @@ function show(messages) {
     if (message.type === "user") add(userMessage(message.text, filesOf(message), message.not_sent));
     else if (message.type === "assistant") { if (message.text) add(answer(message.html)); }
     else if (message.type === "tool_call") {
-      state.calls.set(message.call, add(toolCall(message.tool, message.arguments)));
+      const call = add(toolCall(message.tool, message.arguments));
+      state.calls.set(message.call, call);
+      for (const each of message.calls ?? []) {
+        const inner = call.addCall(toolCall(each.tool, each.arguments));
+        inner.finish(each.status, each.result ?? "It is not known how this call ended.", each.duration_ms);
+      }
       const result = state.results.get(message.call);
       if (result) finish(message.call, ...result);
     }

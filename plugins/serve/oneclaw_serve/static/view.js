@@ -85,12 +85,23 @@ export function answer(html = "") {
   return element;
 }
 
+// The history has arguments as text, events have them as values.
+function purposeOf(input) {
+  try {
+    const purpose = (typeof input === "string" ? JSON.parse(input) : input)?.purpose;
+    return typeof purpose === "string" ? purpose : "";
+  } catch {
+    return "";
+  }
+}
+
 export function toolCall(name, input) {
   const state = make("span", { className: "notice" }, " is running");
   const output = make("pre"), result = make("div", { hidden: true }, make("p", { className: "label" }, "Result"), output);
   const shown = typeof input === "string" ? input : JSON.stringify(input, null, 2);
   const calls = make("div", { hidden: true }, make("p", { className: "label" }, "Calls"));
-  const purpose = typeof input?.purpose === "string" && input.purpose ? make("span", {}, ` ${input.purpose}`) : "";
+  const said = purposeOf(input);
+  const purpose = said ? make("span", {}, ` ${said}`) : "";
   const element = make("details", {}, make("summary", {}, make("code", {}, name), purpose, state), calls,
     make("div", {}, make("p", { className: "label" }, "Arguments"), make("pre", {}, shown ?? "")), result);
   const say = (text, kind = "notice") => { state.textContent = ` ${text}`; state.className = kind; };
@@ -123,7 +134,7 @@ export function toolCall(name, input) {
   return element;
 }
 
-const LABELS = { once: "Allow once", session: "Allow in this session", always: "Always allow", no: "No", never: "Never" };
+const LABELS = { once: "Allow once", script: "Allow for the rest of this script", session: "Allow in this session", always: "Always allow", no: "No", never: "Never" };
 
 /** Leave one line of a question that was answered or withdrawn. */
 function shrink(element, given) {
