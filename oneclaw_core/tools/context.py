@@ -79,6 +79,7 @@ class ToolContext:
             for all of them, outside a conversation. What gives a long text in parts makes them no longer than that,
             the rest of the result included: what is past it the model does not see, nor where the next part would
             begin.
+        is_inner_call: True if another tool makes the call, such as a script: it takes values, not text for a model.
         deps: what the embedding program passed to ``OneClaw.open(deps=...)``; ``None`` in a worker process.
         run_async: runs async code of the tool, given a function that makes a coroutine, on the event loop of the tool.
         marks: where the result comes from, as far as is known.
@@ -98,6 +99,7 @@ class ToolContext:
     selection: ToolSelection = ALL_TOOLS
     turn: TurnScope | None = field(default=None, repr=False)
     shown_characters: int | None = None
+    is_inner_call: bool = False
     run_async: Callable[[Callable[[], Awaitable[Any]]], Awaitable[Any]] = field(default=_run_here, repr=False)
     marks: list[Mark] = field(default_factory=list, repr=False)
     conversation: Provenance = field(default_factory=Provenance, repr=False)

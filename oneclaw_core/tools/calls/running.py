@@ -136,6 +136,7 @@ class Running:
             turn=caller.turn,
             # A script gets all of it: it is not what a model is shown.
             shown_characters=caller.turn.shown_characters if caller.turn is not None and within is None else None,
+            is_inner_call=within is not None,
             run_async=timed.runner(call.asked.name),
             marks=provenance.marks,
             conversation=caller.conversation,

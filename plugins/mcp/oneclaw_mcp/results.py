@@ -37,6 +37,7 @@ _BLANKS = re.compile(r"\s+")
 _URL_SAFE = str.maketrans("-_", "+/")
 _MAX_URI_CHARACTERS = 2_000
 _PREVIEW_CHARACTERS = 4_000
+_LOGGED_CHARACTERS = 1_000
 
 
 async def tool_result(server: Server, tool: KnownTool, answer: Any, context: ToolContext) -> ToolResult:
@@ -58,6 +59,8 @@ async def tool_result(server: Server, tool: KnownTool, answer: Any, context: Too
         return ToolResult.error(
             "execution_error", text or f"The MCP server {server.name} says no more than that it failed."
         )
+    if structured is None and tool.output_schema is not None:
+        structured = await run_in_thread(lambda: _written_value(tool, parts))
     if structured is None:
         return ToolResult.success(await shown_text(server, "\n\n".join(shown), context), pictures)
     note = [] if tool.output_schema is None else await run_in_thread(lambda: _misfit(tool, structured))
@@ -66,6 +69,10 @@ async def tool_result(server: Server, tool: KnownTool, answer: Any, context: Too
     others = [part.text for part in parts if part.text and not (part.is_text and _value(part.text) in repeated)]
     if len(others) > 1 and all(part.is_text for part in parts) and [_value(each.text) for each in parts] in repeated:
         others = []
+    if context.is_inner_call and tool.output_schema is not None:  # the type that the script was told
+        for each in (*note, *others):
+            context.logger.info("beside its value the server sent: %s", each[:_LOGGED_CHARACTERS])
+        return ToolResult.success(structured, pictures)
     written = json.dumps(structured, ensure_ascii=False)
     if note or others:
         return ToolResult.success(await shown_text(server, "\n\n".join([written, *others, *note]), context), pictures)
@@ -205,6 +212,14 @@ def _link(block: dict[str, Any]) -> str:
     name = cleaned(block.get("title") or block.get("name"), 200)
     description = cleaned(block.get("description"), 300)
     return f"[resource {uri}] {name}{': ' + description if description else ''}".rstrip()
+
+
+def _written_value(tool: KnownTool, parts: list[Part]) -> Any:
+    """Return the structured value that a server has only written as text; ``None`` if it is none, or does not fit."""
+    if len(parts) != 1 or not parts[0].is_text:
+        return None
+    value = _value(parts[0].text)
+    return value if isinstance(value, dict | list) and not _misfit(tool, value) else None
 
 
 def _misfit(tool: KnownTool, structured: Any) -> list[str]:

@@ -13,9 +13,9 @@ from http_gateway import served
 from mcp_homes import HERE, McpHome, plain
 from oneclaw_mcp.manifest import KnownPrompt
 from oneclaw_mcp.prompts import read_arguments
-from pytest_oneclaw import HomeUnderTest
+from pytest_oneclaw import HomeFactory, HomeUnderTest
 
-from oneclaw_core import UsageError
+from oneclaw_core import ToolContext, UsageError, tool
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -63,6 +63,42 @@ def test_structured_content_is_the_result(servers: McpHome) -> None:
     assert servers.call("sdk__add", a=1, b=2).result == {"result": 3}
     failed = returned(servers, {"type": "text", "text": "no such city"}, isError=True)
     assert (failed.error_type, failed.error_message) == ("execution_error", "no such city")
+
+
+@tool
+async def inside(result: dict[str, Any], context: ToolContext) -> list[Any]:
+    """Call the server as a script does."""
+    found = await context.call_tool("plain__content", result)
+    return [found.result, [each.name for each in found.attachments]]
+
+
+def test_scripts_get_the_value_that_the_schema_of_results_declares(
+    oneclaw_factory: HomeFactory, tmp_path: Path
+) -> None:
+    schema = {"type": "object", "properties": {"a": {"type": "integer"}}, "required": ["a"]}
+    declared = {"name": "content", "inputSchema": {"type": "object"}, "outputSchema": schema}
+    (tmp_path / "tools.json").write_text(json.dumps([declared]))
+    home = McpHome(oneclaw_factory(["mcp"], allow=["mcp.plain.*"]))
+    home.add("plain", *plain(f"tools={tmp_path / 'tools.json'}"))
+    home.oneclaw.app.add_tools(inside)
+    model = home.oneclaw.model.calls("load_tool_group", group_name="mcp_plain")
+    written, other = {"type": "text", "text": '{"a": 1}'}, {"type": "text", "text": "one more"}
+    answers: list[tuple[dict[str, Any], Any]] = [
+        ({"content": [written], "structuredContent": {"a": 1}}, {"a": 1}),
+        ({"content": [other], "structuredContent": {"a": 1}}, {"a": 1}),
+        ({"content": [written]}, {"a": 1}),
+        ({"content": [other]}, "one more"),
+        ({"content": [{"type": "text", "text": '{"b": 1}'}]}, '{"b": 1}'),
+        ({"content": [other], "structuredContent": {"a": "no number"}}, {"a": "no number"}),
+    ]
+    for answer, _ in answers:
+        model = model.calls("inside", result=answer)
+    model.says("done")
+
+    results = [each.result.result[0] for each in home.oneclaw.send("go").tool_calls if each.name == "inside"]
+
+    assert results == [expected for _, expected in answers]
+    assert home.call("plain__content", content=[other], structuredContent={"a": 1}).result == '{"a": 1}\n\none more'
 
 
 def test_long_text_goes_to_a_file_that_the_model_is_told_of(servers: McpHome) -> None:
