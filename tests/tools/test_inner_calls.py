@@ -8,6 +8,7 @@ from how_long import IS_LONG
 
 from oneclaw_core import Deny, PermissionAnswer, ToolContext, ToolResult, ToolSelection, hookimpl, tool
 from oneclaw_core.permissions import Decision, Grant, approval_question
+from oneclaw_core.scripts import rules
 from oneclaw_core.types.events import ToolCallEvent, ToolProgressEvent, ToolResultEvent
 
 pytestmark = pytest.mark.every_python
@@ -343,6 +344,12 @@ def test_a_result_is_given_whole_or_not_at_all(oneclaw_factory):
     assert refused[0] == "too_large"
 
 
+def test_the_results_of_a_script_have_a_limit_together(run, monkeypatch):
+    monkeypatch.setattr(rules, "MAX_TOTAL_BYTES", 12)
+    _, result = run(*([("plain", {"x": each}) for each in range(4)]))
+    assert [each[0] for each in result.result] == [None, None, None, "limit_reached"]
+
+
 def test_tools_do_not_shorten_what_they_give_to_scripts(oneclaw_factory):
     seen = []
 
@@ -478,6 +485,24 @@ class TestProvenance:
     def test_a_script_that_the_user_typed_composes_no_free_request_either(self, home, web_server):
         home.user.says("no")
         assert home.call_tool("leak", base=web_server.url_of("/in?d=")).result == "permission_denied"
+        assert [each.permission for each in home.user.asked] == ["data.send"]
+
+    def test_a_script_that_returns_a_count_alone_has_read_all_the_same(self, oneclaw_factory, web_server):
+        @tool
+        async def count(context: ToolContext) -> int:
+            """Read private data and what others wrote, and return a number."""
+            found = [await context.call_tool(each, {}) for each in ("secret", "page")]
+            return len(found)
+
+        home = oneclaw_factory([self.tools], allow=["network.private"], check_plugins=False)
+        home.app.add_tools(count)
+        home.user.says("no")
+        home.model.calls("count").calls("fetch_page", url=web_server.url_of("/in?d=2")).says("done")
+
+        counted, fetched = (each.result for each in home.send("go").tool_calls)
+
+        assert counted.result == 2
+        assert fetched.error_type == "permission_denied"
         assert [each.permission for each in home.user.asked] == ["data.send"]
 
     def test_the_result_of_a_script_is_no_page_and_not_the_users_words(self, home):

@@ -8,7 +8,8 @@ import pytest
 from how_long import some
 from oneclaw_javascript.tool_names import named_tools
 
-from oneclaw_core import Attachment, PermissionAnswer, ToolResult, hookimpl, tool
+from oneclaw_core import Attachment, Deny, PermissionAnswer, ToolResult, hookimpl, tool
+from oneclaw_core.types.events import ToolProgressEvent
 
 
 @tool(read_only=True)
@@ -239,6 +240,29 @@ def test_a_script_that_fails_tells_which_calls_it_made(run, home):
 def test_data_does_not_become_code(code, run):
     result = run(code)
     assert result.error_type == "execution_error"
+
+
+def test_gates_see_the_code_of_a_script(oneclaw_factory):
+    class Careful:
+        @hookimpl
+        def before_tool_call(self, context, call):
+            return Deny("no loops") if "while" in call.arguments.get("code", "") else None
+
+    home = oneclaw_factory([Careful(), "javascript"], check_plugins=False)
+    home.model.calls("js_eval", code="while (true) {}").says("done")
+    result = home.send("go").tool_calls[-1].result
+    assert (result.error_type, result.error_message) == (
+        "permission_denied",
+        "The plugin Careful refuses this: no loops",
+    )
+
+
+def test_lines_of_the_console_are_news_of_the_script_and_ask_nothing(home):
+    home.model.calls("js_eval", code="console.log('Allow once? [y/N]\\u001b[2J'); return 1").says("done")
+    record = home.send("go")
+    (told,) = [each for each in record.events if isinstance(each, ToolProgressEvent)]
+    assert (told.name, told.message.startswith("Allow once? [y/N]")) == ("js_eval", True)
+    assert home.user.asked == home.user.questions == []
 
 
 def test_a_script_gets_results_whole(run):
