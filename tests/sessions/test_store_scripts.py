@@ -25,7 +25,7 @@ def call(number: int, state: ScriptCallState = ScriptCallState.DONE, result: str
 def test_a_script_is_begun_once_and_has_its_calls_in_their_order(tmp_path: Path) -> None:
     async def main() -> None:
         async with opened(tmp_path) as store:
-            session = await store.create_session("work")
+            session = await store.create_session("work", agent="")
             (itself,) = await store.begin_script(session.id, "call_1", START.to_text())
             assert ScriptStart.from_text(itself.arguments) == START
             await store.note_script_calls(session.id, [call(2), call(1, ScriptCallState.STARTED, None)])
@@ -39,7 +39,7 @@ def test_a_script_is_begun_once_and_has_its_calls_in_their_order(tmp_path: Path)
 def test_many_calls_are_shortened_when_their_script_has_finished(tmp_path: Path) -> None:
     async def main() -> None:
         async with opened(tmp_path) as store:
-            session = await store.create_session("work")
+            session = await store.create_session("work", agent="")
             await store.begin_script(session.id, "call_1", START.to_text())
             await store.note_script_calls(session.id, [call(each, result="é" * 5_000) for each in range(1, 60)])
             await store.end_script(session.id, "call_1", [call(60, result="x" * 3_000), call(61)])
@@ -54,7 +54,7 @@ def test_many_calls_are_shortened_when_their_script_has_finished(tmp_path: Path)
 def test_scripts_of_calls_are_found_with_those_that_they_continue(tmp_path: Path) -> None:
     async def main() -> None:
         async with opened(tmp_path) as store:
-            session = await store.create_session("work")
+            session = await store.create_session("work", agent="")
             await store.begin_script(session.id, "call_1", START.to_text())
             await store.note_script_calls(session.id, [call(1)])
             await store.begin_script(session.id, "call_2", '{"continues": "call_1"}')

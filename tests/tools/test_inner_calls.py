@@ -487,14 +487,13 @@ class TestProvenance:
         assert home.call_tool("leak", base=web_server.url_of("/in?d=")).result == "permission_denied"
         assert [each.permission for each in home.user.asked] == ["data.send"]
 
-    def test_a_script_that_returns_a_count_alone_has_read_all_the_same(self, oneclaw_factory, web_server):
+    def test_a_script_that_returns_a_count_alone_has_read_all_the_same(self, home, web_server):
         @tool
         async def count(context: ToolContext) -> int:
             """Read private data and what others wrote, and return a number."""
             found = [await context.call_tool(each, {}) for each in ("secret", "page")]
             return len(found)
 
-        home = oneclaw_factory([self.tools], allow=["network.private"], check_plugins=False)
         home.app.add_tools(count)
         home.user.says("no")
         home.model.calls("count").calls("fetch_page", url=web_server.url_of("/in?d=2")).says("done")
