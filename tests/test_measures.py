@@ -5,8 +5,8 @@ from functools import cache
 import measures
 
 CORE_LINES = 45_050
-SPINE_LINES = 7_150  # without plugins
-PLUGINS_LINES = 3_350
+SPINE_LINES = 7_190  # without plugins
+PLUGINS_LINES = 3_345
 PATH = ("cache", "catalog", "compatibility", "installed", "loading", "looking", "manager", "plugin")
 """The modules of `plugins` on the path from an entry point to the registry."""
 PATH_LINES = 1_110
