@@ -4,8 +4,8 @@ from functools import cache
 
 import measures
 
-CORE_LINES = 45_050
-SPINE_LINES = 7_190  # without plugins
+CORE_LINES = 45_150
+SPINE_LINES = 7_210  # without plugins
 PLUGINS_LINES = 3_345
 PATH = ("cache", "catalog", "compatibility", "installed", "loading", "looking", "manager", "plugin")
 """The modules of `plugins` on the path from an entry point to the registry."""

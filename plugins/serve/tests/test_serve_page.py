@@ -86,7 +86,7 @@ def test_a_person_works_on_a_phone_in_the_dark(serving, at_page, photograph):
     assert at_page(work, **phone) == ([], 390, "rgb(20, 22, 27)")
 
 
-def test_a_script_is_one_line_that_unfolds_to_its_calls_now_and_after_a_reload(serving, at_page, photograph):
+def test_a_script_is_one_line_that_unfolds_to_its_calls_now_and_after_a_reload(serving, at_page):
     serving.model.calls("tour", purpose="Compare two cities", cities=["Bern", "Basel"]).says("Sun in both.")
 
     async def work(rig, page, noted):
@@ -108,7 +108,6 @@ def test_a_script_is_one_line_that_unfolds_to_its_calls_now_and_after_a_reload(s
             await expect(page.locator("summary", has_text="forecast")).to_have_count(2)
             await page.locator("summary", has_text="forecast").last.click()
             await expect(page.get_by_text("sun in Basel <script>alert(1)</script>")).to_be_visible()
-        await photograph(page, "serve-script", 1000, color_scheme="light")
         return noted
 
     assert at_page(work) == []
