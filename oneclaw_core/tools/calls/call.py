@@ -29,7 +29,7 @@ class ScriptRules(Protocol):
 
     @property
     def granted(self) -> list[PassingGrant]:
-        """What the user has granted for the rest of the script; answers add to it."""
+        """Grants of the user for the rest of the script; answers add to them."""
         ...
 
     def in_words(self, number: int) -> str:
