@@ -1,4 +1,4 @@
-"""What requests to models cost.
+"""Prices of requests to models.
 
 Prices come from the package `genai-prices`, as they were when its installed version was made: nothing is fetched. Where
 a price is not known, the cost is not known; it is never taken for zero.

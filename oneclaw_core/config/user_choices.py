@@ -1,4 +1,4 @@
-"""What the user has set, in an open home: settings, decisions on permissions, disabled tools and plugins."""
+"""The choices of the user in an open home: settings, decisions on permissions, disabled tools and plugins."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class UserChoices:
-    """What the user has set; another process may change it at any time.
+    """The choices of the user; another process may change it at any time.
 
     Args:
         store: keeps it.

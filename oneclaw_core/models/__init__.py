@@ -1,1 +1,1 @@
-"""Which model answers a turn, which one instead if it fails, and requests in the way of each."""
+"""The model that answers a turn, the one that answers instead if it fails, and requests in the way of each."""

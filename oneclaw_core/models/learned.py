@@ -1,4 +1,4 @@
-"""What was learned about a model: which parts of requests, and which way of loading, its service refuses."""
+"""Facts learned about a model: the parts of requests, and the way of loading, that its service refuses."""
 
 from __future__ import annotations
 

@@ -41,7 +41,7 @@ async def output_shown(ask: Ask, run: Handler[Ask, Answer]) -> Answer:
 
 
 class _Part:
-    """What has come of an output."""
+    """The part of an output that has arrived."""
 
     def __init__(self, output: TurnOutput) -> None:
         self._output = output

@@ -1,1 +1,1 @@
-"""What would be sent next, and the state of a session, without a turn."""
+"""The request that would be sent next, and the state of a session, without a turn."""

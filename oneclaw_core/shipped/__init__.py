@@ -1,1 +1,1 @@
-"""What the distributions of OneClaw bring, and how to get what is missing."""
+"""Parts that the distributions of OneClaw bring, and how to get what is missing."""

@@ -1,1 +1,1 @@
-"""What the requests of a turn may take, and what they used."""
+"""Limits of the requests of a turn, and their usage."""

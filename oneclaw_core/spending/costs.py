@@ -1,4 +1,4 @@
-"""What requests cost."""
+"""Costs of requests."""
 
 from __future__ import annotations
 

@@ -100,7 +100,7 @@ def counted(costs: Costs) -> Step[Ask, Answer]:
 
 @dataclass(slots=True)
 class _Attempt:
-    """What has come of an answer: as the service counted it, and its text."""
+    """The part of an answer that has arrived: as the service counted it, and its text."""
 
     usage: TokenUsage | None = None
     received: list[str] = field(default_factory=list)

@@ -1,4 +1,4 @@
-"""What a turn ends with."""
+"""The end of a turn: its text, or another answer."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What turns need of features: what the user has set, and system prompts."""
+"""Protocols for what turns need of features: choices of the user, and system prompts."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class Choices(Protocol):
-    """What the user has set, which another process may change at any time."""
+    """The choices of the user, which another process may change at any time."""
 
     def read(self, setup: TurnSetup) -> Settings:
         """Read the settings of OneClaw for a turn."""

@@ -1,4 +1,4 @@
-"""What a model is sent: the history as it is shown, and the request that is built from it."""
+"""Requests to a model: the history as it is shown, and the request that is built from it."""
 
 from __future__ import annotations
 

@@ -59,7 +59,7 @@ class BlockMeter(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class HomeOfTools:
-    """What the contexts of tools offer of an open home.
+    """The parts of an open home that contexts of tools offer.
 
     Attributes:
         path: the user's directory.
