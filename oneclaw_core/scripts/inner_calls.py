@@ -36,7 +36,7 @@ MAX_PURPOSE_CHARACTERS = 200
 _KEY_BYTES = 9
 
 Adapt = Callable[[str, str, ToolResult], ToolResult]
-"""Returns the result of a call as a script gets it, before it is stored; see :func:`oneclaw_core.scripts.begin_script`."""
+"""Returns the result of a call as a script gets it, for :func:`oneclaw_core.scripts.begin_script`."""
 
 
 @dataclass(slots=True)
