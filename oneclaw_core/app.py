@@ -95,7 +95,8 @@ class OneClaw:
             start_directory: where tools may read beside the workspace; by default the current directory.
             plugins: the plugins to load instead of all that are installed: entry points, names of installed plugins
                 or packages, modules with hooks, or objects with hooks. Async code of modules and objects runs on the
-                running event loop, that of installed plugins each on a loop in a thread.
+                running event loop, that of installed plugins each on a loop in a thread. List ``builtin`` too for the
+                core tools, such as ``load_tool_group``.
             deps: what tools of the embedding program get as ``context.deps``.
 
         Raises:

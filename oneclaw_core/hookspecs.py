@@ -121,7 +121,8 @@ def register_groups(register: GroupRegistrar) -> None:
 def register_providers(register: ProviderRegistrar) -> None:
     """Register provider types, that is wire formats: ``register("type_name", factory)``.
 
-    ``factory(config: ProviderConfig)`` makes a ``Provider``. ``register.preconfigured("name", ...)`` registers a
+    ``factory(config: ProviderConfig)`` makes a ``Provider``. ``is_local=True`` registers a type that needs neither an
+    address nor a key. ``register.preconfigured("name", ...)`` registers a
     provider that users need not add, with its address and the names of its environment variables.
     """
 
@@ -299,12 +300,12 @@ async def rewrite_tool_result(context: PluginContext, call: CallInfo, result: To
 
 @_gate
 async def before_turn(context: PluginContext, turn: TurnInfo) -> Deny | None:
-    """Refuse a turn before the model is asked."""
+    """Deny a turn before the model is asked."""
 
 
 @_gate
 async def before_tool_call(context: PluginContext, call: CallInfo) -> Deny | Ask | None:
-    """Refuse a call, or have the user asked; sees the arguments that the tool will get."""
+    """Deny a call, or have the user asked; sees the arguments that the tool will get."""
 
 
 # Around: entered in the task that does the work, for tracing; no I/O; fails open.

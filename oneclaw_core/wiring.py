@@ -204,7 +204,7 @@ def _wired(
     start_directory: Path,
     deps: object,
 ) -> OpenHome:
-    """Make the parts of a home. Functions reach those that are made after the part that calls them."""
+    """Make the parts of a home. The inner functions use parts that are made later in this function."""
 
     async def channel(name: str) -> Channel:
         return await plugins.channel(name)
@@ -333,7 +333,9 @@ def tool_executor(
     deps: object = None,
     scripts: ScriptRecords | None = None,
 ) -> ToolExecutor:
-    """Put the executor of a home together.
+    """Make the executor of a home, and list the steps of a call, the outermost first.
+
+    ``checks`` are the steps before the permissions; ``run`` has those between the permissions and the tool.
 
     Args:
         registry: the tools there are.
@@ -383,7 +385,7 @@ def tool_executor(
 
 
 def model_steps(compactor: Compactor, costs: Costs) -> tuple[Step[Ask, Answer], ...]:
-    """Return the steps of a request to a model; at their end ``streamed`` asks the provider.
+    """Return the steps of a request to a model, the outermost first; at their end ``streamed`` asks the provider.
 
     Args:
         compactor: keeps conversations within what their models read.
@@ -391,7 +393,7 @@ def model_steps(compactor: Compactor, costs: Costs) -> tuple[Step[Ask, Answer], 
     """
     return (
         output_shown,  # shows what has come of an output of a type
-        explained,  # has a model explain, without tools, why its turn gets no further
+        explained,  # has a model explain, without tools, why its turn makes no progress
         not_empty,  # asks again for an answer that is empty, or has a call that cannot be read
         falls_back,  # asks the next model behind the one that was asked for
         healed(compactor),  # changes a session that the service refuses

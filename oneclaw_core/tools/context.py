@@ -647,7 +647,7 @@ MAX_TURN_DEPTH = 2
 
 @dataclass(frozen=True, slots=True)
 class TurnScope:
-    """A running turn.
+    """A running turn, as its tool calls see it. All calls of the turn share one.
 
     Attributes:
         budget: what it may still take.

@@ -48,7 +48,7 @@ class LoadToolGroupTool(SelfRunningTool):
         )
 
     async def execute(self, arguments: dict[str, Any], context: ToolContext | None = None) -> ToolResult:
-        """List the tools of the group; that they become active is the turn's doing.
+        """List the tools of the group. The turn makes them active if the call succeeds.
 
         Args:
             arguments: ``{"group_name": ...}``.

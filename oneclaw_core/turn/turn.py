@@ -153,7 +153,7 @@ class Turn:
         return await self._state.parts.ask(Ask(self._state, _UNBUILT, self._show))
 
     async def _explanation(self) -> Answer:
-        """Ask the model why the turn gets no further; what it answers ends the turn."""
+        """Ask the model why the turn makes no progress; its answer ends the turn."""
         return await self._state.parts.ask(Ask(self._state, self._state.next_request(), self._show, "explanation"))
 
     def _show(self, event: ModelEvent) -> Awaitable[None] | None:
@@ -254,7 +254,7 @@ class Turn:
         )
 
     def _gone(self, names: Iterable[str]) -> frozenset[str]:
-        """Return those of some tools that are there no more, and were called before."""
+        """Return the names of unknown tools that ran earlier in the session."""
         state = self._state
         unknown = {
             name for name in names if name not in state.callable_tools() and state.parts.registry.find(name) is None

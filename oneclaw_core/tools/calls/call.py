@@ -233,7 +233,11 @@ PermittedCall = NewType("PermittedCall", Call)
 """A call that has all permissions. Only :mod:`oneclaw_core.permissions.permitted` makes one; no other call runs."""
 
 Handler = Callable[[Call], Awaitable[ToolResult]]
+"""Answers a call with its result; the rest of the chain."""
+
 Step = Callable[[Call, Handler], Awaitable[ToolResult]]
+"""Answers a call, or passes it to the rest of the chain, once at most."""
+
 Run = Callable[[PermittedCall], Awaitable[ToolResult]]
 """Runs the tool of a call that has all permissions."""
 
