@@ -18,7 +18,7 @@ sys.path.append(str(Path(__file__).parents[1] / "docs"))
 from import_graph import CORE, ROOT, circles, import_graph, packages_of
 
 SPINE = (
-    "errors", "types", "system", "contract", "hookspecs", "tools", "providers", "store",
+    "errors", "types", "system", "contract", "hookspecs", "tools", "providers",
     "plugins", "turn", "app",
 )  # fmt: skip
 """The floors of the spine, in the order of reading; `plugins` is counted apart."""

@@ -18,7 +18,6 @@ from oneclaw_core.installation.origins import PluginOrigins, normalised
 from oneclaw_core.installation.package_contents import package_of
 from oneclaw_core.installation.review_pages import seen_plugins
 from oneclaw_core.installation.reviewing import is_ours, reviewed_package
-from oneclaw_core.installation.sandboxed_look import Look, look_at
 from oneclaw_core.plugins.cache import PluginCache, cache_path
 from oneclaw_core.plugins.installed import find_installed
 from oneclaw_core.plugins.loading import discover
@@ -30,6 +29,7 @@ if TYPE_CHECKING:
 
     from oneclaw_core.capabilities.page import ReviewedPlugin
     from oneclaw_core.cli.catalog import HomeCatalog
+    from oneclaw_core.installation.sandboxed_look import Look
     from oneclaw_core.plugins.plugin import Plugin
 
 
@@ -94,6 +94,8 @@ def _named(name: str) -> list[Plugin]:
 
 
 def _seen(catalog: HomeCatalog, plugins: Sequence[Plugin], *, needs_sandbox: bool) -> list[ReviewedPlugin]:
+    from oneclaw_core.installation.sandboxed_look import Look, look_at
+
     cache = PluginCache(cache_path())
     unknown = {each.target for each in cache.unknown(plugins)}
     missing = [each for each in plugins if each.name in _unreviewed(catalog) or each.target in unknown]
@@ -116,6 +118,8 @@ def look_at_unpacked(folder: Path) -> Look:
     Args:
         folder: with the packages, as they would be in ``site-packages``.
     """
+    from oneclaw_core.installation.sandboxed_look import Look, look_at
+
     plugins = find_installed([str(folder)])
     if not plugins:
         return Look()

@@ -9,7 +9,6 @@ from oneclaw_core.models.adapted import loading_of, prepare_request
 from oneclaw_core.previews.status import SessionStatus
 from oneclaw_core.providers.base import wire_request
 from oneclaw_core.sessions.for_plugins import no_session
-from oneclaw_core.sessions.usage_report import UsageTotals
 from oneclaw_core.turn.beginning import look, resolve
 from oneclaw_core.turn.request import shown_history
 from oneclaw_core.types.messages import Message, MessageType
@@ -86,6 +85,8 @@ class Previews:
     async def status(self, asked: TurnRequest) -> SessionStatus:
         """Read the status of a session; see :meth:`oneclaw_core.OneClaw.session_status`."""
         request, chosen = await self.next_request(asked)
+        from oneclaw_core.sessions.usage_report import UsageTotals
+
         tokens, usage = None, UsageTotals()
         if request.session_id:
             tokens = (await self._parts.store.load_turn(request.session_id, 0)).last_input_tokens

@@ -87,15 +87,15 @@ def missing_part(kind: str, name: str, absent: Mapping[str, str]) -> str | None:
     """Say which plugin of OneClaw brings something that is not there, and how to get it.
 
     Args:
-        kind: the noun: ``tool``, ``tool group``, ``chat command``, ``channel``, ``trigger`` or ``skill``; of others,
-            nothing is known.
+        kind: the noun: ``tool``, ``tool group``, ``chat command``, ``channel``, ``trigger`` or ``plugin``; of
+            others, nothing is known.
         name: the name that no loaded plugin knows.
         absent: installed plugins that are not loaded, and why.
 
     Returns:
         The end of a sentence; ``None`` for a name that is not of OneClaw.
     """
-    plugin = "skills" if kind == "skill" else _PARTS.get(kind, {}).get(name)
+    plugin = name if kind == "plugin" else _PARTS.get(kind, {}).get(name)
     if plugin is None or plugin not in OUR_DISTRIBUTIONS:
         return None
     return f"it needs the plugin {plugin}, which {why_missing(plugin, absent)}"

@@ -94,7 +94,7 @@ async def _expanded(parts: TurnParts, command: str, message: Message, agent: Age
     use = CommandUse(name=command, arguments=message.content, agent=agent.name, selection=agent.selection)
     expanded = await parts.plugins.expand_command(use)
     if expanded is None:
-        hint = parts.registry.how_to_get("skill", command)
+        hint = parts.registry.how_to_get("plugin", "skills")
         raise NotFoundError(f"no plugin has the command {command!r}" + (f"; if it is a skill, {hint}" if hint else ""))
     outside = (Mark(MarkKind.COMPOSED, ""), Mark.of(MarkKind.OUTSIDE, expanded.outside)) if expanded.outside else ()
     return replace(message, content=expanded.text, marks=outside), expanded.groups

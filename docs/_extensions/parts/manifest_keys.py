@@ -11,7 +11,7 @@ from parts._markdown import code, table, text
 
 def markdown(arguments: list[str], lines: list[str]) -> str:
     """``tool`` and ``metadata`` give a row for each key, ``schema`` the schema as a whole."""
-    source = (files("oneclaw_core.tools") / "manifest.schema.json").read_text(encoding="utf-8")
+    source = (files("oneclaw_core.manifests") / "manifest.schema.json").read_text(encoding="utf-8")
     if arguments == ["schema"]:
         return f"```json\n{source}```\n"
     definitions = json.loads(source)["$defs"]

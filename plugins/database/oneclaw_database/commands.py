@@ -34,10 +34,10 @@ if TYPE_CHECKING:
 @click.option("--to", "target", help="Where to, instead of TO_URL.")
 @json_option
 def copy(urls: tuple[str, ...], target: str | None, as_json: bool) -> None:
-    """Copy everything into an empty database, and check it row by row.
+    """Copy everything into an empty database.
 
-    Without FROM_URL, it copies the database that OneClaw uses now. An interrupted copy leaves nothing behind. Do not
-    use OneClaw meanwhile: later changes are not copied. Tables of plugins are not copied.
+    Each row is checked. Without FROM_URL, it copies the database that OneClaw uses now. An interrupted copy leaves
+    nothing behind. Do not use OneClaw meanwhile: later changes are not copied. Tables of plugins are not copied.
     """
     named = [*urls, *([target] if target is not None else [])]
     if not 1 <= len(named) <= 2:

@@ -5,7 +5,8 @@ import asyncio
 import pytest
 from model_server import ModelServer, status
 
-from oneclaw_core import PermissionAnswer, ToolSourceType
+from oneclaw_core import PermissionAnswer, ToolProgressEvent, ToolResultEvent, ToolSourceType
+from oneclaw_core.testing import ScriptedModel
 from oneclaw_core.tools.context import detached_context
 
 WHO = {"properties": {"who": {"type": "string"}}, "required": ["who"]}
@@ -140,21 +141,16 @@ def test_an_error_tells_the_place_and_the_console_but_no_secret(own):
 
 def test_the_console_is_shown_as_it_is_written(own):
     own.write("log", "function execute({ _env }) { console.log('half', _env.TOKEN); return 'whole' }")
-    shown = []
+    model = ScriptedModel().calls("log").says("Done.")
 
     async def work(claw):
-        from oneclaw_core import ToolCall
-        from oneclaw_core.tools import ActiveTools
-        from oneclaw_core.tools.calls.call import Caller, ToolProgress
-
         claw.configuration.environment.set("TOKEN", "sesame-open-1234")
-        caller = Caller(ActiveTools(tuple(claw.catalog.registry.get_all_tool_definitions())), "test")
-        async for item in claw._parts.executor.execute_as_completed([ToolCall("1", "log", "{}")], caller):
-            shown.append(item.message if isinstance(item, ToolProgress) else item.result.result)
+        return [event async for event in claw.send_message("Go.", model=model)]
 
-    own.run(work)
+    events = own.run(work)
 
-    assert shown == ["half [redacted]", "whole"]
+    assert [event.message for event in events if isinstance(event, ToolProgressEvent)] == ["half [redacted]"]
+    assert [event.result.result for event in events if isinstance(event, ToolResultEvent)] == ["whole"]
 
 
 def test_a_library_of_the_user_is_shared(own):
