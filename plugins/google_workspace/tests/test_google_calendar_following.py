@@ -4,6 +4,7 @@ from datetime import date, datetime
 from zoneinfo import ZoneInfo
 
 import pytest
+from how_long import some
 from hypothesis import given
 from hypothesis import strategies as st
 from oneclaw_google_workspace.calendar.times import parted, shifted
@@ -194,21 +195,24 @@ def moment(text):
 
 @pytest.mark.parametrize(
     ("lines", "before", "after"),
-    [
-        (
-            ["RRULE:FREQ=WEEKLY;UNTIL=20261231T080000Z"],
-            ["RRULE:FREQ=WEEKLY;UNTIL=20260410T065959Z"],
-            ["RRULE:FREQ=WEEKLY;UNTIL=20261231T080000Z"],
-        ),
-        (["RRULE:FREQ=WEEKLY;COUNT=2"], ["RRULE:FREQ=WEEKLY;UNTIL=20260410T065959Z"], []),
-        (["RRULE:FREQ=WEEKLY;UNTIL=20260404"], ["RRULE:FREQ=WEEKLY;UNTIL=20260404"], []),
-        (
-            ["RDATE;TZID=Europe/Berlin:20260401T090000,20260501T090000"],
-            ["RDATE;TZID=Europe/Berlin:20260401T090000"],
-            ["RDATE;TZID=Europe/Berlin:20260501T090000"],
-        ),
-        (["EXDATE;VALUE=DATE:20260410"], [], ["EXDATE;VALUE=DATE:20260410"]),
-    ],
+    some(
+        [
+            (
+                ["RRULE:FREQ=WEEKLY;UNTIL=20261231T080000Z"],
+                ["RRULE:FREQ=WEEKLY;UNTIL=20260410T065959Z"],
+                ["RRULE:FREQ=WEEKLY;UNTIL=20261231T080000Z"],
+            ),
+            (["RRULE:FREQ=WEEKLY;COUNT=2"], ["RRULE:FREQ=WEEKLY;UNTIL=20260410T065959Z"], []),
+            (["RRULE:FREQ=WEEKLY;UNTIL=20260404"], ["RRULE:FREQ=WEEKLY;UNTIL=20260404"], []),
+            (
+                ["RDATE;TZID=Europe/Berlin:20260401T090000,20260501T090000"],
+                ["RDATE;TZID=Europe/Berlin:20260401T090000"],
+                ["RDATE;TZID=Europe/Berlin:20260501T090000"],
+            ),
+            (["EXDATE;VALUE=DATE:20260410"], [], ["EXDATE;VALUE=DATE:20260410"]),
+        ],
+        3,
+    ),
 )
 def test_the_lines_of_a_series_are_parted(lines, before, after):
     assert parted(lines, moment("2026-03-27T09:00"), moment("2026-04-10T09:00"), BERLIN) == (before, after)
@@ -270,17 +274,20 @@ def test_a_calendar_is_created_renamed_and_deleted(calendar, desk):
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
-    [
-        ({"action": "create"}, "give its name"),
-        ({"action": "create", "name": " "}, "cannot be without a name"),
-        ({"action": "create", "name": "x", "time_zone": "Mars"}, "IANA"),
-        ({"action": "update", "name": "x"}, "Give calendar_id"),
-        ({"action": "update", "calendar_id": "primary"}, "Give what to change"),
-        ({"action": "update", "calendar_id": "no@such", "name": "x"}, "has no calendar"),
-        ({"action": "update", "calendar_id": "team@group", "name": "x"}, "Only its owner"),
-        ({"action": "delete", "calendar_id": "primary"}, "cannot be deleted"),
-        ({"action": "delete", "calendar_id": "primary", "name": "x"}, "give nothing but calendar_id"),
-    ],
+    some(
+        [
+            ({"action": "create"}, "give its name"),
+            ({"action": "create", "name": " "}, "cannot be without a name"),
+            ({"action": "create", "name": "x", "time_zone": "Mars"}, "IANA"),
+            ({"action": "update", "name": "x"}, "Give calendar_id"),
+            ({"action": "update", "calendar_id": "primary"}, "Give what to change"),
+            ({"action": "update", "calendar_id": "no@such", "name": "x"}, "has no calendar"),
+            ({"action": "update", "calendar_id": "team@group", "name": "x"}, "Only its owner"),
+            ({"action": "delete", "calendar_id": "primary"}, "cannot be deleted"),
+            ({"action": "delete", "calendar_id": "primary", "name": "x"}, "give nothing but calendar_id"),
+        ],
+        5,
+    ),
 )
 def test_calendars_that_cannot_be_changed_so_are_left_alone(calendar, desk, arguments, message):
     calendar.add_calendar("team@group", "Team", {ANA: "reader"})

@@ -2,6 +2,7 @@
 
 import pytest
 from google_desk import sign_in
+from how_long import some
 
 pytestmark = pytest.mark.one_python
 
@@ -177,17 +178,20 @@ def test_open_comments_are_listed_with_what_they_quote(commented, drive, desk):
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
-    [
-        ({"action": "add"}, "needs a text"),
-        ({"action": "add", "text": "x", "comment_id": "c"}, "every action but add"),
-        ({"action": "reply", "text": "x"}, "every action but add"),
-        ({"action": "reply", "comment_id": "c"}, "needs a text"),
-        ({"action": "reply", "comment_id": "c", "text": "x", "reply_id": "r"}, "edit and delete"),
-        ({"action": "delete", "comment_id": "c", "text": "x"}, "without text"),
-        ({"action": "add", "text": "ä" * 1025}, "2048 bytes"),
-        ({"action": "add", "text": "x", "tab_id": "t.0"}, "goes with anchor_text"),
-        ({"action": "resolve", "comment_id": "c", "anchor_text": "tea"}, "goes with action add"),
-    ],
+    some(
+        [
+            ({"action": "add"}, "needs a text"),
+            ({"action": "add", "text": "x", "comment_id": "c"}, "every action but add"),
+            ({"action": "reply", "text": "x"}, "every action but add"),
+            ({"action": "reply", "comment_id": "c"}, "needs a text"),
+            ({"action": "reply", "comment_id": "c", "text": "x", "reply_id": "r"}, "edit and delete"),
+            ({"action": "delete", "comment_id": "c", "text": "x"}, "without text"),
+            ({"action": "add", "text": "ä" * 1025}, "2048 bytes"),
+            ({"action": "add", "text": "x", "tab_id": "t.0"}, "goes with anchor_text"),
+            ({"action": "resolve", "comment_id": "c", "anchor_text": "tea"}, "goes with action add"),
+        ],
+        5,
+    ),
 )
 def test_what_does_not_go_together_is_refused_at_once(google, document, desk, arguments, message):
     error = desk.error("docs_comment", document_id=document, **arguments)

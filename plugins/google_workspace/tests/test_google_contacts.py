@@ -3,6 +3,7 @@
 import pytest
 from google_desk import Desk, sign_in
 from google_people_service import MY_CONTACTS
+from how_long import some
 from hypothesis import given
 from hypothesis import strategies as st
 from oneclaw_google_workspace.contacts.people import ContactChange, birthday_date, birthday_text
@@ -305,18 +306,21 @@ def test_a_creation_whose_outcome_no_one_knows_is_not_repeated(google, people, d
 
 @pytest.mark.parametrize(
     ("tool", "arguments", "message"),
-    [
-        ("contacts_search", {"query": " "}, "Give the beginning of a name"),
-        ("contacts_search", {"query": "a", "page_token": "x"}, "Only the directory has pages"),
-        ("contacts_list", {"resource_names": ["people/c1"], "group": "x"}, "resource_names go without group"),
-        ("contacts_list", {"resource_names": ["c1"]}, "'c1' is not a resource name"),
-        ("contacts_list", {"group": "friends", "page_token": "x"}, "must be the next_page_token"),
-        ("contacts_create", {"notes": "x"}, "A contact needs a given_name"),
-        ("contacts_create", {"given_name": "x", "birthday": "2001-02-29"}, "birthday must be YYYY-MM-DD"),
-        ("contacts_create", {"given_name": "x", "groups": ["nope"]}, "There is no label 'nope'"),
-        ("contacts_update", {"resource_name": "people/me", "notes": "x"}, "none of the user's own contacts"),
-        ("contacts_delete", {"resource_names": ["otherContacts/o1"]}, "none of the user's own contacts"),
-    ],
+    some(
+        [
+            ("contacts_search", {"query": " "}, "Give the beginning of a name"),
+            ("contacts_search", {"query": "a", "page_token": "x"}, "Only the directory has pages"),
+            ("contacts_list", {"resource_names": ["people/c1"], "group": "x"}, "resource_names go without group"),
+            ("contacts_list", {"resource_names": ["c1"]}, "'c1' is not a resource name"),
+            ("contacts_list", {"group": "friends", "page_token": "x"}, "must be the next_page_token"),
+            ("contacts_create", {"notes": "x"}, "A contact needs a given_name"),
+            ("contacts_create", {"given_name": "x", "birthday": "2001-02-29"}, "birthday must be YYYY-MM-DD"),
+            ("contacts_create", {"given_name": "x", "groups": ["nope"]}, "There is no label 'nope'"),
+            ("contacts_update", {"resource_name": "people/me", "notes": "x"}, "none of the user's own contacts"),
+            ("contacts_delete", {"resource_names": ["otherContacts/o1"]}, "none of the user's own contacts"),
+        ],
+        5,
+    ),
 )
 def test_what_cannot_be_is_refused_with_what_to_do(google, people, desk, tool, arguments, message):
     error_type, said = desk.error(tool, **arguments)
@@ -407,18 +411,21 @@ def test_contacts_that_are_gone_or_would_lose_their_last_label_are_named(people,
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
-    [
-        ({"action": "create"}, "give name"),
-        ({"action": "create", "name": "x", "label": "y"}, "and no label"),
-        ({"action": "rename", "label": "Roofers", "name": " "}, "not empty"),
-        ({"action": "delete"}, "Give label"),
-        ({"action": "delete", "label": "Roofers", "name": "x"}, "name goes with"),
-        ({"action": "delete", "label": "Roofers", "resource_names": ["people/c1"]}, "resource_names go with"),
-        ({"action": "delete", "label": "My Contacts"}, "Google's own labels"),
-        ({"action": "delete", "label": "Roof"}, "There is no label"),
-        ({"action": "add", "label": "Roofers"}, "Give resource_names"),
-        ({"action": "add", "label": "Roofers", "resource_names": ["people/me"]}, "none of the user's own contacts"),
-    ],
+    some(
+        [
+            ({"action": "create"}, "give name"),
+            ({"action": "create", "name": "x", "label": "y"}, "and no label"),
+            ({"action": "rename", "label": "Roofers", "name": " "}, "not empty"),
+            ({"action": "delete"}, "Give label"),
+            ({"action": "delete", "label": "Roofers", "name": "x"}, "name goes with"),
+            ({"action": "delete", "label": "Roofers", "resource_names": ["people/c1"]}, "resource_names go with"),
+            ({"action": "delete", "label": "My Contacts"}, "Google's own labels"),
+            ({"action": "delete", "label": "Roof"}, "There is no label"),
+            ({"action": "add", "label": "Roofers"}, "Give resource_names"),
+            ({"action": "add", "label": "Roofers", "resource_names": ["people/me"]}, "none of the user's own contacts"),
+        ],
+        5,
+    ),
 )
 def test_labels_that_cannot_be_changed_so_are_left_alone(people, desk, arguments, message):
     people.add_group("Roofers")

@@ -2,6 +2,7 @@
 
 import pytest
 from google_service import bad_request
+from how_long import some
 
 pytestmark = pytest.mark.one_python
 
@@ -87,15 +88,18 @@ def test_a_tab_is_deleted_with_those_below_it(docs, document, desk, manage):
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
-    [
-        ({"action": "add"}, "add needs title"),
-        ({"action": "add", "title": " "}, "needs a title"),
-        ({"action": "add", "title": "x", "tab_id": "t.0"}, "does not go with tab_id"),
-        ({"action": "rename", "title": "x"}, "rename needs tab_id"),
-        ({"action": "delete", "tab_id": "t.0"}, "cannot be without a tab"),
-        ({"action": "rename", "tab_id": "t.9", "title": "x"}, "has no tab 't.9'"),
-        ({"action": "add", "title": "x", "parent_tab_id": "t.9"}, "has no tab 't.9'"),
-    ],
+    some(
+        [
+            ({"action": "add"}, "add needs title"),
+            ({"action": "add", "title": " "}, "needs a title"),
+            ({"action": "add", "title": "x", "tab_id": "t.0"}, "does not go with tab_id"),
+            ({"action": "rename", "title": "x"}, "rename needs tab_id"),
+            ({"action": "delete", "tab_id": "t.0"}, "cannot be without a tab"),
+            ({"action": "rename", "tab_id": "t.9", "title": "x"}, "has no tab 't.9'"),
+            ({"action": "add", "title": "x", "parent_tab_id": "t.9"}, "has no tab 't.9'"),
+        ],
+        3,
+    ),
 )
 def test_tabs_that_cannot_be_are_refused_without_a_question(document, desk, arguments, message):
     error = desk.error("docs_manage_tab", document_id=document, **arguments)

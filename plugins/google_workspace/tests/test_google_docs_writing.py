@@ -2,6 +2,7 @@
 
 import pytest
 from google_desk import sign_in
+from how_long import some
 from hypothesis import given
 from hypothesis import strategies as st
 from oneclaw_google_workspace.docs.writing import fill_requests
@@ -114,14 +115,17 @@ def test_a_creation_whose_outcome_no_one_knows_is_not_repeated(google, docs, des
 
 @pytest.mark.parametrize(
     ("arguments", "text", "inserted_at"),
-    [
-        ({}, "a😀b\ncc!\n", None),
-        ({"position": "start"}, "!a😀b\ncc\n", 1),
-        ({"position": "index", "index": 4}, "a😀!b\ncc\n", 4),
-        ({"position": "before_text", "anchor_text": "b"}, "a😀!b\ncc\n", 4),
-        ({"position": "after_text", "anchor_text": "c"}, "a😀b\nc!c\n", 7),
-        ({"position": "after_text", "anchor_text": "c", "occurrence": 2}, "a😀b\ncc!\n", 8),
-    ],
+    some(
+        [
+            ({}, "a😀b\ncc!\n", None),
+            ({"position": "start"}, "!a😀b\ncc\n", 1),
+            ({"position": "index", "index": 4}, "a😀!b\ncc\n", 4),
+            ({"position": "before_text", "anchor_text": "b"}, "a😀!b\ncc\n", 4),
+            ({"position": "after_text", "anchor_text": "c"}, "a😀b\nc!c\n", 7),
+            ({"position": "after_text", "anchor_text": "c", "occurrence": 2}, "a😀b\ncc!\n", 8),
+        ],
+        3,
+    ),
 )
 def test_text_goes_where_it_is_wanted(docs, desk, arguments, text, inserted_at):
     document = docs.add("Plan", "a😀b", "cc")
@@ -493,47 +497,58 @@ PAIR = [{"find": "a", "replace": "b"}]
 
 @pytest.mark.parametrize(
     ("tool", "arguments", "message"),
-    [
-        ("docs_create", {"title": " "}, "A document needs a title"),
-        ("docs_insert_text", {"text": "\x00"}, "Give the text to insert"),
-        ("docs_insert_text", {"text": "x", "position": "index"}, "index goes with position index"),
-        ("docs_insert_text", {"text": "x", "index": 3}, "index goes with position index"),
-        ("docs_insert_text", {"text": "x", "position": "after_text"}, "anchor_text goes with position before_text"),
-        ("docs_insert_text", {"text": "x", "anchor_text": "y"}, "anchor_text goes with position before_text"),
-        ("docs_replace_text", {}, "Give either replacements, or start_index"),
-        ("docs_replace_text", {"replacements": PAIR, "text": "x"}, "Give either replacements, or start_index"),
-        ("docs_replace_text", {"start_index": 1, "end_index": 2}, "an empty text deletes it"),
-        ("docs_replace_text", {"start_index": 2, "end_index": 2, "text": ""}, "end_index must be above start_index"),
-        (
-            "docs_replace_text",
-            {"start_index": 1, "end_index": 2, "text": "", "tab_ids": ["a", "b"]},
-            "A range lies in one tab",
-        ),
-        ("docs_replace_text", {"replacements": [{"find": "", "replace": "b"}]}, "find must not be empty"),
-        ("docs_replace_text", {"replacements": [{"find": "a\nb", "replace": "b"}]}, "within one paragraph"),
-        ("docs_insert_element", {"element": "table"}, "A table needs data, or rows and columns"),
-        ("docs_insert_element", {"element": "table", "rows": 1, "data": [["a"], ["b"]]}, "more than rows and columns"),
-        ("docs_insert_element", {"element": "table", "data": [["x"] * 21]}, "20 columns at most"),
-        ("docs_insert_element", {"element": "image"}, "Give image_url"),
-        ("docs_insert_element", {"element": "image", "image_url": "file:///etc/passwd"}, "Give image_url"),
-        (
-            "docs_insert_element",
-            {"element": "image", "image_url": f"https://a.test/{'x' * 2048}"},
-            "longer than the 2 kB",
-        ),
-        ("docs_insert_element", {"element": "page_break", "rows": 2}, "rows goes with element table"),
-        (
-            "docs_insert_element",
-            {"element": "table", "image_url": "https://a.test"},
-            "image_url goes with element image",
-        ),
-        ("docs_format", {"match_text": "x"}, "Give at least one format"),
-        ("docs_format", {"bold": True}, "Give match_text, or start_index and end_index"),
-        ("docs_format", {"match_text": "x", "start_index": 1, "bold": True}, "Give match_text, or start_index"),
-        ("docs_format", {"start_index": 3, "end_index": 2, "bold": True}, "end_index must be above start_index"),
-        ("docs_format", {"match_text": "x", "text_color": "red"}, "text_color must be a colour such as #1a73e8"),
-        ("docs_format", {"match_text": "x", "link_url": "javascript:x"}, "link_url must begin with https://"),
-    ],
+    some(
+        [
+            ("docs_create", {"title": " "}, "A document needs a title"),
+            ("docs_insert_text", {"text": "\x00"}, "Give the text to insert"),
+            ("docs_insert_text", {"text": "x", "position": "index"}, "index goes with position index"),
+            ("docs_insert_text", {"text": "x", "index": 3}, "index goes with position index"),
+            ("docs_insert_text", {"text": "x", "position": "after_text"}, "anchor_text goes with position before_text"),
+            ("docs_insert_text", {"text": "x", "anchor_text": "y"}, "anchor_text goes with position before_text"),
+            ("docs_replace_text", {}, "Give either replacements, or start_index"),
+            ("docs_replace_text", {"replacements": PAIR, "text": "x"}, "Give either replacements, or start_index"),
+            ("docs_replace_text", {"start_index": 1, "end_index": 2}, "an empty text deletes it"),
+            (
+                "docs_replace_text",
+                {"start_index": 2, "end_index": 2, "text": ""},
+                "end_index must be above start_index",
+            ),
+            (
+                "docs_replace_text",
+                {"start_index": 1, "end_index": 2, "text": "", "tab_ids": ["a", "b"]},
+                "A range lies in one tab",
+            ),
+            ("docs_replace_text", {"replacements": [{"find": "", "replace": "b"}]}, "find must not be empty"),
+            ("docs_replace_text", {"replacements": [{"find": "a\nb", "replace": "b"}]}, "within one paragraph"),
+            ("docs_insert_element", {"element": "table"}, "A table needs data, or rows and columns"),
+            (
+                "docs_insert_element",
+                {"element": "table", "rows": 1, "data": [["a"], ["b"]]},
+                "more than rows and columns",
+            ),
+            ("docs_insert_element", {"element": "table", "data": [["x"] * 21]}, "20 columns at most"),
+            ("docs_insert_element", {"element": "image"}, "Give image_url"),
+            ("docs_insert_element", {"element": "image", "image_url": "file:///etc/passwd"}, "Give image_url"),
+            (
+                "docs_insert_element",
+                {"element": "image", "image_url": f"https://a.test/{'x' * 2048}"},
+                "longer than the 2 kB",
+            ),
+            ("docs_insert_element", {"element": "page_break", "rows": 2}, "rows goes with element table"),
+            (
+                "docs_insert_element",
+                {"element": "table", "image_url": "https://a.test"},
+                "image_url goes with element image",
+            ),
+            ("docs_format", {"match_text": "x"}, "Give at least one format"),
+            ("docs_format", {"bold": True}, "Give match_text, or start_index and end_index"),
+            ("docs_format", {"match_text": "x", "start_index": 1, "bold": True}, "Give match_text, or start_index"),
+            ("docs_format", {"start_index": 3, "end_index": 2, "bold": True}, "end_index must be above start_index"),
+            ("docs_format", {"match_text": "x", "text_color": "red"}, "text_color must be a colour such as #1a73e8"),
+            ("docs_format", {"match_text": "x", "link_url": "javascript:x"}, "link_url must begin with https://"),
+        ],
+        8,
+    ),
 )
 def test_what_cannot_be_is_refused_with_what_to_do(google, desk, tool, arguments, message):
     ids = {} if tool == "docs_create" else {"document_id": "some-id"}

@@ -3,6 +3,7 @@
 import pytest
 from google_drive_queries import QueryReader
 from google_drive_service import FOLDER, SHORTCUT
+from how_long import some
 from hypothesis import given
 from hypothesis import strategies as st
 from oneclaw_google_workspace.drive.files import kind_of, quoted
@@ -253,16 +254,23 @@ def test_the_key_in_a_link_opens_what_only_the_link_opens(google, drive, desk):
 
 @pytest.mark.parametrize(
     ("tool", "arguments", "message"),
-    [
-        ("drive_list_files", {"view": "trash", "folder_id": "abc"}, "folder_id goes with view folder"),
-        ("drive_list_files", {"view": "shared_drives", "file_type": "pdf"}, "goes without shared_drive_id"),
-        ("drive_list_files", {"view": "shared_with_me", "shared_drive_id": "abc"}, "Leave shared_drive_id out"),
-        ("drive_list_files", {"folder_id": "https://example.com/x"}, "folder_id must be an id, or a link"),
-        ("drive_search_files", {"modified_after": "yesterday"}, "modified_after must be a time such as"),
-        ("drive_search_files", {"modified_before": "2026-13-01"}, "modified_before must be a time such as"),
-        ("drive_get_file", {"file_id": " "}, "file_id must be an id"),
-        ("drive_get_file", {"file_id": "https://docs.google.com/forms/d/e/1FAIp/viewform"}, "file_id must be an id"),
-    ],
+    some(
+        [
+            ("drive_list_files", {"view": "trash", "folder_id": "abc"}, "folder_id goes with view folder"),
+            ("drive_list_files", {"view": "shared_drives", "file_type": "pdf"}, "goes without shared_drive_id"),
+            ("drive_list_files", {"view": "shared_with_me", "shared_drive_id": "abc"}, "Leave shared_drive_id out"),
+            ("drive_list_files", {"folder_id": "https://example.com/x"}, "folder_id must be an id, or a link"),
+            ("drive_search_files", {"modified_after": "yesterday"}, "modified_after must be a time such as"),
+            ("drive_search_files", {"modified_before": "2026-13-01"}, "modified_before must be a time such as"),
+            ("drive_get_file", {"file_id": " "}, "file_id must be an id"),
+            (
+                "drive_get_file",
+                {"file_id": "https://docs.google.com/forms/d/e/1FAIp/viewform"},
+                "file_id must be an id",
+            ),
+        ],
+        5,
+    ),
 )
 def test_what_cannot_be_is_refused_with_what_to_do(google, desk, tool, arguments, message):
     error_type, said = desk.error(tool, **arguments)

@@ -2,6 +2,7 @@
 
 import pytest
 from google_drive_service import SHORTCUT
+from how_long import some
 
 from oneclaw_core import PermissionAnswer
 
@@ -105,15 +106,18 @@ def test_sharing_and_downloads_are_closed_and_opened_for_those_who_have_access(d
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
-    [
-        ({"action": "settings"}, "needs one of them"),
-        ({"action": "grant", "email": BO, "editors_can_share": True}, "go with action settings"),
-        ({"action": "settings", "editors_can_share": True, "email": BO}, "leave out whom"),
-        ({"action": "revoke", "email": f"{BO},{CY}"}, "takes one"),
-        ({"email": f"{BO},{CY}", "role": "owner"}, "Only one"),
-        ({"email": f"{BO},{BO}"}, "different addresses"),
-        ({"email": f"{BO}, Bo"}, "must be an address"),
-    ],
+    some(
+        [
+            ({"action": "settings"}, "needs one of them"),
+            ({"action": "grant", "email": BO, "editors_can_share": True}, "go with action settings"),
+            ({"action": "settings", "editors_can_share": True, "email": BO}, "leave out whom"),
+            ({"action": "revoke", "email": f"{BO},{CY}"}, "takes one"),
+            ({"email": f"{BO},{CY}", "role": "owner"}, "Only one"),
+            ({"email": f"{BO},{BO}"}, "different addresses"),
+            ({"email": f"{BO}, Bo"}, "must be an address"),
+        ],
+        3,
+    ),
 )
 def test_sharing_that_cannot_be_is_refused(drive, desk, arguments, message):
     error = desk.error("drive_share_file", file_id=drive.add("Budget"), **arguments)
@@ -223,28 +227,31 @@ def test_sharing_of_which_no_one_knows_whether_it_happened_is_not_repeated(googl
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
-    [
-        ({}, "Give email, and not domain, for the type user"),
-        ({"email": "Bo"}, "email must be an address"),
-        ({"email": BO, "domain": "example.com"}, "Give email, and not domain"),
-        ({"type": "domain"}, "Give domain, and not email"),
-        ({"type": "domain", "domain": "example"}, "domain must be such as example.com"),
-        ({"type": "anyone", "email": BO}, "goes without email and domain"),
-        ({"type": "anyone", "message": "hi"}, "message and expires are for users and groups"),
-        ({"type": "anyone", "expires": "2027-01-01"}, "message and expires are for users and groups"),
-        ({"type": "anyone", "role": "organizer"}, "The role organizer is for users and groups"),
-        ({"email": BO, "notify": False, "message": "hi"}, "message is sent with the notification"),
-        ({"email": BO, "discoverable": True}, "discoverable is for domain and anyone"),
-        ({"email": BO, "expires": "never"}, "expires never goes with action update"),
-        ({"email": BO, "expires": "soon"}, "expires must be a time such as"),
-        ({"email": BO, "role": "owner", "notify": False}, "Only a user can become the owner"),
-        ({"type": "group", "email": BO, "role": "owner"}, "Only a user can become the owner"),
-        ({"email": BO, "permission_id": "1"}, "permission_id goes with update and revoke"),
-        ({"action": "update", "email": BO}, "Give role or expires"),
-        ({"action": "update", "role": "reader"}, "Give email, and not domain"),
-        ({"action": "revoke", "email": BO, "role": "reader"}, "go with grant"),
-        ({"action": "update", "email": BO, "role": "reader", "message": "x"}, "go with grant"),
-    ],
+    some(
+        [
+            ({}, "Give email, and not domain, for the type user"),
+            ({"email": "Bo"}, "email must be an address"),
+            ({"email": BO, "domain": "example.com"}, "Give email, and not domain"),
+            ({"type": "domain"}, "Give domain, and not email"),
+            ({"type": "domain", "domain": "example"}, "domain must be such as example.com"),
+            ({"type": "anyone", "email": BO}, "goes without email and domain"),
+            ({"type": "anyone", "message": "hi"}, "message and expires are for users and groups"),
+            ({"type": "anyone", "expires": "2027-01-01"}, "message and expires are for users and groups"),
+            ({"type": "anyone", "role": "organizer"}, "The role organizer is for users and groups"),
+            ({"email": BO, "notify": False, "message": "hi"}, "message is sent with the notification"),
+            ({"email": BO, "discoverable": True}, "discoverable is for domain and anyone"),
+            ({"email": BO, "expires": "never"}, "expires never goes with action update"),
+            ({"email": BO, "expires": "soon"}, "expires must be a time such as"),
+            ({"email": BO, "role": "owner", "notify": False}, "Only a user can become the owner"),
+            ({"type": "group", "email": BO, "role": "owner"}, "Only a user can become the owner"),
+            ({"email": BO, "permission_id": "1"}, "permission_id goes with update and revoke"),
+            ({"action": "update", "email": BO}, "Give role or expires"),
+            ({"action": "update", "role": "reader"}, "Give email, and not domain"),
+            ({"action": "revoke", "email": BO, "role": "reader"}, "go with grant"),
+            ({"action": "update", "email": BO, "role": "reader", "message": "x"}, "go with grant"),
+        ],
+        8,
+    ),
 )
 def test_sharing_that_cannot_be_is_refused_with_what_to_do(google, desk, arguments, message):
     error_type, said = desk.error("drive_share_file", file_id="file1", **arguments)
@@ -402,17 +409,20 @@ def test_a_folder_cannot_go_into_itself(drive, desk):
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
-    [
-        ({"action": "rename", "file_ids": ["a"]}, "Give name"),
-        ({"action": "rename", "file_ids": ["a", "b"], "name": "x"}, "rename takes one file"),
-        ({"action": "rename", "file_ids": ["a"], "name": " "}, "cannot be without a name"),
-        ({"action": "move", "file_ids": ["a"]}, "Give folder_id"),
-        ({"action": "set_description", "file_ids": ["a"]}, "Give description"),
-        ({"action": "trash", "file_ids": ["a"], "name": "x"}, "name goes with rename, copy, create_shortcut"),
-        ({"action": "star", "file_ids": ["a"], "folder_id": "x"}, "folder_id goes with move"),
-        ({"action": "move", "file_ids": ["a"], "folder_id": "x", "description": "y"}, "description goes with"),
-        ({"action": "trash", "file_ids": ["a/b"]}, "file_ids must be an id"),
-    ],
+    some(
+        [
+            ({"action": "rename", "file_ids": ["a"]}, "Give name"),
+            ({"action": "rename", "file_ids": ["a", "b"], "name": "x"}, "rename takes one file"),
+            ({"action": "rename", "file_ids": ["a"], "name": " "}, "cannot be without a name"),
+            ({"action": "move", "file_ids": ["a"]}, "Give folder_id"),
+            ({"action": "set_description", "file_ids": ["a"]}, "Give description"),
+            ({"action": "trash", "file_ids": ["a"], "name": "x"}, "name goes with rename, copy, create_shortcut"),
+            ({"action": "star", "file_ids": ["a"], "folder_id": "x"}, "folder_id goes with move"),
+            ({"action": "move", "file_ids": ["a"], "folder_id": "x", "description": "y"}, "description goes with"),
+            ({"action": "trash", "file_ids": ["a/b"]}, "file_ids must be an id"),
+        ],
+        5,
+    ),
 )
 def test_managing_that_cannot_be_is_refused_with_what_to_do(google, desk, arguments, message):
     error_type, said = desk.error("drive_manage_file", **arguments)

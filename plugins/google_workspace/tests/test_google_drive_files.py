@@ -5,6 +5,7 @@ import tracemalloc
 import pytest
 from google_desk import sign_in
 from google_drive_service import EXCEL, GOOGLE, WORD
+from how_long import some
 from hypothesis import given
 from hypothesis import strategies as st
 from oneclaw_google_workspace.answers import size_text
@@ -386,21 +387,24 @@ def test_nothing_is_uploaded_from_outside(google, tmp_path, desk):
 
 @pytest.mark.parametrize(
     ("tool", "arguments", "message"),
-    [
-        ("drive_upload_file", {}, "Give either source_path or content"),
-        ("drive_upload_file", {"source_path": "x", "content": "y"}, "Give either source_path or content"),
-        ("drive_upload_file", {"source_path": "missing.txt"}, "'missing.txt' does not exist"),
-        ("drive_upload_file", {"source_path": "."}, "is a folder; give one of its files"),
-        ("drive_upload_file", {"content": "x"}, "Give name, with its extension"),
-        ("drive_upload_file", {"content": "x", "name": " "}, "cannot be without a name"),
-        ("drive_upload_file", {"content": "x", "file_id": "a", "folder_id": "b"}, "goes without folder_id"),
-        ("drive_upload_file", {"content": "x", "file_id": "a", "convert_to": "document"}, "goes without folder_id"),
-        ("drive_upload_file", {"content": "x", "name": "x", "ocr_language": "de"}, "goes with convert_to document"),
-        ("drive_upload_file", {"content": "x", "name": "x", "mime_type": "a/b\r\nX: y"}, "must be a media type"),
-        ("drive_upload_file", {"content": "x", "name": "x", "mime_type": f"{GOOGLE}document"}, "Give convert_to"),
-        ("drive_create_folder", {"name": ""}, "cannot be without a name"),
-        ("drive_create_folder", {"name": "x", "color": "red"}, "color must be such as"),
-    ],
+    some(
+        [
+            ("drive_upload_file", {}, "Give either source_path or content"),
+            ("drive_upload_file", {"source_path": "x", "content": "y"}, "Give either source_path or content"),
+            ("drive_upload_file", {"source_path": "missing.txt"}, "'missing.txt' does not exist"),
+            ("drive_upload_file", {"source_path": "."}, "is a folder; give one of its files"),
+            ("drive_upload_file", {"content": "x"}, "Give name, with its extension"),
+            ("drive_upload_file", {"content": "x", "name": " "}, "cannot be without a name"),
+            ("drive_upload_file", {"content": "x", "file_id": "a", "folder_id": "b"}, "goes without folder_id"),
+            ("drive_upload_file", {"content": "x", "file_id": "a", "convert_to": "document"}, "goes without folder_id"),
+            ("drive_upload_file", {"content": "x", "name": "x", "ocr_language": "de"}, "goes with convert_to document"),
+            ("drive_upload_file", {"content": "x", "name": "x", "mime_type": "a/b\r\nX: y"}, "must be a media type"),
+            ("drive_upload_file", {"content": "x", "name": "x", "mime_type": f"{GOOGLE}document"}, "Give convert_to"),
+            ("drive_create_folder", {"name": ""}, "cannot be without a name"),
+            ("drive_create_folder", {"name": "x", "color": "red"}, "color must be such as"),
+        ],
+        5,
+    ),
 )
 def test_what_cannot_be_is_refused_with_what_to_do(google, desk, tool, arguments, message):
     error_type, said = desk.error(tool, **arguments)
@@ -459,15 +463,18 @@ def test_a_safe_name_leads_nowhere(name, extension):
 
 @pytest.mark.parametrize(
     ("name", "extension", "expected"),
-    [
-        ("Report", "pdf", "Report.pdf"),
-        ("Report.PDF", "pdf", "Report.PDF"),
-        ("v1.2 notes", "md", "v1.2 notes.md"),
-        (".hidden", "", "hidden"),
-        ("..", "", "file"),
-        ("con.txt", "", "_con.txt"),
-        ("a\u202efdp.exe", "", "a_fdp.exe"),
-    ],
+    some(
+        [
+            ("Report", "pdf", "Report.pdf"),
+            ("Report.PDF", "pdf", "Report.PDF"),
+            ("v1.2 notes", "md", "v1.2 notes.md"),
+            (".hidden", "", "hidden"),
+            ("..", "", "file"),
+            ("con.txt", "", "_con.txt"),
+            ("a\u202efdp.exe", "", "a_fdp.exe"),
+        ],
+        3,
+    ),
 )
 def test_names_become_safe_and_stay_readable(name, extension, expected):
     assert safe_name(name, extension) == expected
@@ -482,14 +489,17 @@ def test_types_are_guessed_the_same_everywhere():
 
 @pytest.mark.parametrize(
     ("data", "content_type", "text"),
-    [
-        ("Grüße".encode(), "", "Grüße"),
-        ("\ufeffGrüße".encode(), "text/plain", "Grüße"),
-        ("Grüße".encode("utf-16"), "", "Grüße"),
-        ("Grüße".encode("latin-1"), "text/plain; charset=ISO-8859-1", "Grüße"),
-        ("Grüße €".encode("cp1252"), "", "Grüße €"),
-        (b"\x81\x8d", "text/plain; charset=hex", "\x81\x8d"),
-    ],
+    some(
+        [
+            ("Grüße".encode(), "", "Grüße"),
+            ("\ufeffGrüße".encode(), "text/plain", "Grüße"),
+            ("Grüße".encode("utf-16"), "", "Grüße"),
+            ("Grüße".encode("latin-1"), "text/plain; charset=ISO-8859-1", "Grüße"),
+            ("Grüße €".encode("cp1252"), "", "Grüße €"),
+            (b"\x81\x8d", "text/plain; charset=hex", "\x81\x8d"),
+        ],
+        3,
+    ),
 )
 def test_texts_are_read_in_what_they_are_written_in(data, content_type, text):
     assert decoded(data, content_type) == text

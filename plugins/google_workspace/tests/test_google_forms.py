@@ -4,6 +4,7 @@ from datetime import datetime, timedelta, timezone
 
 import pytest
 from google_desk import sign_in
+from how_long import some
 from hypothesis import given
 from hypothesis import strategies as st
 from oneclaw_google_workspace.forms.forms import (
@@ -401,14 +402,17 @@ def test_choices_with_images_are_left_to_the_user(forms, desk):
 
 @pytest.mark.parametrize(
     ("before", "arguments", "after"),
-    [
-        ((False, False), {"published": True}, (True, True)),
-        ((True, False), {"published": True}, (True, False)),
-        ((True, True), {"published": False}, (False, False)),
-        ((True, True), {"accepting_responses": False}, (True, False)),
-        ((True, False), {"accepting_responses": True}, (True, True)),
-        ((False, False), {"published": True, "accepting_responses": False}, (True, False)),
-    ],
+    some(
+        [
+            ((False, False), {"published": True}, (True, True)),
+            ((True, False), {"published": True}, (True, False)),
+            ((True, True), {"published": False}, (False, False)),
+            ((True, True), {"accepting_responses": False}, (True, False)),
+            ((True, False), {"accepting_responses": True}, (True, True)),
+            ((False, False), {"published": True, "accepting_responses": False}, (True, False)),
+        ],
+        3,
+    ),
 )
 def test_publishing(google, forms, survey, desk, before, arguments, after):
     state = dict(zip(("isPublished", "isAcceptingResponses"), before, strict=True))
@@ -578,20 +582,27 @@ def test_whoever_says_no_keeps_everything_as_it_is(google, forms, survey, desk):
 
 @pytest.mark.parametrize(
     ("tool", "arguments", "message"),
-    [
-        ("forms_create", {"title": " "}, "A form needs a title"),
-        ("forms_update", {}, "Give what to change about the form"),
-        ("forms_update", {"title": " "}, "cannot be without a title"),
-        ("forms_update", {"move_item_id": "x"}, "move_item_id and move_to_index go together"),
-        ("forms_update", {"published": False, "accepting_responses": True}, "not published cannot take answers"),
-        ("forms_update", {"edit_items": [{"item_id": "x"}]}, "Give what to change about the item x"),
-        ("forms_update", {"edit_items": [{"item_id": "x", "title": "a"}] * 2}, "The item x is edited twice"),
-        ("forms_update", {"delete_item_ids": ["x"], "move_item_id": "x", "move_to_index": 0}, "deleted and changed"),
-        ("forms_get_responses", {"response_id": "x", "summarize": True}, "response_id goes without"),
-        ("forms_get_responses", {"page_token": "x", "summarize": True}, "it has no pages"),
-        ("forms_get_responses", {"since": "2026-03-31"}, "since must be a moment with its zone"),
-        ("forms_get_responses", {"since": "0001-01-01T00:00:00+05:00"}, "since must be a moment"),
-    ],
+    some(
+        [
+            ("forms_create", {"title": " "}, "A form needs a title"),
+            ("forms_update", {}, "Give what to change about the form"),
+            ("forms_update", {"title": " "}, "cannot be without a title"),
+            ("forms_update", {"move_item_id": "x"}, "move_item_id and move_to_index go together"),
+            ("forms_update", {"published": False, "accepting_responses": True}, "not published cannot take answers"),
+            ("forms_update", {"edit_items": [{"item_id": "x"}]}, "Give what to change about the item x"),
+            ("forms_update", {"edit_items": [{"item_id": "x", "title": "a"}] * 2}, "The item x is edited twice"),
+            (
+                "forms_update",
+                {"delete_item_ids": ["x"], "move_item_id": "x", "move_to_index": 0},
+                "deleted and changed",
+            ),
+            ("forms_get_responses", {"response_id": "x", "summarize": True}, "response_id goes without"),
+            ("forms_get_responses", {"page_token": "x", "summarize": True}, "it has no pages"),
+            ("forms_get_responses", {"since": "2026-03-31"}, "since must be a moment with its zone"),
+            ("forms_get_responses", {"since": "0001-01-01T00:00:00+05:00"}, "since must be a moment"),
+        ],
+        5,
+    ),
 )
 def test_what_cannot_be_is_refused_before_anything_is_sent(google, desk, tool, arguments, message):
     named = {} if tool == "forms_create" else {"form_id": "1form"}
@@ -624,17 +635,23 @@ def test_what_does_not_fit_the_form_is_refused(forms, survey, desk, arguments, m
 
 @pytest.mark.parametrize(
     ("question", "message"),
-    [
-        ({"type": "multiple_choice"}, "needs options"),
-        ({"type": "dropdown", "options": ["a", " a"]}, "has 'a' twice in options"),
-        ({"type": "dropdown", "options": ["a"], "allow_other": True}, "of the type dropdown, which has no allow_other"),
-        ({"type": "text", "required": True}, "of the type text, which has no required"),
-        ({"type": "grid", "options": ["a"]}, "needs rows"),
-        ({"type": "grid", "options": ["a"], "rows": ["b"], "points": 1}, "of the type grid, which has no points"),
-        ({"type": "image"}, "needs media_url, the public address"),
-        ({"type": "video", "media_url": "https://example.com/youtube.com/x"}, "a link to YouTube"),
-        ({"type": "short_text", "correct_answers": ["x"]}, "only a quiz has"),
-    ],
+    some(
+        [
+            ({"type": "multiple_choice"}, "needs options"),
+            ({"type": "dropdown", "options": ["a", " a"]}, "has 'a' twice in options"),
+            (
+                {"type": "dropdown", "options": ["a"], "allow_other": True},
+                "of the type dropdown, which has no allow_other",
+            ),
+            ({"type": "text", "required": True}, "of the type text, which has no required"),
+            ({"type": "grid", "options": ["a"]}, "needs rows"),
+            ({"type": "grid", "options": ["a"], "rows": ["b"], "points": 1}, "of the type grid, which has no points"),
+            ({"type": "image"}, "needs media_url, the public address"),
+            ({"type": "video", "media_url": "https://example.com/youtube.com/x"}, "a link to YouTube"),
+            ({"type": "short_text", "correct_answers": ["x"]}, "only a quiz has"),
+        ],
+        5,
+    ),
 )
 def test_questions_that_cannot_be_are_refused_by_their_number(survey, desk, question, message):
     questions = [{"title": "Fine", "type": "date"}, {"title": "Wrong", **question}]

@@ -1,6 +1,7 @@
 """The tools of the group ``google_gmail`` that change where messages are found."""
 
 import pytest
+from how_long import some
 
 from oneclaw_core import PermissionAnswer
 
@@ -206,18 +207,21 @@ def test_whoever_says_no_keeps_the_mail_where_it_is(gmail, desk):
 
 @pytest.mark.parametrize(
     ("tool", "arguments", "message"),
-    [
-        ("gmail_label_add", {"labels": ["INBOX"]}, "Give message_ids or thread_ids"),
-        ("gmail_label_remove", {"labels": ["INBOX"]}, "Give message_ids or thread_ids"),
-        ("gmail_archive", {"message_ids": []}, "Give message_ids or thread_ids"),
-        ("gmail_trash", {}, "Give message_ids or thread_ids"),
-        ("gmail_trash", {"thread_ids": [" "]}, "An id must not be empty"),
-        ("gmail_label_add", {"message_ids": ["1"], "labels": ["TRASH"]}, "gmail_trash moves mail to Trash"),
-        ("gmail_label_add", {"message_ids": ["1"], "labels": ["sent"]}, "Gmail itself marks what was sent"),
-        ("gmail_label_remove", {"message_ids": ["1"], "labels": ["DRAFT"]}, "gmail_draft_create"),
-        ("gmail_label_add", {"message_ids": ["1"], "labels": [" "], "create_missing": True}, "must not be empty"),
-        ("gmail_label_remove", {"message_ids": ["1"], "labels": ["Nope"]}, "There is no label 'Nope'."),
-    ],
+    some(
+        [
+            ("gmail_label_add", {"labels": ["INBOX"]}, "Give message_ids or thread_ids"),
+            ("gmail_label_remove", {"labels": ["INBOX"]}, "Give message_ids or thread_ids"),
+            ("gmail_archive", {"message_ids": []}, "Give message_ids or thread_ids"),
+            ("gmail_trash", {}, "Give message_ids or thread_ids"),
+            ("gmail_trash", {"thread_ids": [" "]}, "An id must not be empty"),
+            ("gmail_label_add", {"message_ids": ["1"], "labels": ["TRASH"]}, "gmail_trash moves mail to Trash"),
+            ("gmail_label_add", {"message_ids": ["1"], "labels": ["sent"]}, "Gmail itself marks what was sent"),
+            ("gmail_label_remove", {"message_ids": ["1"], "labels": ["DRAFT"]}, "gmail_draft_create"),
+            ("gmail_label_add", {"message_ids": ["1"], "labels": [" "], "create_missing": True}, "must not be empty"),
+            ("gmail_label_remove", {"message_ids": ["1"], "labels": ["Nope"]}, "There is no label 'Nope'."),
+        ],
+        5,
+    ),
 )
 def test_what_cannot_be_is_refused_with_what_to_do(google, desk, tool, arguments, message):
     error_type, said = desk.error(tool, **arguments)

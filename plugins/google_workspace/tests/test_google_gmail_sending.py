@@ -317,7 +317,7 @@ INJECTIONS = ["\r\n", "\n", "\r", "\0", "\u2028", "\x85", "\x0b"]
 
 
 @pytest.mark.parametrize("end", some(INJECTIONS, 3), ids=repr)
-@pytest.mark.parametrize("argument", ["to", "cc", "bcc", "subject", "reply_to", "from_address", "name"])
+@pytest.mark.parametrize("argument", some(["to", "cc", "bcc", "subject", "reply_to", "from_address", "name"], 3))
 def test_no_argument_can_add_a_header(google, desk, argument, end):
     evil = f"x{end}Bcc: thief@example.org"
     arguments = {"to": ["bo@example.net"], "subject": "x", "body": "x"}
@@ -372,23 +372,26 @@ def test_a_hostile_original_gets_no_say_in_who_is_written_to(gmail, desk):
 
 @pytest.mark.parametrize(
     "address",
-    [
-        "",
-        "bo",
-        "bo@",
-        "@example.net",
-        "bo@example.net, cy@example.net",
-        "bo@exam ple.net",
-        "bo@example.net>",
-        "<bo@example.net",
-        "Bo <bo@example.net> <cy@example.net>",
-        "bo@-example.net",
-        "bo@example..net",
-        "b..o@example.net",
-        "bö@example.net",
-        "bo@example.net;cy@example.net",
-        f"{'b' * 250}@example.net",
-    ],
+    some(
+        [
+            "",
+            "bo",
+            "bo@",
+            "@example.net",
+            "bo@example.net, cy@example.net",
+            "bo@exam ple.net",
+            "bo@example.net>",
+            "<bo@example.net",
+            "Bo <bo@example.net> <cy@example.net>",
+            "bo@-example.net",
+            "bo@example..net",
+            "b..o@example.net",
+            "bö@example.net",
+            "bo@example.net;cy@example.net",
+            f"{'b' * 250}@example.net",
+        ],
+        5,
+    ),
 )
 def test_what_is_no_address_is_refused(google, desk, address):
     error_type, message = desk.error("gmail_send", to=[address], subject="x", body="x")
@@ -407,16 +410,19 @@ def test_a_host_with_umlauts_is_written_to(gmail, desk):
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
-    [
-        ({}, "Give to and subject, or reply_to_message_id"),
-        ({"to": ["bo@example.net"]}, "Give to and subject"),
-        ({"subject": "x"}, "Give to and subject"),
-        ({"to": ["bo@example.net"], "subject": "x", "reply_all": True}, "reply_all goes with reply_to_message_id"),
-        ({"to": ["bo@example.net"], "subject": "x" * 901}, "longer than 900 characters"),
-        ({"to": ["bo@example.net"], "subject": "x", "attachments": ["none.txt"]}, "There is no file 'none.txt'"),
-        ({"to": ["bo@example.net"], "subject": "x", "attachments": ["folder"]}, "There is no file 'folder'"),
-        ({"to": [f"b{n}@example.net" for n in range(501)], "subject": "x"}, "500 addresses at most, not to 501"),
-    ],
+    some(
+        [
+            ({}, "Give to and subject, or reply_to_message_id"),
+            ({"to": ["bo@example.net"]}, "Give to and subject"),
+            ({"subject": "x"}, "Give to and subject"),
+            ({"to": ["bo@example.net"], "subject": "x", "reply_all": True}, "reply_all goes with reply_to_message_id"),
+            ({"to": ["bo@example.net"], "subject": "x" * 901}, "longer than 900 characters"),
+            ({"to": ["bo@example.net"], "subject": "x", "attachments": ["none.txt"]}, "There is no file 'none.txt'"),
+            ({"to": ["bo@example.net"], "subject": "x", "attachments": ["folder"]}, "There is no file 'folder'"),
+            ({"to": [f"b{n}@example.net" for n in range(501)], "subject": "x"}, "500 addresses at most, not to 501"),
+        ],
+        5,
+    ),
 )
 def test_what_cannot_be_sent_is_refused_with_what_to_do(google, desk, arguments, message):
     (desk.start_directory / "folder").mkdir()

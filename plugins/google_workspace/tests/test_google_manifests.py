@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 from google_arguments import least_arguments, wrong_arguments
 from google_desk import make_home, open_home, stand_in
+from how_long import some
 from oneclaw_google_workspace import GROUPS, client, failures
 from oneclaw_google_workspace.scopes import SERVICES, TOOL_SCOPES, service_of
 
@@ -119,7 +120,7 @@ def tokens_of():
 
 
 @pytest.mark.one_python
-@pytest.mark.parametrize("group", GROUPS)
+@pytest.mark.parametrize("group", some(GROUPS, 5))
 def test_no_group_costs_a_model_more_than_it_may(tokens_of, group):
     assert 0 < tokens_of(group) <= MOST_TOKENS_OF_A_GROUP
 

@@ -3,6 +3,7 @@
 import pytest
 from google_desk import sign_in
 from google_sheets_cells import DAY_ZERO
+from how_long import some
 
 from oneclaw_core import PermissionAnswer
 
@@ -469,15 +470,22 @@ def test_whoever_says_no_keeps_everything_as_it_is(google, sheets, budget, desk)
 
 @pytest.mark.parametrize(
     ("tool", "arguments", "message"),
-    [
-        ("sheets_update_values", {"range": "A1", "values": [[]]}, "values of A1 must hold at least one row"),
-        ("sheets_update_values", {"range": "A1", "values": [["a"], [{"b": 1}]]}, "cell A of row 2 must be a text"),
-        ("sheets_append_rows", {"values": [["a", "x" * 50_001]]}, "cell B of row 1 is longer than 50000 characters"),
-        ("sheets_create", {"title": " "}, "A spreadsheet needs a title"),
-        ("sheets_create", {"title": "x", "tabs": ["a", "A "]}, "Two tabs cannot both be called"),
-        ("sheets_create", {"title": "x", "tabs": ["a", ""]}, "empty titles"),
-        ("sheets_get_info", {"spreadsheet_id": "https://example.com/"}, "spreadsheet_id must be an id, or a link"),
-    ],
+    some(
+        [
+            ("sheets_update_values", {"range": "A1", "values": [[]]}, "values of A1 must hold at least one row"),
+            ("sheets_update_values", {"range": "A1", "values": [["a"], [{"b": 1}]]}, "cell A of row 2 must be a text"),
+            (
+                "sheets_append_rows",
+                {"values": [["a", "x" * 50_001]]},
+                "cell B of row 1 is longer than 50000 characters",
+            ),
+            ("sheets_create", {"title": " "}, "A spreadsheet needs a title"),
+            ("sheets_create", {"title": "x", "tabs": ["a", "A "]}, "Two tabs cannot both be called"),
+            ("sheets_create", {"title": "x", "tabs": ["a", ""]}, "empty titles"),
+            ("sheets_get_info", {"spreadsheet_id": "https://example.com/"}, "spreadsheet_id must be an id, or a link"),
+        ],
+        3,
+    ),
 )
 def test_what_cannot_be_is_refused_before_anything_is_sent(google, desk, tool, arguments, message):
     named = {} if tool == "sheets_create" else {"spreadsheet_id": "1spreadsheet"}
@@ -492,18 +500,25 @@ def test_what_cannot_be_is_refused_before_anything_is_sent(google, desk, tool, a
 
 @pytest.mark.parametrize(
     ("tool", "arguments", "message"),
-    [
-        ("sheets_update_values", {"range": "A1:B2", "values": [["a"], ["b"], ["c"]]}, "more rows than the range has"),
-        ("sheets_update_values", {"range": "A:A", "values": [["a", "b"]]}, "more columns than the range has"),
-        (
-            "sheets_update_values",
-            {"range": "Z1000", "values": [["a", "b"]]},
-            "end of the tab 'Sales', which is Z1000",
-        ),
-        ("sheets_clear_values", {"ranges": ["A2000:B"]}, "begins outside the tab 'Sales', which has 1000 rows"),
-        ("sheets_clear_values", {"ranges": ["Sale"]}, "There is no tab or named range 'Sale'"),
-        ("sheets_read_values", {"ranges": ["AB1"]}, "begins outside the tab"),
-    ],
+    some(
+        [
+            (
+                "sheets_update_values",
+                {"range": "A1:B2", "values": [["a"], ["b"], ["c"]]},
+                "more rows than the range has",
+            ),
+            ("sheets_update_values", {"range": "A:A", "values": [["a", "b"]]}, "more columns than the range has"),
+            (
+                "sheets_update_values",
+                {"range": "Z1000", "values": [["a", "b"]]},
+                "end of the tab 'Sales', which is Z1000",
+            ),
+            ("sheets_clear_values", {"ranges": ["A2000:B"]}, "begins outside the tab 'Sales', which has 1000 rows"),
+            ("sheets_clear_values", {"ranges": ["Sale"]}, "There is no tab or named range 'Sale'"),
+            ("sheets_read_values", {"ranges": ["AB1"]}, "begins outside the tab"),
+        ],
+        3,
+    ),
 )
 def test_what_does_not_fit_the_spreadsheet_is_refused_before_the_user_is_asked(budget, desk, tool, arguments, message):
     error_type, said = desk.error(tool, spreadsheet_id=budget, **arguments)

@@ -1,6 +1,7 @@
 """Dropdowns, rules, named ranges, filters and charts of spreadsheets."""
 
 import pytest
+from how_long import some
 
 pytestmark = pytest.mark.one_python
 
@@ -77,14 +78,17 @@ def test_cells_become_checkboxes_numbers_between_limits_or_anything_again(sales,
 
 @pytest.mark.parametrize(
     ("validation", "message"),
-    [
-        ({"condition": "LIST"}, "the choices"),
-        ({"condition": "LIST", "values": ["a", " "]}, "the choices"),
-        ({"condition": "RANGE", "values": ["A1", "B1"]}, "one value"),
-        ({"condition": "CHECKBOX", "values": ["x"]}, "no values"),
-        ({"condition": "NONE", "values": ["x"]}, "no values"),
-        ({"condition": "NUMBER_BETWEEN", "values": ["1"]}, "takes 2 values"),
-    ],
+    some(
+        [
+            ({"condition": "LIST"}, "the choices"),
+            ({"condition": "LIST", "values": ["a", " "]}, "the choices"),
+            ({"condition": "RANGE", "values": ["A1", "B1"]}, "one value"),
+            ({"condition": "CHECKBOX", "values": ["x"]}, "no values"),
+            ({"condition": "NONE", "values": ["x"]}, "no values"),
+            ({"condition": "NUMBER_BETWEEN", "values": ["1"]}, "takes 2 values"),
+        ],
+        3,
+    ),
 )
 def test_what_no_cell_can_accept_is_refused(book_id, desk, validation, message):
     error = desk.error("sheets_format_cells", spreadsheet_id=book_id, range="A1", validation=validation)
@@ -255,15 +259,18 @@ def test_what_google_did_not_confirm_is_made_once(google, sheets, sales, book_id
 
 @pytest.mark.parametrize(
     ("action", "arguments", "message"),
-    [
-        ("add_chart", {"range": "Sales!A1:A4"}, "at least"),
-        ("add_chart", {"range": "Sales!A1:C4", "chart_type": "PIE"}, "one column of numbers"),
-        ("update_chart", {"chart_id": 1, "title": "x"}, "There is no chart 1"),
-        ("update_chart", {"chart_id": 1}, "needs a range, chart_type or title"),
-        ("delete_chart", {"chart_id": 1, "title": "x"}, "does not go with title"),
-        ("hide_rows", {"tab": "Sales", "start": 1, "count": 2000}, "has only 1,000 rows"),
-        ("name_range", {"title": " ", "range": "A1"}, "cannot be empty"),
-    ],
+    some(
+        [
+            ("add_chart", {"range": "Sales!A1:A4"}, "at least"),
+            ("add_chart", {"range": "Sales!A1:C4", "chart_type": "PIE"}, "one column of numbers"),
+            ("update_chart", {"chart_id": 1, "title": "x"}, "There is no chart 1"),
+            ("update_chart", {"chart_id": 1}, "needs a range, chart_type or title"),
+            ("delete_chart", {"chart_id": 1, "title": "x"}, "does not go with title"),
+            ("hide_rows", {"tab": "Sales", "start": 1, "count": 2000}, "has only 1,000 rows"),
+            ("name_range", {"title": " ", "range": "A1"}, "cannot be empty"),
+        ],
+        3,
+    ),
 )
 def test_what_cannot_be_is_refused_before_a_question(book_id, desk, action, arguments, message):
     error = desk.error("sheets_manage_structure", spreadsheet_id=book_id, action=action, **arguments)

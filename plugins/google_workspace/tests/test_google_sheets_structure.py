@@ -1,6 +1,7 @@
 """The tools of the group ``google_sheets`` that change tabs and formats, and stories over several tools."""
 
 import pytest
+from how_long import some
 from hypothesis import given
 from hypothesis import strategies as st
 from oneclaw_google_workspace.failures import GoogleError
@@ -70,13 +71,16 @@ def test_a_tab_is_duplicated_beside_itself(sheets, budget, change):
 
 @pytest.mark.parametrize(
     ("tab", "index", "titles"),
-    [
-        ("Sales", 1, ["Old", "Sales", "Notes"]),
-        ("Sales", 2, ["Old", "Notes", "Sales"]),
-        ("Sales", 9, ["Old", "Notes", "Sales"]),
-        ("Notes", 0, ["Notes", "Sales", "Old"]),
-        ("Old", 1, ["Sales", "Old", "Notes"]),
-    ],
+    some(
+        [
+            ("Sales", 1, ["Old", "Sales", "Notes"]),
+            ("Sales", 2, ["Old", "Notes", "Sales"]),
+            ("Sales", 9, ["Old", "Notes", "Sales"]),
+            ("Notes", 0, ["Notes", "Sales", "Old"]),
+            ("Old", 1, ["Sales", "Old", "Notes"]),
+        ],
+        3,
+    ),
 )
 def test_a_tab_is_moved_to_the_place_that_it_then_has(sheets, budget, change, tab, index, titles):
     answer = change("move_tab", tab=tab, index=index)
@@ -209,14 +213,21 @@ def test_insertions_whose_outcome_no_one_knows_are_not_repeated(google, sheets, 
 
 @pytest.mark.parametrize(
     ("action", "arguments", "message"),
-    [
-        ("add_tab", {}, "add_tab needs title."),
-        ("rename_tab", {"tab": "a", "title": " "}, "cannot be empty"),
-        ("move_tab", {"tab": "a"}, "move_tab needs index."),
-        ("delete_tab", {"tab": "a", "title": "b", "rows": 1}, "delete_tab does not go with rows, title; it takes tab."),
-        ("sort_range", {"range": "A1:B2"}, "sort_range needs sort_by."),
-        ("freeze", {"tab": "a"}, "freeze needs rows or columns"),
-    ],
+    some(
+        [
+            ("add_tab", {}, "add_tab needs title."),
+            ("rename_tab", {"tab": "a", "title": " "}, "cannot be empty"),
+            ("move_tab", {"tab": "a"}, "move_tab needs index."),
+            (
+                "delete_tab",
+                {"tab": "a", "title": "b", "rows": 1},
+                "delete_tab does not go with rows, title; it takes tab.",
+            ),
+            ("sort_range", {"range": "A1:B2"}, "sort_range needs sort_by."),
+            ("freeze", {"tab": "a"}, "freeze needs rows or columns"),
+        ],
+        3,
+    ),
 )
 def test_arguments_that_do_not_go_together_are_refused(google, desk, action, arguments, message):
     error_type, said = desk.error("sheets_manage_structure", spreadsheet_id="x", action=action, **arguments)
@@ -226,22 +237,25 @@ def test_arguments_that_do_not_go_together_are_refused(google, desk, action, arg
 
 @pytest.mark.parametrize(
     ("action", "arguments", "message"),
-    [
-        ("add_tab", {"title": "SALES"}, "There is a tab 'Sales' already"),
-        ("add_tab", {"title": "x", "rows": 0}, "at least one row and one column"),
-        ("rename_tab", {"tab": "x", "title": "y"}, "There is no tab 'x'. Tabs: 'Sales', 'Old', 'Notes'."),
-        ("insert_rows", {"tab": "Sales", "start": 1002}, "so 1001 is the last place to insert at"),
-        ("delete_rows", {"tab": "Sales", "start": 999, "count": 3}, "has only 1,000 rows"),
-        ("delete_columns", {"tab": "Sales", "start": 1, "count": 26}, "cannot be without a column"),
-        ("freeze", {"tab": "Sales", "rows": 1000}, "At least one row must stay free"),
-        ("sort_range", {"range": "A1:B2", "sort_by": [{"column": "C"}]}, "Column C is not in Sales!A1:B2"),
-        ("sort_range", {"range": "A1:B2", "sort_by": [{"column": "2"}]}, "letters of a column"),
-        (
-            "sort_range",
-            {"range": "Old!A1:B2", "tab": "Sales", "sort_by": [{"column": "A"}]},
-            "is not in the tab 'Sales'",
-        ),
-    ],
+    some(
+        [
+            ("add_tab", {"title": "SALES"}, "There is a tab 'Sales' already"),
+            ("add_tab", {"title": "x", "rows": 0}, "at least one row and one column"),
+            ("rename_tab", {"tab": "x", "title": "y"}, "There is no tab 'x'. Tabs: 'Sales', 'Old', 'Notes'."),
+            ("insert_rows", {"tab": "Sales", "start": 1002}, "so 1001 is the last place to insert at"),
+            ("delete_rows", {"tab": "Sales", "start": 999, "count": 3}, "has only 1,000 rows"),
+            ("delete_columns", {"tab": "Sales", "start": 1, "count": 26}, "cannot be without a column"),
+            ("freeze", {"tab": "Sales", "rows": 1000}, "At least one row must stay free"),
+            ("sort_range", {"range": "A1:B2", "sort_by": [{"column": "C"}]}, "Column C is not in Sales!A1:B2"),
+            ("sort_range", {"range": "A1:B2", "sort_by": [{"column": "2"}]}, "letters of a column"),
+            (
+                "sort_range",
+                {"range": "Old!A1:B2", "tab": "Sales", "sort_by": [{"column": "A"}]},
+                "is not in the tab 'Sales'",
+            ),
+        ],
+        5,
+    ),
 )
 def test_what_does_not_fit_the_spreadsheet_is_refused(budget, desk, action, arguments, message):
     error_type, said = desk.error("sheets_manage_structure", spreadsheet_id=budget, action=action, **arguments)
@@ -357,17 +371,20 @@ def test_formats_are_set_again_after_a_failure(google, sheets, budget, desk):
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
-    [
-        ({}, "Give at least one format"),
-        ({"number_pattern": "0.0"}, "number_pattern goes with number_format"),
-        ({"bold": True, "text_color": "red"}, "text_color must be a colour such as #1a73e8, not 'red'"),
-        ({"auto_resize_columns": True, "column_width": 5}, "column_width or auto_resize_columns"),
-        ({"range": "Nope!A1", "bold": True}, "There is no tab 'Nope'"),
-        ({"conditional_rule": {"condition": "BLANK"}}, "needs a background_color, text_color or bold"),
-        ({"conditional_rule": {"condition": "NUMBER_BETWEEN", "values": ["1"], "bold": True}}, "takes 2 values"),
-        ({"conditional_rule": {"condition": "BLANK", "values": ["1"], "bold": True}}, "takes no values"),
-        ({"conditional_rule": {"condition": "TEXT_EQ", "values": [" "], "bold": True}}, "takes 1 value."),
-    ],
+    some(
+        [
+            ({}, "Give at least one format"),
+            ({"number_pattern": "0.0"}, "number_pattern goes with number_format"),
+            ({"bold": True, "text_color": "red"}, "text_color must be a colour such as #1a73e8, not 'red'"),
+            ({"auto_resize_columns": True, "column_width": 5}, "column_width or auto_resize_columns"),
+            ({"range": "Nope!A1", "bold": True}, "There is no tab 'Nope'"),
+            ({"conditional_rule": {"condition": "BLANK"}}, "needs a background_color, text_color or bold"),
+            ({"conditional_rule": {"condition": "NUMBER_BETWEEN", "values": ["1"], "bold": True}}, "takes 2 values"),
+            ({"conditional_rule": {"condition": "BLANK", "values": ["1"], "bold": True}}, "takes no values"),
+            ({"conditional_rule": {"condition": "TEXT_EQ", "values": [" "], "bold": True}}, "takes 1 value."),
+        ],
+        5,
+    ),
 )
 def test_formats_that_cannot_be_are_refused(budget, desk, arguments, message):
     error_type, said = desk.error("sheets_format_cells", **{"spreadsheet_id": budget, "range": "A1", **arguments})
@@ -383,7 +400,7 @@ def test_colours_keep_their_parts(red, green, blue):
     assert [round(color[part] * 255) for part in ("red", "green", "blue")] == [red, green, blue]
 
 
-@pytest.mark.parametrize("text", ["", "#12", "#1234567", "#ggg", "blue"])
+@pytest.mark.parametrize("text", some(["", "#12", "#1234567", "#ggg", "blue"], 3))
 def test_what_is_no_colour_is_refused(text):
     with pytest.raises(GoogleError):
         color_style(text, "x")

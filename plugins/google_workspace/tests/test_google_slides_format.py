@@ -2,6 +2,7 @@
 
 import pytest
 from google_slides_pages import Element, Text
+from how_long import some
 
 pytestmark = pytest.mark.one_python
 
@@ -85,19 +86,22 @@ def test_all_filled_cells_of_a_table_are_formatted_or_one(slides, deck, desk, st
 
 @pytest.mark.parametrize(
     ("object_id", "look", "message"),
-    [
-        ("table-1", {}, "at least one format"),
-        ("table-1", {"bold": True, "row": 1}, "needs row and column"),
-        ("table-1", {"bold": True, "row": 9, "column": 0}, "no such cell"),
-        ("table-1", {"bold": True, "row": 1, "column": 1}, "no text to format"),
-        ("image-1", {"bold": True}, "no text and no fill"),
-        ("image-1", {"width": 10}, "no width or height"),
-        ("inner-1", {"x": 10}, "in a group"),
-        ("inner-1", {"bold": True, "row": 0, "column": 0}, "not a table"),
-        ("nothing", {"bold": True}, "no element of that object_id"),
-        ("table-1", {"text_color": "red"}, "must be a colour"),
-        ("table-1", {"link_url": "javascript:x"}, "must begin with https"),
-    ],
+    some(
+        [
+            ("table-1", {}, "at least one format"),
+            ("table-1", {"bold": True, "row": 1}, "needs row and column"),
+            ("table-1", {"bold": True, "row": 9, "column": 0}, "no such cell"),
+            ("table-1", {"bold": True, "row": 1, "column": 1}, "no text to format"),
+            ("image-1", {"bold": True}, "no text and no fill"),
+            ("image-1", {"width": 10}, "no width or height"),
+            ("inner-1", {"x": 10}, "in a group"),
+            ("inner-1", {"bold": True, "row": 0, "column": 0}, "not a table"),
+            ("nothing", {"bold": True}, "no element of that object_id"),
+            ("table-1", {"text_color": "red"}, "must be a colour"),
+            ("table-1", {"link_url": "javascript:x"}, "must begin with https"),
+        ],
+        5,
+    ),
 )
 def test_formats_that_cannot_be_are_refused(deck, desk, object_id, look, message):
     error = desk.error("slides_format", presentation_id=deck, object_id=object_id, **look)

@@ -3,6 +3,7 @@
 import pytest
 from google_desk import sign_in
 from google_slides_pages import Element, Text
+from how_long import some
 from hypothesis import given
 from hypothesis import strategies as st
 from oneclaw_google_workspace.slides.new_slides import moved
@@ -394,27 +395,34 @@ def test_whoever_says_no_keeps_everything_as_it_is(google, slides, desk):
 
 @pytest.mark.parametrize(
     ("tool", "arguments", "message"),
-    [
-        ("slides_create", {"title": " "}, "A presentation needs a title"),
-        ("slides_update_text", {}, "Give either replacements, or object_id and text"),
-        (
-            "slides_update_text",
-            {"replacements": [{"find": "a", "replace": "b"}], "text": "x"},
-            "Give either replacements",
-        ),
-        ("slides_update_text", {"replacements": [{"find": "", "replace": "b"}]}, "find must not be empty"),
-        ("slides_update_text", {"object_id": "x"}, "Give object_id and text"),
-        ("slides_update_text", {"object_id": "x", "text": "y", "row": 1}, "row and column"),
-        ("slides_update_text", {"object_id": "x", "text": "y", "slide_ids": ["z"]}, "slide_ids go with replacements"),
-        ("slides_update_text", {"object_id": "x", "text": "", "mode": "append"}, "Give the text"),
-        ("slides_add_element", {"element": "image"}, "Give image_url"),
-        ("slides_add_element", {"element": "table"}, "A table needs data"),
-        ("slides_add_element", {"element": "table", "data": [["x"] * 26] * 20}, "500 cells at most"),
-        ("slides_add_element", {"element": "image", "text": "x"}, "text cannot be given for element image"),
-        ("slides_add_element", {"element": "table", "fill_color": "#000000"}, "fill_color cannot be given"),
-        ("slides_add_element", {"element": "shape", "bold": True}, "bold and text_color need a text"),
-        ("slides_add_element", {"element": "shape", "fill_color": "red"}, "fill_color must be a colour"),
-    ],
+    some(
+        [
+            ("slides_create", {"title": " "}, "A presentation needs a title"),
+            ("slides_update_text", {}, "Give either replacements, or object_id and text"),
+            (
+                "slides_update_text",
+                {"replacements": [{"find": "a", "replace": "b"}], "text": "x"},
+                "Give either replacements",
+            ),
+            ("slides_update_text", {"replacements": [{"find": "", "replace": "b"}]}, "find must not be empty"),
+            ("slides_update_text", {"object_id": "x"}, "Give object_id and text"),
+            ("slides_update_text", {"object_id": "x", "text": "y", "row": 1}, "row and column"),
+            (
+                "slides_update_text",
+                {"object_id": "x", "text": "y", "slide_ids": ["z"]},
+                "slide_ids go with replacements",
+            ),
+            ("slides_update_text", {"object_id": "x", "text": "", "mode": "append"}, "Give the text"),
+            ("slides_add_element", {"element": "image"}, "Give image_url"),
+            ("slides_add_element", {"element": "table"}, "A table needs data"),
+            ("slides_add_element", {"element": "table", "data": [["x"] * 26] * 20}, "500 cells at most"),
+            ("slides_add_element", {"element": "image", "text": "x"}, "text cannot be given for element image"),
+            ("slides_add_element", {"element": "table", "fill_color": "#000000"}, "fill_color cannot be given"),
+            ("slides_add_element", {"element": "shape", "bold": True}, "bold and text_color need a text"),
+            ("slides_add_element", {"element": "shape", "fill_color": "red"}, "fill_color must be a colour"),
+        ],
+        5,
+    ),
 )
 def test_what_cannot_be_is_refused_with_what_to_do(google, desk, tool, arguments, message):
     given = {} if tool == "slides_create" else {"presentation_id": "some-id"}
