@@ -76,6 +76,7 @@ def test_a_good_project_passes(ok, project, monkeypatch):
     assert not list(project.rglob("__pycache__"))
 
 
+@pytest.mark.long
 @pytest.mark.one_python
 def test_the_report_is_one_document(ok, project):
     report = ok("plugins", "check", str(project), "--json")

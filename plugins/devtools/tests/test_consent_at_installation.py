@@ -69,6 +69,7 @@ def test_a_person_sees_one_page_and_no_is_the_default(with_uv, wheels):
     assert not list(with_uv.site().glob("acme_parcels*"))
 
 
+@pytest.mark.long
 def test_a_wider_version_shows_what_is_new_and_is_held_to_what_was_reviewed(with_uv, wheels):
     wheel(wheels)
     done = with_uv.oneclaw("plugins", "install", "--yes", "--json", "acme-parcels")

@@ -6,6 +6,7 @@ import sys
 import tarfile
 
 import pytest
+from how_long import some
 from installations import write_wheel
 from pseudo_terminal import PseudoTerminal
 
@@ -83,9 +84,10 @@ def test_a_dependency_without_a_wheel_is_named(installation, source, wheels, ran
     assert not ran.exists()
 
 
-@pytest.mark.parametrize(
-    "place", ["{index}/acme-tools/acme_tools-1.0.tar.gz", "{wheels}/acme_tools-1.0.tar.gz", "{source}"]
-)
+PLACES = ["{index}/acme-tools/acme_tools-1.0.tar.gz", "{wheels}/acme_tools-1.0.tar.gz", "{source}"]
+
+
+@pytest.mark.parametrize("place", some(PLACES, 3))
 def test_a_dependency_that_names_its_source_is_not_built(installation, source, wheels, index, ran, place):
     where = place.format(index=index, wheels=wheels.as_uri(), source=source.as_uri())
     wheel = write_wheel(wheels, "acme-other", requires=[f"acme-tools @ {where}"])
@@ -95,7 +97,7 @@ def test_a_dependency_that_names_its_source_is_not_built(installation, source, w
     assert "--allow-build acme-tools" in done.stderr or "which runs its code; if you trust it" in done.stderr
 
 
-@pytest.mark.parametrize("place", ["folder", "file", "name"])
+@pytest.mark.parametrize("place", some(["folder", "file", "name"], 3))
 def test_a_person_is_asked_before_anything_is_built(with_uv, source, wheels, ran, place):
     package = {"folder": str(source), "file": str(wheels / "acme_tools-1.0.tar.gz"), "name": "acme-tools"}[place]
     environ = {**os.environ, **with_uv.environ, "ONECLAW_HOME": str(with_uv.home)}
@@ -107,6 +109,7 @@ def test_a_person_is_asked_before_anything_is_built(with_uv, source, wheels, ran
     assert not ran.exists()
 
 
+@pytest.mark.long
 def test_what_a_wheel_brings_beside_its_package_is_shown(installation, wheels):
     site = installation.site()
     (site / "shared_by_all.py").write_text("mine = 1")

@@ -56,6 +56,16 @@ def test_a_taken_name_is_refused_before_anything_is_installed(installation, whee
     assert called(installation) == "acme-ape"
     assert statuses(installation) == {"acme_ape": "ok", "acme_zebra": "degraded"}
 
+
+@pytest.mark.long
+def test_a_name_that_was_given_away_comes_back_with_the_uninstallation(installation, wheels):
+    for name in ("acme-zebra", "acme-ape"):
+        wheel(wheels, name)
+    assert installation.oneclaw("plugins", "install", "acme-zebra").returncode == 0
+    done = installation.oneclaw("plugins", "install", "--allow-shadowing", "parcel_find", "acme-ape")
+    assert done.returncode == 0, done.stderr
+    assert called(installation) == "acme-ape"
+
     assert installation.oneclaw("plugins", "uninstall", "acme-ape").returncode == 0
     assert called(installation) == "acme-zebra"
     assert installation.oneclaw("plugins", "install", "acme-ape").returncode == 1
@@ -120,6 +130,7 @@ def register_chat_commands(register):
         assert not list(with_uv.site().glob("acme_commands*"))
 
 
+@pytest.mark.long
 def test_a_tool_of_a_source_is_not_taken_over(with_uv, wheels):
     source = """
 from oneclaw_core import hookimpl, tool
