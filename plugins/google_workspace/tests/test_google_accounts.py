@@ -60,6 +60,7 @@ def test_ten_parallel_calls_with_an_expired_token_ask_google_once(google, desk):
     assert google.oauth.refreshes == 2
 
 
+@pytest.mark.long
 @pytest.mark.one_python
 def test_several_processes_ask_google_once(google, home, programs):
     answers = programs.run_at_once([("call", "--allow", "network.private", "tasks_list", "{}")] * 3)

@@ -36,7 +36,7 @@ def deck(google, drive):
     return drive.add_google_file("Talk", "presentation", presentation_id)
 
 
-@pytest.fixture(params=FILES)
+@pytest.fixture(params=some(FILES, 2))
 def commented(request, drive):
     """A file of each kind with a comment of Bo's and one of Ana's: how to call its tool, and both threads."""
     tool, name, kind = FILES[request.param]

@@ -368,7 +368,7 @@ def test_what_its_owner_keeps_to_himself_is_not_fetched(google, drive, desk):
     assert len(google.called("drive.files.get")) == 1
 
 
-@pytest.mark.parametrize("path", ["../out.txt", "/etc/out.txt", "a\x00b"])
+@pytest.mark.parametrize("path", some(["../out.txt", "/etc/out.txt", "a\x00b"], 2))
 def test_nothing_is_written_outside_the_workspace(drive, desk, path):
     file = drive.add("../../evil.txt", b"x")
 

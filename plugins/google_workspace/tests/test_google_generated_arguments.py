@@ -23,7 +23,7 @@ MOST_SETS = 2000 if IS_LONG else 80
 ERRORS = {"validation_error", "not_found", "permission_denied", "not_available", "conflict"}
 
 
-@pytest.mark.parametrize("name", some(OF_ONE_SERVICE, 6))
+@pytest.mark.parametrize("name", some(OF_ONE_SERVICE, 12))
 def test_what_a_tool_sends_fits_googles_description(name, tmp_path, monkeypatch):
     parameters, random = TOOLS[name]["parameters"], Random(name)
     called = []

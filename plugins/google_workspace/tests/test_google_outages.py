@@ -252,14 +252,14 @@ UNCLEAR = {
 BROKEN_OFF = {"breaks off": {"cut_at": 3}}
 
 
-@named(READING, 3)
+@named(READING, 5)
 def test_reading_is_tried_again(attempts, case):
     faults = UNCLEAR | BROKEN_OFF
 
     assert attempts(case, faults) == dict.fromkeys(faults, Outcome(None, "", 2, 0))
 
 
-@named(READING, 3)
+@named(READING, 5)
 def test_reading_is_given_up_in_the_end(attempts, case):
     found = attempts(case, {name: fault | {"times": 99} for name, fault in UNCLEAR.items()})
 
@@ -267,7 +267,7 @@ def test_reading_is_given_up_in_the_end(attempts, case):
     assert {name: (each.error_type, each.tries) for name, each in found.items()} == expected
 
 
-@named(READING, 3)
+@named(READING, 5)
 def test_an_answer_that_is_none_is_told(attempts, case):
     page = {"status": 200, "content": b"<html>Sign in to the hotel's network</html>"}
 
@@ -315,7 +315,7 @@ def silence(monkeypatch):
     ended.set()
 
 
-@named(READING, 3)
+@named(READING, 5)
 def test_silence_is_no_answer_to_reading(silence, attempts, case):
     assert attempts(case, {"silent": silence}) == {"silent": Outcome(None, "", 2, 0)}
 

@@ -34,9 +34,15 @@ def content(url):
         database.close()
 
 
+@pytest.fixture(params=["sqlite", pytest.param("postgresql", marks=pytest.mark.long)])
+def elsewhere(request, tmp_path):
+    """The URL of a database with nothing in it, of both kinds in turn."""
+    return request.getfixturevalue("postgresql") if request.param == "postgresql" else f"sqlite:///{tmp_path}/there.db"
+
+
 @pytest.mark.one_python
-def test_tasks_move_to_postgresql_and_back_and_go_on_there(
-    oneclaw, home, tasks, workers, postgresql, tmp_path, monkeypatch
+def test_tasks_move_to_another_database_and_back_and_go_on_there(
+    oneclaw, home, tasks, workers, elsewhere, tmp_path, monkeypatch
 ):
     _, out, _ = oneclaw("tasks", "add", "Clock", "What time is it in Tokyo?", "--at", "09:00", "--json")
     task_id = json.loads(out)["id"]
@@ -44,10 +50,10 @@ def test_tasks_move_to_postgresql_and_back_and_go_on_there(
     oneclaw("tasks", "run", task_id)
     back = f"sqlite:///{tmp_path / 'back.db'}"
 
-    copied, printed, _ = oneclaw("tasks", "copy", "--to", postgresql, "--json")
+    copied, printed, _ = oneclaw("tasks", "copy", "--to", elsewhere, "--json")
     before = content(tasks.url)
-    there = content(postgresql)
-    monkeypatch.setenv("ONECLAW_DATABASE_URL", postgresql)
+    there = content(tasks_database_url(elsewhere, {}))
+    monkeypatch.setenv("ONECLAW_DATABASE_URL", elsewhere)
     assert oneclaw("tasks", "copy", "--to", back)[0] == 0
 
     assert copied == 0

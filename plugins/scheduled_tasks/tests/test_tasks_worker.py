@@ -137,6 +137,7 @@ def history_of(session):
     return str(asyncio.run(read()))
 
 
+@pytest.mark.long
 @pytest.mark.one_python
 def test_the_log_says_what_was_denied_and_what_failed(tasks, counting_server, workers):
     words = fetching(counting_server, "hit/1")
@@ -149,6 +150,7 @@ def test_the_log_says_what_was_denied_and_what_failed(tasks, counting_server, wo
     assert "Permission 'network.private' is not granted, and no one can be asked here." in run.notes
 
 
+@pytest.mark.long
 @pytest.mark.one_python  # needs other plugins
 def test_results_go_to_the_webhook_and_the_command_of_the_task(tasks, allowed, counting_server, workers, tmp_path):
     words = fetching(counting_server, "hit/1", webhook=f"{counting_server.url}/hook", command=f"cat >{tmp_path}/result")
@@ -198,7 +200,9 @@ def test_a_run_that_fails_is_tried_again_as_often_as_the_task_says(tasks, worker
 
 
 @pytest.mark.one_python
-@pytest.mark.parametrize("command", ["stop", "pause", "delete"])
+@pytest.mark.parametrize(
+    "command", ["stop", *(pytest.param(each, marks=pytest.mark.long) for each in ("pause", "delete"))]
+)
 def test_a_run_that_is_stopped_calls_nothing_more(tasks, allowed, counting_server, workers, capsys, command):
     task, *_ = add_due(tasks, fetching(counting_server, "hold/1"))
     workers.start("--concurrency=1")
