@@ -103,6 +103,7 @@ def test_reading_does_not_migrate_an_older_database(any_database, tasks, task, r
     assert run("list")[0] == 0
 
 
+@pytest.mark.one_python  # needs the plugin database
 def test_the_tasks_of_before_a_migration_are_restored(home, tasks, task, run, capsys):
     path = Path(tasks.url.removeprefix("sqlite:///"))
     tasks.call(lambda connection: connection.execute(text("UPDATE task_schema_version SET version = 5")))
