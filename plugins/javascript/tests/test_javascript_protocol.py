@@ -7,6 +7,7 @@ import os
 import sys
 
 import pytest
+from how_long import some
 from oneclaw_javascript import running
 from oneclaw_javascript.bridges import JavaScriptBridges
 from oneclaw_javascript.errors import JavaScriptError
@@ -173,19 +174,22 @@ def test_the_stand_in_works(answer_of):
 @pytest.mark.one_python
 @pytest.mark.parametrize(
     "program",
-    [
-        "os.write(1, b'Segmentation fault, core dumped: what a pity')",
-        "say(RESULT)",
-        "say(b'', length=2**32 - 1)",
-        "say(READY); say(b'x', length=17 * 1024 * 1024)",
-        "say(READY); say(READY)",
-        "say(READY); say(b'{}')",
-        "say(READY); say(b'not json')",
-        "say(READY); request(1); request(1)",
-        "say(READY); say({'type': 'request', 'id': 1, 'name': 'os.system', 'arguments': {}})",
-        "say(READY)\nwhile True: say({'type': 'console', 'level': 'log', 'text': 'x' * 1000})",
-        "say(READY)\nwhile True: say({'type': 'console', 'level': 'log', 'text': ''})",
-    ],
+    some(
+        [
+            "os.write(1, b'Segmentation fault, core dumped: what a pity')",
+            "say(RESULT)",
+            "say(b'', length=2**32 - 1)",
+            "say(READY); say(b'x', length=17 * 1024 * 1024)",
+            "say(READY); say(READY)",
+            "say(READY); say(b'{}')",
+            "say(READY); say(b'not json')",
+            "say(READY); request(1); request(1)",
+            "say(READY); say({'type': 'request', 'id': 1, 'name': 'os.system', 'arguments': {}})",
+            "say(READY)\nwhile True: say({'type': 'console', 'level': 'log', 'text': 'x' * 1000})",
+            "say(READY)\nwhile True: say({'type': 'console', 'level': 'log', 'text': ''})",
+        ],
+        5,
+    ),
 )
 def test_nonsense_is_told_and_the_worker_ended(program, answer_of, started):
     with pytest.raises(JavaScriptError, match="answered nonsense, and was ended"):

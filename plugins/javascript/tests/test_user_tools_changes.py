@@ -3,6 +3,7 @@
 import json
 
 import pytest
+from how_long import some
 from hypothesis import given
 from hypothesis import strategies as st
 from oneclaw_javascript.user_tools.checking import checked_parameters, written_manifest
@@ -149,7 +150,7 @@ REFUSED = {
 
 
 @pytest.mark.one_python
-@pytest.mark.parametrize("what", REFUSED)
+@pytest.mark.parametrize("what", some(REFUSED, 8))
 def test_what_does_not_fit_is_refused_and_nothing_is_written(own, what, monkeypatch):
     monkeypatch.setattr("oneclaw_javascript.running.CHECK_SECONDS", 0.5)
 

@@ -112,7 +112,7 @@ def serving(oneclaw_factory):
     return SimpleNamespace(run=run, model=home.model, server=web_site, home=home, notices=weather.notices)
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="package")
 def chromium():
     """Run async functions of a browser on one event loop."""
     from playwright.async_api import async_playwright
