@@ -332,7 +332,7 @@ def test_silence_after_a_write_is_unclear(silence, attempts, case):
 def short_of_time(desk, monkeypatch):
     """A fault: no answer until the time of the call is up."""
     desk("calendar_list_events")  # with a new access token, which takes a while
-    monkeypatch.setattr(client, "MARGIN_SECONDS", 119.5)  # of 120 s
+    monkeypatch.setattr(client, "MARGIN_SECONDS", 118.5)  # of 120 s
     ended = threading.Event()
     yield {"status": 503, "delay": ended}
     ended.set()
