@@ -28,6 +28,7 @@ TESTS_OF_REQUESTS = (
     "tests/turn/test_resume.py",
     "tests/turn/test_compactor.py",
     "tests/integration/test_odd_answers.py",
+    "tests/integration/test_output_formats.py",
     "tests/integration/test_refused_parts.py",
     "tests/integration/test_usage_of_attempts.py",
     "tests/turn/test_output.py",
