@@ -11,7 +11,6 @@ from subprocess import PIPE
 
 import pytest
 from databases import VARIABLE
-from postgres_server import database_on_server
 
 from oneclaw_core.cli.main import main
 
@@ -27,6 +26,8 @@ def home(tmp_path, monkeypatch):
 
 @pytest.fixture
 def server_url(postgres, tmp_path):
+    from postgres_server import database_on_server  # needs the plugin postgres
+
     return database_on_server(os.environ[VARIABLE], tmp_path, "template0")
 
 
