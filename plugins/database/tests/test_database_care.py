@@ -72,6 +72,7 @@ def test_a_home_moves_to_postgresql_and_back(home, server_url, tmp_path, monkeyp
     assert printed(capsys, "sessions", "export", "clock") == before
 
 
+@pytest.mark.one_python  # needs the plugin postgres
 def test_migrate_makes_a_database(home, server_url, capsys):
     assert "has schema" in printed(capsys, "db", "migrate", server_url)
     assert "has schema" in printed(capsys, "db", "migrate")
@@ -86,6 +87,7 @@ def test_a_slip_in_a_path_makes_no_database(home, arguments, tmp_path, capsys):
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.one_python  # needs the plugin postgres
 def test_a_password_is_not_shown(home, monkeypatch, capsys):
     monkeypatch.setenv("ONECLAW_DATABASE_URL", "postgresql+psycopg://clara:hunter2hunter2@127.0.0.1:1/x")
     for arguments in (["db", "status"], ["doctor"], ["sessions", "list"], ["tools", "list"], ["config", "list"]):
