@@ -20,6 +20,9 @@ TESTS_OF_CALLS = ("tests/tools/test_executor.py", "tests/plugins/test_call_hooks
 TESTS_OF_REQUESTS = (
     "tests/turn/test_turn_states.py",
     "tests/integration/test_news_in_conversations.py",
+    "tests/turn/test_output.py",
+    "tests/integration/test_output_formats.py",
+    "tests/integration/test_healing.py",
     "tests/turn/test_model_steps.py",
     "tests/turn/test_fallback.py",
     "tests/turn/test_turn_refusals.py",
@@ -31,10 +34,8 @@ TESTS_OF_REQUESTS = (
     "tests/turn/test_resume.py",
     "tests/turn/test_compactor.py",
     "tests/integration/test_odd_answers.py",
-    "tests/integration/test_output_formats.py",
     "tests/integration/test_refused_parts.py",
     "tests/integration/test_usage_of_attempts.py",
-    "tests/turn/test_output.py",
 )
 FAILED = re.compile(r"^tests/\S+::.* FAILED", re.MULTILINE)
 ORDER_OF_CALLS = re.compile(r"^(observed > .*) > permitted \| (.*) > Running$", re.MULTILINE)
